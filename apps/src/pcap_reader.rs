@@ -18,9 +18,9 @@ const GRAIN_NS: u64 = 1_000_000;
 tidemill_packet::declare! {
     /// Brings the packets of a capture (pcap or pcapng, of Ethernet).
     ///
-    /// In a program that only captures feed, time is that of the captures, and packets come at their
-    /// times, to the next millisecond, however long it takes; with `--clock wall` they come in real
-    /// time. Beside other sources they come as fast as they are taken.
+    /// In a program that only captures feed, time is that of the captures, and packets come at
+    /// their times, to the next millisecond; with `--clock wall` they come in real time. Beside
+    /// other sources they come as fast as they are taken.
     ///
     /// A capture that breaks off, or makes no sense from some place on, ends there: that is a fault
     /// after which it is not read again (`broken_off` counts the former). Packets know when they

@@ -1,3 +1,4 @@
+(* options: ../telemetry/telemetry.proto *)
 (* Makes a reading as a sensor sends it, and reads it as a collector does. *)
 COMPONENT Messenger REQUIRES Messages;
   VARIABLE

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::common::Folder;
+
 const TIDEMILL: &str = env!("CARGO_BIN_EXE_tidemill");
 
 fn root() -> PathBuf {
@@ -24,9 +26,15 @@ fn arguments(script: &str) -> Vec<String> {
 
 fn run(example: &str, extra: &[&str]) -> Output {
     let script = script_of(example);
+    // Files that it writes go with the test.
+    let folder = Folder::new();
+    let place = |argument: String| match &*argument {
+        "DIR" => folder.path().display().to_string(),
+        _ => argument,
+    };
     Command::new(TIDEMILL)
         .current_dir(root())
-        .args(arguments(&script))
+        .args(arguments(&script).into_iter().map(place))
         .args(["--script", &script])
         .args(extra)
         .output()
@@ -102,6 +110,11 @@ fn leader() {
 #[test]
 fn telemetry() {
     check("telemetry", &[r#"latest("n0:1", 1, "n1:1", 21.5, "mill 1")"#]);
+}
+
+#[test]
+fn journal() {
+    check("journal", &["rows: heard 2"]);
 }
 
 #[test]

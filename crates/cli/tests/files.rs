@@ -1,6 +1,6 @@
 //! Files that rules write, run as users run them, and read back.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -168,51 +168,15 @@ fn a_folder_for_files_needs_files() {
     }
 }
 
-/// The example `decode`, from a capture to files, and the same by the app alone.
 #[test]
-fn messages_in_packets_become_files() {
-    let folder = Folder::new();
-    let example = root().join("examples/decode");
-    let run = |files: &[PathBuf]| {
+fn components_make_and_read_messages() {
+    let folder = root().join("tests/cl/messages");
+    let proto = root().join("examples/telemetry/telemetry.proto");
+    for engine in ["compiled", "interpret"] {
         let mut command = tidemill();
-        command.arg("run").args(files).current_dir(folder.path());
+        command.arg("run").arg(folder.join("messages.com")).arg(&proto).args(["--engine", engine]);
         let output = command.output().expect("it starts");
         assert_eq!(status(&output), 0, "{}", stderr(&output));
-    };
-    run(&[example.join("sample.flow")]);
-    let proto = root().join("examples/telemetry/telemetry.proto");
-    let mut command = tidemill();
-    command.arg("run").args([example.join("decode.flow"), example.join("alarms.olg")]);
-    command.arg(&proto).args(["--listen", "localhost:0"]).current_dir(folder.path());
-    let output = command.output().expect("it starts");
-    assert_eq!(status(&output), 0, "{}", stderr(&output));
-    let mut is = String::new();
-    for name in ["alarms.jsonl", "readings.csv"] {
-        is += &format!("{name}\n{}", read(folder.path(), name));
+        golden::check(&folder.join("messages.out"), stdout(&output));
     }
-    // The system chooses the port.
-    let start = is.find("localhost:").expect("an address");
-    let address: String = is[start..].chars().take_while(|c| !matches!(c, '"' | ',')).collect();
-    golden::check(&example.join("test.out"), is.replace(&address, "n0:1"));
-    let rest = std::fs::metadata(folder.path().join("rest.pcap")).expect("a capture").len();
-    assert!(rest > 24 + 2 * 16, "two packets are no readings");
-
-    let graph = "src :: PcapReader { file: \"sensors.pcap\" }
-        read :: Decode { type: \"telemetry.Reading\", fields: \"ip.src\", output: \"all.parquet\" }
-        src -> read";
-    let graph = PathBuf::from(folder.file("alone.flow", graph));
-    run(&[graph, proto]);
-    let columns = std::fs::read(folder.path().join("all.parquet")).expect("a file");
-    assert!(columns.starts_with(b"PAR1") && columns.ends_with(b"PAR1"));
-}
-
-#[test]
-fn a_component_makes_and_reads_messages() {
-    let example = root().join("examples/messages");
-    let proto = root().join("examples/telemetry/telemetry.proto");
-    let mut command = tidemill();
-    let output = command.arg("run").arg(example.join("messages.com")).arg(proto).output();
-    let output = output.expect("it starts");
-    assert_eq!(status(&output), 0, "{}", stderr(&output));
-    golden::check(&example.join("test.out"), stdout(&output));
 }

@@ -136,6 +136,42 @@ fn a_mirror_gets_a_sample() {
     check("mirror", &[]);
 }
 
+fn text_of(folder: &Folder, name: &str) -> String {
+    std::fs::read_to_string(folder.path().join(name)).expect("a file")
+}
+
+/// The example `decode`, from a capture to files, and the same by the app alone.
+#[test]
+fn messages_in_packets_become_files() {
+    let folder = Folder::new();
+    let example = root().join("examples/decode");
+    run(&folder, &example.join("sample.flow"), &[]);
+    let proto = root().join("examples/telemetry/telemetry.proto");
+    let mut command = tidemill();
+    command.arg("run").args([example.join("decode.flow"), example.join("alarms.olg")]);
+    command.arg(&proto).args(["--listen", "localhost:0"]).current_dir(folder.path());
+    let output = command.output().expect("it starts");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let mut is = String::new();
+    for name in ["alarms.jsonl", "readings.csv"] {
+        is += &format!("{name}\n{}", text_of(&folder, name));
+    }
+    // The system chooses the port.
+    let start = is.find("localhost:").expect("an address");
+    let address: String = is[start..].chars().take_while(|c| !matches!(c, '"' | ',')).collect();
+    compare("decode", &is.replace(&address, "n0:1"));
+    let rest = std::fs::metadata(folder.path().join("rest.pcap")).expect("a capture").len();
+    assert!(rest > 24 + 2 * 16, "two packets are no readings");
+
+    let graph = "src :: PcapReader { file: \"sensors.pcap\" }
+        read :: Decode { type: \"telemetry.Reading\", fields: \"ip.src\", output: \"all.parquet\" }
+        src -> read";
+    let graph = folder.file("alone.flow", graph);
+    run(&folder, Path::new(&graph), &[&proto.display().to_string()]);
+    let columns = std::fs::read(folder.path().join("all.parquet")).expect("a file");
+    assert!(columns.starts_with(b"PAR1") && columns.ends_with(b"PAR1"));
+}
+
 /// A graph that runs until it is dropped.
 struct Running(Child);
 

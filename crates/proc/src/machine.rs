@@ -11,7 +11,7 @@ use crate::layout::WorkerHead;
 use crate::layout::{Frame, Process};
 use crate::lines::LineMap;
 use crate::monitor::Looker;
-use crate::outside::Outside;
+use crate::outside::state::Outside;
 use crate::pieces::Pieces;
 use crate::process;
 use crate::program::Program;

@@ -53,8 +53,8 @@ fn found(program: &Program) -> String {
     program.diagnostics.iter().map(|one| program.sources.render(one)).collect()
 }
 
-const SETTINGS: &str = "fields: \"ip.src, udp.dport\", select: \"device, place.latitude, celsius\", \
-                        event: \"reading\"";
+const SETTINGS: &str = "fields: \"ip.src, udp.dport\",
+    select: \"device, place.latitude, celsius\", event: \"reading\"";
 const RULES: &str = "r1 seen(@N, f_addrText(From), Port, Device, Latitude, Celsius) :-
         reading(@N, From, Port, Device, Latitude, Celsius).
     watchmod(seen, \"c\").";

@@ -242,10 +242,10 @@ macro_rules! declare {
             fn read(config: &$crate::app::Config) -> Result<$Config, $crate::app::Wrong> {
                 let _ = config;
                 Ok($Config {
-                    $($key: match config.get($crate::app::key_name(stringify!($key))) {
+                    $($key: match config.get($crate::declare!(@key $key)) {
                         Some(value) => <$Type as $crate::app::Setting>::read(value)
                             .map_err(|message| {
-                                $crate::app::Wrong::new($crate::app::key_name(stringify!($key)), message)
+                                $crate::app::Wrong::new($crate::declare!(@key $key), message)
                             })?,
                         None => $crate::declare!(@missing $key $($default)?),
                     },)*
@@ -261,7 +261,7 @@ macro_rules! declare {
                     name: stringify!($App),
                     about: concat!($($about, "\n"),+),
                     keys: &[$($crate::app::Key {
-                        name: $crate::app::key_name(stringify!($key)),
+                        name: $crate::declare!(@key $key),
                         about: concat!($($key_about, "\n"),+),
                         type_name: <$Type as $crate::app::Setting>::TYPE,
                         default: $crate::declare!(@default $Type; $($default)?),
@@ -290,9 +290,10 @@ macro_rules! declare {
             }
         }
     };
+    (@key $key:ident) => { $crate::app::key_name(stringify!($key)) };
     (@missing $key:ident $default:expr) => { $default };
     (@missing $key:ident) => {
-        return Err($crate::app::Wrong::new($crate::app::key_name(stringify!($key)), "it is missing"))
+        return Err($crate::app::Wrong::new($crate::declare!(@key $key), "it is missing"))
     };
     (@default $Type:ty; $default:expr) => {
         Some(|| {

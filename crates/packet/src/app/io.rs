@@ -1,6 +1,6 @@
 //! What the methods of an app see: its ports, time, packets, and what it has dropped.
 
-use crate::engine::CaptureTime;
+use super::capture_time::CaptureTime;
 use std::cell::Cell;
 use std::ptr::NonNull;
 use std::rc::Rc;

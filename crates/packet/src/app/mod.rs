@@ -54,6 +54,7 @@
 //! | `instance` | an app that runs, behind entry points that stop panics |
 
 mod bell;
+mod capture_time;
 mod catalogue;
 mod config;
 mod declaration;
@@ -66,6 +67,7 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 pub use bell::Bell;
+pub use capture_time::CaptureTime;
 pub use catalogue::Catalogue;
 pub use config::{Config, Value};
 pub use declaration::{

@@ -3,7 +3,8 @@
 use crate::handle::ChannelRef;
 use crate::layout::{CLIENT_WAITS, CLIENT_WATCHES, OUTSIDE, SERVER_WAITS, SERVER_WATCHES, SYSTEM};
 use crate::machine::Worker;
-use crate::{monitor, outside};
+use crate::monitor;
+use crate::outside::note as outside;
 
 /// The channel has changed: whoever of the server's side waits for that goes on.
 #[inline]

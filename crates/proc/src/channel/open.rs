@@ -14,7 +14,7 @@ use crate::lines;
 use crate::machine::Context;
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::outside;
+use crate::outside::note as outside;
 use crate::process::{self, INNER, State};
 use crate::program::{Direction, Interface, Port};
 use crate::system;

@@ -1,8 +1,8 @@
 //! Which component lives on which loop.
 //!
-//! Everything begins on the first loop. A loop that has too much to run for some time ([`policy`](super::policy))
-//! gives half of the components with something to run to a loop that sleeps: those made
-//! later, or those made earlier, whichever lie nearer to what that loop has already. Components
+//! Everything begins on the first loop. A loop that has too much to run for some time
+//! ([`policy`](super::policy)) gives half of the components with something to run to a loop that
+//! sleeps: those made later, or those made earlier, whichever lie nearer to what that loop has already. Components
 //! that were made one after the other mostly talk with each other, so few messages cross; where
 //! that is not so, they stay.
 //!
@@ -19,7 +19,7 @@ use crate::handle::{ChannelRef, ComponentRef, ProcessRef};
 use crate::layout::{FAILED, SYSTEM};
 use crate::lines::{self, lines_of};
 use crate::machine::Worker;
-use crate::outside;
+use crate::outside::note as outside;
 use crate::process::Role;
 
 /// Gathers everything on the first loop, for a while.

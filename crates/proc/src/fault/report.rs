@@ -9,8 +9,9 @@ use crate::layout::{Component, UNWINDING};
 use crate::machine::Context;
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
+use crate::outside::note as outside;
 use crate::process::Role;
-use crate::{channel, crew, outside};
+use crate::{channel, crew};
 
 impl Context<'_> {
     /// A fault of the running process. Answers what to return.

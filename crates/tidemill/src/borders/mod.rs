@@ -126,7 +126,7 @@ pub(crate) struct Borders {
     /// What rules say of the settings of apps, where they do.
     pub(crate) settings: Option<Settings>,
     /// Between packets and messages.
-    decoders: Decoders,
+    pub(crate) decoders: Decoders,
     /// Stages that components work on.
     pub(crate) components: Stages,
     /// Rules as components reach them.

@@ -53,6 +53,10 @@ pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
             Some(settings) => settings.rewritten(graph.clone()),
             None => graph.clone(),
         };
+        if let Some(app) = machine.node.borders.decoders.stranger(&graph) {
+            let why = "what a Decode decodes is settled when the program is loaded";
+            return machine.note(&format!("the old graph goes on: app {app}: {why}"));
+        }
         if let Err(refused) = drive::prepare(machine, events, graph) {
             machine.note(&kept(&refused));
         }

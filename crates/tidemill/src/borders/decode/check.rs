@@ -4,7 +4,7 @@ use tidemill_diag::{Diagnostic, Span, nearest};
 use tidemill_overlog::Given;
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::stage;
-use tidemill_packet::app::Value;
+use tidemill_packet::app::{Config, Value};
 use tidemill_packet::fields::Fields;
 use tidemill_packet::graph::AppSpec;
 use tidemill_relation::plan::RelationId;
@@ -18,13 +18,15 @@ use crate::borders::sinks::file_name;
 use crate::program::{FileKind, Program};
 
 /// The type of the apps.
-const DECODE: &str = "Decode";
+pub(crate) const DECODE: &str = "Decode";
 
 /// An app of the graph that decodes messages.
 #[derive(Clone, Debug)]
 pub struct DecodeBorder {
     /// The app.
     pub app: String,
+    /// What the graph says of it.
+    pub(super) config: Config,
     /// The schemas of the program.
     pub(super) schemas: Schemas,
     pub(super) schema: Schema,
@@ -64,6 +66,7 @@ struct Written {
     fields: String,
     event: String,
     output: String,
+    config: Config,
     span: Span,
 }
 
@@ -117,6 +120,7 @@ impl Program {
             fields: text(app, "fields", ""),
             event: text(app, "event", ""),
             output: text(app, "output", ""),
+            config: app.config.clone(),
             span,
         })
     }
@@ -152,8 +156,17 @@ impl Program {
             output => self.file(written, output, &fields, &selected)?,
         };
         let (schemas, schema) = (self.border.clone(), schema.clone());
-        let app = name.clone();
-        Ok(Some(DecodeBorder { app, schemas, schema, message, from, fields, selection, target }))
+        Ok(Some(DecodeBorder {
+            app: name.clone(),
+            config: written.config.clone(),
+            schemas,
+            schema,
+            message,
+            from,
+            fields,
+            selection,
+            target,
+        }))
     }
 
     fn selection(

@@ -16,6 +16,7 @@ use tidemill_overlog::node::Event;
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::fields::FieldValue;
+use tidemill_packet::graph::{AppSpec, Graph};
 use tidemill_packet::packet::Packet;
 use tidemill_relation::limits::NESTING_MAX;
 use tidemill_relation::{OwnedValue, SeqBuilder, Value};
@@ -25,6 +26,7 @@ use super::files::{Files, Place};
 use super::packets::{WAITING_MAX, value_of};
 use super::schemas::{Reader, Reason};
 use crate::machine::Machine;
+pub(crate) use check::DECODE;
 pub use check::DecodeBorder;
 use check::Target;
 
@@ -91,6 +93,17 @@ impl Decoders {
             Border { checked, reader, files, inputs: Vec::new(), rest: None, counters }
         };
         Decoders { apps: checked.iter().map(border).collect(), are_held: false }
+    }
+
+    /// The app of another graph that is not one of these, as it was checked: what it decodes
+    /// into was settled when the program was loaded.
+    pub(crate) fn stranger<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
+        let is_known = |app: &AppSpec| {
+            let mut all = self.apps.iter().map(|border| &border.checked);
+            all.any(|known| known.app == app.name && known.config == app.config)
+        };
+        let mut apps = graph.apps.iter().filter(|app| app.kind.name == DECODE);
+        apps.find(|app| !is_known(app)).map(|app| &*app.name)
     }
 
     /// Whether some write files.

@@ -17,6 +17,7 @@ use tidemill_packet::graph::Graph;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 
+use super::decode::DECODE;
 use crate::machine::Machine;
 
 pub use check::SettingsBorder;
@@ -157,6 +158,9 @@ fn derive(
 fn fits(graph: &Graph, app: &str, key: &str, value: &Setting) -> Result<(), String> {
     let known = graph.apps.iter().find(|known| known.name == app);
     let known = known.ok_or_else(|| format!("the graph has no app `{app}`"))?;
+    if known.kind.name == DECODE {
+        return Err("what it decodes is settled when the program is loaded".to_owned());
+    }
     let mut config = known.config.clone();
     config.set(key, value.clone());
     match known.kind.check(&config).into_iter().next() {

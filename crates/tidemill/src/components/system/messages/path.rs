@@ -1,5 +1,5 @@
-//! Paths into a message: `position.latitude`, `samples[2]`, `labels[site]`; in `samples[]` the place is
-//! the one that the client has named before, as its language does not join texts.
+//! Paths into a message: `position.latitude`, `samples[2]`, `labels[site]`; in `samples[]` the
+//! place is the one that the client has named before, as its language does not join texts.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,3 @@
-(* options: ../../../examples/telemetry/telemetry.proto *)
 (* A message that is made, encoded, decoded, read and changed; what is wrong is answered. *)
 COMPONENT Main REQUIRES Messages;
   VARIABLE

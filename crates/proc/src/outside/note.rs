@@ -1,0 +1,83 @@
+//! What happens to components that were made from outside, noted for the embedder.
+
+use crate::channel::head_from;
+use crate::communication::Communication;
+use crate::fault::Fault;
+use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef};
+use crate::layout::{CLIENT_WATCHES, FAILED, FROM_SERVER, OUTSIDE, SERVER_ENDED, Slot};
+use crate::machine::Worker;
+use crate::process::Role;
+
+/// A slot's target that names a communication. Not looked up as a component: a name is no number
+/// in the table of them, and nobody follows the slot.
+fn name_of(channel: ChannelRef) -> Option<Communication> {
+    let client = channel.client();
+    let is_open = channel.has(OUTSIDE) && !client.is_null();
+    is_open.then(|| Communication(SlotRef(client.cast()).target()))
+}
+
+impl Worker {
+    /// Has a component noted, whether something has come or not.
+    pub fn renote(&mut self, name: Communication) {
+        let machine = &mut self.machine;
+        if let Some(line) = machine.outside.lines.get_mut(name)
+            && !std::mem::replace(&mut line.is_noted, true)
+        {
+            machine.outside.noted.push_back(name);
+            machine.attention = true;
+        }
+    }
+}
+
+/// Makes a channel that has just been opened one whose client is outside.
+pub(crate) fn be_client(channel: ChannelRef, slot: SlotRef) {
+    channel.set_client(slot.channel_word());
+    // So code asks the run-time to tell the client of what is sent.
+    channel.raise(OUTSIDE | CLIENT_WATCHES);
+    slot.set_channel(channel);
+}
+
+/// Something has come on a channel, or its server is done or gone.
+pub(crate) fn note(worker: &mut Worker, channel: ChannelRef) {
+    let Some(name) = name_of(channel) else { return };
+    // That the server has taken something concerns nobody.
+    let has_come = head_from(channel, FROM_SERVER).is_some() || channel.has(SERVER_ENDED);
+    let has_failed = SlotRef(channel.client().cast()).channel().0 == FAILED;
+    if !has_come && !has_failed {
+        return;
+    }
+    worker.renote(name);
+}
+
+/// A component that nobody owns has failed.
+pub(crate) fn note_fault(worker: &mut Worker, component: ComponentRef, fault: &Fault) {
+    let is_entry = component.id() == worker.machine.entry;
+    if component.owner().is_null() && !is_entry && !component.is_told() {
+        let why = worker.machine.outside.faults.entry(component.id());
+        why.or_insert_with(|| fault.message.clone());
+    }
+}
+
+/// Whether somebody outside is the client of a process.
+pub(crate) fn is_heard(process: ProcessRef) -> bool {
+    Role::of(process) == Role::Server && process.channel().has(OUTSIDE)
+}
+
+/// The components that were made from outside, those that are coming to their end included.
+pub(crate) fn components(worker: &Worker) -> Vec<ComponentRef> {
+    let table = &worker.machine.table;
+    let lines = worker.machine.outside.lines.iter();
+    let known = lines.filter_map(|(_, line)| table.get(line.component));
+    let is_entry = |component: &ComponentRef| component.id() == worker.machine.entry;
+    let left = table.iter().filter(|it| it.owner().is_null() && it.is_told() && !is_entry(it));
+    // One that somebody speaks to is not told to end.
+    known.chain(left).collect()
+}
+
+/// Everything has been torn down.
+pub(crate) fn clear(worker: &mut Worker) {
+    let outside = std::mem::take(&mut worker.machine.outside);
+    for (_, line) in outside.lines.iter() {
+        worker.memory.give(line.slot.0.cast(), size_of::<Slot>());
+    }
+}

@@ -1,0 +1,37 @@
+//! Whom the embedder speaks with.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::communication::{Communication, CommunicationMap};
+use crate::component::ComponentId;
+use crate::handle::SlotRef;
+
+/// One component.
+pub(crate) struct Line {
+    /// A block of its own.
+    pub(crate) slot: SlotRef,
+    pub(crate) component: ComponentId,
+    /// Which of the interfaces that its type offers.
+    pub(crate) offered: u32,
+    pub(crate) is_noted: bool,
+}
+
+/// All components that are spoken to from outside.
+#[derive(Default)]
+pub(crate) struct Outside {
+    pub(crate) lines: CommunicationMap<Line>,
+    /// Places of former lines.
+    pub(crate) free: Vec<u32>,
+    /// How many there have been.
+    pub(crate) count: u32,
+    pub(crate) noted: VecDeque<Communication>,
+    /// Why components have failed, until somebody hears of it.
+    pub(crate) faults: BTreeMap<ComponentId, String>,
+}
+
+impl Outside {
+    /// Whether something may have come.
+    pub(crate) fn is_noted(&self) -> bool {
+        !self.noted.is_empty()
+    }
+}

@@ -12,6 +12,7 @@
 //! it, and panics.
 
 mod back;
+mod error;
 mod length;
 #[cfg(feature = "native")]
 pub mod native;

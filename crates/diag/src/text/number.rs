@@ -20,14 +20,27 @@ pub enum BadNumber {
 ///
 /// # Errors
 /// Another digit, none at all, or too many of them.
+#[inline]
 pub fn whole(digits: &str, radix: u32) -> Result<u64, BadNumber> {
-    match digits.chars().all(|digit| digit.is_digit(radix)) && !digits.is_empty() {
-        true => u64::from_str_radix(digits, radix).map_err(|_| BadNumber::TooLarge),
-        false => Err(BadNumber::Digit),
+    // Rust would read a sign.
+    if digits.starts_with('+') {
+        return Err(BadNumber::Digit);
+    }
+    u64::from_str_radix(digits, radix).map_err(|_| refuse(digits, radix))
+}
+
+/// Why digits have no value; one that is none counts more than how many they are.
+#[cold]
+fn refuse(digits: &str, radix: u32) -> BadNumber {
+    if !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix)) {
+        BadNumber::TooLarge
+    } else {
+        BadNumber::Digit
     }
 }
 
 /// The digits of a number of C and their radix: hexadecimal behind `0x`, octal behind `0`.
+#[inline]
 pub fn radix_of_c(text: &str) -> (&str, u32) {
     match text.as_bytes() {
         [b'0', b'x' | b'X', ..] => (&text[2..], 16),
@@ -112,6 +125,7 @@ mod tests {
     fn digits_have_a_radix() {
         assert_eq!(whole("18446744073709551615", 10), Ok(u64::MAX));
         assert_eq!(whole("18446744073709551616", 10), Err(BadNumber::TooLarge));
+        assert_eq!(whole("18446744073709551616x", 10), Err(BadNumber::Digit));
         assert_eq!(whole("fF", 16), Ok(255));
         for (digits, radix) in [("", 10), ("08", 8), ("+1", 10), ("-1", 10), ("1_0", 10)] {
             assert_eq!(whole(digits, radix), Err(BadNumber::Digit), "{digits}");

@@ -8,7 +8,8 @@ use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
 use std::mem::offset_of;
 
-use tidemill_jit::build::{CallConv, InstBuilder, IntCC, MemFlagsData, signature, types};
+use tidemill_jit::asm::aligned;
+use tidemill_jit::build::{CallConv, InstBuilder, IntCC, signature, types};
 use tidemill_jit::{Error, FuncId, Module};
 
 use super::flat::Usual;
@@ -98,7 +99,7 @@ pub(super) fn define(module: &mut Module, graph: &Graph) -> Result<FuncId, Error
         body.switch_to_block(look);
         let place = body.ins().imul_imm_u(at, size_of::<Frame<'_>>() as i64);
         let frame = body.ins().iadd(packets, place);
-        let flags = MemFlagsData::trusted();
+        let flags = aligned();
         let constant = flags.with_readonly().with_can_move();
         let mut field = |kind, offset: usize| body.ins().load(kind, constant, frame, offset as i32);
         let packet = Packet {

@@ -10,7 +10,8 @@
 //! wherever one fails. A way out may lead elsewhere if, by what is known there, both end in the
 //! same.
 
-use tidemill_jit::build::{ConstantData, InstBuilder, IntCC, MemFlagsData, Value as Number, types};
+use tidemill_jit::asm::unaligned;
+use tidemill_jit::build::{ConstantData, InstBuilder, IntCC, Value as Number, types};
 
 use super::writer::Writer;
 use crate::ast::Operator;
@@ -136,7 +137,7 @@ impl Row {
 impl Writer<'_, '_, '_> {
     /// Whether all tests of the row hold: 1, or 0.
     pub(super) fn all_hold(&mut self, row: &Row) -> Number {
-        let flags = MemFlagsData::new().with_notrap().with_readonly();
+        let flags = unaligned().with_readonly();
         let (data, start) = (self.packet.data, row.start as i32);
         let bytes = self.body.ins().load(types::I8X16, flags, data, start);
         let [mask, pattern] = [row.mask, row.pattern].map(|bytes| {

@@ -5,7 +5,8 @@
 //! in memory where only equality or bits are asked: the constant is swapped instead.
 
 use tidemill_jit::Body;
-use tidemill_jit::build::{Block, InstBuilder, IntCC, MemFlagsData, Value as Number, types};
+use tidemill_jit::asm::unaligned;
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::{IdMap, IdVec};
 
 use super::dominance::Dominance;
@@ -281,7 +282,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
     /// Bytes in the order of this machine, extended by zeros.
     pub fn load(&mut self, width: Width, mut address: Number, offset: u32) -> Number {
         // Bounds were checked; where the bytes lie is not known.
-        let flags = MemFlagsData::new().with_notrap().with_readonly();
+        let flags = unaligned().with_readonly();
         let near = i32::try_from(offset).unwrap_or_else(|_| {
             address = self.body.ins().iadd_imm_u(address, i64::from(offset));
             0

@@ -59,6 +59,7 @@ pub(crate) fn put(
 }
 
 /// Whether a message hands over components, in a tree that may reach over several loops.
+#[inline]
 pub(crate) fn hands_over(worker: &Worker, channel: ChannelRef, number: u16) -> bool {
     crew::is_spread(worker)
         && interface_of(worker, channel).messages[usize::from(number)]
@@ -87,6 +88,7 @@ pub(crate) fn hand_over_all(
 }
 
 /// Takes the head out, whose message is known.
+#[inline]
 pub(crate) fn take(worker: &Worker, channel: ChannelRef, destination: Words) {
     let interface = interface_of(worker, channel);
     let head = channel.head();
@@ -164,6 +166,7 @@ pub(crate) fn drop_unread(worker: &mut Worker, channel: ChannelRef) {
 }
 
 /// The component on the other side of who sends as `sender`; null if it is the system, or gone.
+#[inline]
 pub(crate) fn partner_of(channel: ChannelRef, sender: u16) -> ComponentRef {
     match sender {
         FROM_CLIENT => channel.server().component(),
@@ -172,6 +175,7 @@ pub(crate) fn partner_of(channel: ChannelRef, sender: u16) -> ComponentRef {
 }
 
 /// The component's life forbids new communications.
+#[inline]
 pub(crate) fn is_closed(component: ComponentRef) -> bool {
     matches!(component::Life::of(component), component::Life::Finally | component::Life::Closing)
 }

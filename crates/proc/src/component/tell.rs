@@ -37,6 +37,7 @@ pub(crate) fn tell_all(worker: &mut Worker, all: &[ComponentRef], deleter: Proce
 }
 
 /// Has [`advance`](super::advance) look at a component.
+#[inline]
 pub(crate) fn may_end(worker: &mut Worker, component: ComponentRef) {
     if !component.is_ending() {
         component.set_ending();

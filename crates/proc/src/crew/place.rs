@@ -17,11 +17,13 @@ pub(crate) fn is_elsewhere(worker: &Worker, component: ComponentRef) -> bool {
 }
 
 /// The number of the worker's loop.
+#[inline]
 pub(crate) fn index(worker: &Worker) -> u8 {
     worker.machine.desk.as_ref().map_or(0, |desk| desk.index)
 }
 
 /// Whether something that concerns the component may need the floor: it is tied, or elsewhere.
+#[inline]
 pub(crate) fn is_tied(worker: &Worker, component: ComponentRef) -> bool {
     match &worker.machine.desk {
         None => false,
@@ -34,6 +36,7 @@ pub(crate) fn is_tied(worker: &Worker, component: ComponentRef) -> bool {
 }
 
 /// Whether components live on several loops, and the worker has not the floor alone.
+#[inline]
 pub(crate) fn is_spread(worker: &Worker) -> bool {
     let desk = worker.machine.desk.as_ref();
     desk.is_some_and(|desk| desk.crew.is_spread() && !desk.crew.is_alone())
@@ -108,11 +111,13 @@ pub(crate) fn go_home(cx: &mut Context) -> u32 {
 }
 
 /// Whether the worker is not the first of a crew.
+#[inline]
 pub(crate) fn is_away(worker: &Worker) -> bool {
     worker.machine.desk.as_ref().is_some_and(|desk| desk.index != 0)
 }
 
 /// Ties two components that live on different loops.
+#[inline]
 pub(crate) fn tie(left: ComponentRef, right: ComponentRef) {
     if !left.is_null() && !right.is_null() && left.worker() != right.worker() {
         left.set_tied();

@@ -1,12 +1,14 @@
 //! Which component lives on which loop.
 //!
-//! Everything begins on the first loop. A loop that has too much to run for some time
-//! ([`policy`](super::policy)) gives half of the components with something to run to a loop that
-//! sleeps: those made later, or those made earlier, whichever lie nearer to what that loop has already. Components
+//! Everything begins on the first loop. A loop that has too much to run for some time ([`policy`])
+//! gives half of the components with something to run to a loop that sleeps: those made
+//! later, or those made earlier, whichever lie nearer to what that loop has already. Components
 //! that were made one after the other mostly talk with each other, so few messages cross; where
 //! that is not so, they stay.
 //!
 //! Tests have components spread *eagerly*: at the end of each stretch, however short, and for good.
+//!
+//! [`policy`]: super::policy
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;

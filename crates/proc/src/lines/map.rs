@@ -13,14 +13,17 @@ pub(crate) type Key = (usize, u64, u64);
 #[derive(Default)]
 pub(crate) struct LineMap(HashTable<LineRef>);
 
+#[inline]
 pub(crate) fn hash(key: Key) -> u64 {
     combine(combine(hash_u64(key.0 as u64), key.1), key.2)
 }
 
+#[inline]
 pub(crate) fn key(process: ProcessRef, line: SlotRef) -> Key {
     (process.0.addr(), line.target(), line.port())
 }
 
+#[inline]
 pub(crate) fn key_of(line: LineRef) -> Key {
     key(line.process(), line.slot())
 }

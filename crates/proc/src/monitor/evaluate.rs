@@ -7,10 +7,12 @@ use crate::monitor::lock::Condition;
 
 /// Whether the condition holds that a process waits for. It has been found not to; if nothing that
 /// it reads has been written since, it does not.
+#[inline]
 pub(super) fn evaluate_if(worker: &mut Worker, process: ProcessRef, written: u64) -> u32 {
     if watch::reads(worker, process) & written == 0 { 0 } else { evaluate(worker, process) }
 }
 
+#[inline]
 pub(super) fn evaluate(worker: &mut Worker, process: ProcessRef) -> u32 {
     worker.machine.conditions += 1;
     let address = std::ptr::with_exposed_provenance::<()>(process.wait() as usize);

@@ -10,6 +10,7 @@ use crate::machine::Worker;
 pub(crate) type Condition = unsafe extern "C" fn(*mut Frame, *mut Process, *mut Worker) -> u32;
 
 /// Takes what the process has been handed, if it has been.
+#[inline]
 pub(crate) fn grant_is_taken(cx: &mut Context) -> bool {
     let is_granted = cx.process.take_grant();
     if is_granted {
@@ -18,15 +19,18 @@ pub(crate) fn grant_is_taken(cx: &mut Context) -> bool {
     is_granted
 }
 
+#[inline]
 pub(crate) fn wait_for_lock(component: ComponentRef, process: ProcessRef) {
     component.set_lock_queue(push(component.lock_queue(), process));
 }
 
 /// Whether a process that asks now gets the lock.
+#[inline]
 pub(crate) fn is_open(component: ComponentRef, mode: u8) -> bool {
     is_free(component, mode) && component.lock_queue().is_null()
 }
 
+#[inline]
 pub(crate) fn is_free(component: ComponentRef, mode: u8) -> bool {
     match mode {
         EXCLUSIVE => component.lock() == 0,
@@ -35,6 +39,7 @@ pub(crate) fn is_free(component: ComponentRef, mode: u8) -> bool {
     }
 }
 
+#[inline]
 pub(crate) fn enter(component: ComponentRef, process: ProcessRef, mode: u8) {
     match mode {
         EXCLUSIVE => component.set_lock(-1),
@@ -53,6 +58,7 @@ pub(crate) enum Turn {
     Last,
 }
 
+#[inline]
 pub(crate) fn grant(worker: &mut Worker, component: ComponentRef, process: ProcessRef, turn: Turn) {
     enter(component, process, process.mode());
     process.set_granted(GRANTED);
@@ -65,6 +71,7 @@ pub(crate) fn grant(worker: &mut Worker, component: ComponentRef, process: Proce
 }
 
 /// Gives up the lock; [`pass`](super::pass()) has to follow.
+#[inline]
 pub(crate) fn release(_: &mut Worker, process: ProcessRef) {
     let component = process.component();
     match process.holds() {
@@ -76,6 +83,7 @@ pub(crate) fn release(_: &mut Worker, process: ProcessRef) {
 }
 
 /// Gives the lock to the one after `previous`, of those that await a condition.
+#[inline]
 pub(crate) fn hand_over(
     worker: &mut Worker,
     component: ComponentRef,
@@ -87,6 +95,7 @@ pub(crate) fn hand_over(
 }
 
 /// Takes the one after `previous` out of those that await a condition.
+#[inline]
 pub(crate) fn take_out(component: ComponentRef, previous: ProcessRef) -> ProcessRef {
     let process = previous.link();
     if previous == component.await_queue() {

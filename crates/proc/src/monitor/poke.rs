@@ -6,6 +6,7 @@ use crate::machine::Worker;
 
 /// Has the conditions of a component looked at between two processes: something that they may
 /// depend on has come from outside the monitor.
+#[inline]
 pub(crate) fn poke(worker: &mut Worker, component: ComponentRef) {
     if crew::is_elsewhere(worker, component) {
         worker.post_poke(component);

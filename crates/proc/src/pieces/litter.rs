@@ -14,6 +14,7 @@ pub(crate) fn begin(worker: &mut Worker, budget: i64) {
 
 /// Whether a process that does something piece by piece goes on in a later slice. Where slices are
 /// counts it does not, for the pieces are not counted.
+#[inline]
 pub(crate) fn is_over(worker: &Worker) -> bool {
     worker.machine.pieces.timed && worker.is_cut_off()
 }
@@ -26,6 +27,7 @@ pub(crate) fn are_left(worker: &Worker) -> bool {
 
 /// Leaves the memory of a large collection or array to be freed before another process runs; false
 /// if it is to be freed at once.
+#[inline]
 pub(crate) fn litter(worker: &mut Worker, kind: Kind, word: u64, count: usize) -> bool {
     let pieces = &mut worker.machine.pieces;
     if !pieces.timed || worker.machine.desk.is_some() || count <= PIECE {

@@ -29,6 +29,7 @@ pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
     worker.memory.give(process.0.cast(), process.size() as usize);
 }
 
+#[inline]
 pub(crate) fn unlink(process: ProcessRef) {
     let component = process.component();
     if component.is_null() {
@@ -47,6 +48,7 @@ pub(crate) fn unlink(process: ProcessRef) {
 }
 
 /// Frees a process that was killed while it was ready.
+#[inline]
 pub(crate) fn bury(worker: &mut Worker, process: ProcessRef) {
     if process.has(DEAD) {
         worker.machine.counts.processes.remove();

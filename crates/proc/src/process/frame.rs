@@ -8,11 +8,13 @@ use crate::machine::Worker;
 use crate::process::StackMeasured;
 
 /// Bytes of the frames of a function.
+#[inline]
 pub(crate) fn frame_size(worker: &Worker, function: u32) -> usize {
     worker.program().functions[function as usize].frame_size as usize
 }
 
 /// Makes zeroed memory, or memory of a frame that is done, the start of a function.
+#[inline]
 pub(crate) fn prepare_frame(worker: &Worker, frame: FrameRef, function: u32, parent: FrameRef) {
     let known = &worker.program().functions[function as usize];
     let words = (known.frame_size as usize).div_ceil(8);
@@ -27,11 +29,13 @@ pub(crate) fn prepare_frame(worker: &Worker, frame: FrameRef, function: u32, par
 }
 
 /// Frees a frame that owns nothing any more and is not its process's outermost.
+#[inline]
 pub(crate) fn free_frame(worker: &mut Worker, frame: FrameRef) {
     let size = frame_size(worker, frame.function());
     worker.memory.give(frame.0.cast(), size);
 }
 
+#[inline]
 pub(crate) fn pause(cx: &mut Context) -> u32 {
     cx.process.set_frame(cx.frame);
     cx.worker.wake(cx.process);

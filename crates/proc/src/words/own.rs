@@ -6,6 +6,7 @@ use crate::program::Kind;
 use crate::{array, collection, crew, text};
 
 /// The kind of this number.
+#[inline]
 pub(crate) fn kind_of(number: u32) -> Kind {
     const ALL: [Kind; 6] =
         [Kind::Scalar, Kind::Reference, Kind::Text, Kind::Component, Kind::Array, Kind::Collection];
@@ -100,6 +101,7 @@ pub(crate) fn owns_tied(worker: &Worker, kind: Kind, word: Words) -> bool {
 }
 
 /// Whether components may be inside.
+#[inline]
 pub(crate) fn owns(kind: Kind) -> bool {
     matches!(kind, Kind::Component | Kind::Array | Kind::Collection)
 }

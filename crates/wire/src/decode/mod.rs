@@ -12,18 +12,21 @@
 //! |---|---|
 //! | `tables`, `select` | what is to be known of each field, and which are wanted |
 //! | `state`, `held` | what is kept between two pieces of input |
-//! | `walk`, `load` | zones, frames, faults |
-//! | `fields`, `text`, `packed`, `skip`, `item` | the table decoder |
+//! | `walk`, `engine`, `load` | zones, frames, faults; who reads |
+//! | `fields`, `text`, `lists`, `packed`, `skip`, `item` | the table decoder |
 //! | `fill` | the table decoder for messages in memory |
 //! | `stream` | input in pieces |
 //! | `error`, `tally` | which field failed, by which path |
 //! | `native` | the native decoder |
 
+mod engine;
 mod error;
 mod fields;
 mod fill;
 mod held;
 mod item;
+mod limits;
+mod lists;
 mod load;
 #[cfg(feature = "native")]
 mod native;
@@ -38,12 +41,14 @@ mod text;
 mod walk;
 
 pub use error::{DecodeError, ErrorKind};
+pub use limits::{BYTES_MAX, DEPTH_MAX};
 #[cfg(feature = "native")]
 pub use native::{Compiling, Listing, Native, NativeError, Strings};
 pub use select::SelectError;
 pub use stream::Stream;
 pub use tables::Tables;
 
+use engine::Engine;
 use state::State;
 use tally::Tally;
 use walk::Walk;
@@ -52,12 +57,6 @@ use walk::Walk;
 use crate::message::{Arena, Storage, record::Record};
 use crate::schema::{MessageId, Schema};
 use crate::sink::Sink;
-
-/// How deep sub-messages and unknown groups may nest, unless set otherwise.
-pub const DEPTH_MAX: usize = 100;
-
-/// Bytes that a message may have, unless set otherwise: 2 GiB, less one.
-pub const BYTES_MAX: usize = i32::MAX as usize;
 
 /// Decodes messages of one schema; see the module.
 #[derive(Clone, Copy, Debug)]
@@ -68,16 +67,6 @@ pub struct Decoder<'s> {
     bytes_max: usize,
     #[cfg(feature = "native")]
     native: Option<&'s Native>,
-}
-
-/// Who reads the middle of the input.
-#[derive(Clone, Copy, Debug)]
-enum Engine<'w> {
-    /// The table decoder, which needs nothing else.
-    Table(std::marker::PhantomData<&'w ()>),
-    /// Generated code.
-    #[cfg(feature = "native")]
-    Native(&'w native::Unit),
 }
 
 impl<'s> Decoder<'s> {
@@ -174,14 +163,6 @@ impl<'s> Decoder<'s> {
         result.map_err(|kind| self.explain(kind, node, input, &state))
     }
 
-    /// Begins a message of type `message` that comes in pieces.
-    ///
-    /// # Panics
-    /// If the decoder's tables are a selection for another message.
-    pub fn stream(&self, message: MessageId) -> Stream<'s> {
-        Stream::new(*self, message)
-    }
-
     /// What the native decoder does instead: nothing.
     #[cfg(not(feature = "native"))]
     pub(crate) fn fill_whole(&self, _: MessageId, _: &[u8], _: &mut dyn Storage) -> bool {
@@ -207,6 +188,14 @@ impl<'s> Decoder<'s> {
     }
 
     #[cold]
+    /// Goes by the tables of a native decoder, and uses it for sinks that want no more events than
+    /// it has code for.
+    #[inline]
+    #[cfg(feature = "native")]
+    pub fn native(self, native: &'s Native) -> Decoder<'s> {
+        Decoder { tables: &native.tables, native: Some(native), ..self }
+    }
+
     fn explain(&self, kind: ErrorKind, node: u32, input: &[u8], state: &State) -> DecodeError {
         let mut tally = Tally::new(node);
         tally.walk(self.tables, &[], input, 0, state.counted_to());

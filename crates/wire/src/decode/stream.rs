@@ -52,6 +52,16 @@ pub struct Stream<'s> {
     failed: Option<DecodeError>,
 }
 
+impl<'s> Decoder<'s> {
+    /// Begins a message of type `message` that comes in pieces.
+    ///
+    /// # Panics
+    /// If the decoder's tables are a selection for another message.
+    pub fn stream(&self, message: MessageId) -> Stream<'s> {
+        Stream::new(*self, message)
+    }
+}
+
 impl<'s> Stream<'s> {
     pub(super) fn new(decoder: Decoder<'s>, message: MessageId) -> Stream<'s> {
         let node = decoder.root(message);

@@ -19,7 +19,7 @@ use tidemill_stdx::hash::Map;
 
 use super::fill::Plan;
 use super::select::{SelectError, Selection};
-use crate::message::lazy::is_put_off;
+use crate::message::put_off::is_put_off;
 use crate::schema::{
     EnumId, Field, FieldId, FieldType, Label, MessageId, Scalar, Schema, SchemaMark, WireType,
 };
@@ -83,6 +83,7 @@ impl Action {
         Action::Skip,
     ];
 
+    #[cfg(feature = "native")]
     const NUMBERED: () = {
         let mut number = 0;
         while number < Action::ALL.len() {

@@ -12,7 +12,7 @@
 //! A field that is not complete in the tail stays for the next piece: at most 19 bytes, tag and
 //! value. Strings are never copied: once tag and length are read, they are taken from the piece.
 
-use super::Engine;
+use super::engine::Engine;
 use super::error::ErrorKind;
 use super::held::Held;
 use super::load::SLACK;

@@ -19,8 +19,8 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
+use super::error::{BYTES_MAX, EncodeError};
 use super::packed::Varints;
-use super::table::{BYTES_MAX, EncodeError};
 use crate::copy::copy_few;
 use crate::schema::{Tag, WireType};
 use crate::varint;

@@ -1,7 +1,7 @@
 //! How many bytes messages take: a walk of its own, which writes nothing.
 
+use super::error::{BYTES_MAX, DEPTH_MAX, EncodeError};
 use super::packed::Varints;
-use super::table::{BYTES_MAX, DEPTH_MAX, EncodeError};
 use crate::message::layout::{FieldLayout, Layouts, RecordLayout, Shape};
 use crate::message::map::map_of;
 use crate::message::present::Present;

@@ -1,9 +1,9 @@
 //! The pass of the table encoder over one message, from its last field to its first.
 
 use super::back::{self, At, Back, TagWord};
+use super::error::{DEPTH_MAX, EncodeError};
 use super::packed::Varints;
 use super::steps::{Op, Step, Steps};
-use super::table::{DEPTH_MAX, EncodeError};
 use crate::message::MapOrder;
 use crate::message::map::map_of;
 use crate::message::present::Backwards;

@@ -41,7 +41,7 @@ use tidemill_stdx::hash::Map;
 use super::value::{self, Value};
 use super::{AccessError, FieldName, Message, MessageError, MessageName};
 use crate::decode::{DecodeError, Decoder, ErrorKind, Tables};
-use crate::schema::{FieldId, FieldType, Label, MessageId, RawFields, RawValue, Schema};
+use crate::schema::{FieldId, Label, MessageId, RawFields, RawValue, Schema};
 
 /// When a sub-message that is put off is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -364,20 +364,4 @@ fn moved(error: DecodeError, start: usize) -> DecodeError {
 /// There is no memory.
 fn stopped() -> DecodeError {
     DecodeError { kind: ErrorKind::Stopped, offset: 0, path: String::new() }
-}
-
-/// True for the fields of a message that are put off; see the module.
-pub(crate) fn is_put_off(schema: &Schema, field: FieldId) -> bool {
-    let is_message = |field: FieldId| {
-        let field = schema.field(field);
-        match field.field_type() {
-            FieldType::Message(of) => !schema.message(of).is_map_entry(),
-            _ => false,
-        }
-    };
-    let field_def = schema.field(field);
-    let alone = |oneof| schema.oneof(oneof).fields().iter().copied().all(is_message);
-    is_message(field)
-        && !schema.message(field_def.message()).is_message_set()
-        && field_def.oneof().is_none_or(alone)
 }

@@ -29,6 +29,7 @@ pub mod layout;
 pub(crate) mod lazy;
 pub(crate) mod map;
 pub(crate) mod present;
+pub(crate) mod put_off;
 mod raw;
 pub(crate) mod read;
 pub mod record;

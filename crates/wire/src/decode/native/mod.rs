@@ -29,6 +29,7 @@ mod context;
 mod reach;
 mod records;
 mod scalar;
+mod serves;
 mod target;
 mod unit;
 mod units;
@@ -45,7 +46,7 @@ use super::load::SLACK;
 use super::state::Within;
 use super::tables::Tables;
 use super::walk::{Step, Walk, Zone};
-use super::{Decoder, ErrorKind, fill};
+use super::{ErrorKind, fill};
 use crate::message::layout::Maps;
 use crate::message::storage::Storage;
 use crate::schema::{MessageId, Schema};
@@ -54,37 +55,10 @@ pub use background::Compiling;
 use calls::Calls;
 use context::{Context, Exit};
 pub use records::Strings;
+use serves::Serves;
+pub use serves::{Listing, NativeError};
 pub(super) use unit::Unit;
 use units::{Made, Units};
-
-/// Why there is no native decoder.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum NativeError {
-    /// No code can be made for this machine, or there is no memory for it.
-    Code(tidemill_jit::Error),
-    /// The types that were decoded before have as much code as all together may have.
-    TooMuchCode,
-}
-
-impl fmt::Display for NativeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no native decoder: ")?;
-        match self {
-            NativeError::Code(error) => error.fmt(f),
-            NativeError::TooMuchCode => f.write_str("too much code for the types of one schema"),
-        }
-    }
-}
-
-impl std::error::Error for NativeError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            NativeError::Code(error) => Some(error),
-            NativeError::TooMuchCode => None,
-        }
-    }
-}
 
 /// Code that decodes; see the module. Shared freely between threads.
 ///
@@ -93,7 +67,7 @@ impl std::error::Error for NativeError {
 /// uses that. All code together grows with the schema alone, in whichever order its types come.
 pub struct Native {
     schema: Schema,
-    tables: Tables,
+    pub(super) tables: Tables,
     serves: Serves,
     listing: Listing,
     units: Units,
@@ -103,24 +77,6 @@ impl fmt::Debug for Native {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Native").field("serves", &self.serves).finish_non_exhaustive()
     }
-}
-
-/// Whom the code is for.
-#[derive(Debug)]
-enum Serves {
-    /// Sinks that want no other events.
-    Sinks(Wants),
-    /// Messages in memory of the schema.
-    Messages(Maps, Strings),
-}
-
-/// Whether the text of the machine code is kept.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Listing {
-    /// For [`Native::listing`].
-    Kept,
-    /// No.
-    Dropped,
 }
 
 impl Native {
@@ -269,15 +225,6 @@ impl Native {
     /// Bytes and compile time of the code for messages of a type, as a table.
     pub fn report(&self, message: MessageId) -> Option<String> {
         Some(self.unit(message)?.code.report())
-    }
-}
-
-impl<'s> Decoder<'s> {
-    /// Goes by the tables of a native decoder, and uses it for sinks that want no more events than
-    /// it has code for.
-    #[inline]
-    pub fn native(self, native: &'s Native) -> Decoder<'s> {
-        Decoder { tables: &native.tables, native: Some(native), ..self }
     }
 }
 

@@ -13,13 +13,14 @@
 //! Calls are left for what is rare: another chunk, a longer list; and for the ends of map entries,
 //! which go into an index. Extensions are left to the table decoder.
 
-use tidemill_jit::build::{CallConv, InstBuilder, IntCC, MemFlagsData, Value, signature, types};
+use tidemill_jit::asm::unaligned;
+use tidemill_jit::build::{CallConv, InstBuilder, IntCC, Value, signature, types};
 use tidemill_jit::{FuncId, Module};
 
 use super::super::tables::{Action, Entry};
 use super::calls::{GO_ON, STOP};
 use super::context::{ARENA, Context, FRAME_BYTES, FRAME_RECORD};
-use super::scalar::ListExit;
+use super::target::ListExit;
 use super::target::Target;
 use super::write::Writer;
 use crate::message::arena::{ALIGN, END_OFFSET, NEXT_OFFSET};
@@ -306,8 +307,8 @@ impl Records<'_> {
         self.mark(writer, field);
         writer.body.ins().jump(known, &[]);
         writer.body.switch_to_block(known);
-        let count = writer.body.ins().uload32(Writer::flags(), list, length as i32);
-        let room = writer.body.ins().uload32(Writer::flags(), list, capacity as i32);
+        let count = writer.body.ins().uload32(unaligned(), list, length as i32);
+        let room = writer.body.ins().uload32(unaligned(), list, capacity as i32);
         let full = writer.body.ins().icmp(IntCC::Equal, count, room);
         let (grow, fits) = (writer.cold(), writer.body.create_block());
         writer.body.ins().brif(full, grow, &[], fits, &[]);
@@ -323,7 +324,7 @@ impl Records<'_> {
         let at = writer.body.ins().iadd(first, offset);
         store(writer, at);
         let count = writer.body.ins().iadd_imm_u(count, 1);
-        writer.body.ins().istore32(Writer::flags(), count, list, length as i32);
+        writer.body.ins().istore32(unaligned(), count, list, length as i32);
     }
 
     /// Takes memory from the front of the chunk, where `spare` bytes more must be; else from the
@@ -402,10 +403,6 @@ impl Records<'_> {
     }
 }
 
-fn flags() -> MemFlagsData {
-    MemFlagsData::new().with_notrap()
-}
-
 impl Target for Records<'_> {
     fn wants(&self, entry: &Entry) -> bool {
         entry.action != Action::Skip
@@ -427,7 +424,7 @@ impl Target for Records<'_> {
         let field = self.layout(entry);
         let put = |writer: &mut Writer<'_, '_>, to: Value, offset: i32| match field.cell {
             Cell::Bool => {
-                writer.body.ins().istore8(flags(), value, to, offset);
+                writer.body.ins().istore8(unaligned(), value, to, offset);
             }
             _ => writer.store(value, to, offset),
         };

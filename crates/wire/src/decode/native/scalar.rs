@@ -1,9 +1,11 @@
 //! Writes the reading of values.
 
+use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{InstBuilder, IntCC, Switch, Value, types};
 
 use super::super::tables::{Action, Entry};
 use super::context::*;
+use super::target::ListExit;
 use super::write::{TagBytes, Writer};
 use crate::schema::{EnumId, WireType};
 
@@ -167,7 +169,7 @@ impl Writer<'_, '_> {
         let done = self.body.create_block();
         let after = self.body.append_block_param(done, types::I64);
         let value = (need == Need::Value).then(|| self.body.append_block_param(done, types::I64));
-        let first = self.body.ins().uload8(types::I64, Self::flags(), start, 0);
+        let first = self.body.ins().uload8(types::I64, unaligned(), start, 0);
         let (one, two) = (self.body.create_block(), self.body.create_block());
         let more = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, first, 0x80);
         self.body.ins().brif(more, two, &[], one, &[]);
@@ -175,7 +177,7 @@ impl Writer<'_, '_> {
         let end = self.body.ins().iadd_imm_u(start, 1);
         self.found(done, end, value.map(|_| first));
         self.body.switch_to_block(two);
-        let both = self.body.ins().uload16(types::I64, Self::flags(), start, 0);
+        let both = self.body.ins().uload16(types::I64, unaligned(), start, 0);
         // Out of the way of what follows.
         let (two, long) = (self.body.create_block(), self.cold());
         let more = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, both, 0x8000);
@@ -222,7 +224,7 @@ impl Writer<'_, '_> {
         });
         self.found(done, end, value);
         self.body.switch_to_block(far);
-        let last = self.body.ins().uload16(types::I64, Self::flags(), start, 8);
+        let last = self.body.ins().uload16(types::I64, unaligned(), start, 8);
         let endless = self.body.ins().band_imm_u(last, 0x8080);
         let endless = self.body.ins().icmp_imm_u(IntCC::Equal, endless, 0x8080);
         self.leave_if(endless);
@@ -414,15 +416,4 @@ impl Writer<'_, '_> {
         self.body.ins().jump(head, &[after.into()]);
         self.body.switch_to_block(done);
     }
-}
-
-/// Where the code is in a packed list.
-#[derive(Clone, Copy)]
-pub(super) struct ListExit {
-    pub(super) place: u32,
-    /// Where the tag of the list is.
-    pub(super) list: Value,
-    /// Where the element is.
-    pub(super) at: Value,
-    pub(super) end: Value,
 }

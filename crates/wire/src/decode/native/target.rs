@@ -9,9 +9,19 @@ use tidemill_jit::build::{InstBuilder, IntCC, SigRef, Type, Value, signature, ty
 use super::super::tables::{Action, Entry};
 use super::calls::Calls;
 use super::context::{CALLS, Exit};
-use super::scalar::ListExit;
 use super::write::Writer;
 use crate::sink::Wants;
+
+/// Where the code is in a packed list.
+#[derive(Clone, Copy)]
+pub(super) struct ListExit {
+    pub(super) place: u32,
+    /// Where the tag of the list is.
+    pub(super) list: Value,
+    /// Where the element is.
+    pub(super) at: Value,
+    pub(super) end: Value,
+}
 
 /// See the module.
 pub(super) trait Target {

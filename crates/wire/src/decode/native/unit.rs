@@ -11,8 +11,9 @@ use super::super::tables::Tables;
 use super::context::Context;
 use super::reach::Reach;
 use super::records::{self, Records};
+use super::serves::{Listing, NativeError, Serves};
 use super::target::{SinkCalls, Target};
-use super::{Listing, NativeError, Serves, write};
+use super::write;
 use crate::message::layout::Maps;
 use crate::schema::Schema;
 

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tidemill_stdx::hash::Map;
 
 use super::super::tables::Tables;
+use super::Unit;
 use super::reach::{ENTRIES_MAX, Reach};
-use super::{NativeError, Unit};
+use super::serves::NativeError;
 use crate::schema::{MessageId, Schema};
 
 /// So many times the fields of the tables may have code.

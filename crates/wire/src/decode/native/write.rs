@@ -9,9 +9,10 @@
 //!   ended(node):   the end of a sub-message: pop the frame -> after(its entry);  else leave
 //! ```
 
+use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{
-    Block, BlockCall, CallConv, InstBuilder, IntCC, JumpTableData, MemFlagsData, Switch, Type,
-    Value, Variable, signature, types,
+    Block, BlockCall, CallConv, InstBuilder, IntCC, JumpTableData, Switch, Type, Value, Variable,
+    signature, types,
 };
 use tidemill_jit::{Body, FuncId, Module};
 use tidemill_stdx::hash::Map;
@@ -20,7 +21,7 @@ use super::super::tables::{Action, Entry, Node, Tables};
 use super::calls;
 use super::context::*;
 use super::reach::Reach;
-use super::scalar::ListExit;
+use super::target::ListExit;
 use super::target::Target;
 use crate::message::layout::PRESENCE_OFFSET;
 use crate::schema::Schema;
@@ -261,16 +262,12 @@ impl<'w, 'm> Writer<'w, 'm> {
 
     // ---- small things
 
-    pub(super) fn flags() -> MemFlagsData {
-        MemFlagsData::new().with_notrap()
-    }
-
     pub(super) fn load(&mut self, ty: Type, from: Value, offset: i32) -> Value {
-        self.body.ins().load(ty, Self::flags(), from, offset)
+        self.body.load(ty, from, offset)
     }
 
     pub(super) fn store(&mut self, value: Value, to: Value, offset: i32) {
-        self.body.ins().store(Self::flags(), value, to, offset);
+        self.body.store(value, to, offset);
     }
 
     pub(super) fn number(&mut self, ty: Type, value: i64) -> Value {
@@ -287,9 +284,7 @@ impl<'w, 'm> Writer<'w, 'm> {
 
     /// A new block that is hardly ever reached.
     pub(super) fn cold(&mut self) -> Block {
-        let block = self.body.create_block();
-        self.body.set_cold_block(block);
-        block
+        self.body.cold_block()
     }
 
     /// Goes on only where `condition` is 0; else to a cold block that `otherwise` writes.
@@ -474,8 +469,8 @@ impl<'w, 'm> Writer<'w, 'm> {
     fn raw_tag(&mut self, length: i64) -> Value {
         let at = self.pos();
         match length {
-            1 => self.body.ins().uload8(types::I32, Self::flags(), at, 0),
-            2 => self.body.ins().uload16(types::I32, Self::flags(), at, 0),
+            1 => self.body.ins().uload8(types::I32, unaligned(), at, 0),
+            2 => self.body.ins().uload16(types::I32, unaligned(), at, 0),
             4 => self.load(types::I32, at, 0),
             3 => {
                 let raw = self.load(types::I32, at, 0);

@@ -2,9 +2,9 @@
 
 use std::mem::offset_of;
 
+use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{
-    Block, CallConv, InstBuilder, IntCC, MemFlagsData, SigRef, Signature, Value, Variable,
-    signature, types,
+    Block, CallConv, InstBuilder, IntCC, SigRef, Signature, Value, Variable, signature, types,
 };
 use tidemill_jit::{Body, Code, Error, FuncId, Module, Options};
 
@@ -13,11 +13,6 @@ use super::Context;
 use crate::message::layout::{FieldLayout, Kind, PRESENCE_OFFSET, RecordLayout, Shape};
 use crate::message::record::{Extra, List, View};
 use crate::schema::{FieldId, FieldType, Label, MessageId, Scalar, Schema, Tag, WireType};
-
-/// Memory is ours, and nothing traps; strings are not aligned.
-pub(super) fn flags() -> MemFlagsData {
-    MemFlagsData::new().with_notrap()
-}
 
 /// Bytes that a length takes at most: lists and strings have less than 4 GiB.
 const LENGTH_BYTES: i64 = 5;
@@ -131,7 +126,7 @@ impl Writer<'_, '_> {
             let from = word as usize * 64;
             let fields = &layout.fields[from..layout.fields.len().min(from + 64)];
             let offset = (PRESENCE_OFFSET + 8 * word) as i32;
-            let bits = self.body.ins().load(types::I64, flags(), self.record, offset);
+            let bits = self.body.ins().load(types::I64, unaligned(), self.record, offset);
             self.fields_of_word(fields, bits);
         }
         let p = self.p();
@@ -147,11 +142,11 @@ impl Writer<'_, '_> {
         for cold in [some, whole, unknown] {
             self.body.set_cold_block(cold);
         }
-        let extra = self.body.ins().load(types::I64, flags(), self.record, 0);
+        let extra = self.body.ins().load(types::I64, unaligned(), self.record, 0);
         self.body.ins().brif(extra, some, &[], none, &[]);
         self.body.switch_to_block(some);
         let count = offset_of!(Extra, extensions) + offset_of!(List, len);
-        let extensions = self.body.ins().load(types::I32, flags(), extra, count as i32);
+        let extensions = self.body.ins().load(types::I32, unaligned(), extra, count as i32);
         self.body.ins().brif(extensions, whole, &[], unknown, &[]);
 
         self.body.switch_to_block(whole);
@@ -216,7 +211,7 @@ impl Writer<'_, '_> {
         let counts_zero = field.label != Label::Implicit || self.layout.map_entry;
         match field.kind {
             Kind::Message => {
-                let record = self.body.ins().load(types::I64, flags(), self.record, offset);
+                let record = self.body.ins().load(types::I64, unaligned(), self.record, offset);
                 self.sub_message(field, record);
             }
             Kind::String | Kind::Bytes => {
@@ -239,15 +234,15 @@ impl Writer<'_, '_> {
     fn list(&mut self, id: FieldId, field: &FieldLayout, after: Block) {
         let at = field.offset as i32;
         let start = offset_of!(List, start) as i32;
-        let start = self.body.ins().load(types::I64, flags(), self.record, at + start);
+        let start = self.body.ins().load(types::I64, unaligned(), self.record, at + start);
         let len = offset_of!(List, len) as i32;
-        let len = self.body.ins().uload32(flags(), self.record, at + len);
+        let len = self.body.ins().uload32(unaligned(), self.record, at + len);
         let wire = self.schema.wire_field(id);
         let (tag, packed) = (wire.tag, wire.packed);
         let cell = i64::from(field.cell.bytes());
         match field.kind {
             Kind::Message => self.each(start, len, cell, |this, at| {
-                let record = this.body.ins().load(types::I64, flags(), at, 0);
+                let record = this.body.ins().load(types::I64, unaligned(), at, 0);
                 this.sub_message(field, record);
             }),
             Kind::String | Kind::Bytes => {
@@ -299,18 +294,18 @@ impl Writer<'_, '_> {
 
     fn map(&mut self, field: &FieldLayout, after: Block) {
         let Some(of) = field.record else { return };
-        let map = self.body.ins().load(types::I64, flags(), self.record, field.offset as i32);
+        let map = self.body.ins().load(types::I64, unaligned(), self.record, field.offset as i32);
         let entries = offset_of!(crate::message::record::Map, entries);
         let start = (entries + offset_of!(List, start)) as i32;
-        let start = self.body.ins().load(types::I64, flags(), map, start);
+        let start = self.body.ins().load(types::I64, unaligned(), map, start);
         let len = (entries + offset_of!(List, len)) as i32;
-        let len = self.body.ins().uload32(flags(), map, len);
+        let len = self.body.ins().uload32(unaligned(), map, len);
         let [some, sort, ready] = [(); 3].map(|()| self.body.create_block());
         self.body.ins().brif(len, some, &[], after, &[]);
         self.body.switch_to_block(some);
         let chosen = self.body.append_block_param(ready, types::I64);
         let by_key = offset_of!(Context, by_key) as i32;
-        let by_key = self.body.ins().load(types::I64, flags(), self.context, by_key);
+        let by_key = self.body.ins().load(types::I64, unaligned(), self.context, by_key);
         self.body.ins().brif(by_key, sort, &[], ready, &[start.into()]);
         self.body.set_cold_block(sort);
         self.body.switch_to_block(sort);
@@ -320,7 +315,7 @@ impl Writer<'_, '_> {
         self.body.ins().jump(ready, &[sorted.into()]);
         self.body.switch_to_block(ready);
         self.each(chosen, len, 8, |this, at| {
-            let record = this.body.ins().load(types::I64, flags(), at, 0);
+            let record = this.body.ins().load(types::I64, unaligned(), at, 0);
             this.sub_message(field, record);
         });
     }
@@ -379,9 +374,9 @@ impl Writer<'_, '_> {
             return self.body.call(self.function, &arguments)[0];
         }
         let table = offset_of!(Context, functions) as i32;
-        let table = self.body.ins().load(types::I64, flags(), self.context, table);
+        let table = self.body.ins().load(types::I64, unaligned(), self.context, table);
         let at = self.body.ins().iadd_imm_u(table, i64::from(of.0) * size_of::<usize>() as i64);
-        let function = self.body.ins().load(types::I64, flags(), at, 0);
+        let function = self.body.ins().load(types::I64, unaligned(), at, 0);
         let call = self.body.ins().call_indirect(self.signature, function, &arguments);
         self.body.inst_results(call)[0]
     }
@@ -389,7 +384,7 @@ impl Writer<'_, '_> {
     /// Bytes written so far: from the end, because the buffer may become another.
     fn written(&mut self) -> Value {
         let end = offset_of!(Context, end) as i32;
-        let end = self.body.ins().load(types::I64, flags(), self.context, end);
+        let end = self.body.ins().load(types::I64, unaligned(), self.context, end);
         let p = self.p();
         self.body.ins().isub(end, p)
     }
@@ -397,14 +392,14 @@ impl Writer<'_, '_> {
     /// A string or bytes of the [`View`] at an address, with length and tag.
     fn view(&mut self, at: Value, tag: Tag, if_empty: Option<Block>) {
         let len = offset_of!(View, len) as i32;
-        let len = self.body.ins().uload32(flags(), at, len);
+        let len = self.body.ins().uload32(unaligned(), at, len);
         if let Some(after) = if_empty {
             let some = self.body.create_block();
             self.body.ins().brif(len, some, &[], after, &[]);
             self.body.switch_to_block(some);
         }
         let start = offset_of!(View, start) as i32;
-        let start = self.body.ins().load(types::I64, flags(), at, start);
+        let start = self.body.ins().load(types::I64, unaligned(), at, start);
         self.require_many(len, 1);
         let p = self.p();
         let p = self.body.ins().isub(p, len);
@@ -422,21 +417,21 @@ impl Writer<'_, '_> {
         };
         let ins = self.body.ins();
         match scalar {
-            Scalar::Int32 => ins.sload32(flags(), at, offset),
+            Scalar::Int32 => ins.sload32(unaligned(), at, offset),
             Scalar::Uint32 | Scalar::Fixed32 | Scalar::Sfixed32 | Scalar::Float => {
-                ins.uload32(flags(), at, offset)
+                ins.uload32(unaligned(), at, offset)
             }
-            Scalar::Bool => ins.uload8(types::I64, flags(), at, offset),
+            Scalar::Bool => ins.uload8(types::I64, unaligned(), at, offset),
             Scalar::Sint32 => {
-                let value = ins.sload32(flags(), at, offset);
+                let value = ins.sload32(unaligned(), at, offset);
                 let zigzag = self.zigzag(value);
                 self.body.ins().band_imm_u(zigzag, 0xffff_ffff)
             }
             Scalar::Sint64 => {
-                let value = ins.load(types::I64, flags(), at, offset);
+                let value = ins.load(types::I64, unaligned(), at, offset);
                 self.zigzag(value)
             }
-            _ => ins.load(types::I64, flags(), at, offset),
+            _ => ins.load(types::I64, unaligned(), at, offset),
         }
     }
 
@@ -452,17 +447,17 @@ impl Writer<'_, '_> {
         match ty.wire_type() {
             WireType::Fixed64 => {
                 let p = self.body.ins().iadd_imm_s(p, -8);
-                self.body.ins().store(flags(), value, p, 0);
+                self.body.ins().store(unaligned(), value, p, 0);
                 self.set_p(p);
             }
             WireType::Fixed32 => {
                 let p = self.body.ins().iadd_imm_s(p, -4);
-                self.body.ins().istore32(flags(), value, p, 0);
+                self.body.ins().istore32(unaligned(), value, p, 0);
                 self.set_p(p);
             }
             _ if ty == FieldType::Scalar(Scalar::Bool) => {
                 let p = self.body.ins().iadd_imm_s(p, -1);
-                self.body.ins().istore8(flags(), value, p, 0);
+                self.body.ins().istore8(unaligned(), value, p, 0);
                 self.set_p(p);
             }
             _ => self.varint(value),
@@ -476,7 +471,7 @@ impl Writer<'_, '_> {
         let [one, more] = self.fork(IntCC::UnsignedLessThan, value, 0x80);
         self.body.switch_to_block(one);
         let short = self.body.ins().iadd_imm_s(p, -1);
-        self.body.ins().istore8(flags(), value, short, 0);
+        self.body.ins().istore8(unaligned(), value, short, 0);
         self.set_p(short);
         self.body.ins().jump(done, &[]);
 
@@ -489,7 +484,7 @@ impl Writer<'_, '_> {
         let high = self.body.ins().ishl_imm_u(high, 1);
         let both = self.body.ins().bor(low, high);
         let short = self.body.ins().iadd_imm_s(p, -2);
-        self.body.ins().istore16(flags(), both, short, 0);
+        self.body.ins().istore16(unaligned(), both, short, 0);
         self.set_p(short);
         self.body.ins().jump(done, &[]);
 
@@ -526,7 +521,7 @@ impl Writer<'_, '_> {
         let tops = self.body.ins().ushr(tops, unused);
         let word = self.body.ins().bor(word, tops);
         let word = self.body.ins().ishl(word, unused);
-        self.body.ins().store(flags(), word, p, -8);
+        self.body.ins().store(unaligned(), word, p, -8);
         let unused = self.body.ins().ushr_imm_u(unused, 3);
         let p = self.body.ins().iadd(p, unused);
         let p = self.body.ins().iadd_imm_s(p, -8);
@@ -548,7 +543,7 @@ impl Writer<'_, '_> {
             let piece = &bytes[at..at + size];
             let value = piece.iter().rev().fold(0, |word, &byte| word << 8 | i64::from(byte));
             let value = self.body.ins().iconst(ty, value);
-            self.body.ins().store(flags(), value, p, at as i32);
+            self.body.ins().store(unaligned(), value, p, at as i32);
             at += size;
         }
         self.set_p(p);
@@ -574,7 +569,7 @@ impl Writer<'_, '_> {
         let [short, enough] = [(); 2].map(|()| self.body.create_block());
         self.body.set_cold_block(short);
         let limit = offset_of!(Context, limit) as i32;
-        let limit = self.body.ins().load(types::I64, flags(), self.context, limit);
+        let limit = self.body.ins().load(types::I64, unaligned(), self.context, limit);
         let p = self.p();
         let room = self.body.ins().isub(p, limit);
         let is_short = self.body.ins().icmp(IntCC::UnsignedLessThan, room, need);

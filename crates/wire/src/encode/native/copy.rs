@@ -1,6 +1,7 @@
 //! Copies of strings: short ones by loads and stores from both ends that overlap, long ones by the
 //! library.
 
+use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Type, Value, types};
 
 use super::code::Writer;
@@ -42,7 +43,7 @@ impl Writer<'_, '_> {
         // One to three bytes: the first, the middle, the last.
         let middle = self.body.ins().ushr_imm_u(len, 1);
         let last = self.body.ins().iadd_imm_s(len, -1);
-        let flags = super::code::flags();
+        let flags = unaligned();
         let first = self.body.ins().load(types::I8, flags, from, 0);
         for offset in [middle, last] {
             let at = self.body.ins().iadd(from, offset);
@@ -56,7 +57,7 @@ impl Writer<'_, '_> {
 
     /// The first and the last bytes, each in so many pieces of the type.
     fn ends(&mut self, ty: Type, pieces: i32, to: Value, from: Value, len: Value, done: Block) {
-        let flags = super::code::flags();
+        let flags = unaligned();
         let bytes = ty.bytes() as i32;
         let from_end = self.body.ins().iadd(from, len);
         let to_end = self.body.ins().iadd(to, len);

@@ -33,8 +33,9 @@ use tidemill_jit::Error;
 
 use self::functions::{Entry, Functions};
 use super::back::EncodeBuffer;
+use super::error::{BYTES_MAX, DEPTH_MAX, EncodeError};
 use super::packed::Varints;
-use super::table::{BYTES_MAX, DEPTH_MAX, EncodeError, Encoder};
+use super::table::Encoder;
 use super::walk::Whole;
 use crate::message::record::Record;
 use crate::message::{MapOrder, MessageRef};

@@ -1,0 +1,7 @@
+//! Limits of decoders, unless set otherwise.
+
+/// How deep sub-messages and unknown groups may nest, unless set otherwise.
+pub const DEPTH_MAX: usize = 100;
+
+/// Bytes that a message may have, unless set otherwise: 2 GiB, less one.
+pub const BYTES_MAX: usize = i32::MAX as usize;

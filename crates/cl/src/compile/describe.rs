@@ -118,6 +118,15 @@ impl<'a> Descriptors<'a> {
         number
     }
 
+    /// Whether elements of this collection may move.
+    pub(crate) fn moves(&self, storage: &Storage) -> bool {
+        let is_scalar = match storage {
+            Storage::Collection { element, .. } => kind(*element) == Kind::Scalar,
+            _ => false,
+        };
+        is_scalar && !self.pinned.contains(storage)
+    }
+
     /// The number of what a component is asked to offer or require.
     pub(crate) fn facet(&mut self, facet: Facet) -> u32 {
         let known = self.program.facets.iter().position(|known| *known == facet);

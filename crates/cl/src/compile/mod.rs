@@ -34,6 +34,7 @@ use crate::optimise::optimise;
 
 mod call;
 mod channel;
+mod collection;
 mod component;
 mod constant;
 pub(crate) mod describe;

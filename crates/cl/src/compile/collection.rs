@@ -9,6 +9,9 @@ use crate::compile::describe::kind;
 use crate::compile::translate::{Translator, sound};
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 
+/// Searches in the code of one function: what is longer is no loop that runs hot.
+const SEARCHES_MAX: u32 = 200;
+
 /// A key as an operation is given it.
 #[derive(Debug, Clone, Copy)]
 enum Asked {
@@ -33,8 +36,7 @@ impl Translator<'_, '_, '_> {
             Instruction::Element { to, collection, keys, .. }
                 if let Some(known) = self.found.element(*collection, keys) =>
             {
-                let address = self.body.use_var(known);
-                self.set(*to, address);
+                self.set(*to, known);
             }
             Instruction::Element { to, collection, shape, keys, access } => {
                 let address = match access {
@@ -42,13 +44,13 @@ impl Translator<'_, '_, '_> {
                     Access::Expect => self.expected(*collection, shape, keys),
                 };
                 self.set(*to, address);
-                self.note_element(*collection, keys, address, None);
+                self.found.note_element(*collection, keys, address, None);
             }
             Instruction::ElementExists { to, collection, shape, keys } => {
                 let element = self.sought(*collection, shape, keys);
                 let value = self.present(element, shape);
                 self.set(*to, value);
-                self.note_element(*collection, keys, element, Some(*to));
+                self.found.note_element(*collection, keys, element, Some(*to));
             }
             Instruction::ElementDelete { collection, keys } => {
                 let retry = self.retry();
@@ -179,8 +181,9 @@ impl Translator<'_, '_, '_> {
         let (Storage::Collection { keys, .. }, Asked::Word(key)) = (shape, asked) else {
             return None;
         };
-        let is_integer = *keys != [Type::Text];
-        (is_integer && self.unit.descriptors.moves(shape)).then_some(key)
+        let is_integer = *keys != [Type::Text] && self.unit.descriptors.moves(shape);
+        self.searches += u32::from(is_integer);
+        (is_integer && self.searches <= SEARCHES_MAX).then_some(key)
     }
 
     fn ways(&mut self) -> Ways {
@@ -266,20 +269,6 @@ impl Translator<'_, '_, '_> {
         self.body.ins().jump(next, &[holds.into()]);
         self.body.switch_to_block(next);
         answer
-    }
-
-    /// Keeps the address of an element for those that need it next; it is one only if the register
-    /// is true.
-    fn note_element(
-        &mut self,
-        collection: Place,
-        keys: &[Key],
-        address: Value,
-        is: Option<Register>,
-    ) {
-        let variable = self.body.declare_var(types::I64);
-        self.body.def_var(variable, address);
-        self.found.note_element(collection, keys, variable, is);
     }
 
     /// What a collection is asked with.

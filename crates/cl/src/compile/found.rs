@@ -4,11 +4,14 @@
 //! What is known holds to the end of the block, and in blocks that are reached from there alone. It
 //! is forgotten at whatever may put in or take out elements, may change a key, or may suspend.
 
-use tidemill_jit::build::Variable;
+use tidemill_jit::build::Value;
 use tidemill_stdx::id::{IdSet, IdVec};
 
 use crate::ir::pinned::leaves_elements;
 use crate::ir::{BlockId, Function, Instruction, Key, Part, Place, Register, Role, Terminator};
+
+/// Copies and elements known at a time; with more, what was known is forgotten.
+const KNOWN_MAX: usize = 64;
 
 /// What is known at a place in a function.
 #[derive(Debug, Clone, Default)]
@@ -24,12 +27,12 @@ struct Copied {
     from: Register,
 }
 
-/// The variable has the address of an element of a collection.
+/// The value is the address of an element of a collection: it is there wherever this is known.
 #[derive(Debug, Clone)]
 struct Element {
     collection: Place,
     keys: Vec<Key>,
-    address: Variable,
+    address: Value,
     /// It is there if this is true.
     is: Option<Register>,
 }
@@ -38,7 +41,8 @@ impl Found {
     /// Forgets what does not hold after an instruction, which is about to be translated.
     pub(super) fn pass(&mut self, instruction: &Instruction) {
         let makes = matches!(instruction, Instruction::Element { .. });
-        if !leaves_elements(instruction) && !makes {
+        let is_full = self.copies.len() + self.elements.len() > KNOWN_MAX;
+        if !leaves_elements(instruction) && !makes || is_full {
             *self = Found::default();
             return;
         }
@@ -89,19 +93,19 @@ impl Found {
     }
 
     /// What has the address of an element that is there.
-    pub(super) fn element(&self, collection: Place, keys: &[Key]) -> Option<Variable> {
+    pub(super) fn element(&self, collection: Place, keys: &[Key]) -> Option<Value> {
         let (collection, keys) = (self.plain_place(collection), self.plain(keys));
         let is =
             |one: &&Element| one.collection == collection && one.keys == keys && one.is.is_none();
         self.elements.iter().find(is).map(|one| one.address)
     }
 
-    /// The address of this element is in the variable, if the register is true or there is none.
+    /// The address of this element, if the register is true or there is none.
     pub(super) fn note_element(
         &mut self,
         collection: Place,
         keys: &[Key],
-        address: Variable,
+        address: Value,
         is: Option<Register>,
     ) {
         if is.is_none() {

@@ -111,7 +111,14 @@ impl Frame {
 
     fn needed(&self, block: BlockId, index: usize) -> &[Register] {
         let points = &self.kept[block];
-        points.iter().find(|point| point.0 == index).map_or(&[], |point| &point.1)
+        // The last instruction comes first.
+        let found = points.binary_search_by(|point| index.cmp(&point.0));
+        found.map_or(&[], |place| &points[place].1)
+    }
+
+    /// What is needed after any suspension, constants excepted.
+    pub(crate) fn all_needed(&self) -> impl Iterator<Item = Register> {
+        self.kept.iter().flatten().flat_map(|point| point.1.iter().copied())
     }
 }
 

@@ -42,9 +42,11 @@ mod found;
 pub(crate) mod frame;
 mod message;
 mod owned;
+mod registers;
 mod scalar;
 mod section;
 mod translate;
+mod unwind;
 mod view;
 mod watch;
 

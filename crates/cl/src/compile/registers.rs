@@ -1,8 +1,12 @@
 //! Where the values of registers are while a function is translated.
 //!
 //! A register of one block is the value that it was given last. Others are variables of the
-//! builder, whose values meet where blocks do. For each of those the builder keeps a row as long
-//! as there are blocks: were all variables, a body of 20,000 statements would take gigabytes.
+//! builder, whose values meet where blocks do; those that are needed in different parts of the
+//! function share one. For each variable the builder keeps a row as long as there are blocks: did
+//! each register have its own, a body of 20,000 statements would take gigabytes.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use tidemill_jit::Body;
 use tidemill_jit::build::{Value, Variable};
@@ -10,7 +14,7 @@ use tidemill_stdx::id::{IdSet, IdVec};
 
 use crate::compile::frame::Frame;
 use crate::compile::machine;
-use crate::ir::{BlockId, Function, Group, Instruction, Parameter, Part, Register, Role};
+use crate::ir::{BlockId, Function, Group, Instruction, Parameter, Part, Register, Role, Type};
 
 #[derive(Debug, Clone, Copy)]
 enum Home {
@@ -27,17 +31,37 @@ pub(super) struct Registers(IdVec<Register, Home>);
 
 impl Registers {
     pub(super) fn of(function: &Function, frame: &Frame, body: &mut Body) -> Registers {
+        let mut homes: IdVec<Register, Home> =
+            function.registers.iter().map(|_| Home::Passing(None)).collect();
+        frame.constants().iter().for_each(|(register, _)| homes[register] = Home::Constant);
         let shared = shared(function, frame);
-        let homes = function.registers.iter_enumerated().map(|(register, ty)| {
-            if frame.constants().contains(register) {
-                Home::Constant
-            } else if shared.contains(register) {
-                Home::Variable(body.declare_var(machine(*ty)))
-            } else {
-                Home::Passing(None)
-            }
-        });
-        Registers(homes.collect())
+        let is_variable = |register: &Register| !frame.constants().contains(*register);
+        let spans = shared.iter().filter(is_variable);
+        let spans = spans.filter_map(|register| Some((frame.span(register)?, register)));
+        let mut spans: Vec<_> = spans.collect();
+        spans.sort_unstable();
+        // By their last block, those that may become free; of each type of the machine.
+        let mut taken: [BinaryHeap<Reverse<(BlockId, usize)>>; 2] = Default::default();
+        let mut variables = Vec::new();
+        for ((first, last), register) in spans {
+            let ty = function.registers[register];
+            let taken = &mut taken[usize::from(ty == Type::Real)];
+            let free = taken.peek().map(|one| one.0).filter(|one| one.0 < first);
+            let number = match free {
+                Some((_, number)) => {
+                    taken.pop();
+                    number
+                }
+                None => {
+                    variables.push(body.declare_var(machine(ty)));
+                    variables.len() - 1
+                }
+            };
+            taken.push(Reverse((last, number)));
+            let variable = variables[number];
+            homes[register] = Home::Variable(variable);
+        }
+        Registers(homes)
     }
 
     /// The value of a register that is no constant.

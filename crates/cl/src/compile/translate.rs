@@ -570,7 +570,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 let (zero, position) = (self.word(0), self.position());
                 self.operate("halt", &[zero, position]);
                 let unwind = self.unwind();
-        self.body.ins().jump(unwind, &[]);
+                self.body.ins().jump(unwind, &[]);
             }
         }
     }

@@ -129,15 +129,14 @@ fn insert(worker: &mut Worker, head: Head, of: Words) -> Result<Words, OutOfMemo
     Ok(value)
 }
 
-/// Removes an element; what its value owned is the caller's.
+/// Removes an element, if it is there; what its value owned is the caller's.
 fn remove(worker: &mut Worker, head: Head, of: Words) {
     if head.form().is_integer() && dense::remove(worker, head, of.get(0) as i64) {
         head.set_count(head.count() - 1);
         return;
     }
     let keys = keys_of(worker, head);
-    if let Some(value) = table::find(head, keys, of) {
-        table::remove(worker, head, keys, of, Words(value.as_ptr()));
+    if table::remove(worker, head, keys, of) {
         head.set_count(head.count() - 1);
     }
 }
@@ -367,6 +366,11 @@ pub(crate) fn get(cx: &mut Context, collection: u64, keys: *const u64, position:
 pub(crate) fn delete(cx: &mut Context, collection: u64, keys: *const u64) -> u32 {
     let is_over = cx.process.take_grant();
     let Some(head) = Head::of(collection) else { return OK };
+    if head.form() == Form::Flat {
+        // Its elements own nothing, so nothing is waited for.
+        remove(cx.worker, head, words_of(keys));
+        return OK;
+    }
     let Some(value) = find_in(cx.worker, head, words_of(keys)) else { return OK };
     let element = element_of(cx.worker, collection);
     if is_over {

@@ -173,11 +173,7 @@ fn is_node(slot: Words, hash: u64, is: impl Fn(Words) -> bool) -> bool {
 }
 
 #[inline(always)]
-fn find_by<const WORDS: usize>(
-    head: Head,
-    hash: u64,
-    is: impl Fn(Words) -> bool + Copy,
-) -> Found {
+fn find_by<const WORDS: usize>(head: Head, hash: u64, is: impl Fn(Words) -> bool + Copy) -> Found {
     let found = match head.table().filter(|_| head.old_table().is_none()) {
         Some(table) => Chunks::<WORDS>::of(table).search(hash, is),
         None => search_both::<WORDS>(head, hash, is),
@@ -257,33 +253,43 @@ fn name(table: Chunks<NODES>, hash: u64, node: Words) {
     table.put(hash).set(0, check(hash) << ADDRESS_BITS | node::word(node));
 }
 
-/// Removes the element of a value that [`find`] gave; what it owned is the caller's.
-pub(super) fn remove(worker: &mut Worker, head: Head, keys: &[Key], of: Words, value: Words) {
-    let hash = hash_of(head, keys, of);
-    match head.form() {
-        Form::Flat => {
-            take_out::<FLAT>(head, hash, |slot| slot.at(1) == value);
+/// Removes the element with these keys; what its value owned is the caller's. Whether it was there.
+pub(super) fn remove(worker: &mut Worker, head: Head, keys: &[Key], of: Words) -> bool {
+    if head.form() == Form::Flat {
+        let wanted = of.get(0);
+        let hash = key::hash_integer(head.seed(), wanted);
+        let is_there = take_out::<FLAT>(head, hash, |slot| slot.get(0) == wanted).is_some();
+        if is_there {
+            shrink(worker, head, keys);
+            order::removed_flat(worker, head, keys, of);
         }
-        Form::FlatText => {
-            if let Some(slot) = take_out::<TEXTS>(head, hash, |slot| slot.at(3) == value) {
-                short::free(worker, slot);
-            }
-        }
-        _ => {
-            let is = |slot: Words| node::value_of(node_of(slot.get(0))) == value;
-            take_out::<NODES>(head, hash, is);
-        }
+        return is_there;
     }
+    let Some(value) = find(head, keys, of) else { return false };
+    let (hash, value) = (hash_of(head, keys, of), Words(value.as_ptr()));
+    if head.form() == Form::FlatText {
+        if let Some(slot) = take_out::<TEXTS>(head, hash, |slot| slot.at(3) == value) {
+            short::free(worker, slot);
+        }
+        shrink(worker, head, keys);
+        order::removed_flat(worker, head, keys, of);
+        return true;
+    }
+    take_out::<NODES>(head, hash, |slot| node::value_of(node_of(slot.get(0))) == value);
+    shrink(worker, head, keys);
+    if !order::removed(worker, head, keys, node::of_value(value)) {
+        node::free(worker, keys, node::of_value(value));
+    }
+    true
+}
+
+/// One element less is in the tables.
+fn shrink(worker: &mut Worker, head: Head, keys: &[Key]) {
     head.set_hashed(head.hashed() - 1);
     if head.hashed() == 0 {
         free_tables(worker, head);
     } else {
         move_some(worker, head, keys);
-    }
-    if matches!(head.form(), Form::Flat | Form::FlatText) {
-        order::removed_flat(worker, head, keys, of);
-    } else if !order::removed(worker, head, keys, node::of_value(value)) {
-        node::free(worker, keys, node::of_value(value));
     }
 }
 

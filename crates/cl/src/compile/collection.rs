@@ -5,7 +5,8 @@ use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::layout::quick;
 use tidemill_proc::program::Kind as Owned;
 
-use crate::compile::describe::kind;
+use crate::compile::describe::{is_scalar, kind};
+use crate::compile::found::Presence;
 use crate::compile::translate::{Translator, sound};
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 
@@ -44,13 +45,13 @@ impl Translator<'_, '_, '_> {
                     Access::Expect => self.expected(*collection, shape, keys),
                 };
                 self.set(*to, address);
-                self.found.note_element(*collection, keys, address, None);
+                self.found.note_element(*collection, keys, address, Presence::There);
             }
             Instruction::ElementExists { to, collection, shape, keys } => {
                 let element = self.sought(*collection, shape, keys);
                 let value = self.present(element, shape);
                 self.set(*to, value);
-                self.found.note_element(*collection, keys, element, Some(*to));
+                self.found.note_element(*collection, keys, element, Presence::If(*to));
             }
             Instruction::ElementDelete { collection, keys } => {
                 let retry = self.retry();
@@ -109,6 +110,10 @@ impl Translator<'_, '_, '_> {
             Asked::Row(row) => {
                 let words = self.row_address(row);
                 return self.finds("collection_at", &[word, number, words, position]);
+            }
+            // Where components are asked for, an element that is there may hold none.
+            Asked::Word(key) if is_scalar(shape) && self.found.is_missing(collection, keys) => {
+                return self.finds("collection_add", &[word, number, key, position]);
             }
             Asked::Word(key) if quick.is_none() => {
                 return self.finds("collection_at_word", &[word, number, key, position]);

@@ -120,11 +120,7 @@ impl<'a> Descriptors<'a> {
 
     /// Whether elements of this collection may move.
     pub(crate) fn moves(&self, storage: &Storage) -> bool {
-        let is_scalar = match storage {
-            Storage::Collection { element, .. } => kind(*element) == Kind::Scalar,
-            _ => false,
-        };
-        is_scalar && !self.pinned.contains(storage)
+        is_scalar(storage) && !self.pinned.contains(storage)
     }
 
     /// The number of what a component is asked to offer or require.
@@ -255,6 +251,11 @@ pub(crate) fn kind(ty: Type) -> Kind {
         Type::Address => Kind::Reference,
         _ => Kind::Scalar,
     }
+}
+
+/// Whether the elements of a collection are scalars.
+pub(crate) fn is_scalar(collection: &Storage) -> bool {
+    matches!(collection, Storage::Collection { element, .. } if kind(*element) == Kind::Scalar)
 }
 
 /// What the word of a variable or local holds.

@@ -33,8 +33,16 @@ struct Element {
     collection: Place,
     keys: Vec<Key>,
     address: Value,
-    /// It is there if this is true.
-    is: Option<Register>,
+    is: Presence,
+}
+
+/// Whether an element is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    There,
+    Missing,
+    /// It is if the register is true.
+    If(Register),
 }
 
 impl Found {
@@ -66,7 +74,7 @@ impl Found {
                 Key::Register(key) => key == register,
                 Key::Text(place) => is_at(place, register),
             };
-            let is_known = one.is != Some(register) && !is_at(one.collection, register);
+            let is_known = one.is != Presence::If(register) && !is_at(one.collection, register);
             is_known && !one.keys.iter().any(is_key)
         });
     }
@@ -92,23 +100,33 @@ impl Found {
         }
     }
 
-    /// What has the address of an element that is there.
+    /// The address of an element that is there.
     pub(super) fn element(&self, collection: Place, keys: &[Key]) -> Option<Value> {
-        let (collection, keys) = (self.plain_place(collection), self.plain(keys));
-        let is =
-            |one: &&Element| one.collection == collection && one.keys == keys && one.is.is_none();
-        self.elements.iter().find(is).map(|one| one.address)
+        self.known(collection, keys, Presence::There)
     }
 
-    /// The address of this element, if the register is true or there is none.
+    /// Whether it has been found that there is no such element.
+    pub(super) fn is_missing(&self, collection: Place, keys: &[Key]) -> bool {
+        self.known(collection, keys, Presence::Missing).is_some()
+    }
+
+    fn known(&self, collection: Place, keys: &[Key], is: Presence) -> Option<Value> {
+        let (collection, keys) = (self.plain_place(collection), self.plain(keys));
+        let mut elements = self.elements.iter();
+        let found =
+            elements.find(|one| one.collection == collection && one.keys == keys && one.is == is);
+        found.map(|one| one.address)
+    }
+
+    /// The address of this element, if it is there.
     pub(super) fn note_element(
         &mut self,
         collection: Place,
         keys: &[Key],
         address: Value,
-        is: Option<Register>,
+        is: Presence,
     ) {
-        if is.is_none() {
+        if is == Presence::There {
             // It may have been made, and others may have moved.
             self.elements.clear();
         }
@@ -118,13 +136,9 @@ impl Found {
 
     /// What is known where the branch on a register has been taken.
     fn after_branch(mut self, register: Register, is: bool) -> Found {
-        self.elements.retain_mut(|one| {
-            if one.is == Some(register) {
-                one.is = None;
-                return is;
-            }
-            true
-        });
+        for one in self.elements.iter_mut().filter(|one| one.is == Presence::If(register)) {
+            one.is = if is { Presence::There } else { Presence::Missing };
+        }
         self
     }
 }

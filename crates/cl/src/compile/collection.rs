@@ -1,34 +1,22 @@
-//! Elements of collections. An integer key is looked up here where that is simple ([`quick`]);
-//! what is left, and every other key, the run-time does.
+//! Elements of collections. An integer key is [searched](super::search) in the code, where that is
+//! simple; what is left, and every other key, the run-time does.
 
-use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
-use tidemill_proc::layout::quick;
+use tidemill_jit::build::{InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::program::Kind as Owned;
 
 use crate::compile::describe::{is_scalar, kind};
 use crate::compile::found::Presence;
+use crate::compile::search::Ways;
 use crate::compile::translate::{Translator, sound};
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 
-/// Searches in the code of one function: what is longer is no loop that runs hot.
-const SEARCHES_MAX: u32 = 200;
-
 /// A key as an operation is given it.
 #[derive(Debug, Clone, Copy)]
-enum Asked {
+pub(super) enum Asked {
     /// The word of the only one.
     Word(Value),
     /// Several in a row.
     Row(StackSlot),
-}
-
-/// Where a search goes on; `found` has the address as a parameter.
-#[derive(Debug, Clone, Copy)]
-struct Ways {
-    found: Block,
-    missing: Block,
-    /// To the run-time.
-    unclear: Block,
 }
 
 impl Translator<'_, '_, '_> {
@@ -179,81 +167,6 @@ impl Translator<'_, '_, '_> {
                 self.value("collection_find", &[word, words])
             }
         }
-    }
-
-    /// The key, if the table of such a collection may be searched here.
-    fn quick(&mut self, shape: &Storage, asked: Asked) -> Option<Value> {
-        let (Storage::Collection { keys, .. }, Asked::Word(key)) = (shape, asked) else {
-            return None;
-        };
-        let is_integer = *keys != [Type::Text] && self.unit.descriptors.moves(shape);
-        self.searches += u32::from(is_integer);
-        (is_integer && self.searches <= SEARCHES_MAX).then_some(key)
-    }
-
-    fn ways(&mut self) -> Ways {
-        let (found, missing) = (self.body.create_block(), self.body.create_block());
-        self.body.append_block_param(found, types::I64);
-        Ways { found, missing, unclear: self.outside() }
-    }
-
-    /// Searches the table of the collection that a word owns; a collection that does not exist is
-    /// left to the run-time.
-    fn search(&mut self, word: Value, key: Value, ways: Ways) {
-        let [there, simple, candidate, none] = [(); 4].map(|()| self.body.create_block());
-        self.body.ins().brif(word, there, &[], ways.unclear, &[]);
-        self.body.switch_to_block(there);
-        let first = self.body.ins().load(types::I64, sound(), word, quick::COLLECTION_FIRST);
-        self.body.ins().brif(first, simple, &[], ways.unclear, &[]);
-
-        self.body.switch_to_block(simple);
-        let hash = self.hash(word, key);
-        let bits = self.body.ins().uload32(sound(), word, quick::COLLECTION_BITS);
-        // By 64 - bits in all, at most by 63 at once.
-        let rest = self.body.ins().bnot(bits);
-        let number = self.body.ins().ushr_imm_u(hash, 1);
-        let number = self.body.ins().ushr(number, rest);
-        let bytes = self.body.ins().ishl_imm_u(number, i64::from(quick::CHUNK_SHIFT));
-        let chunk = self.body.ins().iadd(first, bytes);
-        let tags = self.body.ins().load(types::I64, sound(), chunk, 0);
-        let matches = self.matches(tags, hash);
-        self.body.ins().brif(matches, candidate, &[], none, &[]);
-
-        self.body.switch_to_block(candidate);
-        // 8 s + 7 for slot s.
-        let bit = self.body.ins().ctz(matches);
-        let slot = self.body.ins().ishl_imm_u(bit, 1);
-        let slot = self.body.ins().iadd(chunk, slot);
-        let kept = self.body.ins().load(types::I64, sound(), slot, 8 - 14);
-        let value = self.body.ins().iadd_imm_s(slot, 16 - 14);
-        let is = self.body.ins().icmp(IntCC::Equal, kept, key);
-        self.body.ins().brif(is, ways.found, &[value.into()], ways.unclear, &[]);
-
-        self.body.switch_to_block(none);
-        let passed = self.body.ins().ushr_imm_u(tags, i64::from(quick::TAG_BITS));
-        self.body.ins().brif(passed, ways.unclear, &[], ways.missing, &[]);
-    }
-
-    fn hash(&mut self, word: Value, key: Value) -> Value {
-        let seed = quick::COLLECTION_SEED;
-        let addend = self.body.ins().load(types::I64, sound(), word, seed);
-        let factor = self.body.ins().load(types::I64, sound(), word, seed + 8);
-        let mixed = self.body.ins().bxor(key, addend);
-        let low = self.body.ins().imul(mixed, factor);
-        let high = self.body.ins().umulhi(mixed, factor);
-        self.body.ins().bxor(low, high)
-    }
-
-    /// The top bits of the tags that are that of the hash; the lowest that is set is surely one.
-    fn matches(&mut self, tags: Value, hash: Value) -> Value {
-        let ones = self.word(quick::TAG_ONES as i64);
-        let tag = self.body.ins().band_imm_u(hash, quick::TAG_TOP as i64 - 1);
-        let tag = self.body.ins().bor_imm_u(tag, quick::TAG_TOP as i64);
-        let wanted = self.body.ins().imul(tag, ones);
-        let difference = self.body.ins().bxor(tags, wanted);
-        let below = self.body.ins().isub(difference, ones);
-        let equal = self.body.ins().band_not(below, difference);
-        self.body.ins().band_imm_u(equal, quick::TAG_TOPS as i64)
     }
 
     /// Whether an element is there; of components, whether it holds one.

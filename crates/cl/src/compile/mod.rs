@@ -44,6 +44,7 @@ mod message;
 mod owned;
 mod registers;
 mod scalar;
+mod search;
 mod section;
 mod translate;
 mod unwind;

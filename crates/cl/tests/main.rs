@@ -7,6 +7,7 @@ mod corpus;
 mod deep;
 mod engines;
 mod fmt;
+mod long;
 mod mutated;
 mod native;
 mod optimise;

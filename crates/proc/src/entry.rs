@@ -362,6 +362,15 @@ entries! {
         = crate::collection::get;
     /// The address of the element, or null if there is none.
     Value collection_find(collection: u64, keys: *const u64) -> *mut u64 = crate::collection::find;
+    /// As `collection_find`, by the word of the only key.
+    Value collection_find_word(collection: u64, key: u64) -> *mut u64
+        = crate::collection::find_word;
+    /// As `collection_at`, by the word of the only key.
+    Finds collection_at_word(word: *mut u64, shape: u32, key: u64, position: u32) -> *mut u64
+        = crate::collection::at_word;
+    /// The same of an element that is missing: the code has looked, see [`crate::layout::quick`].
+    Finds collection_add(word: *mut u64, shape: u32, key: u64, position: u32) -> *mut u64
+        = crate::collection::add;
     /// `DELETE(c[k])`: removes the key and deletes what it owned; waits for a component's end.
     Blocks collection_delete(collection: u64, keys: *const u64) -> u32 = crate::collection::delete;
     /// FOREACH: writes the smallest keys above `keys` there, result 1, or result 0 at the end.

@@ -34,7 +34,9 @@
 //! queues null, or that of the lock and [`CALM`], and 0 again. What was [`GRANTED`] is taken back
 //! with [`HANDED`]. A process that runs need not take a lock that it could have until it waits. A
 //! frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by
-//! who takes it.
+//! who takes it. Looking an integer key up: [`quick`].
+
+pub mod quick;
 
 use std::mem::offset_of;
 use std::sync::atomic::AtomicU8;

@@ -118,6 +118,11 @@ impl<'a> Descriptors<'a> {
         number
     }
 
+    /// Whether elements of this collection may move.
+    pub(crate) fn moves(&self, storage: &Storage) -> bool {
+        is_scalar(storage) && !self.pinned.contains(storage)
+    }
+
     /// The number of what a component is asked to offer or require.
     pub(crate) fn facet(&mut self, facet: Facet) -> u32 {
         let known = self.program.facets.iter().position(|known| *known == facet);
@@ -246,6 +251,11 @@ pub(crate) fn kind(ty: Type) -> Kind {
         Type::Address => Kind::Reference,
         _ => Kind::Scalar,
     }
+}
+
+/// Whether the elements of a collection are scalars.
+pub(crate) fn is_scalar(collection: &Storage) -> bool {
+    matches!(collection, Storage::Collection { element, .. } if kind(*element) == Kind::Scalar)
 }
 
 /// What the word of a variable or local holds.

@@ -4,11 +4,14 @@
 //! What is known holds to the end of the block, and in blocks that are reached from there alone. It
 //! is forgotten at whatever may put in or take out elements, may change a key, or may suspend.
 
-use tidemill_jit::build::Variable;
+use tidemill_jit::build::Value;
 use tidemill_stdx::id::{IdSet, IdVec};
 
 use crate::ir::pinned::leaves_elements;
 use crate::ir::{BlockId, Function, Instruction, Key, Part, Place, Register, Role, Terminator};
+
+/// Copies and elements known at a time; with more, what was known is forgotten.
+const KNOWN_MAX: usize = 64;
 
 /// What is known at a place in a function.
 #[derive(Debug, Clone, Default)]
@@ -24,21 +27,30 @@ struct Copied {
     from: Register,
 }
 
-/// The variable has the address of an element of a collection.
+/// The value is the address of an element of a collection: it is there wherever this is known.
 #[derive(Debug, Clone)]
 struct Element {
     collection: Place,
     keys: Vec<Key>,
-    address: Variable,
-    /// It is there if this is true.
-    is: Option<Register>,
+    address: Value,
+    is: Presence,
+}
+
+/// Whether an element is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    There,
+    Missing,
+    /// It is if the register is true.
+    If(Register),
 }
 
 impl Found {
     /// Forgets what does not hold after an instruction, which is about to be translated.
     pub(super) fn pass(&mut self, instruction: &Instruction) {
         let makes = matches!(instruction, Instruction::Element { .. });
-        if !leaves_elements(instruction) && !makes {
+        let is_full = self.copies.len() + self.elements.len() > KNOWN_MAX;
+        if !leaves_elements(instruction) && !makes || is_full {
             *self = Found::default();
             return;
         }
@@ -62,7 +74,7 @@ impl Found {
                 Key::Register(key) => key == register,
                 Key::Text(place) => is_at(place, register),
             };
-            let is_known = one.is != Some(register) && !is_at(one.collection, register);
+            let is_known = one.is != Presence::If(register) && !is_at(one.collection, register);
             is_known && !one.keys.iter().any(is_key)
         });
     }
@@ -88,23 +100,33 @@ impl Found {
         }
     }
 
-    /// What has the address of an element that is there.
-    pub(super) fn element(&self, collection: Place, keys: &[Key]) -> Option<Variable> {
-        let (collection, keys) = (self.plain_place(collection), self.plain(keys));
-        let is =
-            |one: &&Element| one.collection == collection && one.keys == keys && one.is.is_none();
-        self.elements.iter().find(is).map(|one| one.address)
+    /// The address of an element that is there.
+    pub(super) fn element(&self, collection: Place, keys: &[Key]) -> Option<Value> {
+        self.known(collection, keys, Presence::There)
     }
 
-    /// The address of this element is in the variable, if the register is true or there is none.
+    /// Whether it has been found that there is no such element.
+    pub(super) fn is_missing(&self, collection: Place, keys: &[Key]) -> bool {
+        self.known(collection, keys, Presence::Missing).is_some()
+    }
+
+    fn known(&self, collection: Place, keys: &[Key], is: Presence) -> Option<Value> {
+        let (collection, keys) = (self.plain_place(collection), self.plain(keys));
+        let mut elements = self.elements.iter();
+        let found =
+            elements.find(|one| one.collection == collection && one.keys == keys && one.is == is);
+        found.map(|one| one.address)
+    }
+
+    /// The address of this element, if it is there.
     pub(super) fn note_element(
         &mut self,
         collection: Place,
         keys: &[Key],
-        address: Variable,
-        is: Option<Register>,
+        address: Value,
+        is: Presence,
     ) {
-        if is.is_none() {
+        if is == Presence::There {
             // It may have been made, and others may have moved.
             self.elements.clear();
         }
@@ -114,13 +136,9 @@ impl Found {
 
     /// What is known where the branch on a register has been taken.
     fn after_branch(mut self, register: Register, is: bool) -> Found {
-        self.elements.retain_mut(|one| {
-            if one.is == Some(register) {
-                one.is = None;
-                return is;
-            }
-            true
-        });
+        for one in self.elements.iter_mut().filter(|one| one.is == Presence::If(register)) {
+            one.is = if is { Presence::There } else { Presence::Missing };
+        }
         self
     }
 }

@@ -30,7 +30,11 @@ pub(crate) struct Frame {
     kept_max: u32,
     constants: IdMap<Register, Constant>,
     views: IdMap<Register, Viewed>,
+    spans: IdVec<Register, Option<Span>>,
 }
+
+/// The first and the last block, by number, where a register is used or needed later.
+pub(crate) type Span = (BlockId, BlockId);
 
 /// What a register always is that is taken anew from an array, and so not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +73,7 @@ impl Frame {
             })
             .collect();
         let (locals, kept_max) = (function.locals.len() as u32, kept_max as u32);
-        Frame { locals, kept, kept_max, constants, views }
+        Frame { locals, kept, kept_max, constants, views, spans: spans(function, &liveness) }
     }
 
     /// Bytes from the start of the frame.
@@ -111,8 +115,45 @@ impl Frame {
 
     fn needed(&self, block: BlockId, index: usize) -> &[Register] {
         let points = &self.kept[block];
-        points.iter().find(|point| point.0 == index).map_or(&[], |point| &point.1)
+        // The last instruction comes first.
+        let found = points.binary_search_by(|point| index.cmp(&point.0));
+        found.map_or(&[], |place| &points[place].1)
     }
+
+    /// Where a register is needed; nowhere is it where it has none.
+    pub(crate) fn span(&self, register: Register) -> Option<Span> {
+        self.spans[register]
+    }
+
+    /// What is needed after any suspension, constants excepted.
+    pub(crate) fn all_needed(&self) -> impl Iterator<Item = Register> {
+        self.kept.iter().flatten().flat_map(|point| point.1.iter().copied())
+    }
+}
+
+fn spans(function: &Function, liveness: &Liveness) -> IdVec<Register, Option<Span>> {
+    let mut spans: IdVec<Register, Option<Span>> =
+        function.registers.iter().map(|_| None).collect();
+    let mut extend = |register: Register, block: BlockId| {
+        let (first, last) = spans[register].unwrap_or((block, block));
+        spans[register] = Some((first.min(block), last.max(block)));
+    };
+    for parameter in &function.parameters {
+        if let Parameter::Register(register) = parameter {
+            extend(*register, BlockId::new(0));
+        }
+    }
+    for (id, block) in function.blocks.iter_enumerated() {
+        liveness.at_start(id).iter().for_each(|register| extend(register, id));
+        let mut note = |part| {
+            if let Part::Register(register, _) = part {
+                extend(register, id);
+            }
+        };
+        block.instructions.iter().for_each(|(instruction, _)| instruction.parts(&mut note));
+        block.terminator.0.parts(&mut note);
+    }
+    spans
 }
 
 /// Views of locals and variables, and their extents: registers that are nothing else.

@@ -34,6 +34,7 @@ use crate::optimise::optimise;
 
 mod call;
 mod channel;
+mod collection;
 mod component;
 mod constant;
 pub(crate) mod describe;
@@ -42,10 +43,13 @@ pub(crate) mod frame;
 mod mark;
 mod message;
 mod owned;
+mod registers;
 mod scalar;
+mod search;
 mod section;
 mod translate;
 mod unit;
+mod unwind;
 mod view;
 mod watch;
 

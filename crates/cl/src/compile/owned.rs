@@ -1,12 +1,11 @@
-//! Texts, arrays and collections.
+//! Texts and arrays.
 
-use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_proc::layout::{TEXT_BYTES, TEXT_LENGTH};
 use tidemill_proc::program::Kind as Owned;
 
-use crate::compile::describe::kind;
 use crate::compile::translate::{Translator, sound};
-use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
+use crate::ir::{Instruction, Place, Type};
 
 impl Translator<'_, '_, '_> {
     pub(super) fn owned(&mut self, instruction: &Instruction) {
@@ -86,7 +85,7 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The word of a text.
-    fn text(&mut self, place: Place) -> Value {
+    pub(super) fn text(&mut self, place: Place) -> Value {
         let from = self.place(place);
         self.load(from, Type::Text)
     }
@@ -173,140 +172,7 @@ impl Translator<'_, '_, '_> {
             | Instruction::ArrayView { .. }
             | Instruction::ViewExtent { .. }
             | Instruction::ViewElement { .. } => self.array(instruction),
-            Instruction::Element { to, collection, keys, .. }
-                if let Some(known) = self.found.element(*collection, keys) =>
-            {
-                let address = self.body.use_var(known);
-                self.set(*to, address);
-            }
-            Instruction::Element { to, collection, shape, keys, access } => {
-                let (row, position) = (self.keys(keys), self.position());
-                let words = self.row_address(row);
-                let word = self.place(*collection);
-                let address = match access {
-                    Access::Make => {
-                        let shape = self.unit.descriptors.shape(shape);
-                        let (word, shape) = (self.pointer(word), self.half(shape));
-                        self.finds("collection_at", &[word, shape, words, position])
-                    }
-                    Access::Expect => {
-                        let collection = self.load(word, Type::Integer);
-                        self.finds("collection_get", &[collection, words, position])
-                    }
-                };
-                self.set(*to, address);
-                self.note_element(*collection, keys, address, None);
-            }
-            Instruction::ElementExists { to, collection, shape, keys } => {
-                let row = self.keys(keys);
-                let words = self.row_address(row);
-                let place = self.place(*collection);
-                let word = self.load(place, Type::Integer);
-                let element = self.value("collection_find", &[word, words]);
-                let value = self.present(element, shape);
-                self.set(*to, value);
-                self.note_element(*collection, keys, element, Some(*to));
-            }
-            Instruction::ElementDelete { collection, keys } => {
-                let retry = self.retry();
-                let row = self.keys(keys);
-                let keys = self.row_address(row);
-                let collection = self.place(*collection);
-                let collection = self.load(collection, Type::Integer);
-                self.blocks("collection_delete", &[collection, keys], retry);
-            }
-            Instruction::FirstKey { found, collection, keys } => {
-                for key in keys {
-                    if let Key::Text(place) = key {
-                        let zero = self.word(0);
-                        self.put_text(*place, zero);
-                    }
-                }
-                self.next_key(*found, *collection, keys, 1);
-            }
-            Instruction::NextKey { found, collection, keys } => {
-                self.next_key(*found, *collection, keys, 0);
-            }
-            Instruction::ElementCount { to, collection } => {
-                let collection = self.place(*collection);
-                let collection = self.load(collection, Type::Integer);
-                let value = self.value("collection_length", &[collection]);
-                self.set(*to, value);
-            }
-            other => unreachable!("{other:?} is translated elsewhere"),
+            _ => self.collection(instruction),
         }
-    }
-
-    /// Keeps the address of an element for those that need it next; it is one only if the register
-    /// is true.
-    fn note_element(
-        &mut self,
-        collection: Place,
-        keys: &[Key],
-        address: Value,
-        is: Option<Register>,
-    ) {
-        let variable = self.body.declare_var(types::I64);
-        self.body.def_var(variable, address);
-        self.found.note_element(collection, keys, variable, is);
-    }
-
-    /// The row of words that a collection is asked with.
-    fn keys(&mut self, keys: &[Key]) -> StackSlot {
-        let row = self.row(keys.len());
-        for (index, key) in keys.iter().enumerate() {
-            let word = match *key {
-                Key::Register(register) => self.get(register),
-                Key::Text(place) => self.text(place),
-            };
-            self.row_store(row, index, word);
-        }
-        row
-    }
-
-    fn next_key(&mut self, found: Register, collection: Place, keys: &[Key], first: u32) {
-        let retry = self.retry();
-        let row = self.keys(keys);
-        let words = self.row_address(row);
-        let collection = self.place(collection);
-        let (collection, first) = (self.load(collection, Type::Integer), self.half(first));
-        let position = self.position();
-        self.pauses("collection_next", &[collection, words, first, position], retry);
-        let is = self.result(Type::Boolean);
-        for (index, key) in keys.iter().enumerate() {
-            match *key {
-                Key::Register(register) => {
-                    let word = self.row_load(row, index, Type::Integer);
-                    self.set(register, word);
-                }
-                Key::Text(place) => {
-                    // The old text has been dropped by the operation.
-                    let word = self.row_load(row, index, Type::Text);
-                    let to = self.place(place);
-                    self.store(to, word);
-                }
-            }
-        }
-        self.set(found, is);
-    }
-
-    /// Whether an element is there; of components, whether it holds one.
-    fn present(&mut self, element: Value, shape: &Storage) -> Value {
-        let is = self.body.ins().icmp_imm_u(IntCC::NotEqual, element, 0);
-        let is = self.body.ins().uextend(types::I64, is);
-        let Storage::Collection { element: ty, .. } = shape else { return is };
-        if kind(*ty) != Owned::Component {
-            return is;
-        }
-        let (some, next) = (self.body.create_block(), self.body.create_block());
-        let answer = self.body.append_block_param(next, types::I64);
-        self.body.ins().brif(element, some, &[], next, &[is.into()]);
-        self.body.switch_to_block(some);
-        let word = self.body.ins().load(types::I64, sound(), element, 0);
-        let holds = self.body.ins().icmp_imm_u(IntCC::NotEqual, word, 0);
-        let holds = self.body.ins().uextend(types::I64, holds);
-        self.body.ins().jump(next, &[holds.into()]);
-        self.body.switch_to_block(next);
-        answer
     }
 }

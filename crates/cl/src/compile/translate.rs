@@ -16,8 +16,10 @@ use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 use crate::compile::describe::storage_kind;
 use crate::compile::found::{Found, Founds};
 use crate::compile::frame::Frame;
+use crate::compile::registers::Registers;
 use crate::compile::section::Sections;
 use crate::compile::unit::{Checkpoints, Unit, machine};
+use crate::compile::unwind::Unwind;
 use crate::compile::watch::Writes;
 use crate::ir::{
     BlockId, Constant, Function, FunctionId, Group, Instruction, Kind, LocalId, Parameter, Pattern,
@@ -52,7 +54,7 @@ pub(super) struct Translator<'t, 'u, 'b> {
     pub(super) component: Value,
     /// The worker, for checkpoints: loops have it in a live range of their own.
     pub(super) pacer: Variable,
-    registers: IdVec<Register, Variable>,
+    registers: Registers,
     blocks: IdVec<BlockId, Block>,
     /// Where to go on, from resume point 1.
     resumes: Vec<Block>,
@@ -61,13 +63,15 @@ pub(super) struct Translator<'t, 'u, 'b> {
     /// Left with status (and result in native functions) after what locals own is freed.
     leave: Block,
     /// Left with a fault.
-    unwind: Block,
+    unwind: Unwind,
     /// Where the monitor is taken only if the process has to wait.
     pub(super) sections: Sections,
     /// Blocks that begin by receiving what has been seen to be there.
     pub(super) heads: IdSet<BlockId>,
     /// Elements whose addresses are known here.
     pub(super) found: Found,
+    /// How often the code of a search has been written.
+    pub(super) searches: u32,
     /// What it writes that others may wait for.
     pub(super) writes: Writes,
     /// Registers that are nothing but a constant.
@@ -85,13 +89,11 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let (frame, process, worker) = (arguments[0], arguments[1], arguments[2]);
         let component = body.ins().load(types::I64, sound(), process, PROCESS_COMPONENT);
         let framed = unit.suspending.contains(id);
-        let registers =
-            function.registers.iter().map(|ty| body.declare_var(machine(*ty))).collect();
+        let registers = Registers::of(function, &unit.frames[id], body);
         let pacer = body.declare_var(types::I64);
         body.def_var(pacer, worker);
         let blocks = blocks_of(function, body);
-        let (leave, unwind) = (body.create_block(), body.create_block());
-        body.set_cold_block(unwind);
+        let (leave, unwind) = (body.create_block(), Unwind::of(body));
         let locals = (!framed && !function.locals.is_empty()).then(|| {
             let size = 8 * function.locals.len() as u32;
             body.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size, 3))
@@ -100,6 +102,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             sections: Sections::of(function, &unit.suspending),
             heads: heads(function),
             found: Found::default(),
+            searches: 0,
             writes: Writes::of(function),
             constants: unit.frames[id].constants().clone(),
             span: function.blocks[BlockId::new(0)].terminator.1,
@@ -164,8 +167,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     /// The code of a condition about the component alone, as part of this function.
     pub(super) fn within(&mut self, condition: FunctionId, holds: Block, fails: Block) {
         let inner = &self.unit.ir.functions[condition];
-        let registers =
-            inner.registers.iter().map(|ty| self.body.declare_var(machine(*ty))).collect();
+        let registers = Registers::of(inner, &self.unit.frames[condition], self.body);
         let registers = std::mem::replace(&mut self.registers, registers);
         let blocks = blocks_of(inner, self.body);
         let blocks = std::mem::replace(&mut self.blocks, blocks);
@@ -218,7 +220,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             switch.set_entry(index as u128 + 1, *block);
         }
         let resume = self.body.ins().load(types::I32, sound(), self.frame, FRAME_RESUME);
-        switch.emit(self.body, resume, self.unwind);
+        switch.emit(self.body, resume, self.unwind.leaving());
     }
 
     /// Arguments go to registers and locals.
@@ -254,13 +256,12 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     pub(super) fn get(&mut self, register: Register) -> Value {
         match self.constant(register) {
             Some(constant) => self.constant_value(constant),
-            None => self.body.use_var(self.registers[register]),
+            None => self.registers.get(register, self.body),
         }
     }
 
     pub(super) fn set(&mut self, register: Register, value: Value) {
-        let variable = self.registers[register];
-        self.body.def_var(variable, value);
+        self.registers.set(register, value, self.body);
     }
 
     /// The constant that the register always is.
@@ -385,7 +386,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     /// reals above all, stays there.
     pub(super) fn states_fault(&mut self, name: &'static str, arguments: &[Value]) {
         self.operate(name, arguments);
-        self.body.ins().jump(self.unwind, &[]);
+        let unwind = self.unwind();
+        self.body.ins().jump(unwind, &[]);
     }
 
     /// An operation that gives an address, or null after a fault.
@@ -394,14 +396,16 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         debug_assert_eq!(outcome, Outcome::Finds, "{name}");
         let address = address.unwrap_or(self.frame);
         let next = self.body.create_block();
-        self.body.ins().brif(address, next, &[], self.unwind, &[]);
+        let unwind = self.unwind();
+        self.body.ins().brif(address, next, &[], unwind, &[]);
         self.body.switch_to_block(next);
         address
     }
 
     fn unwind_if(&mut self, status: Value) {
         let next = self.body.create_block();
-        self.body.ins().brif(status, self.unwind, &[], next, &[]);
+        let unwind = self.unwind();
+        self.body.ins().brif(status, unwind, &[], next, &[]);
         self.body.switch_to_block(next);
     }
 
@@ -453,7 +457,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.ins().brif(status, waits, &[], next, &[]);
         self.body.switch_to_block(waits);
         let is = self.body.ins().icmp_imm_u(IntCC::Equal, status, i64::from(SUSPENDED));
-        self.body.ins().brif(is, suspended, &[], self.unwind, &[]);
+        let unwind = self.unwind();
+        self.body.ins().brif(is, suspended, &[], unwind, &[]);
         self.body.switch_to_block(suspended);
         self.hold();
         self.suspend(retry);
@@ -469,14 +474,15 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
 
     fn suspend_at_or_unwind(&mut self, status: Value, resume: Block, suspended: Block) {
         let is = self.body.ins().icmp_imm_u(IntCC::Equal, status, i64::from(SUSPENDED));
-        self.body.ins().brif(is, suspended, &[], self.unwind, &[]);
+        let unwind = self.unwind();
+        self.body.ins().brif(is, suspended, &[], unwind, &[]);
         self.body.switch_to_block(suspended);
         self.suspend(resume);
     }
 
     /// Where a fault leaves.
-    pub(super) fn unwind(&self) -> Block {
-        self.unwind
+    pub(super) fn unwind(&mut self) -> Block {
+        self.unwind.block(self.body)
     }
 
     /// Has the scheduler start a frame when the native stack is deep enough.
@@ -544,7 +550,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let detail = detail.unwrap_or_else(|| self.body.ins().iconst(types::I64, 0));
         let (reason, position) = (self.half(reason), self.position());
         self.operate("fault", &[reason, detail, position]);
-        self.body.ins().jump(self.unwind, &[]);
+        let unwind = self.unwind();
+        self.body.ins().jump(unwind, &[]);
     }
 
     // ---- exits ----
@@ -562,7 +569,8 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
             Terminator::Exit => {
                 let (zero, position) = (self.word(0), self.position());
                 self.operate("halt", &[zero, position]);
-                self.body.ins().jump(self.unwind, &[]);
+                let unwind = self.unwind();
+                self.body.ins().jump(unwind, &[]);
             }
         }
     }
@@ -605,7 +613,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     fn exits(&mut self) {
         let is_condition = matches!(self.function.kind, Kind::Condition { .. });
         let result = self.function.result.filter(|_| !self.framed && !is_condition).map(machine);
-        self.body.switch_to_block(self.unwind);
+        self.unwind.finish(self.body);
         let status = self.half(UNWINDING);
         if self.framed {
             self.body.ins().return_(&[status]);

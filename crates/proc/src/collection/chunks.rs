@@ -12,8 +12,11 @@
 //! went past a full chunk to another, and where it is 0 a search ends. No slot of a text lies
 //! across two cache lines.
 
+use std::ptr::NonNull;
+
 use super::head::{self, Table};
 use crate::handle::Words;
+use crate::layout::quick::{CHUNK_SHIFT, TAG_BITS, TAG_ONES, TAG_TOP, TAG_TOPS};
 
 /// Slots of a chunk.
 pub(super) const SLOTS: usize = 7;
@@ -23,7 +26,7 @@ pub(super) const PLACES: u64 = 8;
 /// Words of a chunk whose slots name nodes: a cache line.
 pub(super) const NODES: usize = 8;
 /// Words of a chunk whose slots are the elements.
-pub(super) const FLAT: usize = 16;
+pub(super) const FLAT: usize = (1 << CHUNK_SHIFT) / 8;
 /// Words of a chunk whose slots are the elements with their texts.
 pub(super) const TEXTS: usize = 32;
 
@@ -31,22 +34,15 @@ pub(super) const TEXTS: usize = 32;
 const ALIGNED_MIN: usize = 4096;
 const LINE: usize = 64;
 
-const LOW_BITS: u64 = 0x7F7F_7F7F_7F7F_7F7F;
-/// The top bit of each tag.
-const TAG_TOPS: u64 = 0x0080_8080_8080_8080;
-/// The lowest bit of each tag.
-const TAG_ONES: u64 = 0x0001_0101_0101_0101;
-const OVERFLOW_SHIFT: u32 = 56;
 /// A count that is this high stays.
 const OVERFLOW_MAX: u64 = 255;
 
-/// The top bits of the tags that are this one.
+/// The top bits of the tags that are this one, the lowest first. Above such a tag there may be one
+/// too many, of an element whose tag differs in its lowest bit.
 #[inline(always)]
 fn matches(tags: u64, tag: u64) -> u64 {
     let difference = tags ^ (tag * TAG_ONES);
-    // Of each byte, whether one of its lower bits is set, without a carry into the next.
-    let some = (difference & LOW_BITS) + LOW_BITS;
-    !(some | difference) & TAG_TOPS
+    difference.wrapping_sub(TAG_ONES) & !difference & TAG_TOPS
 }
 
 #[inline(always)]
@@ -57,7 +53,7 @@ fn slot_of(matches: u64) -> usize {
 /// Never 0, which free slots have.
 #[inline(always)]
 fn tag(hash: u64) -> u64 {
-    hash & 0x7F | 0x80
+    hash & (TAG_TOP - 1) | TAG_TOP
 }
 
 /// A table whose chunks have this many words.
@@ -70,8 +66,21 @@ pub(super) struct Chunks<const WORDS: usize> {
 /// A slot, by its chunk.
 #[derive(Copy, Clone)]
 pub(super) struct Place {
-    chunk: Words,
+    chunk: NonNull<u64>,
     slot: usize,
+}
+
+impl Place {
+    /// None of a table that does not exist.
+    #[inline(always)]
+    fn of(chunk: Words, slot: usize) -> Option<Place> {
+        NonNull::new(chunk.0).map(|chunk| Place { chunk, slot })
+    }
+
+    #[inline(always)]
+    fn chunk(self) -> Words {
+        Words(self.chunk.as_ptr())
+    }
 }
 
 /// Bytes of the block of a table.
@@ -119,7 +128,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
         let chunk = self.chunk(self.home(hash));
         let tags = Self::tags(chunk);
         match Self::in_chunk(chunk, tags, hash, &is) {
-            None if tags >> OVERFLOW_SHIFT != 0 => self.search_on(hash, is),
+            None if tags >> TAG_BITS != 0 => self.search_on(hash, is),
             found => found,
         }
     }
@@ -134,7 +143,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
             let chunk = self.chunk(number);
             let tags = Self::tags(chunk);
             let found = Self::in_chunk(chunk, tags, hash, &is);
-            if found.is_some() || tags >> OVERFLOW_SHIFT == 0 {
+            if found.is_some() || tags >> TAG_BITS == 0 {
                 return found;
             }
         }
@@ -143,9 +152,9 @@ impl<const WORDS: usize> Chunks<WORDS> {
 
     #[inline(always)]
     fn tags(chunk: Words) -> u64 {
-        // The rest of it, at the same time.
-        for line in (NODES..WORDS).step_by(NODES) {
-            head::prefetch(chunk.at(line));
+        // What comes next of it, at the same time. More lines at once were slower.
+        if WORDS > NODES {
+            head::prefetch(chunk.at(NODES));
         }
         chunk.get(0)
     }
@@ -154,9 +163,9 @@ impl<const WORDS: usize> Chunks<WORDS> {
     fn in_chunk(chunk: Words, tags: u64, hash: u64, is: &impl Fn(Words) -> bool) -> Option<Place> {
         let mut found = matches(tags, tag(hash));
         while found != 0 {
-            let place = Place { chunk, slot: slot_of(found) };
-            if is(Self::slot(place)) {
-                return Some(place);
+            let slot = slot_of(found);
+            if is(Self::slot_in(chunk, slot)) {
+                return Place::of(chunk, slot);
             }
             found &= found - 1;
         }
@@ -166,10 +175,15 @@ impl<const WORDS: usize> Chunks<WORDS> {
     /// The words of a slot.
     #[inline(always)]
     pub(super) fn slot(place: Place) -> Words {
-        place.chunk.at(match WORDS {
-            TEXTS => 4 + 4 * place.slot,
-            FLAT => 1 + 2 * place.slot,
-            _ => 1 + place.slot,
+        Self::slot_in(place.chunk(), place.slot)
+    }
+
+    #[inline(always)]
+    fn slot_in(chunk: Words, slot: usize) -> Words {
+        chunk.at(match WORDS {
+            TEXTS => 4 + 4 * slot,
+            FLAT => 1 + 2 * slot,
+            _ => 1 + slot,
         })
     }
 
@@ -183,10 +197,10 @@ impl<const WORDS: usize> Chunks<WORDS> {
             if free != 0 {
                 let slot = slot_of(free);
                 chunk.set(0, tags | tag(hash) << (8 * slot));
-                return Self::slot(Place { chunk, slot });
+                return Self::slot_in(chunk, slot);
             }
-            if tags >> OVERFLOW_SHIFT < OVERFLOW_MAX {
-                chunk.set(0, tags + (1 << OVERFLOW_SHIFT));
+            if tags >> TAG_BITS < OVERFLOW_MAX {
+                chunk.set(0, tags + (1 << TAG_BITS));
             }
             number = (number + Self::stride(hash)) & self.mask();
         }
@@ -196,10 +210,10 @@ impl<const WORDS: usize> Chunks<WORDS> {
     pub(super) fn erase(self, hash: u64, place: Place) {
         Self::clear(place);
         let mut number = self.home(hash);
-        while self.chunk(number) != place.chunk {
+        while self.chunk(number) != place.chunk() {
             let tags = self.chunk(number).get(0);
-            if tags >> OVERFLOW_SHIFT < OVERFLOW_MAX {
-                self.chunk(number).set(0, tags - (1 << OVERFLOW_SHIFT));
+            if tags >> TAG_BITS < OVERFLOW_MAX {
+                self.chunk(number).set(0, tags - (1 << TAG_BITS));
             }
             number = (number + Self::stride(hash)) & self.mask();
         }
@@ -207,8 +221,9 @@ impl<const WORDS: usize> Chunks<WORDS> {
 
     /// Frees a slot of a table that nothing is put into any more.
     pub(super) fn clear(place: Place) {
-        let tags = place.chunk.get(0);
-        place.chunk.set(0, tags & !(0xFF << (8 * place.slot)));
+        let chunk = place.chunk();
+        let tags = chunk.get(0);
+        chunk.set(0, tags & !(0xFF << (8 * place.slot)));
     }
 
     /// The slot at a place, if it has an element.
@@ -217,6 +232,6 @@ impl<const WORDS: usize> Chunks<WORDS> {
         let (number, slot) = ((place / PLACES) as usize, (place % PLACES) as usize);
         let chunk = self.chunk(number);
         let is = slot < SLOTS && chunk.get(0) >> (8 * slot) & 0xFF != 0;
-        is.then_some(Place { chunk, slot })
+        if is { Place::of(chunk, slot) } else { None }
     }
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! 0 shape, form << 32   1 elements        2, 3 seed of the hash  7 elements in the tables
 //! 4 table               5 log2 of chunks, bytes of its block before it << 32
+//! 6 the table, if it is all there is to search, and flat; else 0
 //! 8 table that grows    9 the same       10 chunks moved out
 //! 11 directory         12 its length     13 its pages            14 order
 //! 15 places freed      16 removed nodes  17 first node of a skip list that is freed
@@ -10,13 +11,15 @@
 
 use super::key::{Form, Seed};
 use crate::handle::Words;
+use crate::layout::quick::{COLLECTION_BITS, COLLECTION_FIRST, COLLECTION_SEED};
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 
 const SHAPE: usize = 0;
 const COUNT: usize = 1;
-const SEED: usize = 2;
-const TABLE: usize = 4;
+const SEED: usize = COLLECTION_SEED as usize / 8;
+const TABLE: usize = COLLECTION_BITS as usize / 8 - 1;
+const QUICK: usize = COLLECTION_FIRST as usize / 8;
 const HASHED: usize = 7;
 const OLD: usize = 8;
 const MOVED: usize = 10;
@@ -134,6 +137,14 @@ impl Head {
 
     pub(super) fn set_table(self, table: Option<Table>) {
         self.set_table_at(TABLE, table);
+        self.set_quick();
+    }
+
+    /// Whether generated code may search the table by itself, after any of this has changed.
+    fn set_quick(self) {
+        let is_all = self.0.get(OLD) == 0 && self.directory_length() == 0;
+        let is = is_all && self.form() == Form::Flat;
+        self.0.set(QUICK, if is { self.0.get(TABLE) } else { 0 });
     }
 
     /// The table whose elements are being moved to the other one.
@@ -145,6 +156,7 @@ impl Head {
     pub(super) fn set_old_table(self, table: Option<Table>) {
         self.set_table_at(OLD, table);
         self.0.set(MOVED, 0);
+        self.set_quick();
     }
 
     /// Chunks of the old table that have been moved out.
@@ -182,6 +194,7 @@ impl Head {
     pub(super) fn set_directory(self, directory: Words, length: u64) {
         self.0.set(DIRECTORY, word_of(directory));
         self.0.set(DIRECTORY_LENGTH, length);
+        self.set_quick();
     }
 
     pub(super) fn pages(self) -> u64 {

@@ -18,6 +18,8 @@ mod short;
 mod skip;
 mod table;
 
+use std::ptr::NonNull;
+
 use crate::component;
 use crate::crew;
 use crate::fault::Reason;
@@ -34,6 +36,7 @@ use crate::words;
 use head::Head;
 use key::Form;
 use short::Room;
+use table::Found;
 
 static PLAIN: Shape = Shape::Collection { keys: Vec::new(), element: Kind::Scalar, pinned: true };
 
@@ -77,29 +80,42 @@ pub(crate) fn element_of(worker: &Worker, word: u64) -> Kind {
     }
 }
 
-/// The value of the element with these keys, or their hash.
+/// The value of the element with these keys.
 #[inline(always)]
-fn find_in(worker: &Worker, head: Head, of: Words) -> Result<Words, u64> {
+fn find_in(worker: &Worker, head: Head, of: Words) -> Option<Words> {
+    let found = match head.form() {
+        Form::Tuple => table::find(head, keys_of(worker, head), of),
+        _ => find_single(head, of.get(0)),
+    };
+    found.map(|value| Words(value.as_ptr()))
+}
+
+/// The same where there is one key.
+#[inline(always)]
+fn find_single(head: Head, key: u64) -> Found {
     match head.form() {
-        Form::Flat | Form::Integer if head.directory_length() > 0 => find_dense(head, of),
-        Form::Flat => table::find_flat(head, of.get(0)),
-        Form::FlatText => table::find_flat_text(head, of.get(0)),
-        Form::Text => table::find_text(head, of.get(0)),
-        _ => table::find(head, keys_of(worker, head), of),
+        Form::FlatText => table::find_flat_text(head, key),
+        Form::Text => table::find_text(head, key),
+        Form::Flat if head.directory_length() == 0 => find_flat(head, key),
+        _ => find_integer(head, key),
     }
 }
 
-/// The same of an integer key, where some are in pages.
 #[inline(never)]
-fn find_dense(head: Head, of: Words) -> Result<Words, u64> {
-    match dense::find(head, of.get(0) as i64) {
-        Some(value) => Ok(value),
-        None => table::find(head, &[Key::Integer], of),
-    }
+fn find_flat(head: Head, key: u64) -> Found {
+    table::find_flat(head, key)
+}
+
+/// The same of an integer key; some may be in pages.
+#[inline(never)]
+fn find_integer(head: Head, mut key: u64) -> Found {
+    let of = Words(&raw mut key);
+    let in_page = dense::find(head, key as i64).and_then(|value| NonNull::new(value.0));
+    in_page.or_else(|| table::find(head, &[Key::Integer], of))
 }
 
 /// Adds an element that does not exist.
-fn insert(worker: &mut Worker, head: Head, of: Words, hash: u64) -> Result<Words, OutOfMemory> {
+fn insert(worker: &mut Worker, head: Head, of: Words) -> Result<Words, OutOfMemory> {
     let in_page = match head.form() {
         Form::Integer | Form::Flat => dense::insert(worker, head, of.get(0) as i64)?,
         _ => None,
@@ -108,22 +124,21 @@ fn insert(worker: &mut Worker, head: Head, of: Words, hash: u64) -> Result<Words
         Some(value) => value,
         None => {
             let keys = keys_of(worker, head);
-            table::insert(worker, head, keys, of, hash)?
+            table::insert(worker, head, keys, of)?
         }
     };
     head.set_count(head.count() + 1);
     Ok(value)
 }
 
-/// Removes an element; what its value owned is the caller's.
+/// Removes an element, if it is there; what its value owned is the caller's.
 fn remove(worker: &mut Worker, head: Head, of: Words) {
     if head.form().is_integer() && dense::remove(worker, head, of.get(0) as i64) {
         head.set_count(head.count() - 1);
         return;
     }
     let keys = keys_of(worker, head);
-    if let Ok(value) = table::find(head, keys, of) {
-        table::remove(worker, head, keys, of, value);
+    if table::remove(worker, head, keys, of) {
         head.set_count(head.count() - 1);
     }
 }
@@ -265,24 +280,63 @@ pub(crate) fn find_or_insert(
     shape: u32,
     keys: Words,
 ) -> Result<Words, OutOfMemory> {
-    let head = match Head::of(word.get(0)) {
-        Some(head) => head,
+    let head = head_in(worker, word, shape)?;
+    match find_in(worker, head, keys) {
+        Some(value) => Ok(value),
+        None => insert(worker, head, keys),
+    }
+}
+
+/// The collection that a word owns, made if it is missing.
+#[inline]
+fn head_in(worker: &mut Worker, word: Words, shape: u32) -> Result<Head, OutOfMemory> {
+    match Head::of(word.get(0)) {
+        Some(head) => Ok(head),
         None => {
             let head = Head::make(worker, shape, form_of(worker, shape))?;
             word.set(0, head.word());
-            head
+            Ok(head)
         }
-    };
-    match find_in(worker, head, keys) {
-        Ok(value) => Ok(value),
-        Err(hash) => insert(worker, head, keys, hash),
     }
 }
 
 pub(crate) fn find(cx: &mut Context, collection: u64, keys: *const u64) -> *mut u64 {
     let head = Head::of(collection);
-    let found = head.and_then(|head| find_in(cx.worker, head, words_of(keys)).ok());
+    let found = head.and_then(|head| find_in(cx.worker, head, words_of(keys)));
     found.map_or(std::ptr::null_mut(), |value| value.0)
+}
+
+#[inline(always)]
+pub(crate) fn find_word(_: &mut Context, collection: u64, key: u64) -> *mut u64 {
+    let found = Head::of(collection).and_then(|head| find_single(head, key));
+    found.map_or(std::ptr::null_mut(), NonNull::as_ptr)
+}
+
+pub(crate) fn at_word(
+    cx: &mut Context,
+    word: *mut u64,
+    shape: u32,
+    mut key: u64,
+    position: u32,
+) -> *mut u64 {
+    at(cx, word, shape, &raw mut key, position)
+}
+
+pub(crate) fn add(
+    cx: &mut Context,
+    word: *mut u64,
+    shape: u32,
+    mut key: u64,
+    position: u32,
+) -> *mut u64 {
+    let head = head_in(cx.worker, Words(word), shape);
+    match head.and_then(|head| insert(cx.worker, head, Words(&raw mut key))) {
+        Ok(value) => value.0,
+        Err(error) => {
+            cx.out_of_memory(error, position);
+            std::ptr::null_mut()
+        }
+    }
 }
 
 pub(crate) fn get(cx: &mut Context, collection: u64, keys: *const u64, position: u32) -> *mut u64 {
@@ -296,7 +350,12 @@ pub(crate) fn get(cx: &mut Context, collection: u64, keys: *const u64, position:
 pub(crate) fn delete(cx: &mut Context, collection: u64, keys: *const u64) -> u32 {
     let is_over = cx.process.take_grant();
     let Some(head) = Head::of(collection) else { return OK };
-    let Ok(value) = find_in(cx.worker, head, words_of(keys)) else { return OK };
+    if head.form() == Form::Flat {
+        // Its elements own nothing, so nothing is waited for.
+        remove(cx.worker, head, words_of(keys));
+        return OK;
+    }
+    let Some(value) = find_in(cx.worker, head, words_of(keys)) else { return OK };
     let element = element_of(cx.worker, collection);
     if is_over {
         words::free_word(cx.worker, element, value);

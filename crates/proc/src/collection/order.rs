@@ -372,7 +372,7 @@ impl Order {
             listed = after.map_or_else(|| list.first(), |after| list.above(after));
             while let Some(node) = listed
                 && self.get(UNLISTED) > 0
-                && table::find(head, keys, skip::keys_of(node)).is_err()
+                && table::find(head, keys, skip::keys_of(node)).is_none()
             {
                 listed = list.after(node);
             }

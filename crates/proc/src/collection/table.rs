@@ -9,6 +9,7 @@
 //! few at a time, with each insertion and removal; until all are there, both are searched.
 
 use std::ops::Range;
+use std::ptr::NonNull;
 
 use super::chunks::{Chunks, FLAT, NODES, PLACES, Place, SLOTS, TEXTS, left_out, size};
 use super::head::{self, Head, Table, at};
@@ -88,25 +89,28 @@ fn hash_of(head: Head, keys: &[Key], of: Words) -> u64 {
     }
 }
 
-/// The value of the element with this key in a flat table, or its hash.
-#[inline(never)]
-pub(super) fn find_flat(head: Head, wanted: u64) -> Result<Words, u64> {
+/// The address of a value, if the element is there.
+pub(super) type Found = Option<NonNull<u64>>;
+
+/// The value of the element with this key in a flat table.
+#[inline(always)]
+pub(super) fn find_flat(head: Head, wanted: u64) -> Found {
     let hash = key::hash_integer(head.seed(), wanted);
     find_by::<FLAT>(head, hash, |slot| slot.get(0) == wanted)
 }
 
-/// The value of the element with this text, or its hash.
+/// The value of the element with this text.
 #[inline(never)]
-pub(super) fn find_text(head: Head, wanted: u64) -> Result<Words, u64> {
+pub(super) fn find_text(head: Head, wanted: u64) -> Found {
     let hash = key::hash_text(head.seed(), wanted);
     find_by::<NODES>(head, hash, |slot| {
         is_node(slot, hash, |node| key::is_text(node::keys_of(node).get(0), wanted))
     })
 }
 
-/// The value of the element with this text in a table of texts, or its hash.
+/// The value of the element with this text in a table of texts.
 #[inline(never)]
-pub(super) fn find_flat_text(head: Head, wanted: u64) -> Result<Words, u64> {
+pub(super) fn find_flat_text(head: Head, wanted: u64) -> Found {
     // Nothing is kept over a call here, so the words of the text stay in registers.
     match short::plain(wanted) {
         Some(text) => find_short(head, text),
@@ -115,13 +119,13 @@ pub(super) fn find_flat_text(head: Head, wanted: u64) -> Result<Words, u64> {
 }
 
 #[inline(always)]
-fn find_short(head: Head, text: [u64; 3]) -> Result<Words, u64> {
+fn find_short(head: Head, text: [u64; 3]) -> Found {
     let hash = short::hash_of(head.seed(), text);
     find_by::<TEXTS>(head, hash, |slot| short::is(slot, text))
 }
 
 #[inline(never)]
-fn find_other(head: Head, wanted: u64) -> Result<Words, u64> {
+fn find_other(head: Head, wanted: u64) -> Found {
     match short::of(wanted) {
         Some(text) => find_short(head, text),
         None => find_long(head, wanted),
@@ -130,14 +134,14 @@ fn find_other(head: Head, wanted: u64) -> Result<Words, u64> {
 
 #[cold]
 #[inline(never)]
-fn find_long(head: Head, wanted: u64) -> Result<Words, u64> {
+fn find_long(head: Head, wanted: u64) -> Found {
     let hash = key::hash_text(head.seed(), wanted);
     find_by::<TEXTS>(head, hash, |slot| short::is_long(slot, wanted, hash))
 }
 
-/// The value of the element with these keys, or their hash.
+/// The value of the element with these keys.
 #[inline(never)]
-pub(super) fn find(head: Head, keys: &[Key], of: Words) -> Result<Words, u64> {
+pub(super) fn find(head: Head, keys: &[Key], of: Words) -> Found {
     let seed = head.seed();
     match head.form() {
         Form::Flat => find_flat(head, of.get(0)),
@@ -169,16 +173,12 @@ fn is_node(slot: Words, hash: u64, is: impl Fn(Words) -> bool) -> bool {
 }
 
 #[inline(always)]
-fn find_by<const WORDS: usize>(
-    head: Head,
-    hash: u64,
-    is: impl Fn(Words) -> bool + Copy,
-) -> Result<Words, u64> {
+fn find_by<const WORDS: usize>(head: Head, hash: u64, is: impl Fn(Words) -> bool + Copy) -> Found {
     let found = match head.table().filter(|_| head.old_table().is_none()) {
         Some(table) => Chunks::<WORDS>::of(table).search(hash, is),
         None => search_both::<WORDS>(head, hash, is),
     };
-    found.map(|place| element::<WORDS>(Chunks::<WORDS>::slot(place)).value).ok_or(hash)
+    NonNull::new(element::<WORDS>(Chunks::<WORDS>::slot(found?)).value.0)
 }
 
 /// Searches the table and the one that is moved to it.
@@ -215,8 +215,8 @@ pub(super) fn insert(
     head: Head,
     keys: &[Key],
     of: Words,
-    hash: u64,
 ) -> Result<Words, OutOfMemory> {
+    let hash = hash_of(head, keys, of);
     let table = reserve(worker, head, keys)?;
     let value = match head.form() {
         Form::Flat => {
@@ -253,33 +253,43 @@ fn name(table: Chunks<NODES>, hash: u64, node: Words) {
     table.put(hash).set(0, check(hash) << ADDRESS_BITS | node::word(node));
 }
 
-/// Removes the element of a value that [`find`] gave; what it owned is the caller's.
-pub(super) fn remove(worker: &mut Worker, head: Head, keys: &[Key], of: Words, value: Words) {
-    let hash = hash_of(head, keys, of);
-    match head.form() {
-        Form::Flat => {
-            take_out::<FLAT>(head, hash, |slot| slot.at(1) == value);
+/// Removes the element with these keys; what its value owned is the caller's. Whether it was there.
+pub(super) fn remove(worker: &mut Worker, head: Head, keys: &[Key], of: Words) -> bool {
+    if head.form() == Form::Flat {
+        let wanted = of.get(0);
+        let hash = key::hash_integer(head.seed(), wanted);
+        let is_there = take_out::<FLAT>(head, hash, |slot| slot.get(0) == wanted).is_some();
+        if is_there {
+            shrink(worker, head, keys);
+            order::removed_flat(worker, head, keys, of);
         }
-        Form::FlatText => {
-            if let Some(slot) = take_out::<TEXTS>(head, hash, |slot| slot.at(3) == value) {
-                short::free(worker, slot);
-            }
-        }
-        _ => {
-            let is = |slot: Words| node::value_of(node_of(slot.get(0))) == value;
-            take_out::<NODES>(head, hash, is);
-        }
+        return is_there;
     }
+    let Some(value) = find(head, keys, of) else { return false };
+    let (hash, value) = (hash_of(head, keys, of), Words(value.as_ptr()));
+    if head.form() == Form::FlatText {
+        if let Some(slot) = take_out::<TEXTS>(head, hash, |slot| slot.at(3) == value) {
+            short::free(worker, slot);
+        }
+        shrink(worker, head, keys);
+        order::removed_flat(worker, head, keys, of);
+        return true;
+    }
+    take_out::<NODES>(head, hash, |slot| node::value_of(node_of(slot.get(0))) == value);
+    shrink(worker, head, keys);
+    if !order::removed(worker, head, keys, node::of_value(value)) {
+        node::free(worker, keys, node::of_value(value));
+    }
+    true
+}
+
+/// One element less is in the tables.
+fn shrink(worker: &mut Worker, head: Head, keys: &[Key]) {
     head.set_hashed(head.hashed() - 1);
     if head.hashed() == 0 {
         free_tables(worker, head);
     } else {
         move_some(worker, head, keys);
-    }
-    if matches!(head.form(), Form::Flat | Form::FlatText) {
-        order::removed_flat(worker, head, keys, of);
-    } else if !order::removed(worker, head, keys, node::of_value(value)) {
-        node::free(worker, keys, node::of_value(value));
     }
 }
 

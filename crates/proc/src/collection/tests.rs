@@ -6,6 +6,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 use proptest::prelude::*;
 
 use super::*;
+use crate::layout::quick;
 use crate::program::Program;
 use crate::worker::Options;
 
@@ -73,7 +74,7 @@ proptest! {
                 }
                 _ => {
                     if let Some(head) = Head::of(word.get(0))
-                        && find_in(&worker, head, at).is_ok()
+                        && find_in(&worker, head, at).is_some()
                     {
                         remove(&mut worker, head, at);
                     }
@@ -81,7 +82,7 @@ proptest! {
                 }
             }
             let head = Head::of(word.get(0));
-            let found = head.and_then(|head| find_in(&worker, head, at).ok()).map(|v| v.get(0));
+            let found = head.and_then(|head| find_in(&worker, head, at)).map(|v| v.get(0));
             prop_assert_eq!(found, model.get(&key).copied());
         }
         let mut seen = Vec::new();
@@ -125,7 +126,7 @@ proptest! {
                 model.insert((number, name), value);
             } else {
                 let head = Head::of(word.get(0));
-                if let Some(place) = head.and_then(|head| find_in(&worker, head, at).ok()) {
+                if let Some(place) = head.and_then(|head| find_in(&worker, head, at)) {
                     words::free_word(&mut worker, Kind::Text, place);
                     remove(&mut worker, head.unwrap(), at);
                 }
@@ -168,7 +169,7 @@ fn agrees_while_it_grows(mut worker: Box<Worker>, kind: Key, key_of: fn(&mut Wor
         let mut key = key_of(&mut worker, number);
         let at = Words(&raw mut key);
         let head = Head::of(word.get(0));
-        let found = head.and_then(|head| find_in(&worker, head, at).ok()).map(|v| v.get(0));
+        let found = head.and_then(|head| find_in(&worker, head, at)).map(|v| v.get(0));
         assert_eq!(found, model.get(&number).copied(), "{number} in round {round}");
         if removes {
             if let Some(head) = head.filter(|_| found.is_some()) {
@@ -238,7 +239,7 @@ proptest! {
                 find_or_insert(worker, word, 0, at).unwrap().set(0, number);
                 model.insert(at.get(0) as i64, number);
             } else {
-                if let Some(head) = Head::of(word.get(0)) && find_in(worker, head, at).is_ok() {
+                if let Some(head) = Head::of(word.get(0)) && find_in(worker, head, at).is_some() {
                     remove(worker, head, at);
                 }
                 model.remove(&(at.get(0) as i64));
@@ -290,7 +291,7 @@ proptest! {
                 find_or_insert(worker, word, 0, at).unwrap().set(0, number);
                 model.insert(shown, number);
             } else {
-                if let Some(head) = Head::of(word.get(0)) && find_in(worker, head, at).is_ok() {
+                if let Some(head) = Head::of(word.get(0)) && find_in(worker, head, at).is_some() {
                     remove(worker, head, at);
                 }
                 model.remove(&shown);
@@ -355,7 +356,7 @@ proptest! {
                 model.insert((number, name));
             } else {
                 if let Some(head) = Head::of(word.get(0))
-                    && find_in(worker, head, at).is_ok()
+                    && find_in(worker, head, at).is_some()
                 {
                     remove(worker, head, at);
                 }
@@ -466,4 +467,71 @@ fn elements_stay_where_they_are() {
         assert_eq!(place.get(0), key);
     }
     free(&mut worker, owner);
+}
+
+/// What [`quick`] says that code does: the value, none, or that an operation has to look.
+fn sought_by_code(word: u64, key: u64) -> Result<Option<Words>, ()> {
+    let head = head::at(word);
+    let at = |offset: i32| offset as usize / 8;
+    let first = head.get(at(quick::COLLECTION_FIRST));
+    if first == 0 {
+        return Err(());
+    }
+    let (a, f) = (head.get(at(quick::COLLECTION_SEED)), head.get(at(quick::COLLECTION_SEED) + 1));
+    let product = u128::from(key ^ a) * u128::from(f);
+    let hash = (product >> 64) as u64 ^ product as u64;
+    let bits = head.get(at(quick::COLLECTION_BITS)) as u32;
+    let number = hash.checked_shr(64 - bits).unwrap_or(0) as usize;
+    let chunk = head::at(first).at(number << (quick::CHUNK_SHIFT - 3));
+    let tags = chunk.get(0);
+    let tag = hash & (quick::TAG_TOP - 1) | quick::TAG_TOP;
+    let slot = (0..7).find(|slot| tags >> (8 * slot) & 0xFF == tag);
+    match slot.map(|slot| chunk.at(2 * slot + 1)) {
+        Some(slot) if slot.get(0) == key => Ok(Some(slot.at(1))),
+        None if tags >> quick::TAG_BITS == 0 => Ok(None),
+        _ => Err(()),
+    }
+}
+
+#[test]
+fn code_finds_what_the_table_has() {
+    let mut worker = flat_worker();
+    let mut owner = 0u64;
+    let word = Words(&raw mut owner);
+    let (mut found, mut missing) = (0, 0);
+    for i in 0..40_000u64 {
+        let key = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 << 63;
+        let (mut new, old) = (key(i), key(i / 2));
+        let at = find_or_insert(&mut worker, word, 0, Words(&raw mut new)).unwrap();
+        at.set(0, i);
+        if i % 3 == 0 {
+            remove(&mut worker, Head::of(owner).unwrap(), Words(&raw mut new));
+        }
+        for mut key in [new, old, new ^ 1] {
+            let known = find_in(&worker, Head::of(owner).unwrap(), Words(&raw mut key));
+            if let Ok(sought) = sought_by_code(owner, key) {
+                assert_eq!(sought, known, "{i} {key}");
+                if sought.is_some() { found += 1 } else { missing += 1 }
+            }
+        }
+    }
+    // Most of them, but not while a table grows.
+    assert!(found > 40_000 && missing > 25_000, "{found} {missing}");
+    free(&mut worker, std::mem::take(&mut owner));
+    assert_eq!(worker.used_bytes(), 0);
+}
+
+#[test]
+fn code_leaves_to_operations_what_is_not_one_flat_table() {
+    let mut pinned = worker(vec![Key::Integer], Kind::Scalar);
+    let mut flat = flat_worker();
+    for (worker, in_pages) in [(&mut pinned, false), (&mut flat, true)] {
+        let mut owner = 0u64;
+        for i in 0..100u64 {
+            let mut key = if in_pages { i } else { i << 40 };
+            find_or_insert(worker, Words(&raw mut owner), 0, Words(&raw mut key)).unwrap();
+            assert_eq!(sought_by_code(owner, key), Err(()));
+        }
+        free(worker, owner);
+    }
 }

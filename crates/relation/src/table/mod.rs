@@ -146,8 +146,10 @@ pub struct Table {
     dying_rows: Vec<RowId>,
     asserted: Bits,
     fresh_from: u32,
-    /// Live and dying rows by the hash of their key.
+    /// Live and dying rows by the hash of their key; none of a bag.
     primary: RowSet,
+    /// The rows of a bag by all their columns: equal ones are a chain, so one more costs nothing.
+    equals: Index,
     /// The key columns; all columns for a bag.
     key: Vec<u32>,
     indexes: Vec<Index>,
@@ -178,6 +180,7 @@ impl Table {
             asserted: Bits::default(),
             fresh_from: 0,
             primary: RowSet::default(),
+            equals: Index::new(key.clone()),
             key,
             indexes: spec.indexes.iter().cloned().map(Index::new).collect(),
             ages: bounded.then(Ages::default),
@@ -214,6 +217,7 @@ impl Table {
             + self.live.bytes()
             + self.asserted.bytes()
             + self.primary.bytes()
+            + self.equals.bytes()
             + self.indexes.iter().map(Index::bytes).sum::<usize>()
     }
 
@@ -326,7 +330,12 @@ impl Table {
             let row = RowId(row);
             self.sees(row, visible) && self.key_equals(row, columns, key)
         };
-        if visible != Visible::Ever && self.spec.key != Key::Bag {
+        if self.is_bag() {
+            let equal = self.equals.rows(hash, |row| self.key_equals(row, columns, key));
+            let rows = equal.filter(|row| self.sees(*row, visible)).map(|row| row.0);
+            return FoundRows::Many(rows.collect::<Vec<u32>>().into_iter());
+        }
+        if visible != Visible::Ever {
             return FoundRows::One(self.primary.find(hash, matches));
         }
         let mut rows = self.primary.find_all(hash, matches);
@@ -355,6 +364,9 @@ impl Table {
         values: &[Value<'_>],
         state: impl Fn(RowId) -> bool,
     ) -> Option<RowId> {
+        if self.is_bag() {
+            return self.equal_rows(hash, values).find(|row| state(*row));
+        }
         let matches = |row| state(RowId(row)) && self.row_equals(RowId(row), values);
         self.primary.find(hash, matches).map(RowId)
     }
@@ -362,11 +374,23 @@ impl Table {
     /// All live rows with the primary key of `values`; for a bag, all that are equal.
     pub fn find_for_delete(&self, values: &[Value<'_>]) -> Vec<RowId> {
         let hash = self.key_hash_of(values);
+        if self.is_bag() {
+            return self.equal_rows(hash, values).filter(|row| self.is_live(*row)).collect();
+        }
         let matches = |row| self.live.get(row) && self.same_key(RowId(row), values);
         let found = self.primary.find_all(hash, matches);
         let mut rows: Vec<RowId> = found.into_iter().map(RowId).collect();
         rows.sort_unstable();
         rows
+    }
+
+    fn is_bag(&self) -> bool {
+        self.spec.key == Key::Bag
+    }
+
+    /// The rows of a bag that are equal to `values`, live or not, oldest first.
+    fn equal_rows(&self, hash: u64, values: &[Value<'_>]) -> IndexRows<'_> {
+        self.equals.rows(hash, |row| self.row_equals(row, values))
     }
 
     /// Puts a tuple in; see [`Inserted`].
@@ -376,7 +400,7 @@ impl Table {
     pub fn insert(&mut self, values: &[Value<'_>], now_ns: u64) -> Result<Inserted, TableFull> {
         debug_assert_eq!(values.len(), self.spec.arity as usize);
         let hash = self.key_hash_of(values);
-        let bag = self.spec.key == Key::Bag;
+        let bag = self.is_bag();
         let mut replaced = None;
         if !bag && let Some(row) = self.find_hashed(hash, values) {
             if self.row_equals(row, values) {
@@ -405,6 +429,9 @@ impl Table {
     }
 
     fn find_hashed(&self, hash: u64, values: &[Value<'_>]) -> Option<RowId> {
+        if self.is_bag() {
+            return self.equal_rows(hash, values).find(|row| self.is_live(*row));
+        }
         let matches = |row| self.live.get(row) && self.same_key(RowId(row), values);
         self.primary.find(hash, matches).map(RowId)
     }
@@ -479,8 +506,10 @@ impl Table {
                 continue;
             }
             self.dying.clear_bit(row.0);
-            let hash = self.hash_of(&self.key, row);
-            self.primary.remove(hash, row.0);
+            // A bag's rows stay in their chains until the table compacts itself.
+            if !self.is_bag() {
+                self.primary.remove(self.hash_of(&self.key, row), row.0);
+            }
             self.heap.dead += self.heap_bytes(row);
         }
         self.dying_rows = dying;
@@ -519,8 +548,12 @@ impl Table {
 
     /// Makes a row live whose words are stored: the next one.
     fn enter(&mut self, row: RowId, hash: u64) {
-        self.make_room(1);
-        self.primary.insert(hash, row.0);
+        if self.is_bag() {
+            self.link_equal(row, hash);
+        } else {
+            self.make_room(1);
+            self.primary.insert(hash, row.0);
+        }
         self.rows += 1;
         self.live_rows += 1;
         self.live.set(row.0);
@@ -532,6 +565,15 @@ impl Table {
         if !self.primary.has_room(self.rows, rows) {
             self.link_all(rows);
         }
+    }
+
+    /// Enters the next row of a bag into the chain of those that are equal.
+    fn link_equal(&mut self, row: RowId, hash: u64) {
+        let mut equals = std::mem::replace(&mut self.equals, Index::new(Vec::new()));
+        let same = |other| self.agree(&self.key, row, other);
+        let hash_of = |row| self.hash_of(&self.key, row);
+        equals.append(row, hash, same, hash_of);
+        self.equals = equals;
     }
 
     /// Enters all rows into the primary hash table, with room for `more` and some beyond.
@@ -657,7 +699,14 @@ impl Table {
                 self.asserted.set(row.0);
             }
         }
-        self.link_all(0);
+        if self.is_bag() {
+            self.equals.clear();
+            for row in (0..self.rows).map(RowId) {
+                self.link_equal(row, self.hash_of(&self.key, row));
+            }
+        } else {
+            self.link_all(0);
+        }
     }
 
     fn reset(&mut self) {

@@ -155,6 +155,42 @@ fn a_bag_keeps_equal_rows() {
     assert!(table.find_for_delete(&ints(1, 2)).is_empty());
 }
 
+#[test]
+fn a_bag_of_many_equal_rows_finds_those_that_are_left() {
+    let spec = TableSpec { key: Key::Bag, ..table(&[], &[]).spec };
+    let mut table = Table::new(spec, Secret::new(1));
+    // What looks at the equal rows before each would look at 20 thousand million.
+    let rows = 200_000;
+    for row in 0..rows {
+        table.insert(&ints(i64::from(row % 100 == 0), 1), 0).unwrap();
+    }
+    table.settle();
+    let equal = table.find_for_delete(&ints(0, 1));
+    assert_eq!(equal.len(), rows - rows / 100);
+    // One row is removed and two are not, then all of another kind go; what is left is compacted.
+    for &row in equal.iter().step_by(3) {
+        table.remove(row);
+    }
+    let left = equal.len() - equal.len().div_ceil(3);
+    let key = [Value::Int(0), Value::Int(1)];
+    assert_eq!(table.rows(Access::Primary, &key, Visible::Live).count(), left);
+    assert_eq!(table.rows(Access::Primary, &key, Visible::Before).count(), equal.len());
+    table.settle();
+    for row in table.find_for_delete(&ints(1, 1)) {
+        table.remove(row);
+    }
+    for row in table.find_for_delete(&ints(0, 1)).split_off(10) {
+        table.remove(row);
+    }
+    table.settle();
+    table.insert(&ints(0, 1), 0).unwrap();
+    assert_eq!((table.len(), table.next_row()), (11, RowId(11)));
+    let found: Vec<RowId> = table.rows(Access::Primary, &key, Visible::Live).collect();
+    assert_eq!(found, (0..11).map(RowId).collect::<Vec<_>>());
+    assert_eq!(table.find(&ints(0, 1)), Some(RowId(0)));
+    assert_eq!(table.find_equal(&ints(1, 1)), None);
+}
+
 /// Integers whose hash, as the only column of a key, is `wanted` if secrets are the published one.
 fn chosen(rows: usize, wanted: impl Fn(u64) -> bool) -> Vec<i64> {
     let hash = |key: i64| Secret::FIXED.combine(0, Value::Int(key).hash(&Secret::FIXED));

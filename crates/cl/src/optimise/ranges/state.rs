@@ -7,6 +7,10 @@ use super::bound::{Bound, Bounds, Limit};
 use super::range::Range;
 use crate::ir::Register;
 
+/// Registers with bounds at a time; with more, those that were known are forgotten. Each of them is
+/// looked at when a register gets a new value.
+const BOUNDED_MAX: usize = 256;
+
 /// Ranges and bounds of registers; those that are missing may be any number.
 ///
 /// A REAL register has a range if it has an INTEGER of that range, converted.
@@ -63,6 +67,9 @@ impl State {
     /// The value is known to be at most so much.
     pub(super) fn bound(&mut self, register: Register, bound: Bound) {
         if bound.limit.register() != register {
+            if self.bounds.len() >= BOUNDED_MAX {
+                self.bounds.clear();
+            }
             self.bounds.entry(register).or_default().add(bound);
         }
     }

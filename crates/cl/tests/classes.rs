@@ -9,8 +9,9 @@ use tidemill_proc::fault::Reason;
 /// What no program can show: it takes a file of 4 GiB.
 const NO_DIAGNOSTIC: [&str; 1] = ["file-too-large"];
 /// What checked programs never come to: interfaces that are not there, handing a component to
-/// nobody, and arguments that the checker allows and no operation takes.
-const NO_FAULT: [&str; 3] = ["interface", "move", "argument"];
+/// nobody, and arguments that the checker allows and no operation takes. Components are killed by
+/// scripts of simulations, of which tests of nodes have one.
+const NO_FAULT: [&str; 4] = ["interface", "move", "argument", "killed"];
 
 fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

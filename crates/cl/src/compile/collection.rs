@@ -6,18 +6,9 @@ use tidemill_proc::program::Kind as Owned;
 
 use crate::compile::describe::{is_scalar, kind};
 use crate::compile::found::Presence;
-use crate::compile::search::Ways;
+use crate::compile::search::{Asked, Ways};
 use crate::compile::translate::{Translator, sound};
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
-
-/// A key as an operation is given it.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Asked {
-    /// The word of the only one.
-    Word(Value),
-    /// Several in a row.
-    Row(StackSlot),
-}
 
 impl Translator<'_, '_, '_> {
     pub(super) fn collection(&mut self, instruction: &Instruction) {

@@ -1,15 +1,23 @@
 //! The search for an integer key in a table that holds its elements, as [`quick`] says, without a
 //! call: a loop has several on their way to memory at once then.
 
-use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::layout::quick;
 
-use crate::compile::collection::Asked;
 use crate::compile::translate::{Translator, sound};
 use crate::ir::{Storage, Type};
 
 /// Searches in the code of one function: what is longer is no loop that runs hot.
 const SEARCHES_MAX: u32 = 200;
+
+/// A key as an operation is given it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Asked {
+    /// The word of the only one.
+    Word(Value),
+    /// Several in a row.
+    Row(StackSlot),
+}
 
 /// Where a search goes on; `found` has the address as a parameter.
 #[derive(Debug, Clone, Copy)]

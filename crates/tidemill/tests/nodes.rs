@@ -177,3 +177,53 @@ END Main;";
     assert_eq!(notes.matches("src: restarted").count(), 2, "{notes}");
     assert!(notes.contains("a.sim:3:1: node 1 has no app nobody that runs"), "{notes}");
 }
+
+/// Rules that ask a component of which there is an instance for each key; it fails now and then.
+const ASKING: &str = "
+materialize(answered, infinity, infinity, keys(2, 3)).
+stage(\"cl:Double\", ask, answer, keys(2)).
+a1 ask(@N, K, 4) :- periodic(@N, E, 0.5, 20), K := 1.
+a2 answered(@N, K, V) :- answer(@N, K, V).
+f1 broken(@N, R) :- stage::fault(@N, C, K, R).
+watchmod(broken, \"h\").";
+
+const ASKED: &str = "
+INTERFACE Asking;
+  { IN Ask(key, value: INTEGER) { OUT Answer(key, value: INTEGER) } OUT Done }
+END Asking;
+COMPONENT Double OFFERS Asking;
+  VARIABLE n: INTEGER;
+  IMPLEMENTATION Asking;
+    VARIABLE k, v: INTEGER;
+  BEGIN
+    WHILE ?Ask DO
+      ?Ask(k, v);
+      BEGIN {EXCLUSIVE} INC(n); ASSERT(n < 4); v := v * 2 + n END;
+      !Answer(k, v); !Done
+    END
+  END Asking;
+END Double;";
+
+#[test]
+fn stages_of_components_live_and_die_with_their_node() {
+    let run = || {
+        let program = load(&[("a.olg", ASKING), ("a.com", ASKED)]);
+        let options =
+            SimOptions { nodes: 2, end_ns: Some(12_000_000_000), ..SimOptions::default() };
+        // Node 1 is away for some time; an instance at node 0 is killed in its second input.
+        let script = "at 3.2 crash 1\nat 5 restart 1\nat 2.7 kill 0 component Double\n\
+                      at 11 expect * answered(NODE, 1, _) count 3";
+        simulated(program, options, script)
+    };
+    let (text, notes, report) = run();
+    assert!(notes.contains("fault[killed]: it was killed from outside (n0:1/Double"), "{notes}");
+    assert_eq!(
+        text.matches("broken(\"n0:1\", \"it was killed from outside\")").count(),
+        1,
+        "{text}"
+    );
+    assert!(text.matches("broken(\"n1:1\", \"assertion failed\")").count() >= 3, "{text}");
+    let summary = report.nodes.expect("nodes");
+    assert_eq!((summary.alive, summary.expectations_met), (2, 2));
+    assert_eq!(run().0, text);
+}

@@ -41,15 +41,7 @@ pub struct Builder {
 impl Builder {
     /// A kernel of this name, with one block.
     pub fn new(name: &str) -> Builder {
-        let kernel = Kernel {
-            name: name.to_owned(),
-            supply: None,
-            words: Vec::new(),
-            reasons: Vec::new(),
-            tests: Vec::new(),
-            blocks: IdVec::new(),
-            values: 0,
-        };
+        let kernel = Kernel::empty(name);
         let mut builder = Builder { kernel, ends: IdVec::new(), at: BlockId::from_index(0) };
         builder.block();
         builder

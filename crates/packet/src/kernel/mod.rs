@@ -329,6 +329,21 @@ pub struct Kernel {
     pub values: u32,
 }
 
+impl Kernel {
+    /// A kernel without blocks.
+    fn empty(name: &str) -> Kernel {
+        Kernel {
+            name: name.to_owned(),
+            supply: None,
+            words: Vec::new(),
+            reasons: Vec::new(),
+            tests: Vec::new(),
+            blocks: IdVec::new(),
+            values: 0,
+        }
+    }
+}
+
 /// Tests are the same if they are called the same.
 impl PartialEq for Kernel {
     fn eq(&self, other: &Kernel) -> bool {

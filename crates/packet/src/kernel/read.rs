@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tidemill_diag::text::ir::{IrError, IrReader, Layout, Read};
-use tidemill_stdx::id::IdVec;
 
 use super::{
     Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Supply, Test, Value, Width, Word,
@@ -17,15 +16,7 @@ use super::{
 pub fn parse(text: &str, tests: &dyn Fn(&str) -> Option<Arc<dyn Test>>) -> Result<Kernel, IrError> {
     let mut words = IrReader::new(text, Layout::Lines);
     words.expect("kernel")?;
-    let kernel = Kernel {
-        name: words.rest_of_line().to_owned(),
-        supply: None,
-        words: Vec::new(),
-        reasons: Vec::new(),
-        tests: Vec::new(),
-        blocks: IdVec::new(),
-        values: 0,
-    };
+    let kernel = Kernel::empty(words.rest_of_line());
     words.end_line()?;
     let mut reader = Reader { tests, kernel, words, open: None };
     while !reader.words.at_end() {

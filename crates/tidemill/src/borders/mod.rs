@@ -19,6 +19,7 @@
 pub mod components;
 pub mod decode;
 pub mod files;
+mod inbox;
 mod messages;
 pub mod packets;
 mod parameters;
@@ -217,7 +218,9 @@ pub(crate) fn open_files(
         let faults = machine.sinks.open(&place, events.wall());
         report(machine, &faults);
     }
-    if existing == Existing::Kept {
+    let mut have_files = !machine.sinks.is_empty();
+    machine.at_each_node(events, |machine, _| have_files |= machine.node.borders.have_files());
+    if have_files && existing == Existing::Kept {
         events.every(FLUSH_EVERY, |machine: &mut Machine, events: &mut Loop<Machine>, _| {
             let now_ns = events.wall();
             let mut faults = machine.sinks.tick(now_ns);

@@ -17,7 +17,7 @@ impl Machine {
             return f(self, events);
         }
         for id in self.fleet.ids() {
-            if let Some(scope) = self.living_scope(id) {
+            if let Some(scope) = self.scope_of(id) {
                 events.within(self, scope, &mut f);
             }
         }
@@ -48,10 +48,6 @@ impl Machine {
             report.problems.append(&mut problems);
             let components = components::stop(machine);
             report.add(components, packets);
-            if machine.has_scopes() {
-                let counters = machine.node.registry.snapshot().counters;
-                machine.retire(counters);
-            }
         });
         let lost = borders::finish_files(self);
         lost.iter().for_each(|problem| self.note(problem));

@@ -33,7 +33,6 @@ pub(crate) mod parts;
 pub(crate) mod simulated;
 mod system;
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,9 +79,8 @@ pub(crate) struct Machine {
     pub(crate) sim: Option<Simulated>,
     /// The files that rules write.
     pub(crate) sinks: Sinks,
-    /// What nodes have counted that have ended, and packets that were lost with them.
-    retired: BTreeMap<String, u64>,
-    lost_packets: u64,
+    /// Packets that were lost with nodes that ended.
+    pub(crate) lost_packets: u64,
     /// What has been written and found.
     pub(crate) journal: SharedJournal,
     /// What others see of the counters.
@@ -126,12 +124,11 @@ impl Machine {
         let idle = Arc::new(Rules::new(Compiled::default())?);
         Ok(Machine {
             fleet: Fleet::new(idle, Fabric::Udp, 0, Box::new(journal.clone())),
-            node: Box::new(Node::new(NodeId(0), runner, systems, registry.clone())),
+            node: Box::new(Node::new(NodeId(0), runner, systems)),
             others: Others::none(),
             maker: None,
             sim: None,
             sinks: Sinks::default(),
-            retired: BTreeMap::new(),
             lost_packets: 0,
             meters: Meters::new(registry.clone()),
             journal,
@@ -156,18 +153,6 @@ impl Machine {
         match self.has.nodes {
             true => nodes::drain(self, events),
             false => events.stop(),
-        }
-    }
-
-    /// Packets that were lost with nodes that ended.
-    pub(crate) fn lost_packets(&self) -> u64 {
-        self.lost_packets
-    }
-
-    /// Keeps what a node has counted that ends.
-    fn retire(&mut self, counters: BTreeMap<String, u64>) {
-        for (name, value) in counters {
-            *self.retired.entry(name).or_default() += value;
         }
     }
 

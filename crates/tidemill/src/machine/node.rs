@@ -8,16 +8,17 @@
 //! own for each of its lives, and the loop turns the machine to it before anything of it runs; what
 //! concerns no node, such as a script, finds a node that is idle.
 
-use tidemill_event::{Loop, Scope};
+use tidemill_event::{Host, Loop, Scope};
 use tidemill_overlog::fleet::NodeId;
 use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{self, Engine};
+use tidemill_packet::graph::Graph;
 use tidemill_proc::fault::Ended;
 use tidemill_proc::{Runner, arm};
 use tidemill_stat::Registry;
 
 use super::{Machine, components, packets};
-use crate::borders::{self, Borders};
+use crate::borders::{self, Borders, Checked};
 use crate::components::system::Systems;
 use crate::script::Victim;
 
@@ -33,8 +34,6 @@ pub(crate) struct Node {
     pub(crate) driver: Driver,
     /// What goes from one engine to another.
     pub(crate) borders: Borders,
-    /// Where it counts.
-    pub(crate) registry: Registry,
     /// Its main part has come to its end.
     pub(crate) is_over: bool,
     /// How its entry component did, once the run is over; `None` if it was stopped.
@@ -43,17 +42,34 @@ pub(crate) struct Node {
 
 impl Node {
     /// A node without a graph.
-    pub(crate) fn new(id: NodeId, runner: Runner, systems: Systems, registry: Registry) -> Node {
+    pub(crate) fn new(id: NodeId, runner: Runner, systems: Systems) -> Node {
         Node {
             id,
             runner,
             systems,
             driver: Driver::new(Engine::new(engine::Options::default())),
             borders: Borders::default(),
-            registry,
             is_over: false,
             how: None,
         }
+    }
+
+    /// Joins its engines: what components reach of schemas and rules, and packets of rules.
+    ///
+    /// # Errors
+    /// No random numbers.
+    pub(crate) fn join(
+        &mut self,
+        borders: &Checked,
+        graph: Option<&Graph>,
+        registry: &Registry,
+        host: &mut dyn Host,
+    ) -> Result<(), String> {
+        let secret = host.hash_secret().map_err(|error| format!("no random numbers: {error}"))?;
+        self.systems.know(&borders.schemas);
+        self.borders = Borders::new(borders, graph, registry, secret);
+        self.borders.offer(self.runner.worker());
+        Ok(())
     }
 }
 
@@ -79,11 +95,6 @@ impl Others {
     /// None.
     pub(super) fn none() -> Others {
         Others { places: vec![Place::default()], current: 0, scopes: vec![Some(0)] }
-    }
-
-    /// The scope of a node that lives.
-    fn scope(&self, id: NodeId) -> Option<Scope> {
-        self.places.get(place(id))?.scope
     }
 }
 
@@ -121,14 +132,9 @@ impl Machine {
         scope
     }
 
-    /// The scope of a node: of one that has no engines but rules, that of the loop.
-    pub(crate) fn scope_of(&self, id: NodeId) -> Scope {
-        self.others.scope(id).unwrap_or(Scope::LOOP)
-    }
-
     /// The scope of a node that has one of its own, and lives.
-    pub(super) fn living_scope(&self, id: NodeId) -> Option<Scope> {
-        self.others.scope(id)
+    pub(super) fn scope_of(&self, id: NodeId) -> Option<Scope> {
+        self.others.places.get(place(id))?.scope
     }
 
     /// Whether nothing is under way between the engines of all nodes.
@@ -152,7 +158,7 @@ impl Machine {
         if !self.has_scopes() {
             return (self.node.id == id).then(|| f(self));
         }
-        self.others.scope(id)?;
+        self.scope_of(id)?;
         let before = self.others.current;
         self.turn_to(place(id));
         let result = f(self);
@@ -202,7 +208,7 @@ pub(crate) fn kill(
     id: NodeId,
     victim: &Victim,
 ) -> Result<(), String> {
-    let scope = machine.others.scope(id).ok_or("is not alive, or has rules only")?;
+    let scope = machine.scope_of(id).ok_or("is not alive, or has rules only")?;
     let killed = events.within(machine, scope, |machine, events| match victim {
         Victim::Component(path) => {
             let is_killed = machine.node.runner.worker().kill(path);
@@ -224,7 +230,7 @@ pub(crate) fn kill(
 
 /// Ends a node without notice. What it had open is closed; packets that it had are counted as lost.
 pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeId) {
-    let Some(scope) = machine.others.scope(id) else { return };
+    let Some(scope) = machine.scope_of(id) else { return };
     events.within(machine, scope, |machine, events| {
         components::clear(machine, events);
         machine.lose_packets();
@@ -232,8 +238,6 @@ pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeI
         borders::finish_node_files(machine);
     });
     events.end(scope);
-    let counters = machine.at_node(id, |machine| machine.node.registry.snapshot().counters);
-    machine.retire(counters.unwrap_or_default());
     let Others { places, scopes, .. } = &mut machine.others;
     scopes[scope.0 as usize] = None;
     places[place(id)] = Place::default();

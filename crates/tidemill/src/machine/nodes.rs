@@ -119,16 +119,10 @@ pub(crate) fn start_one(
     ports: impl Into<Ports>,
     identity: Identity,
 ) -> Result<NodeId, String> {
-    let scope = match machine.maker.clone() {
-        Some(maker) => {
-            let made = maker.make(machine, events, (NodeId(identity.index), 0), &identity.address);
-            machine.add_node(made?)
-        }
-        None => Scope::LOOP,
-    };
-    let started = events
-        .within(machine, scope, |machine, events| fleet::start(machine, events, ports, identity));
-    started.ok_or("it has ended")?.map_err(|error| error.to_string())
+    let life = (NodeId(identity.index), 0);
+    live(machine, events, life, &identity.address.clone(), |machine, events| {
+        fleet::start(machine, events, ports, identity)
+    })
 }
 
 /// Starts the rules of a node again, after it has crashed.
@@ -138,17 +132,30 @@ pub(crate) fn restart_one(
     endpoint: Endpoint,
     id: NodeId,
 ) -> Result<(), String> {
-    let life = machine.fleet.restarts(id) + 1;
+    let life = (id, machine.fleet.restarts(id) + 1);
+    let address = machine.fleet.identity(id).address.clone();
+    live(machine, events, life, &address, |machine, events| {
+        fleet::restart(machine, events, endpoint, id)
+    })
+}
+
+/// Begins a life of a node: makes its other engines, if it has some, and starts its rules in the
+/// scope of these.
+fn live<T>(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    life: (NodeId, u64),
+    address: &str,
+    start: impl FnOnce(&mut Machine, &mut Loop<Machine>) -> io::Result<T>,
+) -> Result<T, String> {
     let scope = match machine.maker.clone() {
         Some(maker) => {
-            let address = machine.fleet.identity(id).address.clone();
-            let made = maker.make(machine, events, (id, life), &address);
+            let made = maker.make(machine, events, life, address);
             machine.add_node(made?)
         }
         None => Scope::LOOP,
     };
-    let started = events
-        .within(machine, scope, |machine, events| fleet::restart(machine, events, endpoint, id));
+    let started = events.within(machine, scope, start);
     started.ok_or("it has ended")?.map_err(|error| error.to_string())
 }
 
@@ -158,7 +165,7 @@ pub(crate) fn begin(
     events: &mut Loop<Machine>,
     id: NodeId,
 ) -> Result<(), String> {
-    let scope = machine.scope_of(id);
+    let scope = machine.scope_of(id).unwrap_or(Scope::LOOP);
     events.within(machine, scope, node::begin).unwrap_or(Ok(()))
 }
 

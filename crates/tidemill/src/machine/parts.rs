@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use tidemill_event::{Host, Loop};
+use tidemill_event::Loop;
 use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::engine::CaptureTime;
@@ -12,14 +12,13 @@ use tidemill_proc::console::Sink;
 use tidemill_proc::program::Executable;
 use tidemill_stat::Registry;
 use tidemill_stdx::hash::combine;
-use tidemill_stdx::keyed::Secret;
 
 use super::components::{self, Outputs, Seeds};
 use super::node::Node;
 use super::packets;
 use super::{Has, Machine};
+use crate::borders::Checked;
 use crate::borders::files::Existing;
-use crate::borders::{Borders, Checked};
 use crate::program::{Program, Rules as Loaded};
 use crate::run::{ComponentOptions, EngineKind};
 
@@ -79,14 +78,6 @@ impl Compiled {
     }
 }
 
-/// What tables hash with.
-///
-/// # Errors
-/// No random numbers.
-pub(crate) fn secret(host: &mut dyn Host) -> Result<Secret, String> {
-    host.hash_secret().map_err(|error| format!("no random numbers: {error}"))
-}
-
 /// What makes the engines of each of several nodes.
 pub(crate) struct Maker {
     pub(crate) parts: Parts,
@@ -96,8 +87,8 @@ pub(crate) struct Maker {
     pub(crate) seed: Option<u64>,
     /// When packets of captures come.
     pub(crate) captures: Option<CaptureTime>,
-    /// Where counters are shown, unless each node counts for itself.
-    pub(crate) registry: Option<Registry>,
+    /// Where all nodes count.
+    pub(crate) registry: Registry,
     /// What the output of a node, which has this name before each line, goes to.
     pub(crate) output: Rc<dyn Fn(String) -> Box<dyn Sink>>,
     /// What becomes of files that are there.
@@ -174,24 +165,20 @@ impl Maker {
             (NodeId(0), 0) => seed,
             (NodeId(id), life) => combine(seed, life << 32 | u64::from(id)),
         });
-        let registry = self.registry.clone().unwrap_or_else(Registry::in_memory);
         let program = self.parts.components.clone().unwrap_or_else(Executable::empty);
         let outputs = Outputs::of(&program, (self.output)(name.clone()), &machine.journal, name);
         let seeds = Seeds::of(seed, events.host())?;
         let mut options = self.components.of_node(id)?;
-        let (runner, mut systems) = components::engine(program, &mut options, seeds, outputs)?;
-        systems.know(&self.parts.borders.schemas);
-        let mut node = Node::new(id, runner, systems, registry.clone());
+        let (runner, systems) = components::engine(program, &mut options, seeds, outputs)?;
+        let mut node = Node::new(id, runner, systems);
         let graph = self.parts.graph.as_ref();
-        let secret = secret(events.host())?;
-        node.borders = Borders::new(&self.parts.borders, graph, &registry, secret);
-        node.borders.offer(node.runner.worker());
+        node.join(&self.parts.borders, graph, &self.registry, events.host())?;
         if graph.is_some() {
             let seed = seed.unwrap_or_else(|| events.host().random());
             // They begin with the life of the node.
             let now_ns = events.now().0;
             let captures = self.captures.map(|it| CaptureTime { loop_ns: now_ns, ..it });
-            node.driver = packets::driver(self.engine, (seed, captures), registry);
+            node.driver = packets::driver(self.engine, (seed, captures), self.registry.clone());
         }
         Ok(node)
     }

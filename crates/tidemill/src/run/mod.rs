@@ -57,15 +57,15 @@ pub use options::{
 };
 pub use report::{ComponentsEnded, PacketsEnded, Report};
 
+use crate::borders;
 use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
-use crate::borders::{self, Borders};
 use crate::components::output::{Bell, Named, Tap};
 use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
-use crate::machine::parts::{Choices, Compiled, Maker, Parts, secret};
+use crate::machine::parts::{Choices, Compiled, Maker, Parts};
 use crate::machine::{Machine, components, nodes, packets};
 use crate::program::Program;
 use crate::summary::Summary;
@@ -160,12 +160,8 @@ impl Prepared {
                 let chosen = &mut options.components;
                 let engine = components::engine(program, chosen, seeds, outputs)?;
                 let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
-                let secret = secret(&mut *host)?;
-                let graph = parts.graph.as_ref();
-                let borders = Borders::new(&parts.borders, graph, &machine.registry, secret);
-                borders.offer(machine.node.runner.worker());
-                machine.node.borders = borders;
-                machine.node.systems.know(&parts.borders.schemas);
+                let (graph, registry) = (parts.graph.as_ref(), &machine.registry);
+                machine.node.join(&parts.borders, graph, registry, &mut *host)?;
                 (machine, rules, parts.graph)
             }
             true => {
@@ -179,7 +175,7 @@ impl Prepared {
                     engine: options.packets.engine,
                     seed: options.seed,
                     captures,
-                    registry: Some(options.registry.clone()),
+                    registry: options.registry.clone(),
                     output: Rc::new(move |name| Box::new(Named::new(name, tap()))),
                     names: true,
                     existing: Existing::Kept,

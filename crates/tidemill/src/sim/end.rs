@@ -17,7 +17,7 @@ pub(super) fn finish(
     let mut summary = Summary::of(&machine.fleet, events);
     machine.clear(events);
     machine.sum_up(events, report);
-    summary.add_lost(machine.lost_packets());
+    summary.add_lost(machine.lost_packets);
     summary.turns += machine.sim.as_ref().map_or(0, |sim| sim.retired);
     summary.seed = Some(seed);
     summary.interrupted = interrupted;

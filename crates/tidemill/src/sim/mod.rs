@@ -279,7 +279,7 @@ fn fleet(
     fleet
 }
 
-/// What makes the other engines of nodes. Each counts for itself.
+/// What makes the other engines of nodes.
 fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<AtomicBool>) -> Maker {
     let first_ns = parts.graph.as_ref().and_then(first_ns);
     let (journal, are_several) = (machine.journal.clone(), options.nodes > 1);
@@ -294,7 +294,7 @@ fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<Atomic
         engine: options.packets,
         seed: Some(options.seed),
         captures: first_ns.map(|wall_ns| CaptureTime { wall_ns, loop_ns: 0 }),
-        registry: None,
+        registry: machine.registry.clone(),
         output: Rc::new(move |name| {
             let tap = Tap::new(journal.clone(), Bell::Flag(stop.clone()));
             match are_several {

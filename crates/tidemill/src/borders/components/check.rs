@@ -9,9 +9,10 @@ use tidemill_overlog::ast::{Program as Tree, Statement};
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::WorkedBy;
 use tidemill_overlog::stage::{Column, Columns, Declaration, Family, Missing, Operator};
-use tidemill_relation::plan::{Relation, RelationId};
+use tidemill_relation::plan::Relation;
 use tidemill_stdx::id::Id;
 
+use super::border::{StageBorder, Talk};
 use crate::borders::parameters::{Declared, Parameter, declared};
 use crate::program::Program;
 
@@ -22,38 +23,6 @@ const FORM: &str = "`{ IN A(..) { OUT B(..) } OUT Done }`";
 /// What is derived when an instance fails, and its columns.
 const FAULT: &str = "stage::fault";
 const FAULT_COLUMNS: usize = 4;
-
-/// A stage that a component works on.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StageBorder {
-    /// The component.
-    pub component: String,
-    /// What it is handed.
-    pub input: RelationId,
-    /// What it yields.
-    pub output: RelationId,
-    /// The columns of the input, from 0, for each value of which there is an instance.
-    pub keys: Vec<usize>,
-    pub(super) talk: Talk,
-    pub(super) inputs: Vec<Parameter>,
-    pub(super) outputs: Vec<Parameter>,
-    /// Where the location stands in the input, and in the output.
-    pub(super) locations: (usize, usize),
-    /// Whether the input is a table.
-    pub(super) reads_table: bool,
-    /// `stage::fault(@N, Component, Key, Reason)`, if rules read it, and where its location stands.
-    pub(super) fault: Option<(RelationId, usize)>,
-}
-
-/// How one talks with a component: numbers in the program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Talk {
-    pub(super) kind: u32,
-    pub(super) interface: u32,
-    pub(super) input: u32,
-    pub(super) output: u32,
-    pub(super) done: u32,
-}
 
 /// The components of a program as operators of stages.
 #[derive(Clone, Default, Debug)]

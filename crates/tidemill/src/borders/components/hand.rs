@@ -3,16 +3,15 @@
 use std::collections::VecDeque;
 
 use tidemill_event::Loop;
-use tidemill_overlog::fleet;
-use tidemill_overlog::node::Event;
 use tidemill_proc::{Communication, CommunicationMap, Unsaid, Value as Word, Values};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, Value};
 
 use super::WAITING_MAX;
-use super::check::StageBorder;
+use super::border::StageBorder;
 use super::instance::{Input, Instance};
 use super::stage::Stage;
+use crate::borders::inbox;
 use crate::borders::parameters::{Misfit, located};
 use crate::machine::Machine;
 
@@ -184,9 +183,7 @@ fn inject(
     (relation, location): (RelationId, usize),
     mut columns: Vec<OwnedValue>,
 ) -> bool {
-    let node = machine.node.id;
-    let Some(address) = machine.fleet.address(node) else { return false };
+    let Some(address) = machine.fleet.address(machine.node.id) else { return false };
     located(&mut columns, location, address);
-    let event = Event::Tuple { relation, columns, delete: false, received: true };
-    fleet::inject(machine, events, node, event)
+    inbox::put(machine, events, relation, columns)
 }

@@ -12,6 +12,7 @@
 //!
 //! An instance that fails has lost the input that it was at; the next one makes a new instance.
 
+mod border;
 mod check;
 mod hand;
 mod instance;
@@ -27,7 +28,7 @@ use tidemill_stat::Registry;
 use tidemill_stdx::keyed::Secret;
 
 use crate::machine::Machine;
-pub use check::StageBorder;
+pub use border::StageBorder;
 pub(crate) use check::{Operators, named};
 pub(super) use check::{interface_of, messages, parameters};
 use hand::Hand;
@@ -36,8 +37,6 @@ use stage::Stage;
 
 /// Inputs that wait for an instance.
 const WAITING_MAX: usize = 1024;
-/// Events of the node that may wait while more of instances are taken.
-const EVENTS_MAX: usize = 1024;
 
 /// The stages that components work on, with their instances.
 #[derive(Default)]
@@ -122,11 +121,11 @@ pub(crate) fn noted(machine: &mut Machine, events: &mut Loop<Machine>, from: Com
 
 /// Takes what has come from instances while many events waited, as far as there is room now.
 pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
-    if machine.node.borders.components.held.is_empty() || waiting(machine) > EVENTS_MAX / 2 {
+    if machine.node.borders.components.held.is_empty() || !machine.has_inbox_room() {
         return;
     }
     for _ in 0..machine.node.borders.components.held.len() {
-        if waiting(machine) >= EVENTS_MAX {
+        if machine.is_inbox_full() {
             break;
         }
         let all = &mut machine.node.borders.components;
@@ -135,11 +134,6 @@ pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
         noted(machine, events, from);
     }
     arm(machine, events);
-}
-
-/// Events of the node that wait.
-fn waiting(machine: &Machine) -> usize {
-    machine.fleet.node(machine.node.id).map_or(0, |node| node.waiting())
 }
 
 /// Takes all that has come from an instance; false if something was left, as many events wait.
@@ -157,7 +151,7 @@ fn hear(
     let stage = &mut stages[number];
     let talk = stage.checked.talk;
     loop {
-        if waiting(machine) >= EVENTS_MAX {
+        if machine.is_inbox_full() {
             return false;
         }
         let mut hand = Hand { machine, number, stage, instances };

@@ -6,7 +6,7 @@ use tidemill_relation::{OwnedValue, SeqBuilder, Value};
 use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::keyed::Secret;
 
-use super::check::StageBorder;
+use super::border::StageBorder;
 use super::instance::Instance;
 use crate::borders::parameters::Misfit;
 

@@ -11,8 +11,6 @@
 mod check;
 
 use tidemill_event::Loop;
-use tidemill_overlog::fleet;
-use tidemill_overlog::node::Event;
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::fields::FieldValue;
@@ -23,7 +21,8 @@ use tidemill_relation::{OwnedValue, SeqBuilder, Value};
 use tidemill_stat::{Counter, Registry};
 
 use super::files::{Files, Place};
-use super::packets::{WAITING_MAX, value_of};
+use super::inbox::{self, Become, Taken};
+use super::packets::value_of;
 use super::schemas::{Reader, Reason};
 use crate::machine::Machine;
 pub(crate) use check::DECODE;
@@ -160,47 +159,35 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
         return;
     }
     let mut decoders = std::mem::take(&mut machine.node.borders.decoders);
-    let (mut taken, mut has_left) = (0, false);
+    let mut taken = Taken::default();
     for border in &mut decoders.apps {
-        let Taken { packets, is_full } = take_from(machine, events, border);
-        taken += packets;
-        has_left |= is_full;
+        take_from(machine, events, border, &mut taken);
     }
-    decoders.are_held = has_left;
+    decoders.are_held = taken.has_left;
     machine.node.borders.decoders = decoders;
-    if taken > 0 {
+    if taken.packets > 0 {
         // Links that are empty now may be the end of the graph.
         drive::wake(machine, events);
     }
 }
 
-/// What became of the packets on the links of an app.
-struct Taken {
-    packets: usize,
-    /// Some were left.
-    is_full: bool,
-}
-
-fn take_from(machine: &mut Machine, events: &mut Loop<Machine>, border: &mut Border) -> Taken {
-    let node = machine.node.id;
-    let address = machine.fleet.address(node).map(str::to_owned).unwrap_or_default();
-    let mut taken = Taken { packets: 0, is_full: false };
+/// Takes packets from the links of one app.
+fn take_from(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    border: &mut Border,
+    taken: &mut Taken,
+) {
+    let address = machine.fleet.address(machine.node.id).map(str::to_owned).unwrap_or_default();
+    let what = if border.files.is_none() { Become::Events } else { Become::Other };
     for link in border.inputs.clone() {
-        loop {
-            let waiting = machine.fleet.node(node).map_or(0, |node| node.waiting());
-            if border.files.is_none() && waiting >= WAITING_MAX {
-                taken.is_full = true;
-                return taken;
-            }
-            let Some(packet) = machine.node.driver.engine.take_link(link) else { break };
-            taken.packets += 1;
+        taken.link(machine, events, (link, what), |machine, events, packet| {
             match border.decode(&address, &packet) {
                 Ok(row) => border.deliver(machine, events, &row),
                 Err(Undecoded) => border.pass_on(machine, packet),
             }
-        }
+        });
     }
-    taken
 }
 
 /// A packet has no such message; why is counted.
@@ -232,10 +219,7 @@ impl Border {
         match (&self.checked.target, &mut self.files) {
             (Target::Event(relation), _) => {
                 let columns = row.as_seq().iter().map(OwnedValue::new).collect();
-                let (relation, node) = (*relation, machine.node.id);
-                let event = Event::Tuple { relation, columns, delete: false, received: true };
-                // What the node does not take it counts.
-                if fleet::inject(machine, events, node, event) {
+                if inbox::put(machine, events, *relation, columns) {
                     self.counters.messages.add(1);
                 }
             }

@@ -14,8 +14,7 @@ mod kept;
 use std::time::Duration;
 
 use tidemill_event::Loop;
-use tidemill_overlog::fleet;
-use tidemill_overlog::node::{Crossing, Event};
+use tidemill_overlog::node::Crossing;
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::fields::{FieldType, FieldValue, Fields};
@@ -24,12 +23,10 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, TupleBuf, Type, TypeSet, Value};
 use tidemill_stat::{Counter, Registry};
 
+use super::inbox::{self, Become, Taken};
 use crate::machine::Machine;
 pub use check::PacketBorder;
 use kept::{Kept, Verdict};
-
-/// Events of the node that may wait while packets are taken.
-pub(super) const WAITING_MAX: usize = 1024;
 
 /// The apps of a graph that are borders.
 #[derive(Default)]
@@ -127,14 +124,6 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
     }
 }
 
-/// What became of the packets on links.
-#[derive(Default)]
-struct Taken {
-    packets: usize,
-    /// Some were left.
-    has_left: bool,
-}
-
 /// Takes packets from the links of one app.
 fn take_from(
     machine: &mut Machine,
@@ -142,30 +131,19 @@ fn take_from(
     border: &mut Border,
     taken: &mut Taken,
 ) {
-    let node = machine.node.id;
-    let Some(address) = machine.fleet.address(node).map(str::to_owned) else { return };
+    let Some(address) = machine.fleet.address(machine.node.id).map(str::to_owned) else { return };
     let Border { checked, inputs, kept, counters, .. } = border;
     for (link, port) in inputs.iter() {
-        loop {
-            let waiting = machine.fleet.node(node).map_or(0, |node| node.waiting());
-            if waiting >= WAITING_MAX {
-                taken.has_left = true;
-                return;
-            }
-            let Some(packet) = machine.node.driver.engine.take_link(*link) else { break };
-            taken.packets += 1;
+        taken.link(machine, events, (*link, Become::Events), |machine, events, packet| {
             let id = kept.next_id();
             let columns = columns((&address, port), id, checked.fields.as_ref(), &packet);
-            let relation = checked.event;
-            let event = Event::Tuple { relation, columns, delete: false, received: true };
-            // What the node does not take it counts.
-            if fleet::inject(machine, events, node, event) {
+            if inbox::put(machine, events, checked.event, columns) {
                 counters.events.add(1);
                 if checked.fields.is_some() {
                     kept.put(packet);
                 }
             }
-        }
+        });
     }
 }
 
@@ -202,14 +180,6 @@ pub(super) fn value_of(field: FieldValue<'_>) -> Value<'_> {
         FieldValue::Integer(number) => Value::Int(number),
         FieldValue::Bytes(bytes) => Value::Bytes(bytes),
         FieldValue::Time(time) => Value::Time(time),
-    }
-}
-
-impl Machine {
-    /// Whether packets wait for the rules to keep up, and they do now.
-    pub(crate) fn may_take_packets(&self) -> bool {
-        let waiting = || self.fleet.node(self.node.id).map_or(0, |node| node.waiting());
-        self.node.borders.hold_packets() && waiting() <= WAITING_MAX / 2
     }
 }
 

@@ -8,7 +8,7 @@ use tidemill_relation::{OwnedValue, SeqBuilder, Value};
 
 use super::check::{Meaning, Relation};
 use super::queue::{Change, Delivery, Put, Queue};
-use super::{Border, Client, Desk, EVENTS_MAX, waiting};
+use super::{Border, Client, Desk};
 use crate::borders::parameters::{Misfit, located};
 use crate::machine::Machine;
 
@@ -59,7 +59,7 @@ impl Desk {
         event: Event,
     ) {
         let Some(client) = self.open.get_mut(name) else { return };
-        if waiting(machine) >= EVENTS_MAX {
+        if machine.is_inbox_full() {
             client.given = Some(event);
             return self.held.push(name);
         }

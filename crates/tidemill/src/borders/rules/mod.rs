@@ -30,9 +30,6 @@ use check::Meaning;
 pub use check::RulesBorder;
 use queue::Queue;
 
-/// Events of the node that may wait while more of components are taken.
-const EVENTS_MAX: usize = 1024;
-
 /// The interfaces that lead to the rules, and who speaks through them.
 #[derive(Default)]
 pub(crate) struct Desk {
@@ -165,7 +162,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
 
 /// Takes what components have given while many events waited, as far as there is room now.
 pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
-    if machine.node.borders.rules.held.is_empty() || waiting(machine) > EVENTS_MAX / 2 {
+    if machine.node.borders.rules.held.is_empty() || !machine.has_inbox_room() {
         return;
     }
     let mut desk = std::mem::take(&mut machine.node.borders.rules);
@@ -191,9 +188,4 @@ pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) {
     if !waiting.is_empty() {
         arm(machine, events);
     }
-}
-
-/// Events of the node that wait.
-fn waiting(machine: &Machine) -> usize {
-    machine.fleet.node(machine.node.id).map_or(0, |node| node.waiting())
 }

@@ -132,6 +132,26 @@ pub struct Protocol {
     pub span: Span,
 }
 
+impl Protocol {
+    /// Its messages in the order of the source, which is that of their numbers.
+    pub fn messages(&self) -> Vec<&Message> {
+        let mut all = Vec::new();
+        self.collect(&mut all);
+        all
+    }
+
+    fn collect<'a>(&'a self, all: &mut Vec<&'a Message>) {
+        for factor in self.terms.iter().flat_map(|term| &term.factors) {
+            match factor {
+                ProtocolFactor::Message(it) => all.push(it),
+                ProtocolFactor::Optional(it, _)
+                | ProtocolFactor::Repeated(it, _)
+                | ProtocolFactor::Group(it, _) => it.collect(all),
+            }
+        }
+    }
+}
+
 /// Factors one after the other.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ProtocolTerm {

@@ -41,7 +41,7 @@ impl<'a> Checker<'a> {
         let outer = self.here;
         self.here.scope = scope;
         self.here.routine = None;
-        let all = protocols::messages(protocol);
+        let all = protocol.messages();
         for message in &all {
             self.add_message(id, message);
         }
@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
         let what = format!("`{text}` stands twice in the protocol");
         let error = Diagnostic::error("duplicate-message", message.name.span, what);
         let protocol = self.interfaces[id].ast.protocol.as_ref();
-        let all = protocol.map(protocols::messages).unwrap_or_default();
+        let all = protocol.map(ast::Protocol::messages).unwrap_or_default();
         let error = match all.get(first.index()) {
             Some(first) => error.label(first.name.span, "first here"),
             None => error,

@@ -24,24 +24,6 @@ struct Builder {
     next: usize,
 }
 
-/// The messages of a protocol in the order of the source, which is that of their numbers.
-pub(super) fn messages(protocol: &ast::Protocol) -> Vec<&ast::Message> {
-    let mut all = Vec::new();
-    collect(protocol, &mut all);
-    all
-}
-
-fn collect<'a>(protocol: &'a ast::Protocol, all: &mut Vec<&'a ast::Message>) {
-    for factor in protocol.terms.iter().flat_map(|term| &term.factors) {
-        match factor {
-            ProtocolFactor::Message(it) => all.push(it),
-            ProtocolFactor::Optional(it, _)
-            | ProtocolFactor::Repeated(it, _)
-            | ProtocolFactor::Group(it, _) => collect(it, all),
-        }
-    }
-}
-
 /// The automaton, with a state for the start and one for each message.
 pub(super) fn automaton(protocol: &ast::Protocol, messages: usize) -> Protocol {
     let mut builder = Builder { follow: IdVec::filled(Vec::new(), messages), next: 0 };

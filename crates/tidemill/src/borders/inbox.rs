@@ -4,6 +4,7 @@
 use tidemill_event::Loop;
 use tidemill_overlog::fleet;
 use tidemill_overlog::node::Event;
+use tidemill_packet::drive;
 use tidemill_packet::packet::Packet;
 use tidemill_relation::OwnedValue;
 use tidemill_relation::plan::RelationId;
@@ -58,9 +59,25 @@ pub(super) enum Become {
 /// What became of the packets on links.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Taken {
-    pub(super) packets: usize,
+    packets: usize,
     /// Some were left.
-    pub(super) has_left: bool,
+    has_left: bool,
+}
+
+/// Takes the packets that have come to apps, each by `take`; whether some were left.
+pub(super) fn take_each<A>(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    apps: &mut [A],
+    take: fn(&mut Machine, &mut Loop<Machine>, &mut A, &mut Taken),
+) -> bool {
+    let mut taken = Taken::default();
+    apps.iter_mut().for_each(|app| take(machine, events, app, &mut taken));
+    if taken.packets > 0 {
+        // Links that are empty now may be the end of the graph.
+        drive::wake(machine, events);
+    }
+    taken.has_left
 }
 
 impl Taken {

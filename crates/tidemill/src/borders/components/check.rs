@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tidemill_cl::ast::{self, Definition, ProtocolFactor};
+use tidemill_cl::ast::{self, Definition};
 use tidemill_cl::ir::{self, Direction, MessageId};
 use tidemill_diag::{Diagnostic, FileId, Span, nearest};
 use tidemill_overlog::ast::{Program as Tree, Statement};
@@ -200,19 +200,7 @@ pub(in crate::borders) fn interface_of<'t>(
 
 /// The messages of an interface.
 pub(in crate::borders) fn messages(interface: &ast::Interface) -> Vec<&ast::Message> {
-    fn collect<'t>(protocol: &'t ast::Protocol, all: &mut Vec<&'t ast::Message>) {
-        for factor in protocol.terms.iter().flat_map(|term| &term.factors) {
-            match factor {
-                ProtocolFactor::Message(it) => all.push(it),
-                ProtocolFactor::Optional(it, _)
-                | ProtocolFactor::Repeated(it, _)
-                | ProtocolFactor::Group(it, _) => collect(it, all),
-            }
-        }
-    }
-    let mut all = Vec::new();
-    interface.protocol.iter().for_each(|protocol| collect(protocol, &mut all));
-    all
+    interface.protocol.as_ref().map_or(Vec::new(), ast::Protocol::messages)
 }
 
 /// The components that stages of rules name.

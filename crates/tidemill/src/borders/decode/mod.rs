@@ -12,7 +12,6 @@ mod check;
 
 use tidemill_event::Loop;
 use tidemill_packet::app::Direction;
-use tidemill_packet::drive;
 use tidemill_packet::fields::FieldValue;
 use tidemill_packet::graph::{AppSpec, Graph};
 use tidemill_packet::packet::Packet;
@@ -159,16 +158,8 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
         return;
     }
     let mut decoders = std::mem::take(&mut machine.node.borders.decoders);
-    let mut taken = Taken::default();
-    for border in &mut decoders.apps {
-        take_from(machine, events, border, &mut taken);
-    }
-    decoders.are_held = taken.has_left;
+    decoders.are_held = inbox::take_each(machine, events, &mut decoders.apps, take_from);
     machine.node.borders.decoders = decoders;
-    if taken.packets > 0 {
-        // Links that are empty now may be the end of the graph.
-        drive::wake(machine, events);
-    }
 }
 
 /// Takes packets from the links of one app.

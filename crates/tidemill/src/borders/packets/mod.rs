@@ -112,16 +112,8 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
         return;
     }
     let mut packets = std::mem::take(&mut machine.node.borders.packets);
-    let mut taken = Taken::default();
-    for border in &mut packets.apps {
-        take_from(machine, events, border, &mut taken);
-    }
-    packets.are_held = taken.has_left;
+    packets.are_held = inbox::take_each(machine, events, &mut packets.apps, take_from);
     machine.node.borders.packets = packets;
-    if taken.packets > 0 {
-        // Links that are empty now may be the end of the graph.
-        drive::wake(machine, events);
-    }
 }
 
 /// Takes packets from the links of one app.

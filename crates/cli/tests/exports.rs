@@ -5,6 +5,7 @@ use std::net::{TcpStream, UdpSocket};
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use crate::common::node::free_addresses;
 use crate::common::{Folder, run, status, stderr, stdout, tidemill};
 
 /// Ends when a `never` comes, tells of each `said` and `row`.
@@ -41,9 +42,7 @@ fn frame(content: &[u8]) -> Vec<u8> {
 fn attacked(options: &[&str], datagrams: impl Fn(&str) -> Vec<Vec<u8>>) -> Output {
     let folder = Folder::new();
     let program = folder.file("exports.olg", PROGRAM);
-    let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let address = free.local_addr().expect("an address").to_string();
-    drop(free);
+    let [address] = <[String; 1]>::try_from(free_addresses(1)).expect("one");
     let mut command = tidemill();
     command.args(["run", &program, "--listen", &address, "--for", "1.5", "--stats"]);
     command.args(options).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,8 +1,10 @@
 //! Nodes that are processes of the command.
 
 use std::fs;
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
+use std::ops::Range;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tidemill_stat::Snapshot;
@@ -71,12 +73,23 @@ impl Drop for Running {
     }
 }
 
-/// Addresses whose ports were free a moment ago.
+/// Ports below those that the system gives to who asks for any: no client of another test has one.
+const PORTS: Range<u32> = 16_384..32_768;
+
+/// Addresses whose ports were free a moment ago, for datagrams and for connections. No two calls of
+/// a process give the same before all have been given.
 pub fn free_addresses(count: usize) -> Vec<String> {
-    let bind = |_| UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let sockets: Vec<UdpSocket> = (0..count).map(bind).collect();
-    let address = |socket: &UdpSocket| socket.local_addr().expect("an address").to_string();
-    sockets.iter().map(address).collect()
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
+    let next = || {
+        // Processes that run side by side begin far from each other.
+        let at = std::process::id().wrapping_mul(641);
+        let at = at.wrapping_add(GIVEN.fetch_add(1, Ordering::Relaxed));
+        format!("127.0.0.1:{}", PORTS.start + at % (PORTS.end - PORTS.start))
+    };
+    let is_free = |at: &String| {
+        UdpSocket::bind(at.as_str()).is_ok() && TcpListener::bind(at.as_str()).is_ok()
+    };
+    std::iter::repeat_with(next).filter(is_free).take(count).collect()
 }
 
 /// Waits until something is so, at most half a minute.

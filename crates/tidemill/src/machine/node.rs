@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Machine.node      the node whose turn it is
-//! Machine.others    [idle] [0] [1] [2] ...    the others; the place of that one is empty
+//! Machine.others    [idle] [0] [1] [2] ...    the others; the slot of that one is empty
 //! ```
 //! A run of one node has just that, in the scope of the loop. Of several, each has a scope of its
 //! own for each of its lives, and the loop turns the machine to it before anything of it runs; what
@@ -75,7 +75,7 @@ impl Node {
 
 /// Where a node is when its turn is not.
 #[derive(Default)]
-struct Place {
+struct Slot {
     node: Option<Box<Node>>,
     /// The scope of its life, while it lives.
     scope: Option<Scope>,
@@ -84,21 +84,21 @@ struct Place {
 /// The nodes whose turn it is not.
 pub(super) struct Others {
     /// The first is that of what is no node.
-    places: Vec<Place>,
-    /// The place of the node whose turn it is.
+    slots: Vec<Slot>,
+    /// The slot of the node whose turn it is.
     current: usize,
-    /// The place of each scope; `None` if that has ended.
+    /// The slot of each scope; `None` if that has ended.
     scopes: Vec<Option<usize>>,
 }
 
 impl Others {
     /// None.
     pub(super) fn none() -> Others {
-        Others { places: vec![Place::default()], current: 0, scopes: vec![Some(0)] }
+        Others { slots: vec![Slot::default()], current: 0, scopes: vec![Some(0)] }
     }
 }
 
-fn place(NodeId(id): NodeId) -> usize {
+fn slot(NodeId(id): NodeId) -> usize {
     id as usize + 1
 }
 
@@ -106,40 +106,40 @@ impl Machine {
     /// Has the loop turn the machine to the node that something is about.
     pub(crate) fn follow(events: &mut Loop<Machine>) {
         events.on_switch(|machine: &mut Machine, Scope(scope)| {
-            let place = machine.others.scopes.get(scope as usize).copied().flatten();
-            place.inspect(|&place| machine.turn_to(place)).is_some()
+            let slot = machine.others.scopes.get(scope as usize).copied().flatten();
+            slot.inspect(|&slot| machine.turn_to(slot)).is_some()
         });
     }
 
-    fn turn_to(&mut self, place: usize) {
-        let Others { places, current, .. } = &mut self.others;
-        if let Some(node) = places.get_mut(place).and_then(|place| place.node.take()) {
-            places[*current].node = Some(std::mem::replace(&mut self.node, node));
-            *current = place;
+    fn turn_to(&mut self, slot: usize) {
+        let Others { slots, current, .. } = &mut self.others;
+        if let Some(node) = slots.get_mut(slot).and_then(|slot| slot.node.take()) {
+            slots[*current].node = Some(std::mem::replace(&mut self.node, node));
+            *current = slot;
         }
     }
 
     /// Adds a node, or a new life of one; the scope of that.
     pub(crate) fn add_node(&mut self, node: Node) -> Scope {
-        let place = place(node.id);
-        let Others { places, scopes, .. } = &mut self.others;
-        if places.len() <= place {
-            places.resize_with(place + 1, Place::default);
+        let slot = slot(node.id);
+        let Others { slots, scopes, .. } = &mut self.others;
+        if slots.len() <= slot {
+            slots.resize_with(slot + 1, Slot::default);
         }
         let scope = Scope(scopes.len() as u32);
-        scopes.push(Some(place));
-        places[place] = Place { node: Some(Box::new(node)), scope: Some(scope) };
+        scopes.push(Some(slot));
+        slots[slot] = Slot { node: Some(Box::new(node)), scope: Some(scope) };
         scope
     }
 
     /// The scope of a node that has one of its own, and lives.
     pub(super) fn scope_of(&self, id: NodeId) -> Option<Scope> {
-        self.others.places.get(place(id))?.scope
+        self.others.slots.get(slot(id))?.scope
     }
 
     /// Whether nothing is under way between the engines of all nodes.
     pub(super) fn borders_are_idle(&self) -> bool {
-        let others = self.others.places.iter().filter_map(|place| place.node.as_ref());
+        let others = self.others.slots.iter().filter_map(|slot| slot.node.as_ref());
         others.chain([&self.node]).all(|node| node.borders.are_idle())
     }
 
@@ -160,7 +160,7 @@ impl Machine {
         }
         self.scope_of(id)?;
         let before = self.others.current;
-        self.turn_to(place(id));
+        self.turn_to(slot(id));
         let result = f(self);
         self.turn_to(before);
         Some(result)
@@ -168,7 +168,7 @@ impl Machine {
 
     /// Whether the main parts of all nodes that live have ended, and there are some.
     pub(super) fn all_are_over(&self) -> bool {
-        let others = self.others.places.iter().skip(1).filter_map(|place| place.node.as_ref());
+        let others = self.others.slots.iter().skip(1).filter_map(|slot| slot.node.as_ref());
         let current = (self.others.current > 0).then_some(&self.node);
         let mut living = others.chain(current).peekable();
         living.peek().is_some() && living.all(|node| node.is_over)
@@ -238,7 +238,7 @@ pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeI
         borders::finish_node_files(machine);
     });
     events.end(scope);
-    let Others { places, scopes, .. } = &mut machine.others;
+    let Others { slots, scopes, .. } = &mut machine.others;
     scopes[scope.0 as usize] = None;
-    places[place(id)] = Place::default();
+    slots[slot(id)] = Slot::default();
 }

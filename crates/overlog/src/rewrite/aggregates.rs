@@ -155,10 +155,11 @@ fn beside_key(rule: &Rule, catalog: &Catalog) -> Vec<usize> {
 /// The MIN or MAX that keeps columns, as an aggregate over lists of its value and those.
 fn winner(rule: &Rule, beside: &[usize]) -> Option<HeadColumn> {
     let mut aggregates = rule.head.columns.iter().filter_map(|column| match column {
-        HeadColumn::Aggregate { function, input } => Some((*function, input.clone()?)),
+        HeadColumn::Aggregate { function, input } => Some((*function, input)),
         HeadColumn::Value(_) => None,
     });
-    let (function, value) = aggregates.next()?;
+    let (function, input) = aggregates.next()?;
+    let value = input.clone()?;
     let function = match function {
         Aggregate::Min => Aggregate::Min,
         Aggregate::Max => Aggregate::ArgMax,

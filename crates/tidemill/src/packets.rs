@@ -22,8 +22,6 @@ use tidemill_packet::app::{Catalogue, Declared};
 use tidemill_packet::engine::Engine;
 use tidemill_packet::graph::Graph;
 
-use crate::graph;
-
 /// All app types there are.
 pub fn catalogue() -> Catalogue {
     let mut all = tidemill_apps::catalogue();
@@ -39,22 +37,4 @@ pub fn catalogue() -> Catalogue {
 /// No code can be made.
 pub fn listing(packets: &Graph) -> Result<String, String> {
     Engine::listing_of(packets)
-}
-
-/// The graph as a drawing takes it.
-pub fn drawing(packets: &Graph) -> graph::Graph {
-    let node = |app: &tidemill_packet::graph::AppSpec| graph::Node {
-        kind: graph::NodeKind::App,
-        name: format!("{} :: {}", app.name, app.kind.name),
-        hidden: false,
-    };
-    let edge = |link: &tidemill_packet::graph::LinkSpec| graph::Edge {
-        from: link.from.app,
-        to: link.to.app,
-        kind: graph::EdgeKind::Carries,
-    };
-    let mut edges: Vec<graph::Edge> = packets.links.iter().map(edge).collect();
-    edges.sort();
-    edges.dedup();
-    graph::Graph { nodes: packets.apps.iter().map(node).collect(), edges }
 }

@@ -2,13 +2,12 @@
 
 use std::fs;
 
-use tidemill::components::{Counts, explain};
-use tidemill::graph;
+use tidemill::components::Counts;
+use tidemill::components::code::listing;
 use tidemill::program::Program;
 use tidemill::run::{ComponentsEnded, Engine};
 
-use super::explain::draw;
-use crate::args::{EngineKind, ExplainArgs, Form};
+use crate::args::EngineKind;
 use crate::output::Out;
 
 /// What runs components.
@@ -19,18 +18,17 @@ pub fn engine(chosen: Option<EngineKind>) -> Engine {
     }
 }
 
-/// Prints tree, IR and graph, or draws the graph, or lists the machine code.
-pub fn explain(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
-    let Some(ir) = &program.components.program else { return Ok(()) };
-    let graph = explain::graph(ir);
-    match args.form {
-        _ if args.asm => out.write(&explain::listing(program)?),
-        Form::Text => {
-            out.write(&format!("tree\n\n{}", program.components.tree));
-            out.write(&format!("\nir\n\n{ir}"));
-            out.write(&format!("\ngraph\n\n{}", graph::text(&graph)));
-        }
-        form => draw(&graph, form, out),
+/// Prints tree and IR.
+pub fn explain(program: &Program, out: &mut Out) {
+    let Some(ir) = &program.components.program else { return };
+    out.write(&format!("tree\n\n{}\n", program.components.tree));
+    out.write(&format!("ir\n\n{ir}\n"));
+}
+
+/// Lists the machine code.
+pub fn list(program: &Program, out: &mut Out) -> Result<(), String> {
+    if program.components.program.is_some() {
+        out.write(&listing(program)?);
     }
     Ok(())
 }

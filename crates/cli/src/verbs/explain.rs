@@ -1,8 +1,8 @@
 //! `explain` and `schema`.
 
-use tidemill::graph::{self, Graph};
+use tidemill::graph;
 use tidemill::messages::{decoder_listing, layout_text};
-use tidemill::program::{Kinds, Program};
+use tidemill::program::{FileKind, Kinds, Program};
 use tidemill_overlog::control;
 use tidemill_wire::{MessageId, Schema};
 
@@ -12,7 +12,8 @@ use crate::args::{ExplainArgs, Form, PrintedArgs, Sources, unused};
 use crate::output::Out;
 use crate::report::Reporter;
 
-/// Explains each part of a program: tree, plan or code, and graph, or one drawing.
+/// Explains a program: tree, plan or code of each part, layouts of messages, then the graph of it
+/// all; or one drawing; or machine code.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     let kinds = Kinds::of(&args.sources.files);
     if let Err(status) = outside::refuse(&unused(args, kinds), report) {
@@ -23,49 +24,60 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
         return Status::Failed;
     }
     let mut out = Out::new();
-    match parts(&program, args, &mut out) {
+    match explained(&program, args, &mut out) {
         Ok(()) => out.finish(),
         Err(message) => outside::failed(report, &message),
     }
 }
 
-/// The parts of a program in the order of their kinds. A drawing, or code, has those that there
-/// are; where one type of message is asked for, the rest of the program is not.
-fn parts(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
-    if args.message.is_none() {
-        if !args.asm {
-            rules(program, args.form, out);
+/// Where one type of message is asked for, the rest of the program is not.
+fn explained(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
+    let all = args.message.is_none();
+    if args.form != Form::Text {
+        draw(program, args.form, out);
+        return Ok(());
+    }
+    match args.asm {
+        true if all => {
+            components::list(program, out)?;
+            packets::list(program, out)?;
         }
-        components::explain(program, args, out)?;
-        packets::explain(program, args, out)?;
+        false if all => {
+            rules(program, out);
+            components::explain(program, out);
+            packets::explain(program, out);
+        }
+        _ => {}
     }
-    match (&program.schema, args.form) {
-        (Some(schema), Form::Text) => messages(schema, args, out),
-        _ => Ok(()),
+    if let Some(schema) = &program.schema {
+        messages(schema, args, out)?;
     }
+    let has_graph = program.kinds != Kinds::from_iter([FileKind::Schemas]);
+    if all && !args.asm && has_graph {
+        if program.schema.is_some() {
+            out.write("\n");
+        }
+        out.write("graph\n\n");
+        draw(program, args.form, out);
+    }
+    Ok(())
 }
 
-/// Prints tree, plan and graph of rules, or draws the graph.
-fn rules(program: &Program, form: Form, out: &mut Out) {
+/// Prints tree and plan of rules.
+fn rules(program: &Program, out: &mut Out) {
     let Some(rules) = &program.rules.program else { return };
-    let graph = Graph::new(rules);
-    match form {
-        Form::Text => {
-            out.write(&format!("tree\n\n{}", program.rules.tree));
-            out.write(&format!("\nplan\n\n{}", rules.plan));
-            out.write(&format!("\ngraph\n\n{}", graph::text(&graph)));
-        }
-        form => draw(&graph, form, out),
-    }
+    out.write(&format!("tree\n\n{}\n", program.rules.tree));
+    out.write(&format!("plan\n\n{}\n", rules.plan));
 }
 
-/// Draws a graph.
-pub fn draw(graph: &Graph, form: Form, out: &mut Out) {
+/// Draws a program.
+fn draw(program: &Program, form: Form, out: &mut Out) {
+    let graph = graph::drawing(program);
     out.write(&match form {
-        Form::Text => graph::text(graph),
-        Form::Dot => graph::dot(graph),
-        Form::Mermaid => graph::mermaid(graph),
-        Form::Svg => graph::svg::draw(graph),
+        Form::Text => graph::text(&graph),
+        Form::Dot => graph::dot(&graph),
+        Form::Mermaid => graph::mermaid(&graph),
+        Form::Svg => graph::svg::draw(&graph),
     });
 }
 

@@ -1,32 +1,27 @@
 //! What verbs do with packet graphs.
 
-use tidemill::graph;
 use tidemill::packets;
 use tidemill::program::Program;
 use tidemill::run::{self, PacketsEnded};
 
-use super::explain::draw;
 use crate::Status;
-use crate::args::{EngineKind, ExplainArgs, Form};
+use crate::args::EngineKind;
 use crate::output::Out;
 use crate::report::Reporter;
 
-/// Prints the graph as it is understood and the order of a breath, or a drawing, or the machine
-/// code.
-pub fn explain(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
-    let Some(packets) = &program.packets else { return Ok(()) };
-    let drawing = packets::drawing(packets);
-    match args.form {
-        _ if args.asm => out.write(&packets::listing(packets)?),
-        Form::Text => {
-            out.write(&format!("plan\n\n{packets}"));
-            let order = packets.order();
-            let names = order.iter().map(|&app| packets.apps[app].name.as_str());
-            let names: Vec<&str> = names.collect();
-            out.write(&format!("\nbreath\n\n{}\n", names.join(" ")));
-            out.write(&format!("\ngraph\n\n{}", graph::text(&drawing)));
-        }
-        form => draw(&drawing, form, out),
+/// Prints the graph as it is understood, and the order of a breath.
+pub fn explain(program: &Program, out: &mut Out) {
+    let Some(packets) = &program.packets else { return };
+    out.write(&format!("plan\n\n{packets}\n"));
+    let order = packets.order();
+    let names: Vec<&str> = order.iter().map(|&app| packets.apps[app].name.as_str()).collect();
+    out.write(&format!("breath\n\n{}\n\n", names.join(" ")));
+}
+
+/// Lists the machine code.
+pub fn list(program: &Program, out: &mut Out) -> Result<(), String> {
+    if let Some(packets) = &program.packets {
+        out.write(&packets::listing(packets)?);
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! | part | holds |
 //! |---|---|
-//! | [`explain`] | the program drawn, and its machine code listed |
+//! | [`code`] | the machine code of a program, listed |
 //! | `system/` | the components that the system offers: files, time, a screen, the network |
 //! | `hosted` | a program inside a packet app, which gives it time |
 //! | `output` | what the program writes |
@@ -10,7 +10,7 @@
 //! | `listing` | the component tree for `top` |
 //! | `watchdog` | the end of runs that nothing else ends |
 
-pub mod explain;
+pub mod code;
 pub(crate) mod hosted;
 mod listing;
 pub(crate) mod output;

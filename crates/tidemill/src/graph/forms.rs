@@ -2,25 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{EdgeKind, Graph, Node, NodeKind};
-
-impl NodeKind {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            NodeKind::Event => "event",
-            NodeKind::Table => "table",
-            NodeKind::Rule => "rule",
-            NodeKind::Timer => "timer",
-            NodeKind::Stage => "stage",
-            NodeKind::App => "app",
-            NodeKind::File => "file",
-            NodeKind::Component => "component",
-            NodeKind::Interface => "interface",
-            NodeKind::System => "system",
-        }
-    }
-}
+use super::model::{EdgeKind, Graph, Node, NodeKind};
 
 /// One paragraph per node: what it is, then each edge that leaves it.
 ///
@@ -41,6 +23,8 @@ pub fn text(graph: &Graph) -> String {
                 EdgeKind::Lacks => "is denied by",
                 EdgeKind::Ships => "is shipped to",
                 EdgeKind::Carries => "sends to",
+                EdgeKind::Sends => "sends packets of",
+                EdgeKind::Holds => "holds packets of",
                 other => other.word(),
             };
             let _ = writeln!(out, "  {verb} {} {}", to.kind.word(), to.name);
@@ -62,6 +46,7 @@ pub fn dot(graph: &Graph) -> String {
             NodeKind::Interface => "ellipse",
             NodeKind::System => "doubleoctagon",
             NodeKind::App => "box",
+            NodeKind::Message => "tab",
             NodeKind::File => "note",
         };
         let style = if node.hidden { ", style=dashed" } else { "" };
@@ -89,7 +74,11 @@ pub fn mermaid(graph: &Graph) -> String {
         let _ = match node.kind {
             NodeKind::Event | NodeKind::Interface => writeln!(out, "  n{index}([\"{name}\"])"),
             NodeKind::Table => writeln!(out, "  n{index}[(\"{name}\")]"),
-            NodeKind::Rule | NodeKind::Component | NodeKind::App | NodeKind::File => {
+            NodeKind::Rule
+            | NodeKind::Component
+            | NodeKind::App
+            | NodeKind::Message
+            | NodeKind::File => {
                 writeln!(out, "  n{index}[\"{name}\"]")
             }
             NodeKind::Timer => writeln!(out, "  n{index}((\"{name}\"))"),
@@ -126,7 +115,7 @@ fn escape_mermaid(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::example;
+    use super::super::model::tests::example;
     use super::*;
 
     #[test]

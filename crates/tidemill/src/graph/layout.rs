@@ -7,7 +7,7 @@
 //!    back a few times, so that few edges cross.
 //! 5. Each is moved to the middle of its neighbours, as far as its own layer has room.
 
-use super::Graph;
+use super::model::Graph;
 
 /// Sweeps over the layers; more hardly change anything.
 const SWEEPS: usize = 12;
@@ -264,8 +264,8 @@ fn order(layers: usize, sweep: usize) -> impl Iterator<Item = usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::example;
-    use super::super::{Edge, EdgeKind, Node, NodeKind};
+    use super::super::model::tests::example;
+    use super::super::model::{Edge, EdgeKind, Node, NodeKind};
     use super::*;
 
     #[test]

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::forms::label;
 use super::layout::{Layout, layout};
-use super::{Edge, EdgeKind, Graph, NodeKind};
+use super::model::{Edge, EdgeKind, Graph, NodeKind};
 
 /// Height of a node, in pixels; also the corner radius of events, twice.
 const HEIGHT: f64 = 28.0;
@@ -28,11 +28,11 @@ const STYLE: &str = "svg{background:#fff}.g{fill:#fff}text{font:12px sans-serif;
     text-anchor:middle}.w{text-anchor:start;font-size:11px}\
     .n{stroke:#444;stroke-width:1.2}.h{stroke-dasharray:4 3}\
     .event{fill:#fff3d6}.table{fill:#dcebfa}.rule{fill:#f4f4f4}.timer{fill:#e3f4dd}\
-    .stage,.system{fill:#eee3f7}.component,.app{fill:#f4f4f4}.interface{fill:#fff3d6}\
+    .stage,.system{fill:#eee3f7}.component,.app{fill:#f4f4f4}.interface{fill:#fff3d6}.message{fill:#dcebfa}.file{fill:#e3f4dd}\
     .e{fill:none;stroke-width:1.4}";
 
 /// The kinds in the order of the legend, with the colour and dashes of their lines.
-const KINDS: [(EdgeKind, &str, &str); 12] = [
+const KINDS: [(EdgeKind, &str, &str); 20] = [
     (EdgeKind::Starts, "#222222", ""),
     (EdgeKind::Reads, "#4477aa", "5 3"),
     (EdgeKind::Lacks, "#aa3377", "2 3"),
@@ -45,6 +45,14 @@ const KINDS: [(EdgeKind, &str, &str); 12] = [
     (EdgeKind::Offers, "#228833", ""),
     (EdgeKind::Requires, "#4477aa", "5 3"),
     (EdgeKind::Carries, "#222222", ""),
+    (EdgeKind::Fills, "#b07a00", "8 3"),
+    (EdgeKind::Runs, "#663399", ""),
+    (EdgeKind::Decodes, "#117788", "5 3"),
+    (EdgeKind::Encodes, "#228833", "5 3"),
+    (EdgeKind::Reaches, "#663399", "5 3"),
+    (EdgeKind::Sends, "#b07a00", "5 3"),
+    (EdgeKind::Holds, "#cc3311", "5 3"),
+    (EdgeKind::Configures, "#117788", "8 3"),
 ];
 
 #[derive(Clone, Copy, Default)]
@@ -148,6 +156,7 @@ fn write_nodes(out: &mut String, graph: &Graph, places: &[Place]) {
             | NodeKind::Component
             | NodeKind::System
             | NodeKind::App
+            | NodeKind::Message
             | NodeKind::File => 0.0,
         };
         let Place { x, y, width } = *place;
@@ -205,7 +214,7 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::example;
+    use super::super::model::tests::example;
     use super::*;
 
     #[test]

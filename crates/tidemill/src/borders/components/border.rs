@@ -26,6 +26,18 @@ pub struct StageBorder {
     pub(super) fault: Option<(RelationId, usize)>,
 }
 
+impl StageBorder {
+    /// The number of the component in the program.
+    pub(crate) fn number(&self) -> usize {
+        self.talk.kind as usize
+    }
+
+    /// `stage::fault`, if rules read it.
+    pub(crate) fn fault(&self) -> Option<RelationId> {
+        self.fault.map(|(id, _)| id)
+    }
+}
+
 /// How one talks with a component: numbers in the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Talk {

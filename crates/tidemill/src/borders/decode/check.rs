@@ -53,7 +53,28 @@ pub(super) enum Target {
 impl DecodeBorder {
     /// Whether its messages go to the rules.
     pub(crate) fn has_event(&self) -> bool {
-        matches!(self.target, Target::Event(_))
+        self.event().is_some()
+    }
+
+    /// The event that its messages are.
+    pub(crate) fn event(&self) -> Option<RelationId> {
+        match self.target {
+            Target::Event(event) => Some(event),
+            Target::File(..) => None,
+        }
+    }
+
+    /// The file that its messages go to.
+    pub(crate) fn file(&self) -> Option<&FileName> {
+        match &self.target {
+            Target::Event(_) => None,
+            Target::File(file, _) => Some(file),
+        }
+    }
+
+    /// The type of its messages, by its full name.
+    pub(crate) fn message(&self) -> &str {
+        self.schema.message(self.message).full_name()
     }
 }
 

@@ -62,6 +62,14 @@ impl RulesBorder {
         })
     }
 
+    /// The relations whose tuples components put.
+    pub(crate) fn puts(&self) -> impl Iterator<Item = RelationId> {
+        self.messages.iter().filter_map(|meaning| match meaning {
+            Meaning::Put(relation) => Some(relation.id),
+            _ => None,
+        })
+    }
+
     /// The number of a message.
     pub(super) fn number(&self, of: &Meaning) -> Option<u32> {
         let number = self.messages.iter().position(|meaning| meaning == of)?;

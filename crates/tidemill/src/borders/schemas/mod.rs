@@ -70,9 +70,18 @@ struct Inner {
 
 /// Which way messages go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Way {
+pub(crate) enum Way {
     Decode,
     Encode,
+}
+
+/// What a stage of that name does, with messages of which type; nothing, if it is of another family.
+pub(crate) fn named(stage: &str) -> Option<(Way, &str)> {
+    let rest = stage.strip_prefix(PREFIX)?;
+    Some(match rest.strip_prefix(ENCODE) {
+        Some(message) => (Way::Encode, message.trim_start()),
+        None => (Way::Decode, rest),
+    })
 }
 
 /// None.
@@ -146,11 +155,7 @@ impl Schemas {
 
     /// What a stage of that name does.
     fn understand(&self, name: &str) -> Result<(Way, &Schema, MessageId), Missing> {
-        let rest = name.strip_prefix(PREFIX).unwrap_or(name);
-        let (way, message) = match rest.strip_prefix(ENCODE) {
-            Some(message) => (Way::Encode, message.trim_start()),
-            None => (Way::Decode, rest),
-        };
+        let (way, message) = named(name).unwrap_or((Way::Decode, name));
         let (schema, message) = self.find(message)?;
         Ok((way, schema, message))
     }

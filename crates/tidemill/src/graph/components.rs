@@ -1,18 +1,15 @@
-//! A program drawn, and its machine code listed.
+//! The graph of components.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
-use tidemill_cl::compile::{Checkpoints, Choices, compile};
 use tidemill_cl::ir::{self, ComponentId, Instruction, InterfaceId};
 use tidemill_stdx::id::Id;
 
-use crate::graph::{Edge, EdgeKind, Graph, Node, NodeKind};
-use crate::program::Program;
+use super::model::{Edge, EdgeKind, Graph, Node, NodeKind};
 
 /// Which component makes which, and which interfaces they offer and require: components in the
 /// order of the program, then interfaces.
-pub fn graph(program: &ir::Program) -> Graph {
+pub fn components(program: &ir::Program) -> Graph {
     let components = program.components.iter().map(|component| Node {
         kind: NodeKind::Component,
         name: component.name.clone(),
@@ -52,34 +49,11 @@ fn made_by(program: &ir::Program, id: ComponentId) -> impl Iterator<Item = Compo
     })
 }
 
-/// The machine code of every function, as it is on one loop, then their sizes and how long each
-/// took to compile.
-///
-/// # Errors
-/// If the program has errors, or no code can be made for this machine.
-pub fn listing(program: &Program) -> Result<String, String> {
-    let components = &program.components;
-    let ir = components.program.as_ref().ok_or("the program has errors")?;
-    let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: true };
-    let compiled = compile(ir, &program.sources, components.files, &choices)
-        .map_err(|error| format!("no code can be made: {error}"))?;
-    let mut text = String::new();
-    for (_, id) in &compiled.functions {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}", compiled.code.listing(*id).unwrap_or_default());
-    }
-    text.push_str(&compiled.code.report());
-    text.push_str(
-        "for one loop; with several, code of messages also asks where the other side is\n",
-    );
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::text;
     use super::*;
-    use crate::graph::text;
-    use crate::program::LoadOptions;
+    use crate::program::{LoadOptions, Program};
 
     const PROGRAM: &str = "
         INTERFACE Greet; IN Hello OUT Welcome END Greet;
@@ -91,14 +65,10 @@ mod tests {
           BEGIN NEW(g); g!Hello; g?Welcome
         END Main;";
 
-    fn load() -> Program {
-        Program::of_text("greet.com", PROGRAM, &LoadOptions::default())
-    }
-
     #[test]
     fn the_graph_has_who_makes_offers_and_requires() {
-        let program = load();
-        let graph = graph(program.components.program.as_ref().expect("no errors"));
+        let program = Program::of_text("greet.com", PROGRAM, &LoadOptions::default());
+        let graph = components(program.components.program.as_ref().expect("no errors"));
         let expected = "\
 component Greeter
   offers interface Greet
@@ -109,13 +79,5 @@ interface Greet
 system SystemTime
 ";
         assert_eq!(text(&graph), expected);
-    }
-
-    #[test]
-    fn every_function_is_listed() {
-        let listing = listing(&load()).expect("code");
-        for function in ["Greeter.Greet", "Main.BEGIN"] {
-            assert!(listing.matches(function).count() >= 2, "{listing}");
-        }
     }
 }

@@ -1,0 +1,58 @@
+//! The machine code of components, listed.
+
+use std::fmt::Write;
+
+use tidemill_cl::compile::{Checkpoints, Choices, compile};
+
+use crate::program::Program;
+
+/// The machine code of every function, as it is on one loop, then their sizes and how long each
+/// took to compile.
+///
+/// # Errors
+/// If the program has errors, or no code can be made for this machine.
+pub fn listing(program: &Program) -> Result<String, String> {
+    let components = &program.components;
+    let ir = components.program.as_ref().ok_or("the program has errors")?;
+    let choices = Choices { checkpoints: Checkpoints::Flag, several: false, listing: true };
+    let compiled = compile(ir, &program.sources, components.files, &choices)
+        .map_err(|error| format!("no code can be made: {error}"))?;
+    let mut text = String::new();
+    for (_, id) in &compiled.functions {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", compiled.code.listing(*id).unwrap_or_default());
+    }
+    text.push_str(&compiled.code.report());
+    text.push_str(
+        "for one loop; with several, code of messages also asks where the other side is\n",
+    );
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::LoadOptions;
+
+    const PROGRAM: &str = "
+        INTERFACE Greet; IN Hello OUT Welcome END Greet;
+        COMPONENT Greeter OFFERS Greet;
+          IMPLEMENTATION Greet; BEGIN ?Hello; !Welcome END Greet;
+        END Greeter;
+        COMPONENT Main REQUIRES SystemTime;
+          VARIABLE g: Greeter;
+          BEGIN NEW(g); g!Hello; g?Welcome
+        END Main;";
+
+    fn load() -> Program {
+        Program::of_text("greet.com", PROGRAM, &LoadOptions::default())
+    }
+
+    #[test]
+    fn every_function_is_listed() {
+        let listing = listing(&load()).expect("code");
+        for function in ["Greeter.Greet", "Main.BEGIN"] {
+            assert!(listing.matches(function).count() >= 2, "{listing}");
+        }
+    }
+}

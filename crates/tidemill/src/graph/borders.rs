@@ -1,0 +1,263 @@
+//! The graphs of all parts of a program as one, with the edges between them.
+
+use tidemill_relation::plan::{RelationId, Storage};
+
+use super::components::components;
+use super::model::{Edge, EdgeKind, Graph, Node, NodeKind};
+use super::packets::packets;
+use super::rules::rules;
+use crate::borders::components::StageBorder;
+use crate::borders::decode::DecodeBorder;
+use crate::borders::packets::PacketBorder;
+use crate::borders::rules::RulesBorder;
+use crate::borders::schemas::{Way, named};
+use crate::program::Program;
+
+/// The picture of a program: its rules, then its components, then its packet graph, then the
+/// messages and files that they reach.
+pub fn drawing(program: &Program) -> Graph {
+    let mut whole = Whole { program, graph: Graph::default(), components: 0, apps: 0 };
+    if let Some(compiled) = &program.rules.program {
+        whole.append(rules(compiled));
+    }
+    whole.components = whole.graph.nodes.len();
+    if let Some(ir) = &program.components.program {
+        whole.append(components(ir));
+    }
+    whole.apps = whole.graph.nodes.len();
+    if let Some(graph) = &program.packets {
+        whole.append(packets(graph));
+    }
+    whole.borders();
+    let Graph { mut edges, nodes } = whole.graph;
+    edges.sort_unstable();
+    edges.dedup();
+    Graph { nodes, edges }
+}
+
+struct Whole<'p> {
+    program: &'p Program,
+    graph: Graph,
+    /// Where the nodes of components begin, which stand in the order of the program.
+    components: usize,
+    /// Where the nodes of apps begin, which stand in the order of the graph.
+    apps: usize,
+}
+
+impl Whole<'_> {
+    fn append(&mut self, part: Graph) {
+        let first = self.graph.nodes.len();
+        self.graph.nodes.extend(part.nodes);
+        let edges = part.edges.into_iter();
+        let moved = edges.map(|edge| Edge { from: first + edge.from, to: first + edge.to, ..edge });
+        self.graph.edges.extend(moved);
+    }
+
+    fn edge(&mut self, from: usize, to: usize, kind: EdgeKind) {
+        self.graph.edges.push(Edge { from, to, kind });
+    }
+
+    /// The node of that kind and name, which is made if there is none.
+    fn node(&mut self, kind: NodeKind, name: &str) -> usize {
+        let known = |node: &Node| node.kind == kind && node.name == name;
+        self.graph.nodes.iter().position(known).unwrap_or_else(|| {
+            self.graph.nodes.push(Node { kind, name: name.to_owned(), hidden: false });
+            self.graph.nodes.len() - 1
+        })
+    }
+
+    fn relation(&mut self, id: RelationId) -> Option<usize> {
+        let relation = self.program.rules.program.as_ref()?.plan.relation(id);
+        let kind = match relation.storage {
+            Storage::Event => NodeKind::Event,
+            Storage::Table { .. } => NodeKind::Table,
+        };
+        let node = self.node(kind, &relation.name);
+        // The table of settings stands in no file, but its rows are of the program's rules.
+        self.graph.nodes[node].hidden = false;
+        Some(node)
+    }
+
+    fn app(&self, name: &str) -> Option<usize> {
+        let graph = self.program.packets.as_ref()?;
+        Some(self.apps + graph.apps.iter().position(|app| app.name == name)?)
+    }
+
+    fn borders(&mut self) {
+        let borders = &self.program.borders;
+        self.messages_of_stages();
+        borders.components.iter().for_each(|stage| self.components(stage));
+        borders.rules.iter().for_each(|border| self.rules(border));
+        borders.packets.iter().for_each(|border| self.packets(border));
+        borders.decoders.iter().for_each(|border| self.decoder(border));
+        if borders.settings.is_some() {
+            self.settings();
+        }
+    }
+
+    /// From the stages that read and write messages to these.
+    fn messages_of_stages(&mut self) {
+        let is_stage = |(_, node): &(usize, &Node)| node.kind == NodeKind::Stage;
+        let stages = self.graph.nodes.iter().enumerate().filter(is_stage);
+        let stages: Vec<(usize, String)> = stages.map(|(at, it)| (at, it.name.clone())).collect();
+        for (stage, operator) in stages {
+            let Some((way, message)) = named(&operator) else { continue };
+            let kind = match way {
+                Way::Decode => EdgeKind::Decodes,
+                Way::Encode => EdgeKind::Encodes,
+            };
+            let message = self.node(NodeKind::Message, message);
+            self.edge(stage, message, kind);
+        }
+    }
+
+    /// From a stage to the component that works on it.
+    fn components(&mut self, border: &StageBorder) {
+        let Some(compiled) = &self.program.rules.program else { return };
+        let same = |(input, output)| (border.input, border.output) == (input, output);
+        let number = compiled.stages.iter().position(|stage| same((stage.input, stage.output)));
+        let is_stage = |(_, node): &(usize, &Node)| node.kind == NodeKind::Stage;
+        let mut stages = self.graph.nodes.iter().enumerate().filter(is_stage);
+        let Some((stage, _)) = number.and_then(|number| stages.nth(number)) else { return };
+        self.edge(stage, self.components + border.number(), EdgeKind::Runs);
+        if let Some(fault) = border.fault().and_then(|fault| self.relation(fault)) {
+            self.edge(stage, fault, EdgeKind::Emits);
+        }
+    }
+
+    /// From an interface to the relations that components put, and back from those they hear of.
+    fn rules(&mut self, border: &RulesBorder) {
+        let interface = self.node(NodeKind::Interface, &border.interface);
+        for id in border.puts() {
+            let Some(relation) = self.relation(id) else { continue };
+            let kind = match self.graph.nodes[relation].kind {
+                NodeKind::Table => EdgeKind::Inserts,
+                _ => EdgeKind::Emits,
+            };
+            self.edge(interface, relation, kind);
+        }
+        for id in border.crossing() {
+            let Some(relation) = self.relation(id) else { continue };
+            self.edge(relation, interface, EdgeKind::Reaches);
+        }
+    }
+
+    /// From an app to the event that its packets are, and back from what sends and holds them.
+    fn packets(&mut self, border: &PacketBorder) {
+        let Some(app) = self.app(&border.app) else { return };
+        if let Some(event) = self.relation(border.event) {
+            self.edge(app, event, EdgeKind::Emits);
+        }
+        for (id, kind) in [(border.verdict, EdgeKind::Sends), (border.hold, EdgeKind::Holds)] {
+            if let Some(relation) = id.and_then(|id| self.relation(id)) {
+                self.edge(relation, app, kind);
+            }
+        }
+    }
+
+    /// From an app to the messages that it decodes, and to the event or file that these become.
+    fn decoder(&mut self, border: &DecodeBorder) {
+        let Some(app) = self.app(&border.app) else { return };
+        let message = self.node(NodeKind::Message, border.message());
+        self.edge(app, message, EdgeKind::Decodes);
+        if let Some(event) = border.event().and_then(|event| self.relation(event)) {
+            self.edge(app, event, EdgeKind::Emits);
+        }
+        if let Some(file) = border.file() {
+            let file = self.node(NodeKind::File, &file.to_string());
+            self.edge(app, file, EdgeKind::Fills);
+        }
+    }
+
+    /// From the table of settings to all apps, and from these to the event of what they refuse.
+    fn settings(&mut self) {
+        let (Some(settings), Some(graph)) = (self.program.borders.settings, &self.program.packets)
+        else {
+            return;
+        };
+        let config = self.relation(settings.config);
+        let refused = settings.refused.and_then(|refused| self.relation(refused));
+        for app in self.apps..self.apps + graph.apps.len() {
+            config.into_iter().for_each(|config| self.edge(config, app, EdgeKind::Configures));
+            refused.into_iter().for_each(|refused| self.edge(app, refused, EdgeKind::Emits));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text;
+    use super::*;
+    use crate::program::LoadOptions;
+
+    const SCHEMA: &str = "edition = \"2023\"; package t; message R { int64 a = 1; }";
+    const GRAPH: &str = "
+        src :: Source { packets: 1 }
+        read :: Decode { type: \"t.R\", event: \"reading\" }
+        gate :: Rules { fields: \"len\", event: \"seen\", verdict: \"pass\" }
+        end :: Sink
+        src -> read
+        read.rest -> gate.input
+        gate -> end";
+    const COMPONENTS: &str = "
+        INTERFACE Work; { IN A(n: INTEGER) { OUT B(n: INTEGER) } OUT Done } END Work;
+        INTERFACE Rules; { IN put(n: INTEGER) OUT Taken
+          | IN Next ( OUT result(change: CHARACTER; n: TEXT) | OUT End ) } END Rules;
+        COMPONENT Worker OFFERS Work;
+          IMPLEMENTATION Work; VARIABLE n: INTEGER;
+          BEGIN WHILE ?A DO ?A(n); !B(n); !Done END END Work;
+        END Worker;
+        COMPONENT {ENTRYPOINT} Main REQUIRES Rules; BEGIN Rules!put(1); Rules?Taken END Main;";
+    const RULES: &str = "
+        stage(\"cl:Worker\", work, done).
+        stage(\"proto:encode t.R\", done, result).
+        sink(\"out.jsonl\", reading).
+        r1 work(@N, A) :- reading(@N, A).
+        r2 pass(@N, \"end\", Id) :- seen(@N, Port, Id, Len).
+        r3 flow::config(@N, \"src\", \"packets\", 2) :- put(@N, A).
+        r4 note(@N, R) :- flow::refused(@N, App, Key, Value, R).
+        r5 note(@N, R) :- stage::fault(@N, Component, Key, R).
+        watch(note).";
+
+    #[test]
+    fn every_border_has_its_edges() {
+        let texts =
+            [("t.proto", SCHEMA), ("g.flow", GRAPH), ("c.com", COMPONENTS), ("r.olg", RULES)];
+        let program = Program::of_texts(&texts, &LoadOptions::default());
+        let found = program.diagnostics.iter().map(|one| program.sources.render(one));
+        assert!(!program.has_errors(), "{}", found.collect::<String>());
+        let drawn = text(&drawing(&program));
+        let paragraph = |of: &str| {
+            let lines = drawn.lines().skip_while(|line| *line != of).skip(1);
+            let lines: Vec<&str> = lines.take_while(|line| line.starts_with(' ')).collect();
+            lines.iter().map(|line| line.trim()).collect::<Vec<&str>>().join(", ")
+        };
+        for (of, edges) in [
+            (
+                "app read :: Decode",
+                "emits event reading, emits event flow::refused, sends to app gate :: Rules, \
+                 decodes message t.R",
+            ),
+            (
+                "app gate :: Rules",
+                "emits event seen, emits event flow::refused, sends to app end :: Sink",
+            ),
+            ("event pass", "sends packets of app gate :: Rules"),
+            (
+                "table flow::config",
+                "configures app src :: Source, configures app read :: Decode, \
+                 configures app gate :: Rules, configures app end :: Sink",
+            ),
+            (
+                "stage cl:Worker",
+                "emits event done, emits event stage::fault, runs component Worker",
+            ),
+            ("stage proto:encode t.R", "emits event result, encodes message t.R"),
+            ("interface Rules", "emits event put"),
+            ("event result", "reaches interface Rules"),
+            ("event reading", "starts rule r1, fills file out.jsonl"),
+        ] {
+            assert_eq!(paragraph(of), edges, "{of}:\n{drawn}");
+        }
+    }
+}

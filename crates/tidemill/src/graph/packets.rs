@@ -1,0 +1,20 @@
+//! The graph of packet apps.
+
+use tidemill_packet::graph::{AppSpec, Graph as Packets, LinkSpec};
+
+use super::model::{Edge, EdgeKind, Graph, Node, NodeKind};
+
+/// The graph as a drawing takes it.
+pub fn packets(graph: &Packets) -> Graph {
+    let node = |app: &AppSpec| Node {
+        kind: NodeKind::App,
+        name: format!("{} :: {}", app.name, app.kind.name),
+        hidden: false,
+    };
+    let edge =
+        |link: &LinkSpec| Edge { from: link.from.app, to: link.to.app, kind: EdgeKind::Carries };
+    let mut edges: Vec<Edge> = graph.links.iter().map(edge).collect();
+    edges.sort();
+    edges.dedup();
+    Graph { nodes: graph.apps.iter().map(node).collect(), edges }
+}

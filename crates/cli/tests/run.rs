@@ -300,3 +300,15 @@ fn options_without_effect_are_mistakes() {
     assert_eq!(status(&run(&format!("sim {file} --for 1 --engine compiled"))), 2);
     assert_eq!(status(&run(&format!("sim {file} --for 1 --engine interpret"))), 0);
 }
+
+#[test]
+fn rules_read_the_log() {
+    let folder = Folder::new();
+    let rules = "r1 seen(@N, Level, Topic, Text) :- sys::log(@N, _, Level, Topic, _, _, Text).
+        watch(seen).";
+    let file = folder.file("log.olg", rules);
+    let output = run(&format!("run {file} --listen localhost:0 --for 1.5 --log info"));
+    let text = stdout(&output);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(text.contains(", \"info\", \"fleet\", \"1 nodes by Udp, seed "), "{text}");
+}

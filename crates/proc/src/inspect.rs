@@ -1,5 +1,7 @@
 //! Listings of what there is, for tools that show a running system.
 
+use crate::channel::interface_of;
+use crate::communication::Communication;
 use crate::component::{ComponentId, Life, path};
 use crate::crew;
 use crate::fault::{self, process_name};
@@ -33,8 +35,19 @@ pub struct ProcessView {
     pub role: Role,
     /// What it waits for.
     pub state: State,
-    /// Of a server process: the path of its client's component, and messages in the channel.
-    pub client: Option<(String, u8)>,
+    /// Of a server process: the other end of its channel.
+    pub client: Option<ClientView>,
+}
+
+/// The client of a server process, as it is now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClientView {
+    /// The path of its component.
+    pub path: String,
+    /// The name of the interface.
+    pub interface: String,
+    /// Messages in the channel.
+    pub queued: u8,
 }
 
 impl Worker {
@@ -51,6 +64,17 @@ impl Worker {
                     views.push(worker.view(component));
                 }
                 (views, None)
+            })
+        })
+    }
+
+    /// The path of the component that has a communication with a system component open.
+    pub fn client_path(&mut self, communication: Communication) -> Option<String> {
+        crew::visit(self, |worker| {
+            crew::between(worker, |worker| {
+                let line = worker.machine.systems.lines.get(communication)?;
+                let client = line.server.channel().client_component().some()?;
+                Some(path(worker, client))
             })
         })
     }
@@ -92,7 +116,11 @@ impl Worker {
             let client = (Role::of(process) == Role::Server)
                 .then(|| channel.client_component().some())
                 .flatten()
-                .map(|client| (path(self, client), channel.count()));
+                .map(|client| ClientView {
+                    path: path(self, client),
+                    interface: interface_of(self, channel).name.clone(),
+                    queued: channel.count(),
+                });
             view.processes.push(ProcessView {
                 name: process_name(self, process),
                 role: Role::of(process),

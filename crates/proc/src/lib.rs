@@ -71,7 +71,7 @@ mod worker;
 pub use attend::Paused;
 pub use communication::{Communication, CommunicationMap, Value, Values};
 pub use component::{ComponentId, Life};
-pub use inspect::{ComponentView, ProcessView};
+pub use inspect::{ClientView, ComponentView, ProcessView};
 pub use machine::Worker;
 pub use machine::{Count, Counts};
 pub use outside::{Heard, Unsaid};

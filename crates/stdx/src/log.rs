@@ -30,7 +30,8 @@
 //! in the code, and again after [`Handle::set`].
 //!
 //! Lines go to an [`Output`], a closure that gets each [`Record`]; [`lines`] and [`json_lines`]
-//! make one from any writer. A record bears no time: that comes from whoever owns the clock.
+//! make one from any writer. The last [`TAIL_LINES`] are kept for readers inside of the program
+//! ([`lines_after`]). A record bears no time: that comes from whoever owns the clock.
 //!
 //! ```
 //! use tidemill_stdx::log::{self, Filters};
@@ -43,10 +44,12 @@
 mod filter;
 mod json;
 mod output;
+mod tail;
 
 pub use filter::{FilterError, Filters};
 pub use json::{JsonLine, json_lines};
 pub use output::{AlreadySet, Handle, Output, Record, Value, init, lines, subscriber};
+pub use tail::{Line, TAIL_LINES, last_line, lines_after};
 
 #[doc(hidden)]
 pub use tracing;

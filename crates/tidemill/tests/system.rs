@@ -85,3 +85,46 @@ fn a_simulation_without_an_end_ends() {
     let report = program.sim(SimOptions::default(), Console::silent());
     assert!(report.expect("it runs").is_well());
 }
+
+#[test]
+fn rules_read_the_channels_and_pores_of_components() {
+    let rules = "
+        c1 channel(@N, From, To, I, Queued) :- sys::channel(@N, From, To, I, Queued, _).
+        p1 pore(@N, Kind, Owner, R, W) :- sys::pore(@N, _, Kind, Owner, R, W).
+        watchmod(channel, \"c\"). watchmod(pore, \"c\").";
+    let components = "
+        INTERFACE Work; { IN Put(n: INTEGER) } END Work;
+        INTERFACE Gate; IN Open END Gate;
+        COMPONENT Server OFFERS Work, Gate;
+          VARIABLE isOpen: BOOLEAN;
+          IMPLEMENTATION Work; VARIABLE n: INTEGER;
+          BEGIN {SHARED} AWAIT(isOpen); WHILE ?Put DO ?Put(n) END END Work;
+          IMPLEMENTATION Gate; BEGIN {EXCLUSIVE} ?Open; isOpen := TRUE END Gate;
+        END Server;
+        COMPONENT {ENTRYPOINT} Main REQUIRES SystemTime, Pore;
+          VARIABLE server: Server; size: INTEGER; why: TEXT;
+        BEGIN
+          NEW(server);
+          Work(server)!Put(1); Work(server)!Put(2); Work(server)!Put(3);
+          Pore!Open(\"io_uring\", \"pore.bin\");
+          IF Pore?Opened THEN Pore?Opened(size) ELSE Pore?Failed(why); WRITE(why) END;
+          SystemTime!Wait(1500); SystemTime?Passed;
+          Gate(server)!Open
+        END Main;";
+    let program = load(&[("a.olg", rules), ("a.com", components)]);
+    let root = std::env::temp_dir().join(format!("tidemill-system-{}", std::process::id()));
+    std::fs::create_dir_all(&root).expect("a folder");
+    let mut options = RunOptions { seed: Some(1), ..RunOptions::default() };
+    options.nodes.listen = Listen::Address("localhost:0".to_owned());
+    options.components.root = Some(root.clone());
+    let (console, data, notes) = taped();
+    let report = program.run(options, console).expect("it runs");
+    std::fs::remove_dir_all(&root).expect("it is there");
+    assert_eq!(notes.text(), "");
+    assert!(report.is_well());
+    let text = data.text();
+    let channel = ", \"Main\", \"Main/server\", \"Work\", 3)";
+    assert!(text.contains(channel), "{channel} in\n{text}");
+    let pore = ", \"io_uring\", \"Main\", ";
+    assert!(text.contains(pore), "{pore} in\n{text}");
+}

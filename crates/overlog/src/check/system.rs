@@ -34,11 +34,14 @@ impl SystemTable {
 pub(crate) const FLOW_CONFIG: &str = "flow::config";
 
 /// The tables whose rows are sampled.
-const SAMPLED: [&str; 9] = [
+const SAMPLED: [&str; 12] = [
     "sys::app",
+    "sys::channel",
     "sys::component",
     "sys::counter",
     "sys::link",
+    "sys::log",
+    "sys::pore",
     "sys::process",
     "sys::program",
     "sys::rule",

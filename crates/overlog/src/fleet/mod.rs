@@ -66,8 +66,13 @@ pub trait World: Sized + 'static {
 
     /// The rows of a table of the system at a node, without the location, of tables that are not of
     /// the fleet: `sys::app`, `sys::component` and the like.
-    fn system_rows(&mut self, node: NodeId, name: &str) -> Vec<Vec<OwnedValue>> {
-        let _ = (node, name);
+    fn system_rows(
+        &mut self,
+        events: &mut Loop<Self>,
+        node: NodeId,
+        name: &str,
+    ) -> Vec<Vec<OwnedValue>> {
+        let _ = (events, node, name);
         Vec::new()
     }
 

@@ -160,7 +160,7 @@ pub(super) fn rows<W: World>(
         ("sys::table", Some(alive)) => table_rows(&alive.node),
         ("sys::program", Some(alive)) => program_rows(alive, events),
         ("sys::counter", _) => fleet.desk.counter_rows(),
-        _ => world.system_rows(id, name),
+        _ => world.system_rows(events, id, name),
     };
     let located = |mut row: Vec<OwnedValue>| {
         row.insert(0, OwnedValue::new(Value::Str(&address)));

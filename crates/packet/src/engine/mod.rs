@@ -318,6 +318,12 @@ impl Engine {
         failed.map(|slot| slot.name.clone()).collect()
     }
 
+    /// How often an app was started again after it failed.
+    pub fn restarts(&self, app: &str) -> u64 {
+        let slot = self.slots.iter().find(|slot| slot.name == app);
+        slot.map_or(0, |slot| slot.restarts)
+    }
+
     /// What happened to apps since this was last asked.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)

@@ -1,6 +1,6 @@
 //! Where lines go.
 
-use super::{Filters, Level};
+use super::{Filters, Level, tail};
 use std::cell::Cell;
 use std::fmt::{self, Write as _};
 use std::io;
@@ -164,6 +164,7 @@ impl Shared {
     }
 
     fn write(&self, record: &Record<'_>) {
+        tail::keep(record);
         let kept = !IN_OUTPUT.replace(true) && {
             let leave = OnDrop(|| IN_OUTPUT.set(false));
             let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);

@@ -33,8 +33,8 @@ fn rows(component: &ComponentView) -> Vec<Vec<String>> {
 }
 
 fn row(process: &ProcessView) -> Vec<String> {
-    let queued = process.client.as_ref().map(|(_, count)| count.to_string());
-    let client = process.client.as_ref().map(|(client, _)| format!(" for {client}"));
+    let queued = process.client.as_ref().map(|client| client.queued.to_string());
+    let client = process.client.as_ref().map(|client| format!(" for {}", client.path));
     let role = if process.role == Role::Server { "server" } else { "" };
     vec![
         format!("  {}{}", process.name, client.unwrap_or_default()),

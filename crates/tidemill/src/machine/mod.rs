@@ -20,12 +20,14 @@
 //! | `parts` | what nodes are made from |
 //! | `end` | what is left at the end, and what all nodes did |
 //! | `control` | what tools ask of a run |
+//! | `log` | the last lines of the log, with their times |
 //! | `simulated` | what a simulation has beside |
 //! | `system` | components and packets as tables of the system |
 
 pub(crate) mod components;
 mod control;
 mod end;
+mod log;
 pub(crate) mod node;
 pub(crate) mod nodes;
 pub(crate) mod packets;
@@ -58,6 +60,7 @@ use crate::keys::KeyWatch;
 use crate::meters::Meters;
 use crate::run::Reread;
 
+use log::Log;
 use node::{Node, Others};
 use parts::Maker;
 use simulated::Simulated;
@@ -86,6 +89,8 @@ pub(crate) struct Machine {
     /// What others see of the counters.
     pub(crate) meters: Meters,
     pub(crate) registry: Registry,
+    /// The last lines of the log.
+    log: Log,
     /// Who asks; nobody, once the run is over.
     pub(crate) control: Option<Server>,
     /// The files that its keys came from.
@@ -133,6 +138,7 @@ impl Machine {
             meters: Meters::new(registry.clone()),
             journal,
             registry,
+            log: Log::default(),
             control: None,
             keys: None,
             reread: None,
@@ -172,7 +178,13 @@ impl fleet::World for Machine {
         &mut self.fleet
     }
 
-    fn system_rows(&mut self, node: NodeId, name: &str) -> Vec<Vec<OwnedValue>> {
+    fn system_rows(
+        &mut self,
+        events: &mut Loop<Machine>,
+        node: NodeId,
+        name: &str,
+    ) -> Vec<Vec<OwnedValue>> {
+        self.log.read(events.wall());
         self.at_node(node, |machine| system::rows(machine, name)).unwrap_or_default()
     }
 
@@ -193,6 +205,7 @@ impl fleet::World for Machine {
             drive::wake(self, events);
         }
         borders::turned(self, events);
+        self.log.read(events.wall());
         if self.journal.get().is_over() {
             events.stop();
         }

@@ -1,5 +1,7 @@
 //! Tables of the system about components and packets, for rules and queries.
 
+use std::collections::BTreeMap;
+
 use tidemill_packet::engine::Engine;
 use tidemill_packet::graph::LinkSpec;
 use tidemill_relation::{OwnedValue, Value};
@@ -16,6 +18,9 @@ pub(super) fn rows(machine: &mut Machine, name: &str) -> Vec<Vec<OwnedValue>> {
         "sys::link" if machine.has.packets => link_rows(&machine.node.driver.engine),
         "sys::component" if machine.has.components => component_rows(machine),
         "sys::process" if machine.has.components => process_rows(machine),
+        "sys::channel" if machine.has.components => channel_rows(machine),
+        "sys::pore" if machine.has.components => pore_rows(machine),
+        "sys::log" => log_rows(machine),
         _ => Vec::new(),
     }
 }
@@ -29,7 +34,7 @@ fn row<const COLUMNS: usize>(values: [Value<'_>; COLUMNS]) -> Vec<OwnedValue> {
 }
 
 /// App, type, state, packets, time, restarts. Packets are those that it took, or, of a source,
-/// gave. Time and restarts are not counted by app.
+/// gave. Time is not measured by app.
 fn app_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
     let (graph, out_of_order) = (engine.graph(), engine.out_of_order());
     let packets = |app: usize, is_end: fn(&LinkSpec, usize) -> bool| {
@@ -46,7 +51,7 @@ fn app_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
         let state = if out_of_order.contains(&app.name) { "failed" } else { "running" };
         let texts = [&app.name, app.kind.name, state].map(Value::Str);
         let [name, kind, state] = texts;
-        row([name, kind, state, count(moved), Value::Null, Value::Null])
+        row([name, kind, state, count(moved), Value::Null, count(engine.restarts(&app.name))])
     });
     of_app.collect()
 }
@@ -97,4 +102,48 @@ fn process_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
         })
     });
     of_process.collect()
+}
+
+/// From, to, interface, queued, messages: what clients in one component have sent to servers in
+/// another, and these have not taken. How many messages there were is not counted.
+fn channel_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
+    let (components, _) = machine.node.runner.worker().components(0, COMPONENTS_MAX);
+    let mut queued: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
+    for server in &components {
+        for client in server.processes.iter().filter_map(|process| process.client.as_ref()) {
+            let channel = (&*client.path, &*server.path, &*client.interface);
+            *queued.entry(channel).or_default() += u64::from(client.queued);
+        }
+    }
+    let of_channel = queued.into_iter().map(|((from, to, interface), queued)| {
+        row([Value::Str(from), Value::Str(to), Value::Str(interface), count(queued), Value::Null])
+    });
+    of_channel.collect()
+}
+
+/// Pore, kind, owner, whether it can be read, whether it can be written.
+fn pore_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
+    let pores = machine.node.systems.list_pores();
+    let of_pore = pores.into_iter().map(|(from, pore)| {
+        let owner = machine.node.runner.worker().client_path(from).unwrap_or_default();
+        let number = pore.number.to_string();
+        let (readable, writable) = (Value::Bool(pore.readable), Value::Bool(pore.writable));
+        row([Value::Str(&number), Value::Str(pore.kind), Value::Str(&owner), readable, writable])
+    });
+    of_pore.collect()
+}
+
+/// Time, level, topic, file, line, text.
+fn log_rows(machine: &Machine) -> Vec<Vec<OwnedValue>> {
+    let of_line = machine.log.lines().map(|(time, line)| {
+        row([
+            Value::Time(*time),
+            Value::Str(line.level.name()),
+            Value::Str(&line.topic),
+            Value::Str(&line.file),
+            count(u64::from(line.line)),
+            Value::Str(&line.text),
+        ])
+    });
+    of_line.collect()
 }

@@ -42,6 +42,7 @@ use tidemill_proc::{Communication, CommunicationMap, Refused, Request, Value, ar
 use crate::borders::schemas::Schemas;
 use crate::machine::Machine;
 use crate::run::ComponentOptions;
+pub(crate) use pore::PoreView;
 
 /// A system component; its number is what requests come with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,6 +189,11 @@ impl Systems {
     /// Frames that the kernel dropped before a pore could read them.
     pub(crate) fn pore_drops(&mut self) -> u64 {
         self.pores.dropped()
+    }
+
+    /// The pores that are open, with the communication that owns each.
+    pub(crate) fn list_pores(&mut self) -> Vec<(Communication, PoreView)> {
+        self.pores.list()
     }
 
     /// What went wrong behind the backs of the clients: files that could not be written.

@@ -75,6 +75,16 @@ struct Line {
     rest: Option<TimerId>,
 }
 
+/// A pore as it is now.
+pub(crate) struct PoreView {
+    /// What names it where it is handed over.
+    pub(crate) number: u64,
+    pub(crate) kind: &'static str,
+    /// Something can be read; something would be accepted.
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+}
+
 /// All pores of a program.
 pub(super) struct PoreSystem {
     root: Option<Rc<Root>>,
@@ -106,6 +116,21 @@ impl PoreSystem {
     /// Frames that the kernel dropped before a pore could read them.
     pub(super) fn dropped(&mut self) -> u64 {
         self.pores.dropped()
+    }
+
+    /// What is open, with the communication that owns each.
+    pub(super) fn list(&mut self) -> Vec<(Communication, PoreView)> {
+        let PoreSystem { pores, lines, .. } = self;
+        let open = lines.iter().filter_map(|(from, line)| Some((from, line.owner, line.pore?)));
+        let view = |(from, owner, id): (Communication, OwnerId, PoreId)| {
+            let pore = pores.get(owner, id).ok()?;
+            // A pore that the other side has broken gives and takes nothing.
+            let avail = pore.avail().unwrap_or_default();
+            let (kind, number) = (pore.kind().name(), id.0);
+            let (readable, writable) = (avail.readable > 0, avail.writable > 0);
+            Some((from, PoreView { number, kind, readable, writable }))
+        };
+        open.filter_map(view).collect()
     }
 
     /// Takes the buffer back, unless it has become large.

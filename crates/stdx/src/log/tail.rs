@@ -1,0 +1,97 @@
+//! The last lines of the log, for whoever shows them from inside the program.
+//!
+//! Lines are numbered from 1. A reader keeps the number of the last line that it has seen and asks
+//! for what came [after](lines_after); looking whether there is any costs one load.
+
+use super::{Level, Record};
+use std::collections::VecDeque;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Lines that are kept.
+pub const TAIL_LINES: usize = 256;
+
+/// A line that was written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// How much it matters.
+    pub level: Level,
+    /// What it is about.
+    pub topic: String,
+    /// The file that said it.
+    pub file: String,
+    /// The line in that file.
+    pub line: u32,
+    /// What was said, with its fields.
+    pub text: String,
+}
+
+/// The log is the process's, and so are its last lines; the lock is held for a copy.
+static LINES: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
+
+/// How many there have been. Written under the lock of [`LINES`], so Relaxed: who finds a new
+/// number takes the lock to read the line.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps a line.
+pub(super) fn keep(record: &Record<'_>) {
+    let mut text = record.message.to_owned();
+    for (name, value) in record.fields {
+        let gap = if text.is_empty() { "" } else { " " };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{gap}{name}={value}");
+    }
+    let (topic, file) = (record.topic.to_owned(), record.file.to_owned());
+    let line = Line { level: record.level, topic, file, line: record.line, text };
+    let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
+    if lines.len() == TAIL_LINES {
+        lines.pop_front();
+    }
+    lines.push_back(line);
+    COUNT.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The number of the last line, or 0.
+pub fn last_line() -> u64 {
+    COUNT.load(Ordering::Relaxed)
+}
+
+/// The lines behind that number that are still kept, the oldest first, and the number of the last.
+pub fn lines_after(number: u64) -> (Vec<Line>, u64) {
+    let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = last_line();
+    let new = usize::try_from(last.saturating_sub(number)).unwrap_or(usize::MAX);
+    let skip = lines.len().saturating_sub(new);
+    (lines.iter().skip(skip).cloned().collect(), last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record<'a>(message: &'a str, topic: &'a str) -> Record<'a> {
+        let level = Level::Warn;
+        Record { level, topic, file: "a.rs", line: 7, message, fields: &[], shows_place: false }
+    }
+
+    /// Lines of this test among those of others in this process.
+    fn own(lines: Vec<Line>) -> Vec<String> {
+        lines.into_iter().filter(|line| line.topic == "tail").map(|line| line.text).collect()
+    }
+
+    #[test]
+    fn a_reader_finds_what_came_after_its_last_line() {
+        let before = last_line();
+        keep(&record("one", "tail"));
+        keep(&record("two", "tail"));
+        let (lines, last) = lines_after(before);
+        assert_eq!(own(lines), ["one", "two"]);
+        keep(&record("three", "tail"));
+        assert_eq!(own(lines_after(last).0), ["three"]);
+        for _ in 0..2 * TAIL_LINES {
+            keep(&record("", "noise"));
+        }
+        assert!(lines_after(before).0.len() <= TAIL_LINES);
+    }
+}

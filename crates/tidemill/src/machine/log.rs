@@ -1,0 +1,32 @@
+//! The last lines of the log, with the times of their turns: what `sys::log` shows.
+
+use std::collections::VecDeque;
+
+use tidemill_stdx::log::{self, Line, TAIL_LINES};
+
+/// Lines with their times, in ns since the epoch.
+#[derive(Default)]
+pub(super) struct Log {
+    lines: VecDeque<(i64, Line)>,
+    /// The number of the last line that was read.
+    last: u64,
+}
+
+impl Log {
+    /// Takes what has been written since, at this time. Without anything it costs one comparison.
+    pub(super) fn read(&mut self, wall_ns: i64) {
+        if log::last_line() == self.last {
+            return;
+        }
+        let (lines, last) = log::lines_after(self.last);
+        self.last = last;
+        self.lines.extend(lines.into_iter().map(|line| (wall_ns, line)));
+        let over = self.lines.len().saturating_sub(TAIL_LINES);
+        self.lines.drain(..over);
+    }
+
+    /// The lines, the oldest first.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &(i64, Line)> {
+        self.lines.iter()
+    }
+}

@@ -73,6 +73,11 @@ fn chord() {
 }
 
 #[test]
+fn lan() {
+    check("lan", &[r#"68.079913 n2:1 i - neighbour("n2:1", "10.0.0.1", "02:00:00:00:00:00")"#]);
+}
+
+#[test]
 fn gossip() {
     check("gossip", &[r#", 2, "the mill turns", "#]);
 }

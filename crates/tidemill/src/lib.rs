@@ -25,6 +25,7 @@
 //! | [`program`] | files of all kinds to one program, with diagnostics |
 //! | [`run`] | a program on this machine and the network: nodes, components, a packet graph |
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
+//! | [`devices`] | what stands for devices there |
 //! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
 //! | [`messages`] | messages from one form into another |
 //! | [`service`] | another user than root, and what a service manager is told |
@@ -54,6 +55,7 @@ pub mod catalogue;
 pub mod components;
 pub mod console;
 pub mod control;
+pub mod devices;
 pub mod graph;
 pub mod journal;
 pub mod keys;
@@ -69,6 +71,7 @@ pub mod script;
 pub mod service;
 pub mod sim;
 pub mod summary;
+mod switch;
 pub mod tape;
 pub mod top;
 pub mod tuples;

@@ -15,6 +15,7 @@
 //! ```
 
 pub mod decode;
+pub(crate) mod device;
 pub mod rules;
 pub mod script;
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use tidemill::devices::SimDevice;
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{Clock, Listen, Report, RunOptions};
 use tidemill::sim::SimOptions;
@@ -135,4 +136,37 @@ fn a_capture_that_is_read_twice_takes_twice_as_long() {
     let (_, report) = run(program, Clock::Own);
     let elapsed = report.nodes.expect("nodes").elapsed_ns;
     assert!((10_000_000_000..10_100_000_000).contains(&elapsed), "{elapsed}");
+}
+
+/// A device for which a capture stands brings its packets, and takes those that are sent.
+#[test]
+fn a_capture_stands_for_a_device() {
+    let capture = Capture::new("device", &[0, 20, 2000]);
+    let graph = "nic :: RawSocket { interface: \"eth0\" }
+        rules :: Rules { fields: \"time\" }
+        nic -> rules
+        rules -> nic";
+    let rules = format!("{RULES} r4 send(@N, \"nic\", Id) :- packet(@N, Port, Id, Time).");
+    let texts = [("a.olg", rules.as_str()), ("a.flow", graph)];
+    let simulate = |devices: &[(&str, SimDevice)]| {
+        let program = Program::of_texts(&texts, &LoadOptions::default());
+        assert!(!program.has_errors());
+        let devices = devices.iter().map(|(name, device)| ((*name).to_owned(), device.clone()));
+        let (devices, end_ns) = (devices.collect(), Some(5_000_000_000));
+        let options = SimOptions { nodes: 2, devices, end_ns, ..SimOptions::default() };
+        let (console, data, _) = taped();
+        program.sim(options, console).map(|report| (data.text(), report))
+    };
+    let stands = SimDevice::Capture(capture.path().to_owned());
+    let (text, report) = simulate(&[("eth0", stands.clone())]).expect("it runs");
+    assert_eq!(text.matches(" i - seen(").count(), 2 * 3, "{text}");
+    let packets = report.packets.expect("a graph");
+    let counts = packets.apps.iter().find(|(name, _)| name == "nic").map(|(_, counts)| counts);
+    let sent = counts.and_then(|counts| counts.iter().find(|(what, _)| *what == "sent"));
+    assert_eq!(sent.map(|(_, count)| *count), Some(2 * 3), "{counts:?}");
+    let nothing = simulate(&[]).expect_err("nothing stands for eth0");
+    assert!(nothing.contains("app `nic` has eth0"), "{nothing}");
+    let link = SimDevice::Link("lan".to_owned());
+    let unused = simulate(&[("eth0", stands), ("eth1", link)]).expect_err("eth1 is unused");
+    assert_eq!(unused, "[sim.devices] has eth1, and no app of the program has it");
 }

@@ -20,14 +20,17 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
         let is_there = |ending: &str| tree.get(&format!("{folder}/{name}.{ending}")).is_some();
         if is_there("com") || is_there("flow") || is_there("c") {
             let output = format!("{folder}/test.out");
-            if !tree.get(&output).is_some_and(|text| text.ends_with('\n')) {
+            let is_simulated = tree.get(&format!("{folder}/test.sim")).is_some();
+            if !is_simulated && !tree.get(&output).is_some_and(|text| text.ends_with('\n')) {
                 findings.add(
                     &output,
                     1,
                     "an example of components, apps or C says what comes of it",
                 );
             }
-            continue;
+            if !is_simulated {
+                continue;
+            }
         }
         if is_there("proto") {
             // Sessions in pages are tests.
@@ -37,7 +40,7 @@ pub(super) fn check(tree: &Tree, findings: &mut Findings) {
             continue;
         }
         let script = format!("{folder}/test.sim");
-        let command = format!("# tidemill sim {folder}/");
+        let command = format!("# tidemill sim {folder}");
         if !tree.get(&script).is_some_and(|text| text.starts_with(&command)) {
             findings.add(&script, 1, format!("the first line is the command: `{command}...`"));
         }

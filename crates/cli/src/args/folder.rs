@@ -33,6 +33,9 @@ pub fn expand(mut cli: Cli) -> Result<Cli, Refused> {
     {
         run.arguments = options.arguments;
     }
+    if let Verb::Sim(sim) = &mut cli.verb {
+        sim.devices = folder.devices;
+    }
     if let Some((_, sources)) = self::sources(&mut cli.verb) {
         sources.files = folder.files.iter().map(|file| file.display().to_string()).collect();
     }

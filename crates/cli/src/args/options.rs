@@ -1,10 +1,12 @@
 //! Options of the larger verbs.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use tidemill::devices::SimDevice;
 use tidemill_event::User;
 
 use super::Sources;
@@ -219,6 +221,9 @@ pub struct SimArgs {
     /// Print every stage of every tuple
     #[arg(long)]
     pub trace: bool,
+    /// What stands for devices: the section [sim.devices] of the settings.
+    #[arg(skip)]
+    pub devices: BTreeMap<String, SimDevice>,
     /// Tuples from outside.
     #[command(flatten)]
     pub tuples: Tuples,

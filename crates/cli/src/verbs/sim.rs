@@ -75,6 +75,7 @@ fn simulate(
         memory_max: most_of_memory(),
         packets: engine_of_graphs(args.engine.engine, args.nodes),
         turn_tuples_max: args.engine.turn_limit,
+        devices: args.devices,
         root: args.root,
         stop: Some(interrupt.asked.clone()),
     };

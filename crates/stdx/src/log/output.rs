@@ -1,6 +1,7 @@
 //! Where lines go.
 
-use super::{Filters, Level, tail};
+use super::tail::{self, Line};
+use super::{Filters, Level};
 use std::cell::Cell;
 use std::fmt::{self, Write as _};
 use std::io;
@@ -164,7 +165,7 @@ impl Shared {
     }
 
     fn write(&self, record: &Record<'_>) {
-        tail::keep(record);
+        tail::keep(kept(record));
         let kept = !IN_OUTPUT.replace(true) && {
             let leave = OnDrop(|| IN_OUTPUT.set(false));
             let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,6 +178,18 @@ impl Shared {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// A line as the last ones are kept.
+fn kept(record: &Record<'_>) -> Line {
+    let mut text = record.message.to_owned();
+    for (name, value) in record.fields {
+        let gap = if text.is_empty() { "" } else { " " };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{gap}{name}={value}");
+    }
+    let (topic, file) = (record.topic.to_owned(), record.file.to_owned());
+    Line { level: record.level, topic, file, line: record.line, text }
 }
 
 /// Runs a closure at the end of a scope, also if the output panics.

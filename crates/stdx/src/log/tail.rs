@@ -3,9 +3,8 @@
 //! Lines are numbered from 1. A reader keeps the number of the last line that it has seen and asks
 //! for what came [after](lines_after); looking whether there is any costs one load.
 
-use super::{Level, Record};
+use super::Level;
 use std::collections::VecDeque;
-use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -35,15 +34,7 @@ static LINES: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Keeps a line.
-pub(super) fn keep(record: &Record<'_>) {
-    let mut text = record.message.to_owned();
-    for (name, value) in record.fields {
-        let gap = if text.is_empty() { "" } else { " " };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{gap}{name}={value}");
-    }
-    let (topic, file) = (record.topic.to_owned(), record.file.to_owned());
-    let line = Line { level: record.level, topic, file, line: record.line, text };
+pub(super) fn keep(line: Line) {
     let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     if lines.len() == TAIL_LINES {
         lines.pop_front();
@@ -70,9 +61,9 @@ pub fn lines_after(number: u64) -> (Vec<Line>, u64) {
 mod tests {
     use super::*;
 
-    fn record<'a>(message: &'a str, topic: &'a str) -> Record<'a> {
-        let level = Level::Warn;
-        Record { level, topic, file: "a.rs", line: 7, message, fields: &[], shows_place: false }
+    fn line(text: &str, topic: &str) -> Line {
+        let (level, file) = (Level::Warn, "a.rs".to_owned());
+        Line { level, topic: topic.to_owned(), file, line: 7, text: text.to_owned() }
     }
 
     /// Lines of this test among those of others in this process.
@@ -83,14 +74,14 @@ mod tests {
     #[test]
     fn a_reader_finds_what_came_after_its_last_line() {
         let before = last_line();
-        keep(&record("one", "tail"));
-        keep(&record("two", "tail"));
+        keep(line("one", "tail"));
+        keep(line("two", "tail"));
         let (lines, last) = lines_after(before);
         assert_eq!(own(lines), ["one", "two"]);
-        keep(&record("three", "tail"));
+        keep(line("three", "tail"));
         assert_eq!(own(lines_after(last).0), ["three"]);
         for _ in 0..2 * TAIL_LINES {
-            keep(&record("", "noise"));
+            keep(line("", "noise"));
         }
         assert!(lines_after(before).0.len() <= TAIL_LINES);
     }

@@ -12,12 +12,15 @@
 //! | [`components`] | rules and components | `stage("cl:Component", in, out, keys(2))` |
 //! | [`rules`] | components and rules | a required interface whose name begins with `Rules` |
 //!
+//! In simulations packets go from node to node by [`devices`].
+//!
 //! In each, `check` says what of it does not fit, with places on both sides. What crosses is a
 //! call of the other engine on the same loop; what finds no room there is counted. [`files`] has
 //! how tuples become files.
 
 pub mod components;
 pub mod decode;
+pub(crate) mod devices;
 pub mod files;
 mod inbox;
 mod messages;
@@ -49,6 +52,7 @@ use crate::program::Program;
 
 use components::{StageBorder, Stages};
 use decode::{DecodeBorder, Decoders};
+use devices::Devices;
 use files::{Existing, Place};
 use packets::{PacketBorder, Packets};
 use rules::{Desk, RulesBorder};
@@ -132,6 +136,8 @@ pub(crate) struct Borders {
     pub(crate) components: Stages,
     /// Rules as components reach them.
     pub(crate) rules: Desk,
+    /// Devices of a simulation that are at links.
+    pub(crate) devices: Devices,
 }
 
 impl Borders {
@@ -149,6 +155,7 @@ impl Borders {
             decoders: Decoders::new(&checked.decoders, registry),
             components: Stages::new(&checked.components, registry, secret),
             rules: Desk::new(&checked.rules, registry),
+            devices: Devices::default(),
         }
     }
 
@@ -190,12 +197,14 @@ fn report(machine: &Machine, faults: &[String]) {
 pub(crate) fn link(machine: &mut Machine) {
     packets::link(machine);
     decode::link(machine);
+    devices::link(machine);
 }
 
 /// Takes the packets that have come to apps that are borders.
 pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
     packets::take(machine, events);
     decode::take(machine, events);
+    devices::take(machine, events);
 }
 
 /// Opens the files that rules write, of all nodes, below a folder, and those of the one node of a

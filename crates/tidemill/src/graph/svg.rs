@@ -28,7 +28,8 @@ const STYLE: &str = "svg{background:#fff}.g{fill:#fff}text{font:12px sans-serif;
     text-anchor:middle}.w{text-anchor:start;font-size:11px}\
     .n{stroke:#444;stroke-width:1.2}.h{stroke-dasharray:4 3}\
     .event{fill:#fff3d6}.table{fill:#dcebfa}.rule{fill:#f4f4f4}.timer{fill:#e3f4dd}\
-    .stage,.system{fill:#eee3f7}.component,.app{fill:#f4f4f4}.interface{fill:#fff3d6}.message{fill:#dcebfa}.file{fill:#e3f4dd}\
+    .stage,.system{fill:#eee3f7}.component,.app{fill:#f4f4f4}.interface{fill:#fff3d6}\
+    .message{fill:#dcebfa}.file{fill:#e3f4dd}\
     .e{fill:none;stroke-width:1.4}";
 
 /// The kinds in the order of the legend, with the colour and dashes of their lines.

@@ -162,6 +162,11 @@ impl Machine {
         }
     }
 
+    /// Whether a node lives.
+    pub(crate) fn is_alive(&self, id: NodeId) -> bool {
+        self.fleet.node(id).is_some()
+    }
+
     /// Writes a note.
     pub(crate) fn note(&self, text: &str) {
         self.journal.get_mut().console.note(format_args!("tidemill: {text}"));

@@ -186,6 +186,7 @@ pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result
         borders::open_node_files(machine, events, Some(&folder), maker.existing)?;
     }
     if let Some(graph) = &maker.parts.graph {
+        borders::devices::open(machine, events)?;
         packets::configure(machine, events, graph.clone())?;
     }
     // What is wrong at the start has been reported, and is how the node ended.
@@ -234,6 +235,7 @@ pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeI
     events.within(machine, scope, |machine, events| {
         components::clear(machine, events);
         machine.lose_packets();
+        borders::devices::close(machine, events);
         // Files have what was written until then.
         borders::finish_node_files(machine);
     });

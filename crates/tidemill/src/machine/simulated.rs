@@ -7,6 +7,7 @@ use tidemill_fabric::reliable::LEASE_NS;
 use tidemill_relation::plan::RelationId;
 
 use super::Machine;
+use crate::switch::{Plug, Switches};
 
 /// Time for what the end of a lease brings about.
 const SPARE_NS: u64 = 10_000_000_000;
@@ -26,6 +27,9 @@ pub(crate) struct Simulated {
     pub(crate) lasts: bool,
     /// Turns of lives that have ended.
     pub(crate) retired: u64,
+    /// The devices of each node that are at links, and the links.
+    pub(crate) plugs: Vec<Plug>,
+    pub(crate) switches: Switches,
 }
 
 impl Simulated {

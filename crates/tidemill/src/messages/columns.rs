@@ -10,7 +10,7 @@ use tidemill_wire_arrow::{
 };
 
 use super::convert::{Converter, Engine, Problem, Progress};
-use super::{ColumnForm, ConvertError, Counts, Form};
+use super::form::{ColumnForm, ConvertError, Counts, Form};
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 65_536;

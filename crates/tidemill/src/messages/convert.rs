@@ -11,7 +11,8 @@ use tidemill_wire::sink::Wants;
 use tidemill_wire::text::{self, TextPrintOptions, TextReadOptions, TextSink};
 use tidemill_wire::{Decoder, MessageId, Schema, delimited};
 
-use super::{ConvertError, Counts, Form, Frames};
+use super::form::{ConvertError, Counts, Form};
+use super::frames::Frames;
 
 /// Output that is gathered before it is written.
 const OUTPUT_BYTES: usize = 64 << 10;

@@ -6,7 +6,7 @@ use tidemill_wire::decode::BYTES_MAX;
 use tidemill_wire::delimited;
 use tidemill_wire::json::Splitter;
 
-use super::{ConvertError, Form};
+use super::form::{ConvertError, Form};
 
 /// Bytes that are asked for at once.
 const PIECE_BYTES: usize = 64 << 10;

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use super::convert::{Converter, Progress};
-use super::{ColumnForm, ConvertError, Counts, Form};
+use super::form::{ColumnForm, ConvertError, Counts, Form};
 
 impl Converter<'_> {
     /// Fields that have no column.

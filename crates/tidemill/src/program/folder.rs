@@ -12,11 +12,17 @@
 //! [sim]
 //! nodes = 100
 //! loss = 0.05
+//!
+//! [sim.devices]
+//! eth0 = "link:lan"
+//! eth1 = "pcap:uplink.pcap"
 //! ```
 //! Without `[program] files` a folder's program is all sources that lie in it, not below, by name.
 //! Keys of the other sections are long options; `D` and `I` are `-D` and `-I`, and `arguments` what
-//! stands behind `--`.
+//! stands behind `--`. `[sim.devices]` says what stands for the devices of packet apps in a
+//! simulation.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -25,18 +31,22 @@ use tidemill_diag::{Diagnostic, FileId, Sources, Span, nearest};
 use toml_span::value::{Table, Value, ValueInner};
 
 use super::FileKind;
+use crate::devices::SimDevice;
 
 /// The file of settings.
 pub const SETTINGS: &str = "tidemill.toml";
 
 /// Sections whose keys are options of a verb.
-const VERBS: [&str; 3] = ["run", "sim", "test"];
+const VERBS: [&str; 3] = ["run", SIM, "test"];
+const SIM: &str = "sim";
 
 /// A folder that is a program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Folder {
     /// Its files.
     pub files: Vec<PathBuf>,
+    /// What stands for devices in simulations.
+    pub devices: BTreeMap<String, SimDevice>,
     options: Vec<Options>,
 }
 
@@ -178,6 +188,13 @@ impl Reader<'_> {
                 options.arguments = self.words(value);
                 continue;
             }
+            if key.name == "devices"
+                && verb == SIM
+                && let Some(devices) = value.as_table()
+            {
+                self.devices(devices);
+                continue;
+            }
             let option = match &*key.name {
                 "D" | "I" => format!("-{}", key.name),
                 name => format!("--{name}"),
@@ -192,6 +209,22 @@ impl Reader<'_> {
             }
         }
         self.read.options.push(options);
+    }
+
+    /// What stands for devices; captures lie below the folder.
+    fn devices(&mut self, table: &Table<'_>) {
+        for (key, value) in table {
+            let device = match value.as_str().and_then(SimDevice::parse) {
+                Some(SimDevice::Capture(file)) => SimDevice::Capture(self.folder.join(file)),
+                Some(link) => link,
+                None => {
+                    let help = "write \"link:NAME\" or \"pcap:FILE\"".to_owned();
+                    self.error(value.span, "nothing stands for a device so", Some(help));
+                    continue;
+                }
+            };
+            self.read.devices.insert(key.name.to_string(), device);
+        }
     }
 
     /// The value of an option, or several.
@@ -289,7 +322,8 @@ mod tests {
     fn settings_name_files_and_have_options_by_verb() {
         let text = "[program]\nfiles = [\"b.olg\", \"below.olg/c.olg\"]\n\
             [run]\nnodes = 3\njson = true\nstats = false\nfact = [\"p(1)\", \"p(2)\"]\n\
-            D = \"A=1\"\narguments = [\"x\", 7]\n[sim]\nloss = 0.5\n";
+            D = \"A=1\"\narguments = [\"x\", 7]\n[sim]\nloss = 0.5\n\
+            [sim.devices]\neth0 = \"link:lan\"\n\"eth1.7\" = \"pcap:in.pcap\"\n";
         let place = Place::new("settings", Some(text));
         let folder = Folder::read(&place.0).expect("right");
         assert_eq!(folder.files, [place.0.join("b.olg"), place.0.join("below.olg/c.olg")]);
@@ -299,6 +333,10 @@ mod tests {
         assert_eq!(words, expected);
         assert_eq!(folder.options("run").arguments, ["x", "7"]);
         assert_eq!(folder.options("sim").words, ["--loss", "0.5"]);
+        let capture = SimDevice::Capture(place.0.join("in.pcap"));
+        let link = SimDevice::Link("lan".to_owned());
+        let devices = [("eth0".to_owned(), link), ("eth1.7".to_owned(), capture)];
+        assert_eq!(folder.devices, devices.into());
     }
 
     #[test]
@@ -310,6 +348,12 @@ mod tests {
              help: an option has a text, a number, true, or a list\n\
              tidemill.toml:3:2: error[settings]: there is no section [simm]\n  \
              help: is [sim] meant?\n"
+        );
+        let place = Place::new("devices", Some("[sim.devices]\neth0 = \"lan\"\n"));
+        assert_eq!(
+            place.errors(),
+            "tidemill.toml:2:9: error[settings]: nothing stands for a device so\n  \
+             help: write \"link:NAME\" or \"pcap:FILE\"\n"
         );
         let place = Place::new("broken", Some("[run\n"));
         assert!(place.errors().starts_with("tidemill.toml:1:"), "{}", place.errors());

@@ -5,12 +5,15 @@ use tidemill_event::Time;
 use tidemill_packet::app::Value;
 use tidemill_packet::engine::CaptureTime;
 use tidemill_packet::graph::{AppSpec, Graph};
+use tidemill_proc::program::Executable;
 
 use super::Clock;
-use crate::machine::parts::Parts;
 
 /// The app that reads captures.
 const READER: &str = "PcapReader";
+
+/// What reads one in place of a device, in simulations.
+const SIMULATED: &str = "SimulatedCapture";
 
 /// System components by which something else than captures comes to a program.
 const OUTSIDE: [&str; 4] = ["Input", "Network", "Pore", "Xenstore"];
@@ -33,9 +36,13 @@ impl Captures {
 
 /// The captures whose packets come at their times; `None` if there are none, or other sources
 /// beside them: then packets come as fast as they are taken.
-pub(super) fn captures(parts: &Parts, clock: Clock) -> Option<Captures> {
-    let graph = parts.graph.as_ref()?;
-    let is_fed_otherwise = clock == Clock::Own && !only_captures_feed(parts, graph);
+pub(super) fn captures(
+    graph: Option<&Graph>,
+    components: Option<&Executable>,
+    clock: Clock,
+) -> Option<Captures> {
+    let graph = graph?;
+    let is_fed_otherwise = clock == Clock::Own && !only_captures_feed(graph, components);
     let wall_ns = first_ns(graph).filter(|_| !is_fed_otherwise)?;
     Some(Captures { wall_ns, clock })
 }
@@ -47,7 +54,7 @@ pub(super) fn has_readers(graph: &Graph) -> bool {
 
 /// The time of the first packet of the captures of a graph.
 pub(crate) fn first_ns(graph: &Graph) -> Option<i64> {
-    let readers = graph.apps.iter().filter(|app| app.kind.name == READER);
+    let readers = graph.apps.iter().filter(|app| [READER, SIMULATED].contains(&app.kind.name));
     let file = |app: &AppSpec| match app.config.get("file") {
         Some(Value::Text(file)) => first_time_ns(file),
         _ => None,
@@ -55,11 +62,11 @@ pub(crate) fn first_ns(graph: &Graph) -> Option<i64> {
     readers.filter_map(file).min()
 }
 
-fn only_captures_feed(parts: &Parts, graph: &Graph) -> bool {
+fn only_captures_feed(graph: &Graph, components: Option<&Executable>) -> bool {
     let is_source = |at: usize| graph.links.iter().all(|link| link.to.app != at);
     let are_readers = graph.apps.iter().enumerate().all(|(at, app)| {
         !app.kind.device && (app.kind.name == READER || !app.kind.pulls || !is_source(at))
     });
-    let interfaces = parts.components.iter().flat_map(|program| &program.interfaces);
+    let interfaces = components.into_iter().flat_map(|program| &program.interfaces);
     are_readers && !interfaces.into_iter().any(|it| OUTSIDE.contains(&it.name.as_str()))
 }

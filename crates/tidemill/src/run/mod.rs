@@ -133,7 +133,8 @@ impl Prepared {
         if has.nodes || are_several {
             options.nodes.check_reach()?;
         }
-        let captures = captures(&program.parts, options.clock);
+        let Parts { graph, components, .. } = &program.parts;
+        let captures = captures(graph.as_ref(), components.as_ref(), options.clock);
         let mut host = host(&options, are_counted && has.components, captures).map_err(no_queue)?;
         let captures = captures.map(|captures| captures.begin(host.now()));
         let seed = options.seed.unwrap_or_else(|| host.random());

@@ -6,7 +6,7 @@ use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_stdx::rng::Rng;
 
-use super::{is_alive, roll};
+use super::roll;
 use crate::machine::{Machine, node, nodes};
 
 /// Sets the streams of churn apart from all other chance.
@@ -27,7 +27,7 @@ pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
 
 /// Starts a crashed node again, empty; nothing happens if it is alive.
 pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u32) {
-    if is_alive(machine, node) {
+    if machine.is_alive(NodeId(node)) {
         return;
     }
     let address = machine.fleet.identity(NodeId(node)).address.clone();
@@ -54,7 +54,7 @@ pub(super) fn churn(machine: &Machine, events: &mut Loop<Machine>, mean_ns: u64,
         let mean = mean_ns as f64;
         let first = events.now() + span(random.exponential(mean));
         events.alarm(first, move |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
-            let mean = match is_alive(machine, node) {
+            let mean = match machine.is_alive(NodeId(node)) {
                 true => {
                     crash(machine, events, node);
                     mean / 10.0

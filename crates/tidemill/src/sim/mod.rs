@@ -9,6 +9,7 @@
 //!                    │       │
 //!              cues as timers┘   [life]   crash, restart, churn
 //!                                [roll]   the table `sim::node`
+//!                                [devices] what stands for devices of the system
 //!                                [stage]  what cues do
 //!                                [vigil]  when nothing is left but leases
 //!                                [end]    the summary
@@ -20,12 +21,14 @@
 //! The first tuple of a relation `violation`, and the first expectation of the script that does
 //! not hold, end the run.
 
+mod devices;
 mod end;
 mod life;
 mod roll;
 mod stage;
 mod vigil;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -34,7 +37,7 @@ use std::time::Duration;
 
 use tidemill_diag::{Diagnostic, Sources};
 use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
-use tidemill_overlog::fleet::{Extra, Fleet, NodeId, Seal};
+use tidemill_overlog::fleet::{Extra, Fleet, Seal};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Observer, Program as Rules, Stages};
 use tidemill_overlog::program::{Compiled as OfRules, Watch};
@@ -47,6 +50,7 @@ use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
 use crate::components::output::{Bell, Named, Tap};
 use crate::console::Console;
+use crate::devices::SimDevice;
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::parts::{Choices, Compiled, Maker, Parts};
 use crate::machine::simulated::Simulated;
@@ -54,6 +58,7 @@ use crate::machine::{Has, Machine, components, nodes};
 use crate::program::Program;
 use crate::run::{ComponentOptions, Engine, EngineKind, Report, first_ns};
 use crate::script::{Cue, Script, bind};
+use crate::switch::Plug;
 
 /// How a program is simulated.
 #[derive(Clone, Debug)]
@@ -91,6 +96,8 @@ pub struct SimOptions {
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
     /// more is given up.
     pub turn_tuples_max: Option<u64>,
+    /// What stands for the devices of the system that its packet graph names.
+    pub devices: BTreeMap<String, SimDevice>,
     /// The folder that files lie below; `None`: the current one.
     pub root: Option<PathBuf>,
     /// The run ends soon after this becomes true, whatever it does: for signals.
@@ -116,6 +123,7 @@ impl Default for SimOptions {
             memory_max: None,
             packets: EngineKind::default(),
             turn_tuples_max: None,
+            devices: BTreeMap::new(),
             root: None,
             stop: None,
         }
@@ -129,6 +137,7 @@ pub struct Simulation {
     has: Has,
     options: SimOptions,
     identities: Vec<Identity>,
+    plugs: Vec<Plug>,
     cues: Vec<Cue>,
 }
 
@@ -165,11 +174,13 @@ impl Simulation {
         let identities = (0..options.nodes).map(identity).collect();
         let mut components =
             ComponentOptions { engine: options.components, ..ComponentOptions::default() };
-        let compiled = Compiled::new(program, &mut components, true)?;
+        let mut compiled = Compiled::new(program, &mut components, true)?;
+        let plugs = devices::replace(&mut compiled.parts.graph, &options.devices)?;
         let has = compiled.has();
         let idle = || Rules::new(OfRules::default());
         let rules = compiled.rules.map_or_else(idle, Ok)?;
-        Ok(Simulation { rules, parts: compiled.parts, has, options, identities, cues: Vec::new() })
+        let (parts, cues) = (compiled.parts, Vec::new());
+        Ok(Simulation { rules, parts, has, options, identities, plugs, cues })
     }
 
     /// Adds what a script does; says what in it does not fit the program and its nodes.
@@ -217,7 +228,7 @@ impl Simulation {
     }
 
     fn set_up(self, console: Console) -> Result<(Machine, Loop<Machine>), String> {
-        let Simulation { rules, parts, has, mut options, identities, cues } = self;
+        let Simulation { rules, parts, has, mut options, identities, plugs, cues } = self;
         let host = Sim::new(options.seed).with_conditions(Conditions {
             latency: options.latency.0..=options.latency.1,
             loss: options.loss,
@@ -243,7 +254,9 @@ impl Simulation {
         let vigil = (options.end_ns.is_none() && has_leases).then(|| vigil::keep(&mut events));
         let roll = roll::table(machine.fleet.program().plan());
         let lasts = options.end_ns.is_some() || !cues.is_empty();
-        machine.sim = Some(Simulated { roll, vigil, lasts, retired: 0 });
+        let addresses = identities.iter().map(|identity| identity.address.as_str());
+        let switches = devices::switches(&plugs, addresses);
+        machine.sim = Some(Simulated { roll, vigil, lasts, retired: 0, plugs, switches });
         // Before the nodes: what a script does at a time comes before what else happens then.
         cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
         if let Some(roll) = roll {
@@ -305,8 +318,4 @@ fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<Atomic
         names: are_several,
         existing: Existing::Replaced,
     }
-}
-
-fn is_alive(machine: &Machine, node: u32) -> bool {
-    machine.fleet.node(NodeId(node)).is_some()
 }

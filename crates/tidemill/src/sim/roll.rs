@@ -12,7 +12,6 @@ use tidemill_overlog::node::{Event, node_id};
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::{OwnedValue, Value};
 
-use super::is_alive;
 use crate::machine::Machine;
 
 /// The table's name.
@@ -44,7 +43,7 @@ pub(super) fn opening(
 pub(super) fn call(machine: &mut Machine, node: u32) {
     let Some(roll) = machine.sim.as_ref().and_then(|sim| sim.roll) else { return };
     let row = |id: NodeId| {
-        let alive = id.0 == node || is_alive(machine, id.0);
+        let alive = id.0 == node || machine.is_alive(id);
         (machine.fleet.identity(id).address.clone(), alive)
     };
     let rows: Vec<(String, bool)> = machine.fleet.ids().map(row).collect();
@@ -62,10 +61,10 @@ pub(super) fn note(machine: &mut Machine, events: &mut Loop<Machine>, about: u32
 fn tell(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, about: u32) {
     let roll = machine.sim.as_ref().and_then(|sim| sim.roll);
     let Some(relation) = roll else { return };
-    if !is_alive(machine, node) {
+    if !machine.is_alive(NodeId(node)) {
         return;
     }
-    let alive = is_alive(machine, about);
+    let alive = machine.is_alive(NodeId(about));
     let address = |node| machine.fleet.identity(NodeId(node)).address.as_str();
     let columns = [
         Value::Str(address(node)),

@@ -10,9 +10,10 @@ use tidemill_overlog::node::Event;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
-use super::{is_alive, life};
+use super::life;
 use crate::machine::{Machine, node};
 use crate::script::{Cue, Deed, When};
+use crate::switch::{self, Plug};
 use crate::tuples::Parameters;
 
 /// Rows shown of a table that is not as expected.
@@ -80,9 +81,16 @@ fn change_network(machine: &Machine, events: &mut Loop<Machine>, deed: &Deed) {
     let Some(sim) = events.host().sim() else { return };
     match deed {
         Deed::Partition(groups) => {
-            let address = |&node: &u32| machine.fleet.identity(NodeId(node)).address.clone();
+            let plugs = machine.sim.as_ref().map_or(&[] as &[Plug], |sim| &sim.plugs);
+            // A node with its devices.
+            let names = |&node: &u32| {
+                let address = machine.fleet.identity(NodeId(node)).address.clone();
+                let mut names = switch::names(plugs, &address);
+                names.push(address);
+                names
+            };
             let named: Vec<Vec<String>> =
-                groups.iter().map(|group| group.iter().map(address).collect()).collect();
+                groups.iter().map(|group| group.iter().flat_map(names).collect()).collect();
             let named: Vec<Vec<&str>> =
                 named.iter().map(|group| group.iter().map(String::as_str).collect()).collect();
             let named: Vec<&[&str]> = named.iter().map(Vec::as_slice).collect();
@@ -107,7 +115,7 @@ fn expect(
     count: Option<u64>,
 ) {
     for (node, relation, pattern) in rows {
-        if living && !is_alive(machine, *node) {
+        if living && !machine.is_alive(NodeId(*node)) {
             continue;
         }
         let failure = disappointment(machine, *node, *relation, pattern, count);

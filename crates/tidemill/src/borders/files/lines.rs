@@ -7,7 +7,7 @@
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::{Value, text};
 
-use super::Column;
+use super::column::Column;
 
 /// Appends a line of JSON.
 pub(super) fn json(out: &mut Vec<u8>, columns: &[Column], values: &[Value<'_>]) {

@@ -7,6 +7,7 @@
 //! with `%` means a file per stretch of time, which has its name once it is whole; until then it
 //! ends in `.part`. What cannot be written stops these files, and nothing else.
 
+mod column;
 mod lines;
 mod name;
 mod open;
@@ -16,53 +17,23 @@ mod parquet;
 #[cfg(feature = "arrow")]
 mod parquet;
 
-use std::io;
 use std::rc::Rc;
 
-use tidemill_relation::{TypeSet, Value};
+use tidemill_relation::Value;
 use tidemill_stat::{Counter, Registry};
 
 use crate::components::system::confined::Root;
+pub use column::Column;
+pub(crate) use column::Existing;
+use column::Wrong;
 pub use name::{BadName, FileForm, FileName};
 use open::Open;
-
-/// A column of a file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Column {
-    /// What it is called.
-    pub name: String,
-    /// What it holds.
-    pub types: TypeSet,
-}
-
-/// What becomes of files of earlier runs whose names follow the time. Others are replaced.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Existing {
-    /// The new ones get a number.
-    Kept,
-    /// They are replaced, so that a simulation repeats.
-    Replaced,
-}
 
 /// Where files lie, and what becomes of those that are there.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) root: Rc<Root>,
     pub(crate) existing: Existing,
-}
-
-/// Why a tuple was not written.
-enum Wrong {
-    /// It has other values than the file has columns for.
-    Misfit,
-    /// The file cannot be written.
-    Failed(String),
-}
-
-impl From<io::Error> for Wrong {
-    fn from(error: io::Error) -> Wrong {
-        Wrong::Failed(error.to_string())
-    }
 }
 
 /// A file, or a row of them, that tuples are written to.

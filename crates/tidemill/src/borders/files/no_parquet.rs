@@ -4,7 +4,7 @@ use std::fs::File;
 
 use tidemill_relation::Value;
 
-use super::{Column, Wrong};
+use super::column::{Column, Wrong};
 
 /// None of them is ever made.
 pub(super) enum Rows {}

@@ -10,8 +10,10 @@ use std::io::{self, Write};
 use tidemill_apps::capture::{Format, Writer};
 use tidemill_relation::Value;
 
+use super::column::{Column, Existing, Wrong};
+use super::lines;
+use super::name::{FileForm, FileName};
 use super::parquet::Rows;
-use super::{Column, Existing, FileForm, FileName, Wrong, lines};
 use crate::components::system::confined::{Over, Purpose, Root};
 
 /// Bytes that wait at most.

@@ -15,7 +15,7 @@ use tidemill_relation::json::JsonWriter;
 use tidemill_relation::{Type, TypeSet, Value};
 use tidemill_wire_arrow::{Cell, Kind, RowError, RowFile};
 
-use super::{Column, Wrong};
+use super::column::{Column, Wrong};
 
 /// A file of rows that is written.
 pub(super) struct Rows {

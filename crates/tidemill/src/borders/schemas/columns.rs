@@ -6,7 +6,7 @@ use tidemill_wire::proto::Spans;
 use tidemill_wire::schema::Field;
 use tidemill_wire::{FieldType, Label, MessageId, Scalar, Schema};
 
-use super::Way;
+use super::way::Way;
 
 const NULL: TypeSet = TypeSet::of(Type::Null);
 

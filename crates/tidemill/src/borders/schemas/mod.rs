@@ -18,6 +18,7 @@ mod counts;
 mod decode;
 mod encode;
 mod select;
+mod way;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,11 +41,9 @@ use encode::Writer;
 pub(crate) use encode::scalar;
 pub(crate) use select::all_columns;
 pub use select::{Selection, WrongPath};
+use way::PREFIX;
+pub(crate) use way::{Way, named};
 
-/// What names of this family begin with.
-const PREFIX: &str = "proto:";
-/// What follows it for the way back.
-const ENCODE: &str = "encode ";
 /// The borders of the functions.
 const DECODE_FUNCTION: &str = "f_decode";
 const ENCODE_FUNCTION: &str = "f_encode";
@@ -66,22 +65,6 @@ struct Inner {
     encoders: Mutex<BTreeMap<MessageId, EncoderCode>>,
     /// By name of the border. Likewise.
     counts: Mutex<BTreeMap<String, Arc<Counts>>>,
-}
-
-/// Which way messages go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
-    Decode,
-    Encode,
-}
-
-/// What a stage of that name does, with messages of which type; nothing, if it is of another family.
-pub(crate) fn named(stage: &str) -> Option<(Way, &str)> {
-    let rest = stage.strip_prefix(PREFIX)?;
-    Some(match rest.strip_prefix(ENCODE) {
-        Some(message) => (Way::Encode, message.trim_start()),
-        None => (Way::Decode, rest),
-    })
 }
 
 /// None.

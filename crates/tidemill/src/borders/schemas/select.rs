@@ -6,7 +6,8 @@ use tidemill_relation::{Type, TypeSet};
 use tidemill_wire::proto::Spans;
 use tidemill_wire::{FieldId, FieldType, Label, MessageId, Schema};
 
-use super::{Way, columns};
+use super::columns;
+use super::way::Way;
 
 /// Fields of a message, and of messages in it.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,0 +1,150 @@
+//! Devices of a simulation that are at links: frames go from one node to another.
+//!
+//! ```text
+//! link -> [app] -> switch of the link -> network of the simulation -> [app] -> link
+//! ```
+//! A link is an Ethernet switch: it learns which device an address is behind, and sends frames for
+//! addresses that it does not know, and for groups, to all others. Each device is an endpoint of
+//! the simulated network, so latency, loss, duplicates and partitions are those of its nodes.
+
+use tidemill_event::{Endpoint, Handlers, Interest, Loop};
+use tidemill_packet::app::Direction;
+use tidemill_packet::drive;
+use tidemill_stat::{Counter, Registry};
+
+use super::inbox::{self, Become, Taken};
+use crate::machine::Machine;
+use crate::switch::Plug;
+
+/// Bytes of a datagram at most.
+const BYTES_MAX: usize = 1 << 16;
+
+/// The devices of a node.
+#[derive(Default)]
+pub(crate) struct Devices {
+    ports: Vec<Port>,
+}
+
+/// A device of a node that lives.
+struct Port {
+    plug: Plug,
+    /// What the network calls it.
+    name: String,
+    endpoint: Endpoint,
+    /// The links of the graph to it, and from it.
+    inputs: Vec<usize>,
+    output: Option<usize>,
+    counters: PortCounters,
+}
+
+/// `border/<app>/sent` and so on.
+struct PortCounters {
+    sent: Counter,
+    received: Counter,
+    no_packet: Counter,
+    no_link: Counter,
+}
+
+impl PortCounters {
+    fn new(registry: &Registry, app: &str) -> PortCounters {
+        let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
+        PortCounters {
+            sent: counter("sent"),
+            received: counter("received"),
+            no_packet: counter("dropped_no_packet"),
+            no_link: counter("dropped_no_link"),
+        }
+    }
+}
+
+/// Plugs in the devices of the node whose turn it is, before its graph starts.
+///
+/// # Errors
+/// Two devices have one name.
+pub(crate) fn open(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<(), String> {
+    let Some(sim) = machine.sim.as_ref().filter(|sim| !sim.plugs.is_empty()) else {
+        return Ok(());
+    };
+    let address = machine.fleet.address(machine.node.id).unwrap_or_default();
+    let named = |plug: &Plug| (plug.clone(), plug.name_at(address));
+    let named: Vec<(Plug, String)> = sim.plugs.iter().map(named).collect();
+    for (number, (plug, name)) in named.into_iter().enumerate() {
+        let wrong = |error: std::io::Error| format!("device {name}: {error}");
+        let endpoint = events.host().bind(&name).map_err(wrong)?;
+        let handlers = Handlers::new()
+            .read(move |machine: &mut Machine, events: &mut Loop<Machine>, _| {
+                receive(machine, events, number);
+            })
+            .error(|_, _, _, _| {});
+        events.watch(endpoint, Interest::Read, handlers).map_err(wrong)?;
+        let counters = PortCounters::new(&machine.registry, &plug.app);
+        let port = Port { plug, name, endpoint, inputs: Vec::new(), output: None, counters };
+        machine.node.borders.devices.ports.push(port);
+    }
+    Ok(())
+}
+
+/// Unplugs the devices of a node that ends: what is under way to it is lost.
+pub(crate) fn close(machine: &mut Machine, events: &mut Loop<Machine>) {
+    for port in machine.node.borders.devices.ports.drain(..) {
+        events.host().close(port.endpoint);
+    }
+}
+
+/// Finds the links of the devices in the graph that runs now.
+pub(super) fn link(machine: &mut Machine) {
+    let engine = &machine.node.driver.engine;
+    for port in &mut machine.node.borders.devices.ports {
+        let links = |direction| engine.links_of(&port.plug.app, direction).into_iter();
+        port.inputs = links(Direction::Input).map(|(link, _)| link).collect();
+        port.output = links(Direction::Output).map(|(link, _)| link).next();
+    }
+}
+
+/// Sends the frames that have come to devices.
+pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+    if machine.node.borders.devices.ports.is_empty() {
+        return;
+    }
+    let mut devices = std::mem::take(&mut machine.node.borders.devices);
+    inbox::take_each(machine, events, &mut devices.ports, take_from);
+    machine.node.borders.devices = devices;
+}
+
+fn take_from(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    port: &mut Port,
+    taken: &mut Taken,
+) {
+    let Port { plug, name, endpoint, inputs, counters, .. } = port;
+    for link in inputs {
+        taken.link(machine, events, (*link, Become::Other), |machine, events, packet| {
+            let Some(sim) = &mut machine.sim else { return };
+            let Some(switch) = sim.switches.get_mut(&plug.link) else { return };
+            for to in switch.route(name, packet.bytes()) {
+                // What the network loses, it counts.
+                let _ = events.host().send(*endpoint, to, packet.bytes());
+            }
+            counters.sent.add(1);
+        });
+    }
+}
+
+/// Puts the frames that have come for a device on its link, which counts what it has no room for.
+fn receive(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
+    let mut buffer = [0; BYTES_MAX];
+    let Some(port) = machine.node.borders.devices.ports.get(number) else { return };
+    let engine = &mut machine.node.driver.engine;
+    while let Ok(Some((length, _))) = events.host().recv(port.endpoint, &mut buffer) {
+        let Some(packet) = engine.pool().packet_of(&buffer[..length]) else {
+            port.counters.no_packet.add(1);
+            continue;
+        };
+        match port.output.is_some_and(|link| engine.send_link(link, packet).is_ok()) {
+            true => port.counters.received.add(1),
+            false => port.counters.no_link.add(1),
+        }
+    }
+    drive::wake(machine, events);
+}

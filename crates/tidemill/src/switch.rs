@@ -1,0 +1,99 @@
+//! Links of a simulation: Ethernet switches, and the devices that are plugged in.
+
+use std::collections::{BTreeMap, HashMap};
+
+/// Addresses that a link knows at most; then it forgets all, and learns again.
+const LEARNED_MAX: usize = 1 << 16;
+
+/// A device of the graph that is at a link.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Plug {
+    /// The app that stands for the one with the device.
+    pub(crate) app: String,
+    /// What the graph calls the device.
+    pub(crate) device: String,
+    /// The link.
+    pub(crate) link: String,
+}
+
+impl Plug {
+    /// What the device of a node is called in the network.
+    pub(crate) fn name_at(&self, address: &str) -> String {
+        format!("{address}/{}", self.device)
+    }
+}
+
+/// An Ethernet address.
+type Mac = [u8; 6];
+
+/// A link of a simulation.
+#[derive(Default, Debug)]
+pub(crate) struct Switch {
+    /// The devices at it, as the network calls them.
+    members: Vec<String>,
+    /// By address: the device that it is behind. Read by key only, never in order.
+    learned: HashMap<Mac, usize>,
+}
+
+impl Switch {
+    /// Adds a device.
+    pub(crate) fn add(&mut self, name: String) {
+        self.members.push(name);
+    }
+
+    /// The devices that a frame of one of them goes to, which shows where its sender is.
+    pub(crate) fn route(&mut self, from: &str, frame: &[u8]) -> Vec<&str> {
+        let address = |at: usize| frame.get(at..at + 6).and_then(|bytes| Mac::try_from(bytes).ok());
+        let is_group = |address: Mac| address[0] & 1 != 0;
+        let position = self.members.iter().position(|member| member == from);
+        if let (Some(sender), Some(position)) = (address(6), position)
+            && !is_group(sender)
+        {
+            if self.learned.len() >= LEARNED_MAX && !self.learned.contains_key(&sender) {
+                self.learned.clear();
+            }
+            self.learned.insert(sender, position);
+        }
+        let known = address(0).filter(|to| !is_group(*to)).and_then(|to| self.learned.get(&to));
+        match known {
+            Some(at) if Some(*at) == position => Vec::new(),
+            Some(at) => vec![&self.members[*at]],
+            None => self.members.iter().map(String::as_str).filter(|name| *name != from).collect(),
+        }
+    }
+}
+
+/// What the network calls the devices of a node.
+pub(crate) fn names(plugs: &[Plug], address: &str) -> Vec<String> {
+    plugs.iter().map(|plug| plug.name_at(address)).collect()
+}
+
+/// The links by name.
+pub(crate) type Switches = BTreeMap<String, Switch>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(to: u8, from: u8) -> Vec<u8> {
+        let mut frame = vec![0; 60];
+        frame[0..6].copy_from_slice(&[if to == 0xff { 0xff } else { 2 }, 0, 0, 0, 0, to]);
+        frame[6..12].copy_from_slice(&[2, 0, 0, 0, 0, from]);
+        frame
+    }
+
+    #[test]
+    fn a_switch_learns_where_addresses_are() {
+        let mut switch = Switch::default();
+        ["a", "b", "c"].into_iter().for_each(|name| switch.add(name.to_owned()));
+        assert_eq!(switch.route("a", &frame(2, 1)), ["b", "c"]);
+        assert_eq!(switch.route("b", &frame(1, 2)), ["a"]);
+        assert_eq!(switch.route("a", &frame(2, 1)), ["b"]);
+        assert_eq!(switch.route("b", &frame(0xff, 2)), ["a", "c"]);
+        // Its own side of the link, an address that has moved, and what is no frame.
+        assert_eq!(switch.route("b", &frame(2, 7)), Vec::<&str>::new());
+        assert_eq!(switch.route("c", &frame(9, 2)), ["a", "b"]);
+        assert_eq!(switch.route("a", &frame(2, 1)), ["c"]);
+        assert_eq!(switch.route("a", &[1, 2]), ["b", "c"]);
+    }
+}

@@ -227,3 +227,51 @@ fn stages_of_components_live_and_die_with_their_node() {
     assert_eq!((summary.alive, summary.expectations_met), (2, 2));
     assert_eq!(run().0, text);
 }
+
+/// Files that components of a simulation write are in memory: each node has its own over those of
+/// the folder, and finds them again in its next life.
+#[test]
+fn files_of_a_simulation_are_copies() {
+    let components = "
+        COMPONENT Main REQUIRES FileSystem, SystemTime;
+          VARIABLE line: TEXT;
+          PROCEDURE Show;
+          BEGIN
+            FileSystem!Open(\"diary\"); FileSystem?Done; FileSystem!ReadLine;
+            WHILE FileSystem?Line DO
+              FileSystem?Line(line); WRITE(line); WRITE(\" \"); FileSystem!ReadLine
+            END;
+            FileSystem?EOF; WRITELINE
+          END Show;
+        BEGIN
+          Show; FileSystem!SetPosition(6); FileSystem!WriteText(\"again\"); FileSystem!Close;
+          Show; SystemTime!Wait(5000); SystemTime?Passed
+        END Main;";
+    let rules = "r1 note(@N) :- periodic(@N, E, 100).";
+    let folder = std::env::temp_dir().join(format!("tidemill-copies-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("0")).expect("a folder");
+    std::fs::create_dir_all(folder.join("1")).expect("a folder");
+    let content = "first\n";
+    ["0", "1"].iter().for_each(|node| {
+        std::fs::write(folder.join(node).join("diary"), content).expect("written");
+    });
+    let program = load(&[("a.com", components), ("a.olg", rules)]);
+    let root = Some(folder.clone());
+    let options = SimOptions { nodes: 2, root, end_ns: Some(4_000_000_000), ..Default::default() };
+    let mut simulation = Simulation::new(program, options).expect("it can run");
+    let script = "at 1 crash 1\nat 2 restart 1\n";
+    let mut sources = Sources::new();
+    let file = sources.add("s".to_owned(), script);
+    assert!(simulation.script(&tidemill::script::parse(file, script).0, &sources).is_empty());
+    let (console, data, _) = taped();
+    simulation.run(console).expect("it runs");
+    let lines: Vec<String> = data.text().lines().map(str::to_owned).collect();
+    let of = |node: &str| -> Vec<&str> {
+        lines.iter().filter_map(|line| line.strip_prefix(node)).collect()
+    };
+    assert_eq!(of("n0:1: "), ["first ", "first again "]);
+    assert_eq!(of("n1:1: "), ["first ", "first again ", "first again ", "first again "]);
+    let diary = std::fs::read_to_string(folder.join("0/diary")).expect("it is there");
+    assert_eq!(diary, content);
+    std::fs::remove_dir_all(&folder).expect("it is there");
+}

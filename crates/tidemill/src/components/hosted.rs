@@ -133,7 +133,8 @@ impl Hosted {
         let logged = Logged { name: name.clone(), line: Vec::new() };
         let console = Console::new(Box::new(logged), Lines::Together);
         let reports = Box::new(Reporter { name, files, said: said.clone() });
-        let outputs = components::Outputs { console, reports };
+        let disk = super::system::disk::Disk::System;
+        let outputs = components::Outputs { console, reports, disk };
         let mut host = Box::new(Sim::new(seed));
         let seeds = components::Seeds::of(Some(seed), &mut *host)?;
         let engine = components::engine(program, &mut options, seeds, outputs)?;

@@ -11,6 +11,7 @@ use tidemill_stdx::rng::Rng;
 
 use super::Machine;
 use crate::components::report::Reporter;
+use crate::components::system::disk::Disk;
 use crate::components::system::{self, Systems};
 use crate::journal::SharedJournal;
 use crate::program::Program;
@@ -48,10 +49,12 @@ pub(crate) fn compiled(
     Ok(Some(program))
 }
 
-/// What the processes of a program write to, and where their faults are reported.
+/// What the processes of a program write to and read, and where their faults are reported.
 pub(crate) struct Outputs {
     pub(crate) console: Console,
     pub(crate) reports: Box<dyn Reports>,
+    /// What its files are on.
+    pub(crate) disk: Disk,
 }
 
 impl Outputs {
@@ -68,6 +71,7 @@ impl Outputs {
         Outputs {
             console: Console::new(sink, lines),
             reports: Box::new(Reporter { files, journal, node }),
+            disk: Disk::System,
         }
     }
 }
@@ -102,9 +106,9 @@ pub(crate) fn engine(
     seeds: Seeds,
     outputs: Outputs,
 ) -> Result<(Runner, Systems), String> {
-    let systems = Systems::new(&program, chosen)?;
+    let Outputs { console, reports, disk } = outputs;
+    let systems = Systems::new(&program, chosen, disk)?;
     let ComponentOptions { memory_max, stack_max, workers, spread_eagerly, .. } = chosen;
-    let Outputs { console, reports } = outputs;
     let mut worker = Worker::new(
         program,
         Options {
@@ -131,7 +135,8 @@ pub(crate) fn engine(
 /// No random numbers.
 pub(crate) fn idle(host: &mut dyn Host) -> Result<(Runner, Systems), String> {
     let (program, reports) = (Executable::empty(), Box::new(Silent));
-    let outputs = Outputs { console: Console::new(Box::new(Silent), Lines::Together), reports };
+    let console = Console::new(Box::new(Silent), Lines::Together);
+    let outputs = Outputs { console, reports, disk: Disk::System };
     engine(program, &mut ComponentOptions::default(), Seeds::of(Some(0), host)?, outputs)
 }
 

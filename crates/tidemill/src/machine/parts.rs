@@ -1,5 +1,7 @@
 //! What nodes are made from: a program that is compiled, and what was chosen for its parts.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -19,6 +21,7 @@ use super::packets;
 use super::{Has, Machine};
 use crate::borders::Checked;
 use crate::borders::files::Existing;
+use crate::components::system::disk::{Disk, Overlay};
 use crate::program::{Program, Rules as Loaded};
 use crate::run::{ComponentOptions, EngineKind};
 
@@ -95,6 +98,8 @@ pub(crate) struct Maker {
     pub(crate) existing: Existing,
     /// Whether faults name the node that they are of.
     pub(crate) names: bool,
+    /// The disks of nodes, which last for all their lives, if they are in memory.
+    pub(crate) disks: Option<RefCell<BTreeMap<NodeId, Rc<Overlay>>>>,
 }
 
 /// What was chosen for the components of each node.
@@ -149,6 +154,13 @@ impl Choices {
 }
 
 impl Maker {
+    fn disk_of(&self, id: NodeId) -> Disk {
+        match &self.disks {
+            None => Disk::System,
+            Some(disks) => Disk::Memory(disks.borrow_mut().entry(id).or_default().clone()),
+        }
+    }
+
     /// A node in one of its lives, of which nothing has begun.
     ///
     /// # Errors
@@ -166,7 +178,9 @@ impl Maker {
             (NodeId(id), life) => combine(seed, life << 32 | u64::from(id)),
         });
         let program = self.parts.components.clone().unwrap_or_else(Executable::empty);
-        let outputs = Outputs::of(&program, (self.output)(name.clone()), &machine.journal, name);
+        let sink = (self.output)(name.clone());
+        let mut outputs = Outputs::of(&program, sink, &machine.journal, name);
+        outputs.disk = self.disk_of(id);
         let seeds = Seeds::of(seed, events.host())?;
         let mut options = self.components.of_node(id)?;
         let (runner, systems) = components::engine(program, &mut options, seeds, outputs)?;

@@ -180,6 +180,7 @@ impl Prepared {
                     output: Rc::new(move |name| Box::new(Named::new(name, tap()))),
                     names: true,
                     existing: Existing::Kept,
+                    disks: None,
                 }));
                 let idle = || Rules::new(OfRules::default());
                 (machine, Some(rules.map_or_else(idle, Ok)?), None)

@@ -28,6 +28,7 @@ mod roll;
 mod stage;
 mod vigil;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -317,5 +318,6 @@ fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<Atomic
         }),
         names: are_several,
         existing: Existing::Replaced,
+        disks: Some(RefCell::default()),
     }
 }

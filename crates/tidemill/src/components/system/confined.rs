@@ -53,6 +53,14 @@ fn split(name: &[u8]) -> (&[u8], &[u8]) {
     at.map_or((&b"."[..], name), |at| (&name[..at], &name[at + 1..]))
 }
 
+/// The file, if it is one.
+fn regular(file: OwnedFd) -> io::Result<File> {
+    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+        FileType::RegularFile => Ok(File::from(file)),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file")),
+    }
+}
+
 const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
 
 /// A socket that is listened at; its name goes with it.
@@ -90,14 +98,29 @@ impl Root {
                 other => other?,
             },
         };
-        if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no regular file"));
-        }
-        let file = File::from(file);
+        let file = regular(file)?;
         if purpose == Purpose::New {
             file.set_len(0)?;
         }
         Ok(file)
+    }
+
+    /// Opens a file to be read only.
+    pub(crate) fn open_to_read(&self, name: &[u8]) -> io::Result<File> {
+        regular(self.beneath(name, ALWAYS | OFlags::RDONLY)?)
+    }
+
+    /// Whether a file could be opened for such a purpose, as far as that can be known without
+    /// making it: its folder is there, and what has the name is a file.
+    pub(crate) fn check_new(&self, name: &[u8], purpose: Purpose) -> io::Result<()> {
+        let (folder, last) = split(name);
+        self.beneath(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
+        match self.beneath(name, ALWAYS | OFlags::RDONLY) {
+            Err(Errno::NOENT) if !last.is_empty() => Ok(()),
+            Err(error) => Err(error.into()),
+            Ok(_) if purpose == Purpose::Fresh => Err(io::ErrorKind::AlreadyExists.into()),
+            Ok(file) => regular(file).map(drop),
+        }
     }
 
     /// A folder for sockets and the like, shared by those who look below it.

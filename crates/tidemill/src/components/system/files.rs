@@ -1,4 +1,4 @@
-//! FileSystem: files below one folder.
+//! FileSystem: files below one folder; in simulations they are in memory ([`super::disk`]).
 //!
 //! Reads and writes go through a buffer, so that a byte at a time costs no system call each. Only
 //! regular files are opened, and each call moves a bounded number of bytes; so none of them waits
@@ -6,15 +6,14 @@
 //! client is held off meanwhile.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use tidemill_event::{Loop, Owner};
 use tidemill_proc::{Communication, Values, arm};
 
 use super::confined::{Purpose, Root};
+use super::disk::{Body, Disk};
 use super::{Machine, integer, text};
 
 /// Bytes read or written at once.
@@ -29,6 +28,7 @@ const PIECE_BYTES: usize = 1 << 20;
 #[derive(Default)]
 pub(super) struct Files {
     root: Option<Root>,
+    disk: Disk,
     open: BTreeMap<Communication, Open>,
     problems: Vec<String>,
     owner: Option<Owner>,
@@ -37,7 +37,7 @@ pub(super) struct Files {
 /// A file that is open. Either the buffer holds what was read at `start`, or what is to be written
 /// there.
 struct Open {
-    file: File,
+    file: Body,
     name: String,
     buffer: Vec<u8>,
     start: u64,
@@ -50,10 +50,10 @@ struct Open {
 }
 
 impl Files {
-    pub(super) fn new(root: &Path) -> Result<Files, String> {
+    pub(super) fn new(root: &Path, disk: Disk) -> Result<Files, String> {
         let opened = Root::new(root)
             .map_err(|error| format!("{}: cannot be the root: {error}", root.display()))?;
-        Ok(Files { root: Some(opened), ..Files::default() })
+        Ok(Files { root: Some(opened), disk, ..Files::default() })
     }
 
     /// Files that could not be written, once.
@@ -73,7 +73,7 @@ impl Files {
 
     fn open(&mut self, communication: Communication, name: &[u8], purpose: Purpose) -> bool {
         let Some(root) = &self.root else { return false };
-        let Ok(file) = root.open(name, purpose) else { return false };
+        let Ok(file) = self.disk.open(root, name, purpose) else { return false };
         let name = String::from_utf8_lossy(name).into_owned();
         self.open.insert(communication, Open::new(file, name));
         true
@@ -149,7 +149,7 @@ fn go_on(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 }
 
 impl Open {
-    fn new(file: File, name: String) -> Open {
+    fn new(file: Body, name: String) -> Open {
         Open {
             file,
             name,
@@ -181,7 +181,7 @@ impl Open {
 
     fn length(&mut self) -> u64 {
         self.flush();
-        self.file.metadata().map_or(0, |known| known.len())
+        self.file.length()
     }
 
     /// Writes what waits. What fails is told once, when the file is closed.
@@ -259,9 +259,9 @@ mod tests {
         let name = format!("tidemill-files-{}-{content:p}", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, content).expect("written");
-        let file = File::options().read(true).write(true).open(&path).expect("opened");
+        let file = std::fs::File::options().read(true).write(true).open(&path).expect("opened");
         std::fs::remove_file(&path).expect("removed");
-        Open::new(file, String::new())
+        Open::new(Body::Disk(file), String::new())
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! | part | interface |
 //! |---|---|
 //! | `time` | SystemTime |
-//! | `files` | FileSystem; `confined` opens files below a folder |
+//! | `files` | FileSystem; `confined` opens files below a folder, `disk` has those of simulations |
 //! | `view` | GraphicView; `glyphs` has the shapes of characters |
 //! | `input` | Input |
 //! | `arguments` | Arguments |
@@ -19,6 +19,7 @@
 
 mod arguments;
 pub(crate) mod confined;
+pub(crate) mod disk;
 mod files;
 mod glyphs;
 mod input;
@@ -114,6 +115,7 @@ impl Systems {
     pub(crate) fn new(
         program: &Program,
         options: &mut ComponentOptions,
+        disk: disk::Disk,
     ) -> Result<Systems, String> {
         let messages: [Vec<String>; _] = System::ALL.map(|system| {
             let known = program.interfaces.iter().find(|it| it.name == system.interface());
@@ -122,7 +124,7 @@ impl Systems {
         });
         let uses_files = !messages[System::Files as usize].is_empty();
         let files = match uses_files || options.root.is_some() {
-            true => files::Files::new(options.root.as_deref().unwrap_or(Path::new(".")))?,
+            true => files::Files::new(options.root.as_deref().unwrap_or(Path::new(".")), disk)?,
             false => files::Files::default(),
         };
         let uses_pores = [System::Pore, System::Xenstore]

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 fn tidemill(args: &[&str]) -> Output {
@@ -94,6 +94,11 @@ fn a_hangup_reloads_by_difference() {
 }
 
 #[test]
+fn a_changed_file_is_read_again() {
+    reload("watch.flow", &["--watch"], |_| {});
+}
+
+#[test]
 fn so_it_does_beside_components() {
     let waits = "COMPONENT Main REQUIRES SystemTime;
         BEGIN SystemTime!Wait(60000); SystemTime?Passed END Main;";
@@ -103,6 +108,14 @@ fn so_it_does_beside_components() {
 
 /// A graph goes on with another config, alone or beside programs.
 fn hang_up(name: &str, beside: &[&str]) {
+    reload(name, beside, |child| {
+        let sent = Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+    });
+}
+
+/// The same, if it is read again by itself or after `signal`.
+fn reload(name: &str, beside: &[&str], signal: impl FnOnce(&Child)) {
     let before = "src :: Generator { frames: [\"hex 00\"], packets: 1000000, rate: 1000 }\n\
         cut :: Truncate { length: 14 }\nend :: Sink\nsrc -> cut -> end\n";
     let path = file(name, before);
@@ -114,8 +127,7 @@ fn hang_up(name: &str, beside: &[&str]) {
         .expect("it starts");
     std::thread::sleep(Duration::from_millis(1000));
     fs::write(&path, before.replace("length: 14", "length: 20")).expect("writable");
-    let sent = Command::new("kill").args(["-HUP", &child.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    signal(&child);
     let status = child.wait().expect("it ends");
     let mut err = String::new();
     std::io::Read::read_to_string(&mut child.stderr.take().expect("piped"), &mut err)

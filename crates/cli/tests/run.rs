@@ -312,3 +312,36 @@ fn rules_read_the_log() {
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert!(text.contains(", \"info\", \"fleet\", \"1 nodes by Udp, seed "), "{text}");
 }
+
+/// A run whose rules change goes on as it was, and says so; with `--restart` it starts again.
+#[test]
+fn changed_rules_start_the_run_again_on_demand() {
+    let rules = |word: &str| format!("r1 say(@N, {word:?}) :- periodic(@N, E, 0.1). watch(say).");
+    let run = |extra: &[&str]| {
+        let folder = Folder::new();
+        let path = folder.file("a.olg", &rules("before"));
+        let child = tidemill()
+            .args(["run", &path, "--listen", "localhost:0", "--watch", "--for", "3"])
+            .args(extra)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        std::thread::sleep(Duration::from_millis(700));
+        folder.file("a.olg", "r1 say(@N :-");
+        std::thread::sleep(Duration::from_millis(900));
+        folder.file("a.olg", &rules("after"));
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        (stdout(&output), stderr(&output))
+    };
+    let (data, notes) = run(&[]);
+    assert!(!data.contains("after"), "{data}");
+    assert!(notes.contains("tidemill: the old program goes on\n"), "{notes}");
+    let why = "the old program goes on: its rules have changed, and only a packet graph is";
+    assert!(notes.contains(why), "{notes}");
+    let (data, notes) = run(&["--restart"]);
+    assert!(notes.contains("the rules have changed: the run starts again"), "{notes}");
+    let (before, after) = (data.find("\"before\""), data.find("\"after\""));
+    assert!(before.is_some() && before < after, "{data}");
+}

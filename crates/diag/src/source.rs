@@ -78,6 +78,11 @@ impl Sources {
         &self.files[file.0 as usize].name
     }
 
+    /// The names of all files.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| &*file.name)
+    }
+
     /// The whole text of a file.
     pub fn text(&self, file: FileId) -> &str {
         &self.files[file.0 as usize].text

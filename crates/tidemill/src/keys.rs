@@ -13,6 +13,8 @@ pub use tidemill_fabric::token::Token;
 use tidemill_overlog::fleet::Seal;
 use tidemill_overlog::net::mail::canonical;
 
+use crate::watched::{Mark, mark};
+
 /// The mode of a file with a secret: nobody but its owner reads or writes it.
 const MODE: u32 = 0o600;
 
@@ -93,9 +95,6 @@ pub struct KeyFiles {
     pub peers: Option<PathBuf>,
 }
 
-/// What tells a file that was written or replaced from what it was.
-type Mark = Option<(u64, u64, u64, i64, i64)>;
-
 /// Files of keys, and what they were when they were last read.
 #[derive(Debug)]
 pub(crate) struct KeyWatch {
@@ -126,10 +125,6 @@ impl KeyWatch {
 
 impl KeyFiles {
     fn marks(&self) -> [Mark; 2] {
-        let mark = |path: &Path| {
-            let file = std::fs::metadata(path).ok()?;
-            Some((file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec()))
-        };
         [mark(&self.key), self.peers.as_deref().and_then(mark)]
     }
 }

@@ -39,6 +39,7 @@
 //! | [`tape`] | a stream into memory, for what a run prints |
 //! | [`keys`] | files of keys, for nodes that seal what they send |
 //! | [`reach`] | who can reach an address |
+//! | [`reload`] | how a program that runs is read again |
 //! | [`meters`] | the counters of a run, for other processes to read |
 //! | [`top`] | counters of a process as text |
 //! | [`tuples`] | tuples from outside, matched with a program |
@@ -65,6 +66,7 @@ pub mod meters;
 pub mod packets;
 pub mod program;
 pub mod reach;
+pub mod reload;
 pub mod run;
 pub mod schemas;
 pub mod script;
@@ -75,3 +77,4 @@ mod switch;
 pub mod tape;
 pub mod top;
 pub mod tuples;
+mod watched;

@@ -115,6 +115,12 @@ pub struct RunArgs {
     /// Replay captures in real time, not in their own time as fast as it goes
     #[arg(long, value_name = "wall")]
     pub clock: Option<Clocks>,
+    /// Read the program again when the content of a file changes, as on SIGHUP
+    #[arg(long)]
+    pub watch: bool,
+    /// When more than the packet graph has changed then, start the run again
+    #[arg(long)]
+    pub restart: bool,
     /// Never sleep while packets may come
     #[arg(long)]
     pub busy_wait: bool,

@@ -2,13 +2,16 @@
 
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use tidemill::console::Form;
 use tidemill::keys::KeyFiles;
 use tidemill::program::{FileKind, Kinds};
+use tidemill::reload::{OnChange, Reload};
 use tidemill::run::{
     Clock, ComponentOptions, Exposed, Exposure, Input, Listen, NodeOptions, PacketOptions, Report,
-    Reread, RunOptions,
+    RunOptions,
 };
 use tidemill::service::Service;
 use tidemill_overlog::fleet::Extra;
@@ -20,7 +23,7 @@ use super::interrupt::{Interrupt, OnTerminate};
 use super::outside::{self, console};
 use super::{Relations, packets};
 use crate::Status;
-use crate::args::{Clocks, Fabric, RunArgs, Sources, unused};
+use crate::args::{Clocks, Fabric, RunArgs, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
 
@@ -66,7 +69,18 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     let ran = program.run(options, if is_watched { console.eager() } else { console });
     interrupt.over();
     let ended = ran.map_err(|message| outside::failed(report, &message))?;
-    Ok(finish(ended, stats, report))
+    let starts_again = ended.starts_again;
+    let status = finish(ended, stats, report);
+    if starts_again { Err(begin_again(report)) } else { Ok(status) }
+}
+
+/// Starts the same command in this process, whose program has changed.
+fn begin_again(report: Reporter) -> Status {
+    let mut words = std::env::args_os();
+    let name = words.next();
+    let program = std::env::current_exe().unwrap_or_else(|_| name.unwrap_or_default().into());
+    let error = Command::new(program).args(words).exec();
+    outside::failed(report, &format!("cannot start again: {error}"))
 }
 
 /// Refuses options that have nothing to act on, and programs that do not run.
@@ -94,9 +108,8 @@ fn options(
     let service = outside::service(args.user, report)?;
     let seal = outside::seal(&args.keys, report)?;
     let token = outside::token(args.token_file.as_ref(), report)?;
-    let reread = reread(&args.sources, report);
-    let can_reload = reread.is_some() || args.keys.key.is_some();
-    let reload = can_reload.then(outside::hang_ups).transpose().map_err(no_signals)?;
+    let hang_up = Some(outside::hang_ups().map_err(no_signals)?);
+    let reload = Some(reload(&args, report));
     let default = NodeOptions::default();
     let nodes = NodeOptions {
         listen: match (args.listen, args.nodes) {
@@ -131,11 +144,8 @@ fn options(
         input: io::stdin().as_fd().try_clone_to_owned().map_or(Input::None, Input::Descriptor),
         ..ComponentOptions::default()
     };
-    let packets = PacketOptions {
-        engine: packets::kind(args.engine.engine),
-        busy_wait: args.busy_wait,
-        reread,
-    };
+    let packets =
+        PacketOptions { engine: packets::kind(args.engine.engine), busy_wait: args.busy_wait };
     let stop = interrupt.stream.try_clone().map_err(no_signals)?;
     let drain = interrupt.drain.as_ref().map(|drain| drain.try_clone());
     Ok(RunOptions {
@@ -145,6 +155,7 @@ fn options(
         stop: Some(OwnedFd::from(stop)),
         stop_flag: Some(interrupt.asked.clone()),
         drain: drain.transpose().map_err(no_signals)?.map(OwnedFd::from),
+        hang_up,
         reload,
         registry: registry(&service, report),
         service,
@@ -154,21 +165,20 @@ fn options(
     })
 }
 
-/// What reads the packet graph of a program again, if it has one: with the rest of the program, as
-/// its borders are checked, too.
-fn reread(sources: &Sources, report: Reporter) -> Option<Reread> {
-    if !Kinds::of(&sources.files).has(FileKind::Packets) {
-        return None;
-    }
-    let sources = sources.clone();
-    Some(Box::new(move || {
-        let program = super::load(&sources, Relations::default(), report);
-        let graph = if program.has_errors() { None } else { program.packets };
-        if graph.is_none() {
-            report.error("the old graph goes on");
+/// How the program is read again.
+fn reload(args: &RunArgs, report: Reporter) -> Reload {
+    let (sources, exports) = (args.sources.clone(), args.export.clone());
+    let read = move || {
+        let relations = Relations { exports: exports.clone(), ..Relations::default() };
+        let program = super::load(&sources, relations, report);
+        if program.has_errors() {
+            report.error("the old program goes on");
+            return None;
         }
-        graph
-    }))
+        Some(program.revision())
+    };
+    let on_change = if args.restart { OnChange::Restart } else { OnChange::GoOn };
+    Reload { read: Box::new(read), on_change, watches: args.watch }
 }
 
 fn check_reach(nodes: &NodeOptions, has_rules: bool, report: Reporter) -> Result<(), Status> {

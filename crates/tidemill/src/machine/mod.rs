@@ -15,7 +15,8 @@
 //! |---|---|
 //! | `nodes` | nodes started, drained, asked; their keys |
 //! | `components` | the entry component started, and what it amounts to |
-//! | `packets` | the graph started, replaced, reported |
+//! | `packets` | the graph started, reported |
+//! | `reload` | the program read again, and replaced as far as it can be |
 //! | `node` | the engines of one node, and which node it is the turn of |
 //! | `parts` | what nodes are made from |
 //! | `end` | what is left at the end, and what all nodes did |
@@ -32,6 +33,7 @@ pub(crate) mod node;
 pub(crate) mod nodes;
 pub(crate) mod packets;
 pub(crate) mod parts;
+pub(crate) mod reload;
 pub(crate) mod simulated;
 mod system;
 
@@ -58,7 +60,7 @@ use crate::control::Server;
 use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
 use crate::meters::Meters;
-use crate::run::Reread;
+use crate::reload::Source;
 
 use log::Log;
 use node::{Node, Others};
@@ -95,8 +97,10 @@ pub(crate) struct Machine {
     pub(crate) control: Option<Server>,
     /// The files that its keys came from.
     pub(crate) keys: Option<KeyWatch>,
-    /// What reads the graph again.
-    pub(crate) reread: Option<Reread>,
+    /// How its program is read again.
+    pub(crate) source: Option<Source>,
+    /// It starts again once it has ended.
+    pub(crate) starts_again: bool,
     /// A timer will write what waits.
     flush_is_set: bool,
     /// What it has, and what becomes of the run when that ends.
@@ -141,7 +145,8 @@ impl Machine {
             log: Log::default(),
             control: None,
             keys: None,
-            reread: None,
+            source: None,
+            starts_again: false,
             flush_is_set: false,
             has,
             is_ending: false,

@@ -2,7 +2,7 @@
 
 use tidemill_event::Loop;
 use tidemill_packet::drive::{self, Driver};
-use tidemill_packet::engine::{self, CaptureTime, Changes, Engine, Note, Refused};
+use tidemill_packet::engine::{self, CaptureTime, Changes, Engine, Note};
 use tidemill_packet::graph::Graph;
 use tidemill_stat::Registry;
 
@@ -30,7 +30,6 @@ pub(crate) fn start(
 ) -> Result<(), String> {
     let driver = driver(options.engine, chosen, machine.registry.clone());
     machine.node.driver = if options.busy_wait { driver.busy_wait() } else { driver };
-    machine.reread = options.reread;
     configure(machine, events, graph)
 }
 
@@ -43,24 +42,6 @@ pub(crate) fn configure(
     drive::configure(machine, events, graph).map_err(|refused| refused.to_string())?;
     borders::link(machine);
     Ok(())
-}
-
-/// Goes on with the graph as its files are now.
-pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
-    let Some(graph) = machine.reread.as_mut().and_then(|reread| reread()) else { return };
-    machine.at_each_node(events, |machine, events| {
-        let graph = match &mut machine.node.borders.settings {
-            Some(settings) => settings.rewritten(graph.clone()),
-            None => graph.clone(),
-        };
-        if let Some(app) = machine.node.borders.decoders.stranger(&graph) {
-            let why = "what a Decode decodes is settled when the program is loaded";
-            return machine.note(&format!("the old graph goes on: app {app}: {why}"));
-        }
-        if let Err(refused) = drive::prepare(machine, events, graph) {
-            machine.note(&kept(&refused));
-        }
-    });
 }
 
 impl Machine {
@@ -87,11 +68,6 @@ impl Machine {
         self.note_apps();
         ended
     }
-}
-
-/// Why the graph that ran goes on.
-fn kept(refused: &Refused) -> String {
-    format!("the old graph goes on: {refused}")
 }
 
 /// What a new graph has changed.

@@ -14,10 +14,12 @@
 //! | `kind` | kinds of files |
 //! | [`folder`] | programs that are folders |
 //! | `components`, `rules` | those parts |
+//! | `revision` | a program that was read again, and what has changed |
 
 mod components;
 pub mod folder;
 mod kind;
+mod revision;
 mod rules;
 
 use std::collections::BTreeSet;
@@ -35,6 +37,8 @@ use tidemill_packet::graph::Graph;
 use tidemill_wire::{Schema, proto};
 
 pub use kind::{FileKind, Kinds};
+pub(crate) use revision::Outline;
+pub use revision::Revision;
 
 use crate::borders::components::Operators;
 use crate::borders::{self, schemas::Schemas};
@@ -199,6 +203,23 @@ impl Program {
         }
         program.check_borders();
         program
+    }
+
+    /// What another version of it is compared with.
+    pub(crate) fn outline(&self) -> Outline {
+        Outline::new(&self.rules.tree, &self.components.tree, self.schema.as_ref())
+    }
+
+    /// The files that it was read from.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let names = self.sources.names().map(PathBuf::from);
+        names.filter(|path| path.is_file()).collect()
+    }
+
+    /// This version of a program that runs.
+    pub fn revision(self) -> Revision {
+        let (outline, files) = (self.outline(), self.files());
+        Revision { outline, graph: self.packets, files }
     }
 
     /// Whether something keeps it from running.

@@ -9,7 +9,10 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use tidemill_event::{Handlers, Interest, Loop, Outcome, Time};
 
 use super::{Clock, RunOptions};
-use crate::machine::{Machine, nodes, packets};
+use crate::machine::{Machine, nodes, reload};
+
+/// How often the files of the program are looked at.
+const FILES_EVERY: Duration = Duration::from_millis(500);
 
 /// How far virtual time goes between two looks at whether the run shall stop.
 const VIRTUAL_STRETCH: Duration = Duration::from_millis(100);
@@ -36,21 +39,28 @@ pub(super) fn watch(
         );
         events.watch(drain.as_raw_fd(), Interest::Read, handlers)?;
     }
-    match options.reload.take() {
-        Some(reload) => watch_reload(events, reload),
+    match options.hang_up.take() {
+        Some(hang_up) => watch_hang_up(events, hang_up),
         None => Ok(()),
     }
 }
 
+/// Reads the program again when the content of one of its files has changed.
+pub(super) fn watch_files(events: &mut Loop<Machine>) {
+    events.every(FILES_EVERY, |machine: &mut Machine, events: &mut Loop<Machine>, _| {
+        reload::look(machine, events);
+    });
+}
+
 /// Reads what can be read again whenever a byte comes.
-fn watch_reload(events: &mut Loop<Machine>, reload: UnixStream) -> io::Result<()> {
-    reload.set_nonblocking(true)?;
-    let fd = reload.as_raw_fd();
+fn watch_hang_up(events: &mut Loop<Machine>, hang_up: UnixStream) -> io::Result<()> {
+    hang_up.set_nonblocking(true)?;
+    let fd = hang_up.as_raw_fd();
     let handlers =
         Handlers::new().read(move |machine: &mut Machine, events: &mut Loop<Machine>, _| {
             // Several requests are one; an error would only come back.
-            while matches!((&reload).read(&mut [0; 64]), Ok(1..)) {}
-            packets::reread(machine, events);
+            while matches!((&hang_up).read(&mut [0; 64]), Ok(1..)) {}
+            reload::reload(machine, events);
             nodes::reread_keys(machine, events);
         });
     events.watch(fd, Interest::Read, handlers).map(drop)

@@ -32,7 +32,7 @@ mod report;
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -52,8 +52,8 @@ use tidemill_stdx::say;
 pub(crate) use captures::first_ns;
 use captures::{Captures, captures, has_readers};
 pub use options::{
-    Clock, ComponentOptions, Engine, EngineKind, Exposed, Exposure, Input, Listen, NodeOptions,
-    PacketOptions, Reread, RunOptions,
+    Clock, ComponentOptions, DRAIN_MAX, Engine, EngineKind, Exposed, Exposure, Input, Listen,
+    NodeOptions, PacketOptions, RunOptions,
 };
 pub use report::{ComponentsEnded, PacketsEnded, Report};
 
@@ -67,14 +67,12 @@ use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::parts::{Choices, Compiled, Maker, Parts};
 use crate::machine::{Machine, components, nodes, packets};
-use crate::program::Program;
+use crate::program::{Outline, Program};
+use crate::reload::Source;
 use crate::summary::Summary;
 
 /// What this file says at most.
 const CEILING: Level = Level::Info;
-
-/// How long a run goes on to finish what it has begun.
-pub const DRAIN_MAX: Duration = Duration::from_secs(3);
 
 /// How often the counters are shown.
 const METER_EVERY: Duration = Duration::from_secs(1);
@@ -99,6 +97,8 @@ impl Program {
 /// A program that is compiled and can be run at once.
 pub struct Prepared {
     program: Compiled,
+    /// What of the program cannot be replaced, and its files.
+    outline: (Outline, Vec<PathBuf>),
     options: RunOptions,
     /// Slices of components end after so many checkpoints.
     are_counted: bool,
@@ -114,8 +114,9 @@ impl Prepared {
         let are_counted = options.seed.is_some()
             || options.clock == Clock::Virtual
             || options.clock == Clock::Own && has_captures;
+        let outline = (program.outline(), program.files());
         let program = Compiled::new(program, &mut options.components, are_counted)?;
-        Ok(Prepared { program, options, are_counted })
+        Ok(Prepared { program, outline, options, are_counted })
     }
 
     /// Runs it.
@@ -123,7 +124,7 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let Prepared { program, mut options, are_counted } = self;
+        let Prepared { program, outline, mut options, are_counted } = self;
         let has = program.has();
         let count = match options.nodes.listen {
             Listen::Nodes(count) => count,
@@ -169,7 +170,6 @@ impl Prepared {
                 refuse_shared_devices(&parts)?;
                 let engine = components::idle(&mut *host)?;
                 let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
-                machine.reread = options.packets.reread.take();
                 machine.maker = Some(Rc::new(Maker {
                     parts,
                     components: Choices::of(&mut options.components),
@@ -187,8 +187,15 @@ impl Prepared {
             }
         };
         machine.sinks = sinks;
+        let watches = options.reload.as_ref().is_some_and(|reload| reload.watches);
+        let (outline, files) = outline;
+        let source = |reload| Source::new(reload, outline, files);
+        machine.source = options.reload.take().map(source);
         let mut run = Run { machine, events: Loop::new(host), options, heard, captures };
         Machine::follow(&mut run.events);
+        if watches {
+            ends::watch_files(&mut run.events);
+        }
         run.start(rules, graph, seed)?;
         run.go()?;
         run.finish()
@@ -318,7 +325,7 @@ impl Run {
             // Whatever became of it, nobody waits any longer.
             let _ = events.run_until(&mut machine, end);
         }
-        let mut report = Report::default();
+        let mut report = Report { starts_again: machine.starts_again, ..Report::default() };
         machine.sum_up(&mut events, &mut report);
         draw(&mut machine, &options, &mut report);
         machine.meters.update(&machine.fleet, events.stats());

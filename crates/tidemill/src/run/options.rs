@@ -1,23 +1,26 @@
 //! How a program is run: what concerns all of it, and what concerns the parts of one kind.
 
-use std::fmt;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use tidemill_fabric::token::Token;
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_packet::graph::Graph;
 use tidemill_stat::Registry;
 
 pub use tidemill_packet::engine::EngineKind;
 
 use crate::keys::KeyFiles;
 use crate::reach::Reach;
+use crate::reload::Reload;
 use crate::service::Service;
+
+/// How long a run goes on to finish what it has begun.
+pub const DRAIN_MAX: Duration = Duration::from_secs(3);
 
 /// How a program is run.
 #[derive(Debug)]
@@ -35,10 +38,12 @@ pub struct RunOptions {
     /// True once `stop` can be read: then it ends in the middle of a turn, too.
     pub stop_flag: Option<Arc<AtomicBool>>,
     /// Nodes take no new work when this can be read, and the run ends when they are done, or after
-    /// [`DRAIN_MAX`](super::DRAIN_MAX).
+    /// [`DRAIN_MAX`].
     pub drain: Option<OwnedFd>,
-    /// What can be read again is read again when this can be read: the graph, files of keys.
-    pub reload: Option<UnixStream>,
+    /// What can be read again is read again when this can be read: the program, files of keys.
+    pub hang_up: Option<UnixStream>,
+    /// How the program is read again.
+    pub reload: Option<Reload>,
     /// What it is to a service manager. Under a virtual clock it is nothing.
     pub service: Service,
     /// Where the counters are shown. They go when the run and all others who hold it do. In their
@@ -61,6 +66,7 @@ impl Default for RunOptions {
             stop: None,
             stop_flag: None,
             drain: None,
+            hang_up: None,
             reload: None,
             service: Service::default(),
             registry: Registry::in_memory(),
@@ -232,26 +238,10 @@ pub struct ComponentOptions {
 }
 
 /// How a packet graph is run.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct PacketOptions {
     /// By native code, or by a loop.
     pub engine: EngineKind,
     /// Without pauses when nothing moves.
     pub busy_wait: bool,
-    /// What gives the graph that replaces the one that runs; `None` if there is none, which it has
-    /// reported.
-    pub reread: Option<Reread>,
-}
-
-/// Reads a graph again.
-pub type Reread = Box<dyn FnMut() -> Option<Graph>>;
-
-impl fmt::Debug for PacketOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let PacketOptions { engine, busy_wait, .. } = self;
-        f.debug_struct("PacketOptions")
-            .field("engine", engine)
-            .field("busy_wait", busy_wait)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,0 +1,56 @@
+//! What a program says when it is read again: what of it can be replaced, and what has changed.
+
+use std::path::PathBuf;
+
+use tidemill_overlog::ast;
+use tidemill_packet::graph::Graph;
+use tidemill_wire::Schema;
+
+use super::kind::{FileKind, Kinds};
+
+/// A program that was read again.
+#[derive(Debug)]
+pub struct Revision {
+    /// What of it cannot be replaced while it runs.
+    pub(crate) outline: Outline,
+    /// Its packet graph.
+    pub(crate) graph: Option<Graph>,
+    /// The files that it was read from.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// The rules, components and message types of a program, without where they stand and what is
+/// commented.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Outline {
+    rules: String,
+    components: String,
+    schemas: Vec<u8>,
+}
+
+impl Outline {
+    /// That of a program with these parts.
+    pub(super) fn new(
+        rules: &ast::Program,
+        components: &tidemill_cl::ast::Program,
+        schema: Option<&Schema>,
+    ) -> Outline {
+        Outline {
+            rules: rules.to_string(),
+            components: components.to_string(),
+            schemas: schema.map(Schema::descriptor_set).unwrap_or_default(),
+        }
+    }
+
+    /// The kinds in which another program differs, as they stand in a sentence; `None` if in none.
+    pub(crate) fn changed(&self, other: &Outline) -> Option<String> {
+        let kinds = [
+            (FileKind::Rules, self.rules != other.rules),
+            (FileKind::Components, self.components != other.components),
+            (FileKind::Schemas, self.schemas != other.schemas),
+        ];
+        let changed: Kinds =
+            kinds.into_iter().filter(|(_, differ)| *differ).map(|(kind, _)| kind).collect();
+        (changed != Kinds::default()).then(|| changed.names())
+    }
+}

@@ -1,0 +1,59 @@
+//! How the program of a run is read again: on request, or when its files change.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::program::{Outline, Revision};
+use crate::watched::Watched;
+
+/// How a program that runs is read again.
+pub struct Reload {
+    /// What reads it.
+    pub read: ReadAgain,
+    /// What becomes of the run when something else than its packet graph has changed.
+    pub on_change: OnChange,
+    /// It is read whenever the content of one of its files has changed, too.
+    pub watches: bool,
+}
+
+/// Reads a program again; `None` if there is something wrong with it, which has been reported.
+pub type ReadAgain = Box<dyn FnMut() -> Option<Revision>>;
+
+/// What becomes of a run when a part of its program has changed that cannot be replaced.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnChange {
+    /// It goes on as it was, and says so.
+    #[default]
+    GoOn,
+    /// It ends in order, and its report asks for another run: [`starts_again`].
+    ///
+    /// [`starts_again`]: crate::run::Report::starts_again
+    Restart,
+}
+
+impl fmt::Debug for Reload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Reload { on_change, watches, .. } = self;
+        f.debug_struct("Reload")
+            .field("on_change", on_change)
+            .field("watches", watches)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where the program of a run comes from.
+pub(crate) struct Source {
+    pub(crate) read: ReadAgain,
+    pub(crate) on_change: OnChange,
+    /// What of the program that runs cannot be replaced.
+    pub(crate) outline: Outline,
+    pub(crate) files: Watched,
+}
+
+impl Source {
+    /// Of a program whose outline and files these are.
+    pub(crate) fn new(reload: Reload, outline: Outline, files: Vec<PathBuf>) -> Source {
+        let Reload { read, on_change, .. } = reload;
+        Source { read, on_change, outline, files: Watched::new(files) }
+    }
+}

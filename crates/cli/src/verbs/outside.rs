@@ -150,6 +150,7 @@ pub fn print_stats(ended: &Report, report: Reporter) {
     let mut text = nodes.map_or(String::new(), node_stats);
     text.push_str(&ended.components.as_ref().map_or(String::new(), components::stats));
     text.push_str(&ended.packets.as_ref().map_or(String::new(), packets::stats));
+    text.push_str(&border_stats(&ended.borders));
     // Components alone count what they use themselves.
     let own = ended.components.as_ref().filter(|_| nodes.is_none());
     if let Some(bytes) = own.map(|own| own.peak_bytes).or_else(peak_memory_bytes) {
@@ -167,6 +168,16 @@ fn node_stats(summary: &Summary) -> String {
     text.push_str(&format!(", {failed} failed\nturns: {}\n", summary.turns));
     for (table, rows) in &summary.tables {
         text.push_str(&format!("{table}: {rows} rows\n"));
+    }
+    text
+}
+
+/// What crossed each border, a line each.
+fn border_stats(borders: &[(String, u64)]) -> String {
+    let mut text = String::new();
+    for (name, count) in borders.iter().filter(|(_, count)| *count > 0) {
+        let (border, counter) = name.rsplit_once('/').unwrap_or(("", name));
+        text.push_str(&format!("border {border}: {counter} {count}\n"));
     }
     text
 }

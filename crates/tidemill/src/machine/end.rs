@@ -52,5 +52,12 @@ impl Machine {
         let lost = borders::finish_files(self);
         lost.iter().for_each(|problem| self.note(problem));
         report.problems.extend(lost);
+        self.meters.update(&self.fleet, events.stats());
+        let counters = self.registry.snapshot().counters.into_iter();
+        let of_border = |(name, count): (String, u64)| {
+            name.strip_prefix("border/").map(|name| (name.to_owned(), count))
+        };
+        report.borders = counters.filter_map(of_border).collect();
+        report.borders.sort();
     }
 }

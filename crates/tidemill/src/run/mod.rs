@@ -328,7 +328,6 @@ impl Run {
         let mut report = Report { starts_again: machine.starts_again, ..Report::default() };
         machine.sum_up(&mut events, &mut report);
         draw(&mut machine, &options, &mut report);
-        machine.meters.update(&machine.fleet, events.stats());
         if machine.has.nodes {
             let mut summary = Summary::of(&machine.fleet, &mut events);
             let journal = machine.journal.get();

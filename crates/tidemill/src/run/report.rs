@@ -25,6 +25,8 @@ pub struct Report {
     pub failure: Option<io::Error>,
     /// It is of one node that has components and no rules, which writes what these write.
     pub is_plain: bool,
+    /// What crossed from one engine to another, by border and counter (`read/messages`), in order.
+    pub borders: Vec<(String, u64)>,
     /// Its program has changed, and shall run anew.
     pub starts_again: bool,
     /// What else went wrong: files that could not be written, apps out of order at the end.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::communication::{Communication, CommunicationMap};
 use crate::component::ComponentId;
 use crate::handle::SlotRef;
+use crate::outside::Over;
 
 /// One component.
 pub(crate) struct Line {
@@ -27,11 +28,13 @@ pub(crate) struct Outside {
     pub(crate) noted: VecDeque<Communication>,
     /// Why components have failed, until somebody hears of it.
     pub(crate) faults: BTreeMap<ComponentId, String>,
+    /// What has become of components that nobody speaks to.
+    pub(crate) over: VecDeque<Over>,
 }
 
 impl Outside {
     /// Whether something may have come.
     pub(crate) fn is_noted(&self) -> bool {
-        !self.noted.is_empty()
+        !self.noted.is_empty() || !self.over.is_empty()
     }
 }

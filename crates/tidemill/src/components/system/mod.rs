@@ -82,7 +82,7 @@ impl System {
             System::Network => "Network",
             System::Pore => "Pore",
             System::Xenstore => "Xenstore",
-            System::Packets => "Packets",
+            System::Packets => PACKETS,
             System::Messages => "Messages",
         }
     }
@@ -212,6 +212,13 @@ fn text(bytes: impl Into<Vec<u8>>) -> Value<'static> {
 /// A text that only has to last until it is sent.
 fn lent(bytes: &[u8]) -> Value<'_> {
     Value::Text(Cow::Borrowed(bytes))
+}
+
+/// The interface Packets, and its number.
+pub(crate) const PACKETS: &str = "Packets";
+
+pub(crate) fn packets_number() -> u32 {
+    System::Packets as u32
 }
 
 /// How many there are: higher numbers are those of others.

@@ -19,6 +19,7 @@ use tidemill_proc::{Communication, Value, Values};
 
 use super::ports::Ports;
 use super::{Machine, lent, text};
+use crate::borders::flows::ends;
 
 /// Packets that wait for a client at one app.
 const QUEUED_MAX: usize = 1024;
@@ -96,11 +97,6 @@ pub(super) fn serve(
         }
         _ => finished(world, from),
     }
-}
-
-/// The ends of what is opened: two names, or one for both.
-fn ends(name: &str) -> (&str, &str) {
-    name.split_once("->").map_or((name, name), |(from, to)| (from.trim(), to.trim()))
 }
 
 fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: &str) {

@@ -1,0 +1,376 @@
+//! Packets and components: the app `Script` with a component of the program, one instance for each
+//! flow.
+//!
+//! ```text
+//! link -> [app Script] -> flow by its key -> Packets?Packet   instance of the component
+//! link <- [app Script] <--------------------- Packets!Send <-'
+//! ```
+//! The first packet of a flow makes its instance, which is a component that nobody owns, run by
+//! the worker of the node. An instance that asks for a packet is given the next; those it has not
+//! asked for yet wait, as many as the app says, and what comes then is dropped and counted. Packets
+//! are taken from links as long as no flow has been filled up, then components run: an instance
+//! that keeps up loses none, however they come.
+//!
+//! An instance ends when its body does, or is told to when no packet has come for a while, and when
+//! the graph has come to its end. It then sees FINISH once it has taken all that waits; if it asks
+//! for more all the same, it ends there. In both cases its FINALLY runs.
+
+mod app;
+mod check;
+mod counts;
+mod flow;
+mod hand;
+mod key;
+mod table;
+
+use tidemill_event::{Loop, Owner, TimerId};
+use tidemill_packet::drive;
+use tidemill_packet::graph::{AppSpec, Graph};
+use tidemill_proc::program::Program as Types;
+use tidemill_proc::{CommunicationMap, Over, Request, Worker, arm};
+use tidemill_stat::Registry;
+use tidemill_stdx::keyed::Secret;
+
+use crate::components::system;
+use crate::machine::Machine;
+use crate::machine::node::Node;
+use crate::run::DRAIN_MAX;
+use app::App;
+pub use check::FlowBorder;
+pub(crate) use check::{FLOWS_MAX, IDLE_SECONDS, QUEUE_MAX, ends, per};
+use flow::Stage;
+use hand::{Hand, Room};
+use table::Table;
+
+/// Packets that are taken before components run.
+const BATCH: usize = 256;
+
+/// The numbers of the messages of Packets.
+#[derive(Clone, Copy, Default)]
+struct Numbers {
+    open: u32,
+    failed: u32,
+    opened: u32,
+    send: u32,
+    sent: u32,
+    receive: u32,
+    packet: u32,
+}
+
+impl Numbers {
+    /// Of a program that has the interface.
+    fn of(types: &Types) -> Numbers {
+        let packets = types.interfaces.iter().find(|it| it.name == system::PACKETS);
+        let number = |name: &str| {
+            let at = packets.and_then(|it| it.messages.iter().position(|one| one.name == name));
+            at.map_or(u32::MAX, |at| at as u32)
+        };
+        Numbers {
+            open: number("Open"),
+            failed: number("Failed"),
+            opened: number("Opened"),
+            send: number("Send"),
+            sent: number("Sent"),
+            receive: number("Receive"),
+            packet: number("Packet"),
+        }
+    }
+}
+
+/// The apps of a graph that run components of the program, with their flows.
+pub(crate) struct Flows {
+    apps: Vec<App>,
+    table: Table,
+    /// The flows that ways are of.
+    doors: CommunicationMap<u32>,
+    numbers: Numbers,
+    secret: Secret,
+    /// Memory for keys.
+    spare: Vec<u8>,
+    owner: Option<Owner>,
+    /// More packets are taken when components have run.
+    are_held: bool,
+    /// The graph has come to its end, or the run does.
+    is_ending: bool,
+    /// Ends the wait for instances that do not end.
+    deadline: Option<TimerId>,
+}
+
+impl Default for Flows {
+    fn default() -> Flows {
+        Flows::new(&[], &Registry::in_memory(), Secret::FIXED)
+    }
+}
+
+impl Flows {
+    /// Of a program that has these; keys are hashed with the secret.
+    pub(super) fn new(checked: &[FlowBorder], registry: &Registry, secret: Secret) -> Flows {
+        Flows {
+            apps: checked.iter().map(|checked| App::new(checked, registry)).collect(),
+            table: Table::default(),
+            doors: CommunicationMap::default(),
+            numbers: Numbers::default(),
+            secret,
+            spare: Vec::new(),
+            owner: None,
+            are_held: false,
+            is_ending: false,
+            deadline: None,
+        }
+    }
+
+    /// Learns the types of a program; it will be asked for instances.
+    pub(super) fn know(&mut self, worker: &mut Worker) {
+        if !self.apps.is_empty() {
+            self.numbers = Numbers::of(worker.types());
+            // Packets may wake what waits.
+            worker.hold();
+        }
+    }
+
+    /// Whether packets were left on links until components have run.
+    pub(super) fn are_held(&self) -> bool {
+        self.are_held
+    }
+
+    /// Whether no instance has to end yet.
+    pub(super) fn are_idle(&self) -> bool {
+        !self.are_held && (!self.is_ending || self.table.len() == 0)
+    }
+
+    /// The app of another graph that is not one of these, as it was checked.
+    pub(crate) fn stranger<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
+        let mut apps = graph.apps.iter().filter(|app| check::is_of_program(app));
+        let is_known = |app: &AppSpec| {
+            let mut all = self.apps.iter().map(|app| &app.checked);
+            all.any(|known| known.app == app.name && known.config == app.config)
+        };
+        apps.find(|app| !is_known(app)).map(|app| &*app.name)
+    }
+}
+
+/// Calls `f` with the flows of the node whose turn it is.
+fn at<R>(machine: &mut Machine, events: &Loop<Machine>, f: impl FnOnce(&mut Hand<'_>) -> R) -> R {
+    let Node { runner, driver, borders, .. } = &mut *machine.node;
+    f(&mut Hand {
+        flows: &mut borders.flows,
+        worker: runner.worker(),
+        engine: &mut driver.engine,
+        now_ns: events.now().0,
+    })
+}
+
+/// Finds the links of apps in the graph that runs now.
+pub(super) fn link(machine: &mut Machine) {
+    let Node { driver, borders, .. } = &mut *machine.node;
+    borders.flows.apps.iter_mut().for_each(|app| app.link(&driver.engine));
+}
+
+/// Gives the packets that have come to apps to their flows.
+pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+    // What is held is taken when components have run.
+    if !machine.node.borders.flows.apps.is_empty() && !machine.node.borders.flows.are_held {
+        pump(machine, events);
+    }
+}
+
+/// Takes so many packets, and more of them when components have run.
+fn pump(machine: &mut Machine, events: &mut Loop<Machine>) {
+    let (taken, is_more) = at(machine, events, take_some);
+    let flows = &mut machine.node.borders.flows;
+    flows.are_held = is_more;
+    if taken == 0 && !is_more {
+        return;
+    }
+    watch(machine, events);
+    arm(machine, events);
+    if is_more {
+        let flows = &mut machine.node.borders.flows;
+        let owner = *flows.owner.get_or_insert_with(|| events.owner("flows"));
+        let more = |machine: &mut Machine, events: &mut Loop<Machine>| {
+            machine.node.borders.flows.are_held = false;
+            pump(machine, events);
+        };
+        if events.event(owner, more).is_ok() {
+            return;
+        }
+        // The queue is full: the next breath of the graph goes on.
+        machine.node.borders.flows.are_held = false;
+    }
+    // Links that are empty now may be the end of the graph.
+    drive::wake(machine, events);
+}
+
+/// Takes packets until a flow is filled up; how many, and whether there are more.
+fn take_some(hand: &mut Hand<'_>) -> (usize, bool) {
+    let (mut taken, mut room) = (0, Room::Left);
+    for app in 0..hand.flows.apps.len() {
+        for input in 0..hand.flows.apps[app].inputs.len() {
+            let link = hand.flows.apps[app].inputs[input].link;
+            while taken < BATCH && room == Room::Left {
+                let Some(packet) = hand.engine.take_link(link) else { break };
+                taken += 1;
+                hand.flows.apps[app].counters.taken.add(1);
+                room = hand.arrive(app as u16, input as u16, packet);
+            }
+        }
+    }
+    let mut links = hand.flows.apps.iter().flat_map(|app| &app.inputs);
+    (taken, links.any(|port| hand.engine.waits_at(port.link)))
+}
+
+/// Serves a request of an instance for packets; gives back one that is of somebody else.
+pub(crate) fn serve(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    request: Request,
+) -> Option<Request> {
+    if machine.node.borders.flows.apps.is_empty() || request.system != system::packets_number() {
+        return Some(request);
+    }
+    let Request { communication: name, message, values, system } = request;
+    let is_served = at(machine, events, |hand| {
+        let numbers = hand.flows.numbers;
+        let Some(&of) = hand.flows.doors.get(name) else {
+            let is_open = message == Some(numbers.open);
+            let instance = is_open.then(|| hand.worker.root_of(name)).flatten();
+            let of = instance.and_then(|instance| hand.flows.table.of_instance(instance))?;
+            hand.open(of, name, ends(&String::from_utf8_lossy(values.text())));
+            return Some(false);
+        };
+        match message {
+            Some(number) if number == numbers.receive => hand.receive(of, name),
+            Some(number) if number == numbers.send => {
+                return Some(hand.send(of, name, values.bytes()));
+            }
+            Some(_) => {}
+            None => hand.close(name),
+        }
+        Some(false)
+    });
+    match is_served {
+        None => Some(Request { communication: name, system, message, values }),
+        Some(is_sent) => {
+            machine.node.runner.worker().reuse(values);
+            if is_sent {
+                drive::wake(machine, events);
+            }
+            None
+        }
+    }
+}
+
+/// Something has become of a component that nobody owns.
+pub(crate) fn over(machine: &mut Machine, events: &mut Loop<Machine>, over: Over) {
+    let is_last = at(machine, events, |hand| {
+        hand.over(over);
+        hand.flows.is_ending && hand.flows.table.len() == 0
+    });
+    if is_last {
+        let flows = &mut machine.node.borders.flows;
+        flows.deadline.take().into_iter().for_each(|timer| {
+            events.cancel(timer);
+        });
+        drive::wake(machine, events);
+    }
+    arm(machine, events);
+}
+
+/// Has the flow to which no packet has come for longest looked at in its time.
+fn watch(machine: &mut Machine, events: &mut Loop<Machine>) {
+    for number in 0..machine.node.borders.flows.apps.len() {
+        let Flows { apps, table, .. } = &mut machine.node.borders.flows;
+        let app = &mut apps[number];
+        let Some(idle) = app.checked.idle else { continue };
+        let Some(oldest) = table.get(app.index.oldest) else { continue };
+        let at = tidemill_event::Time(oldest.last_ns) + idle;
+        match app.timer {
+            Some(timer) if events.is_armed(timer) => {}
+            Some(timer) => {
+                events.rearm(timer, at);
+            }
+            None => {
+                app.timer = Some(events.alarm(at, move |machine: &mut Machine, events, _| {
+                    end_idle(machine, events, number);
+                }));
+            }
+        }
+    }
+}
+
+/// Ends the flows of an app to which no packet has come for so long.
+fn end_idle(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
+    at(machine, events, |hand| {
+        let Some(idle) = hand.flows.apps[number].checked.idle else { return };
+        loop {
+            let oldest = hand.flows.apps[number].index.oldest;
+            let last_ns = hand.flows.table.get(oldest).map(|flow| flow.last_ns);
+            let due_ns = last_ns.map(|ns| (tidemill_event::Time(ns) + idle).0);
+            if due_ns.is_none_or(|due_ns| due_ns > hand.now_ns) {
+                return;
+            }
+            hand.flows.apps[number].counters.ended_idle.add(1);
+            hand.end(oldest);
+        }
+    });
+    arm(machine, events);
+    watch(machine, events);
+}
+
+/// Tells all instances to end, as no more packets come; whether none is left.
+pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) -> bool {
+    if machine.node.runner.worker().ended().is_some() {
+        clear(machine);
+    }
+    let flows = &mut machine.node.borders.flows;
+    if flows.table.len() == 0 {
+        return true;
+    }
+    if !std::mem::replace(&mut flows.is_ending, true) {
+        let at_most = events.now() + DRAIN_MAX;
+        flows.deadline = Some(events.timer(at_most, |machine: &mut Machine, events| {
+            machine.node.borders.flows.deadline = None;
+            clear(machine);
+            drive::wake(machine, events);
+        }));
+        at(machine, events, |hand| {
+            for number in hand.flows.table.numbers() {
+                let stage = hand.flows.table.get(number).map(|flow| (flow.stage, flow.app));
+                if let Some((Stage::Lives, app)) = stage {
+                    hand.flows.apps[usize::from(app)].counters.ended.add(1);
+                    hand.end(number);
+                }
+            }
+        });
+        arm(machine, events);
+    }
+    false
+}
+
+/// An app has failed, and with it its flows.
+pub(crate) fn app_failed(machine: &mut Machine, events: &mut Loop<Machine>, app: &str) {
+    let flows = &machine.node.borders.flows;
+    let Some(number) = flows.apps.iter().position(|it| it.checked.app == app) else { return };
+    at(machine, events, |hand| {
+        for flow in hand.flows.table.numbers() {
+            let is_it = |it: &flow::Flow| usize::from(it.app) == number && it.stage != Stage::Failed;
+            if hand.flows.table.get(flow).is_some_and(is_it) {
+                hand.fail(flow);
+            }
+        }
+    });
+    arm(machine, events);
+}
+
+/// The instances are gone, or forgotten: what waits for them goes.
+pub(crate) fn clear(machine: &mut Machine) {
+    let flows = &mut machine.node.borders.flows;
+    for flow in flows.table.drain() {
+        let app = &mut flows.apps[usize::from(flow.app)];
+        app.index = table::Index::new();
+        app.count = 0;
+        app.counters.one_less();
+        app.counters.dropped.ended.add(flow.queue.len() as u64);
+    }
+    flows.doors = CommunicationMap::default();
+}

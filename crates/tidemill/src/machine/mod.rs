@@ -49,6 +49,7 @@ use tidemill_proc::{Communication, Home, Over, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
 use tidemill_stat::Registry;
 
+use crate::borders::flows::Past;
 use crate::borders::{self, sinks::Sinks};
 use crate::components::system::{self as offered, Systems};
 use crate::console::Console;
@@ -81,6 +82,8 @@ pub(crate) struct Machine {
     pub(crate) sinks: Sinks,
     /// Packets that were lost with nodes that ended.
     pub(crate) lost_packets: u64,
+    /// What was counted at flows of nodes that ended.
+    pub(crate) past_flows: Past,
     /// What has been written and found.
     pub(crate) journal: SharedJournal,
     /// What others see of the counters.
@@ -130,6 +133,7 @@ impl Machine {
             sim: None,
             sinks: Sinks::default(),
             lost_packets: 0,
+            past_flows: Past::default(),
             meters: Meters::new(registry.clone()),
             journal,
             registry,

@@ -6,7 +6,6 @@ use super::{EngineKind, found, options};
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::Report;
 use tidemill::tape::taped;
-use tidemill_stat::{Counter, Registry};
 
 /// Counts the bytes of its flow, and says at its end how many they were.
 const METER: &str = "COMPONENT Meter REQUIRES Packets;
@@ -30,58 +29,31 @@ fn load(components: &str, graph: &str) -> Program {
     Program::of_texts(&texts, &LoadOptions::default())
 }
 
-/// What apps named `script` count.
-const NAMES: [&str; 15] = [
-    "taken",
-    "received",
-    "sent",
-    "not_sent",
-    "flows",
-    "alive",
-    "ended_idle",
-    "ended",
-    "failed",
-    "dropped_no_room",
-    "dropped_no_memory",
-    "dropped_queue_full",
-    "dropped_not_open",
-    "dropped_ended",
-    "dropped_failed",
-];
+/// What the app `script` has counted, but for zeros. Each packet taken was received or dropped.
+fn counts(report: &Report) -> BTreeMap<String, u64> {
+    let packets = report.packets.as_ref().expect("a graph");
+    let script = packets.apps.iter().find(|(name, _)| name == "script").expect("counted");
+    let counts: BTreeMap<String, u64> = script.1.iter().cloned().collect();
+    let went = counts.iter().filter(|(name, _)| *name == "received" || name.contains("dropped_"));
+    assert_eq!(counts["taken"], went.map(|(_, count)| count).sum::<u64>(), "{counts:?}");
+    counts.into_iter().filter(|(_, count)| *count > 0).collect()
+}
 
-/// Counters, which are there as long as somebody holds them.
-struct Counts(Vec<(&'static str, Counter)>);
-
-impl Counts {
-    fn of(registry: &Registry) -> Counts {
-        let counter = |name| (name, registry.counter(&format!("border/script/{name}")));
-        Counts(NAMES.map(counter).into_iter().collect())
-    }
-
-    /// Those that are not 0. Each packet taken has been received or dropped.
-    fn read(&self) -> BTreeMap<&'static str, u64> {
-        let all = || self.0.iter().map(|(name, counter)| (*name, counter.get()));
-        let sum = |is_it: fn(&str) -> bool| -> u64 {
-            all().filter(|(name, _)| is_it(name)).map(|(_, count)| count).sum()
-        };
-        let went = sum(|name| name == "received" || name.starts_with("dropped_"));
-        assert_eq!(sum(|name| name == "taken"), went, "{:?}", all().collect::<Vec<_>>());
-        all().filter(|(_, count)| *count > 0).collect()
-    }
+fn expected<const COUNT: usize>(counts: [(&str, u64); COUNT]) -> BTreeMap<String, u64> {
+    counts.map(|(name, count)| (name.to_owned(), count)).into()
 }
 
 /// What it writes, what it notes, what it counts, and how it ends.
 fn run(
     components: &str,
     graph: &str,
-) -> (String, String, BTreeMap<&'static str, u64>, Report) {
+) -> (String, String, BTreeMap<String, u64>, Report) {
     let program = load(components, graph);
     assert_eq!(found(&program), "");
     let options = options(EngineKind::Compiled);
-    let counts = Counts::of(&options.registry);
     let (console, data, notes) = taped();
     let report = program.run(options, console).expect("it runs");
-    (data.text(), notes.text(), counts.read(), report)
+    (data.text(), notes.text(), counts(&report), report)
 }
 
 fn sorted(text: &str) -> Vec<&str> {
@@ -116,7 +88,7 @@ fn each_flow_has_an_instance_that_ends_with_the_graph() {
         "{counts:?}"
     );
     assert!(report.is_well());
-    assert_eq!(counts, [("ended", 3), ("flows", 3), ("received", 6), ("taken", 6)].into());
+    assert_eq!(counts, expected([("ended", 3), ("flows", 3), ("received", 6), ("taken", 6)]));
     let (text, _, counts, _) = run(METER, &graph(&[1, 2, 1], "component: \"Meter\""));
     assert_eq!(text, "3 packets, 126 bytes\n", "{counts:?}");
 }

@@ -45,24 +45,23 @@ impl Hand<'_> {
     fn make(&mut self, app: u16, key: Key, hash: u64) -> Option<u32> {
         let Flows { apps, table, secret, .. } = &mut *self.flows;
         let here = &mut apps[usize::from(app)];
-        let dropped = &here.counters.dropped;
         if self.worker.ended().is_some() {
-            dropped.ended.add(1);
+            here.counters.dropped_ended.add(1);
             return None;
         }
         if here.count >= here.checked.flows_max {
-            dropped.no_room.add(1);
+            here.counters.dropped_no_room.add(1);
             return None;
         }
         let Ok(instance) = self.worker.launch(here.checked.kind) else {
-            dropped.no_memory.add(1);
+            here.counters.dropped_no_memory.add(1);
             return None;
         };
         let at = table.insert(Flow::new(app, key, instance));
         table.enter(&mut here.index, secret, hash, at);
         here.count += 1;
         here.counters.flows.add(1);
-        here.counters.alive.add(1);
+        here.counters.alive.set(here.count as u64);
         Some(at)
     }
 
@@ -75,7 +74,7 @@ impl Hand<'_> {
             return Room::Left;
         }
         if flow.queue.len() >= most {
-            self.flows.apps[usize::from(flow.app)].counters.dropped.queue_full.add(1);
+            self.flows.apps[usize::from(flow.app)].counters.dropped_queue_full.add(1);
             return Room::Left;
         }
         flow.queue.push(packet, input);
@@ -95,10 +94,10 @@ impl Hand<'_> {
                 flow.time_ns = packet.time_ns();
             }
             Err(Refused::OutOfMemory) => {
-                counters.dropped.no_memory.add(1);
+                counters.dropped_no_memory.add(1);
                 self.worker.fail(door);
             }
-            Err(Refused::Gone | Refused::Protocol) => counters.dropped.ended.add(1),
+            Err(Refused::Gone | Refused::Protocol) => counters.dropped_ended.add(1),
         }
     }
 
@@ -133,7 +132,7 @@ impl Hand<'_> {
             && flow.doors().all(|door| door.input != of)
         {
             flow.queue.pop();
-            counters.dropped.not_open.add(1);
+            counters.dropped_not_open.add(1);
         }
         match (flow.queue.take(input), flow.stage) {
             (Some(packet), _) => self.give(at, name, packet),
@@ -196,7 +195,7 @@ impl Hand<'_> {
         let Some(flow) = self.flows.table.get_mut(at) else { return };
         let counters = &self.flows.apps[usize::from(flow.app)].counters;
         counters.failed.add(1);
-        counters.dropped.failed.add(flow.queue.len() as u64);
+        counters.dropped_failed.add(flow.queue.len() as u64);
         while flow.queue.pop().is_some() {}
     }
 
@@ -219,7 +218,7 @@ impl Hand<'_> {
         let Some(mut flow) = self.flows.table.remove(at) else { return };
         let here = &mut self.flows.apps[usize::from(flow.app)];
         here.count -= 1;
-        here.counters.one_less();
+        here.counters.alive.set(here.count as u64);
         if was == Some(Stage::Lives) {
             here.counters.ended.add(1);
         }
@@ -229,7 +228,7 @@ impl Hand<'_> {
                 true => {
                     self.arrive(flow.app, input, packet);
                 }
-                false => self.flows.apps[usize::from(flow.app)].counters.dropped.ended.add(1),
+                false => self.flows.apps[usize::from(flow.app)].counters.dropped_ended.add(1),
             }
         }
     }

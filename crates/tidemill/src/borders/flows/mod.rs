@@ -36,6 +36,7 @@ use crate::machine::Machine;
 use crate::machine::node::Node;
 use crate::run::DRAIN_MAX;
 use app::App;
+use counts::Counters;
 pub use check::FlowBorder;
 pub(crate) use check::{FLOWS_MAX, IDLE_SECONDS, QUEUE_MAX, ends, per};
 use flow::Stage;
@@ -369,8 +370,45 @@ pub(crate) fn clear(machine: &mut Machine) {
         let app = &mut flows.apps[usize::from(flow.app)];
         app.index = table::Index::new();
         app.count = 0;
-        app.counters.one_less();
-        app.counters.dropped.ended.add(flow.queue.len() as u64);
+        app.counters.alive.set(0);
+        app.counters.dropped_ended.add(flow.queue.len() as u64);
     }
     flows.doors = CommunicationMap::default();
+}
+
+/// What apps have counted, by app.
+pub(crate) type Counted = Vec<(String, Vec<(&'static str, u64)>)>;
+
+/// What the apps of lives of nodes have counted that are over.
+#[derive(Default)]
+pub(crate) struct Past(Vec<(String, Counters)>);
+
+impl Past {
+    /// What it amounts to.
+    pub(crate) fn counted(&self) -> Counted {
+        self.0.iter().map(|(app, counters)| (app.clone(), read(counters))).collect()
+    }
+}
+
+/// The life of the node is over: what it has counted stays.
+pub(crate) fn pass(machine: &mut Machine) {
+    for app in &machine.node.borders.flows.apps {
+        let past = &mut machine.past_flows.0;
+        let at = past.iter().position(|(name, _)| *name == app.checked.app).unwrap_or_else(|| {
+            let name = app.checked.app.clone();
+            past.push((name, Counters::new(&machine.registry, &app.checked.app)));
+            past.len() - 1
+        });
+        past[at].1.add(&app.counters);
+    }
+}
+
+/// What the apps of the node have counted.
+pub(crate) fn counted(machine: &Machine) -> Counted {
+    let apps = machine.node.borders.flows.apps.iter();
+    apps.map(|app| (app.checked.app.clone(), read(&app.counters))).collect()
+}
+
+fn read(counters: &Counters) -> Vec<(&'static str, u64)> {
+    counters.all().map(|(name, counter)| (name, counter.get())).collect()
 }

@@ -32,8 +32,9 @@ pub enum Refused {
 pub(crate) struct Line {
     pub(crate) server: ProcessRef,
     pub(crate) system: u32,
-    /// Answers for which there is no room yet.
-    pub(crate) pending: VecDeque<(u16, Vec<Value<'static>>)>,
+    /// Answers for which there is no room yet. Boxed, as most communications never have any.
+    #[expect(clippy::box_collection, reason = "there may be very many communications")]
+    pub(crate) pending: Option<Box<VecDeque<(u16, Vec<Value<'static>>)>>>,
     /// The protocol state once these are sent.
     pub(crate) state: u16,
     pub(crate) noted: bool,

@@ -136,7 +136,7 @@ impl Program {
             let names = || known().map(|it| it.name.text.as_str());
             let help = match nearest(component, names()) {
                 Some(close) => format!("there is `{close}`"),
-                None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+                None => format!("its components are {}", names().collect::<Vec<_>>().join(", ")),
             };
             return Err(Box::new(error.help(help)));
         };

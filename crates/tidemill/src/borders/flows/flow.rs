@@ -1,6 +1,7 @@
 //! One flow: its instance, the ports that this has opened, and the packets that wait.
 
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, ComponentId};
@@ -11,6 +12,20 @@ use super::key::Key;
 pub(super) const NONE: u32 = u32::MAX;
 /// No port.
 pub(super) const NO_PORT: u16 = u16::MAX;
+
+/// The number of a flow, in a form that leaves room for none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlowId(NonZeroU32);
+
+impl FlowId {
+    pub(super) fn of(number: u32) -> FlowId {
+        FlowId(NonZeroU32::MIN.saturating_add(number))
+    }
+
+    pub(super) fn number(self) -> u32 {
+        self.0.get() - 1
+    }
+}
 
 /// A way in and out that an instance has opened.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +55,8 @@ pub(super) struct Flow {
     pub(super) instance: ComponentId,
     /// When the last packet came.
     pub(super) last_ns: u64,
-    /// The time of the packet received last, which those sent then bear.
-    pub(super) time_ns: Option<i64>,
+    /// The time of the packet received last, which those sent then bear; the least: none.
+    time_ns: i64,
     /// Its neighbours in the order of their last packets.
     pub(super) older: u32,
     pub(super) newer: u32,
@@ -50,8 +65,8 @@ pub(super) struct Flow {
     /// It has received a packet.
     pub(super) has_received: bool,
     door: Option<Door>,
-    /// Few have more than one.
-    more_doors: Vec<Door>,
+    #[expect(clippy::box_collection, reason = "nearly all flows have none")]
+    more_doors: Option<Box<Vec<Door>>>,
     pub(super) queue: Queue,
 }
 
@@ -61,34 +76,47 @@ impl Flow {
             key,
             instance,
             last_ns: 0,
-            time_ns: None,
+            time_ns: i64::MIN,
             older: NONE,
             newer: NONE,
             app,
             stage: Stage::Lives,
             has_received: false,
             door: None,
-            more_doors: Vec::new(),
+            more_doors: None,
             queue: Queue::default(),
         }
     }
 
+    pub(super) fn time_ns(&self) -> Option<i64> {
+        (self.time_ns != i64::MIN).then_some(self.time_ns)
+    }
+
+    /// It has received a packet.
+    pub(super) fn received(&mut self, packet: &Packet) {
+        self.has_received = true;
+        self.time_ns = packet.time_ns().unwrap_or(i64::MIN);
+    }
+
     #[inline]
     pub(super) fn doors(&self) -> impl Iterator<Item = &Door> {
-        self.door.iter().chain(&self.more_doors)
+        self.door.iter().chain(self.more_doors.iter().flat_map(|more| more.iter()))
+    }
+
+    #[inline]
+    fn doors_mut(&mut self) -> impl Iterator<Item = &mut Door> {
+        self.door.iter_mut().chain(self.more_doors.iter_mut().flat_map(|more| more.iter_mut()))
     }
 
     #[inline]
     pub(super) fn door_mut(&mut self, name: Communication) -> Option<&mut Door> {
-        let mut doors = self.door.iter_mut().chain(&mut self.more_doors);
-        doors.find(|door| door.name == name)
+        self.doors_mut().find(|door| door.name == name)
     }
 
     /// Takes a way that waits for packets of an input.
     #[inline]
     pub(super) fn take_waiting(&mut self, input: u16) -> Option<Communication> {
-        let mut doors = self.door.iter_mut().chain(&mut self.more_doors);
-        let door = doors.find(|door| door.is_waiting && door.input == input)?;
+        let door = self.doors_mut().find(|door| door.is_waiting && door.input == input)?;
         door.is_waiting = false;
         Some(door.name)
     }
@@ -96,24 +124,27 @@ impl Flow {
     pub(super) fn open(&mut self, door: Door) {
         match &self.door {
             None => self.door = Some(door),
-            Some(_) => self.more_doors.push(door),
+            Some(_) => self.more_doors.get_or_insert_default().push(door),
         }
     }
 
     pub(super) fn close(&mut self, name: Communication) {
-        self.more_doors.retain(|door| door.name != name);
         if self.door.is_some_and(|door| door.name == name) {
-            self.door = self.more_doors.pop();
+            self.door = self.more_doors.as_mut().and_then(|more| more.pop());
+        } else if let Some(more) = &mut self.more_doors {
+            more.retain(|door| door.name != name);
         }
+        self.more_doors.take_if(|more| more.is_empty());
     }
 }
 
 /// Packets that wait, with the numbers of their inputs. Most flows never have more than one.
 #[derive(Default)]
 pub(super) struct Queue {
-    first: Option<(Packet, u16)>,
+    first: Option<Packet>,
     #[expect(clippy::box_collection, reason = "nearly all flows have none")]
     rest: Option<Box<VecDeque<(Packet, u16)>>>,
+    first_input: u16,
 }
 
 impl Queue {
@@ -125,7 +156,7 @@ impl Queue {
     #[inline]
     pub(super) fn push(&mut self, packet: Packet, input: u16) {
         match &self.first {
-            None => self.first = Some((packet, input)),
+            None => (self.first, self.first_input) = (Some(packet), input),
             Some(_) => self.rest.get_or_insert_default().push_back((packet, input)),
         }
     }
@@ -133,33 +164,31 @@ impl Queue {
     /// The input of the next.
     #[inline]
     pub(super) fn first_input(&self) -> Option<u16> {
-        self.first.as_ref().map(|(_, input)| *input)
+        self.first.as_ref().map(|_| self.first_input)
     }
 
     /// Takes the next.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Packet, u16)> {
-        let first = self.first.take()?;
+        let first = (self.first.take()?, self.first_input);
         if let Some(rest) = &mut self.rest {
-            self.first = rest.pop_front();
-            if rest.is_empty() {
-                self.rest = None;
+            if let Some((packet, input)) = rest.pop_front() {
+                (self.first, self.first_input) = (Some(packet), input);
             }
+            self.rest.take_if(|rest| rest.is_empty());
         }
         Some(first)
     }
 
     /// Takes the first that is of an input; one of another that stands before it stays.
     pub(super) fn take(&mut self, input: u16) -> Option<Packet> {
-        if self.first.as_ref().is_none_or(|(_, of)| *of == input) {
+        if self.first_input().is_none_or(|of| of == input) {
             return self.pop().map(|(packet, _)| packet);
         }
         let rest = self.rest.as_mut()?;
         let at = rest.iter().position(|(_, of)| *of == input)?;
         let found = rest.remove(at);
-        if rest.is_empty() {
-            self.rest = None;
-        }
+        self.rest.take_if(|rest| rest.is_empty());
         found.map(|(packet, _)| packet)
     }
 }

@@ -5,7 +5,7 @@ use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, Over, Refused, Value, Worker};
 
 use super::Flows;
-use super::flow::{Door, Flow, NO_PORT, Stage};
+use super::flow::{Door, Flow, FlowId, NO_PORT, Stage};
 use super::key::Key;
 
 /// The flows of a node, and the engines on both sides.
@@ -43,9 +43,9 @@ impl Hand<'_> {
 
     /// A new instance for the flow of a packet; why there is none is counted.
     fn make(&mut self, app: u16, key: Key, hash: u64) -> Option<u32> {
-        let Flows { apps, table, secret, .. } = &mut *self.flows;
+        let Flows { apps, table, secret, is_ending, .. } = &mut *self.flows;
         let here = &mut apps[usize::from(app)];
-        if self.worker.ended().is_some() {
+        if *is_ending || self.worker.ended().is_some() {
             here.counters.dropped_ended.add(1);
             return None;
         }
@@ -90,8 +90,7 @@ impl Hand<'_> {
         match self.worker.answer(door, message, &[bytes]) {
             Ok(()) => {
                 counters.received.add(1);
-                flow.has_received = true;
-                flow.time_ns = packet.time_ns();
+                flow.received(&packet);
             }
             Err(Refused::OutOfMemory) => {
                 counters.dropped_no_memory.add(1);
@@ -109,7 +108,7 @@ impl Hand<'_> {
         let answered = match here.way(from, to) {
             Ok((input, output)) => {
                 flow.open(Door { name, input, output, is_waiting: false });
-                doors.insert(name, at);
+                doors.insert(name, FlowId::of(at));
                 self.worker.answer(name, numbers.opened, &[])
             }
             Err(why) => {
@@ -151,7 +150,7 @@ impl Hand<'_> {
         let link = here.outputs.get(usize::from(output)).map(|port| port.link);
         let packet = link.zip(self.engine.pool().packet_of(bytes));
         let is_sent = packet.is_some_and(|(link, mut packet)| {
-            packet.set_time_ns(flow.time_ns);
+            packet.set_time_ns(flow.time_ns());
             self.engine.send_link(link, packet).is_ok()
         });
         let counter = if is_sent { &here.counters.sent } else { &here.counters.not_sent };
@@ -165,7 +164,7 @@ impl Hand<'_> {
 
     /// An instance has finished a communication.
     pub(super) fn close(&mut self, name: Communication) {
-        if let Some(at) = self.flows.doors.remove(name)
+        if let Some(at) = self.flows.doors.remove(name).map(FlowId::number)
             && let Some(flow) = self.flows.table.get_mut(at)
         {
             flow.close(name);

@@ -39,12 +39,15 @@ use app::App;
 use counts::Counters;
 pub use check::FlowBorder;
 pub(crate) use check::{FLOWS_MAX, IDLE_SECONDS, QUEUE_MAX, ends, per};
-use flow::Stage;
+use flow::{FlowId, Stage};
 use hand::{Hand, Room};
 use table::Table;
 
 /// Packets that are taken before components run.
 const BATCH: usize = 256;
+
+/// Instances that are told to end at a stretch, before components run.
+const ENDS: usize = 1024;
 
 /// The numbers of the messages of Packets.
 #[derive(Clone, Copy, Default)]
@@ -83,7 +86,7 @@ pub(crate) struct Flows {
     apps: Vec<App>,
     table: Table,
     /// The flows that ways are of.
-    doors: CommunicationMap<u32>,
+    doors: CommunicationMap<FlowId>,
     numbers: Numbers,
     secret: Secret,
     /// Memory for keys.
@@ -93,6 +96,8 @@ pub(crate) struct Flows {
     are_held: bool,
     /// The graph has come to its end, or the run does.
     is_ending: bool,
+    /// The first that has not been told of that.
+    to_tell: u32,
     /// Ends the wait for instances that do not end.
     deadline: Option<TimerId>,
 }
@@ -116,6 +121,7 @@ impl Flows {
             owner: None,
             are_held: false,
             is_ending: false,
+            to_tell: 0,
             deadline: None,
         }
     }
@@ -186,8 +192,7 @@ fn pump(machine: &mut Machine, events: &mut Loop<Machine>) {
     watch(machine, events);
     arm(machine, events);
     if is_more {
-        let flows = &mut machine.node.borders.flows;
-        let owner = *flows.owner.get_or_insert_with(|| events.owner("flows"));
+        let owner = own(machine, events);
         let more = |machine: &mut Machine, events: &mut Loop<Machine>| {
             machine.node.borders.flows.are_held = false;
             pump(machine, events);
@@ -232,7 +237,7 @@ pub(crate) fn serve(
     let Request { communication: name, message, values, system } = request;
     let is_served = at(machine, events, |hand| {
         let numbers = hand.flows.numbers;
-        let Some(&of) = hand.flows.doors.get(name) else {
+        let Some(of) = hand.flows.doors.get(name).map(|of| of.number()) else {
             let is_open = message == Some(numbers.open);
             let instance = is_open.then(|| hand.worker.root_of(name)).flatten();
             let of = instance.and_then(|instance| hand.flows.table.of_instance(instance))?;
@@ -303,7 +308,7 @@ fn watch(machine: &mut Machine, events: &mut Loop<Machine>) {
 fn end_idle(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
     at(machine, events, |hand| {
         let Some(idle) = hand.flows.apps[number].checked.idle else { return };
-        loop {
+        for _ in 0..ENDS {
             let oldest = hand.flows.apps[number].index.oldest;
             let last_ns = hand.flows.table.get(oldest).map(|flow| flow.last_ns);
             let due_ns = last_ns.map(|ns| (tidemill_event::Time(ns) + idle).0);
@@ -334,18 +339,39 @@ pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) -> bool {
             clear(machine);
             drive::wake(machine, events);
         }));
-        at(machine, events, |hand| {
-            for number in hand.flows.table.numbers() {
-                let stage = hand.flows.table.get(number).map(|flow| (flow.stage, flow.app));
-                if let Some((Stage::Lives, app)) = stage {
-                    hand.flows.apps[usize::from(app)].counters.ended.add(1);
-                    hand.end(number);
-                }
-            }
-        });
-        arm(machine, events);
+        tell_some(machine, events);
     }
     false
+}
+
+/// Tells so many instances to end, and more of them when components have run.
+fn tell_some(machine: &mut Machine, events: &mut Loop<Machine>) {
+    let is_more = at(machine, events, |hand| {
+        let all = hand.flows.table.places();
+        let some = hand.flows.to_tell..all.min(hand.flows.to_tell + ENDS as u32);
+        hand.flows.to_tell = some.end;
+        for number in some.clone() {
+            let stage = hand.flows.table.get(number).map(|flow| (flow.stage, flow.app));
+            if let Some((Stage::Lives, app)) = stage {
+                hand.flows.apps[usize::from(app)].counters.ended.add(1);
+                hand.end(number);
+            }
+        }
+        some.end < all
+    });
+    arm(machine, events);
+    if is_more {
+        let owner = own(machine, events);
+        if events.event(owner, tell_some).is_err() {
+            // The queue is full: what is in it comes first.
+            events.timer(events.now(), tell_some);
+        }
+    }
+}
+
+/// Whose events these are.
+fn own(machine: &mut Machine, events: &mut Loop<Machine>) -> Owner {
+    *machine.node.borders.flows.owner.get_or_insert_with(|| events.owner("flows"))
 }
 
 /// An app has failed, and with it its flows.
@@ -353,7 +379,7 @@ pub(crate) fn app_failed(machine: &mut Machine, events: &mut Loop<Machine>, app:
     let flows = &machine.node.borders.flows;
     let Some(number) = flows.apps.iter().position(|it| it.checked.app == app) else { return };
     at(machine, events, |hand| {
-        for flow in hand.flows.table.numbers() {
+        for flow in 0..hand.flows.table.places() {
             let is_it = |it: &flow::Flow| usize::from(it.app) == number && it.stage != Stage::Failed;
             if hand.flows.table.get(flow).is_some_and(is_it) {
                 hand.fail(flow);

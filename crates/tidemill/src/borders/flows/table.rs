@@ -56,10 +56,9 @@ impl Table {
         self.get(at).filter(|flow| flow.instance == instance).map(|_| at)
     }
 
-    /// The numbers of all flows.
-    pub(super) fn numbers(&self) -> Vec<u32> {
-        let all = (0..).zip(&self.flows);
-        all.filter(|(_, flow)| flow.is_some()).map(|(at, _)| at).collect()
+    /// One more than the greatest number that a flow has.
+    pub(super) fn places(&self) -> u32 {
+        self.flows.len() as u32
     }
 
     pub(super) fn insert(&mut self, flow: Flow) -> u32 {

@@ -81,9 +81,8 @@ impl Worker {
             return Err(Unsaid::Protocol);
         }
         let full = self.machine.table.is_full();
-        let create = |worker: &mut Worker| {
-            component::create(worker, kind, ComponentRef::NULL, false)
-        };
+        let create =
+            |worker: &mut Worker| component::create(worker, kind, ComponentRef::NULL, false);
         let made = if full { crew::alone(self, create) } else { create(self) };
         let component = made.map_err(|OutOfMemory| Unsaid::OutOfMemory)?;
         system::connect(self, component);

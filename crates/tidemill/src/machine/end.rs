@@ -49,7 +49,8 @@ impl Machine {
             let components = components::stop(machine);
             report.add(components, packets);
         });
-        report.packets = report.packets.take().map(|packets| packets.and(&self.past_flows.counted()));
+        report.packets =
+            report.packets.take().map(|packets| packets.and(&self.past_flows.counted()));
         let lost = borders::finish_files(self);
         lost.iter().for_each(|problem| self.note(problem));
         report.problems.extend(lost);

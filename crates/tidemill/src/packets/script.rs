@@ -34,11 +34,12 @@
 //! ```
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tidemill_event::Time;
 use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, Wrong};
 
-use crate::borders::flows::{FLOWS_MAX, IDLE_SECONDS, QUEUE_MAX, per};
+use crate::borders::flows::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, Room, per};
 use crate::components::hosted::{Hosted, State};
 use crate::components::system::ports::Outgoing;
 use crate::program::{FileKind, LoadOptions, Program};
@@ -47,6 +48,9 @@ use crate::run::ComponentOptions;
 /// Packets of one input that a breath takes: few enough that a program which sends some for each
 /// does not fill its links.
 const TAKEN_MAX: usize = 256;
+
+/// How often flows without packets are looked for.
+const TICK: Duration = Duration::from_secs(1);
 
 /// A MB of memory.
 const MB: u64 = 1 << 20;
@@ -67,7 +71,8 @@ tidemill_packet::declare! {
     /// flow is lost, and the next packet makes another. Drops and all else count as
     /// `border/APP/...`.
     ///
-    /// With `file` it is a program of its own. Time is that of the graph and begins at 0 when the program does; a program that waits for a
+    /// With `file` it is a program of its own; with `per` too, that has an instance of its main
+    /// component for each flow, and counts as above, in the report of the app. Time is that of the graph and begins at 0 when the program does; a program that waits for a
     /// time is a source that is not done. What it writes goes to the log, as `script`.
     ///
     /// When its main component fails the app does, and is started again: what it had not received
@@ -140,9 +145,6 @@ impl App for Script {
                 let text = "the component of a file is its entry component: say one of them";
                 return Err(Wrong::new("component", text));
             }
-            (true, false) if !config.per.is_empty() => {
-                return Err(Wrong::new("per", "a program of its own is one for all flows"));
-            }
             _ => {}
         }
         let at_least_one = [
@@ -173,10 +175,8 @@ impl App for Script {
     }
 
     fn linked(&mut self, ports: &Ports<'_>) {
-        if let Script::Own(own) = self
-            && let Some(known) = own.program.ports()
-        {
-            known.name(ports.inputs, ports.outputs);
+        if let Script::Own(own) = self {
+            own.program.name(ports.inputs, ports.outputs);
         }
     }
 
@@ -187,8 +187,35 @@ impl App for Script {
         }
     }
 
+    /// Flows without packets end while nothing else happens.
+    fn tick_every(&self) -> Option<Duration> {
+        match self {
+            Script::Own(own) if own.program.has_flows() => Some(TICK),
+            _ => None,
+        }
+    }
+
+    fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
+        match self {
+            Script::Border => Ok(()),
+            Script::Own(own) => own.pull(io).map(|_| ()),
+        }
+    }
+
+    fn stop(&mut self, io: &mut Io) {
+        if let Script::Own(own) = self
+            && own.program.has_flows()
+        {
+            own.program.end(own.now(io));
+            own.send(io);
+        }
+    }
+
     fn report(&self) -> Vec<(&'static str, u64)> {
         let Script::Own(own) = self else { return Vec::new() };
+        if own.program.has_flows() {
+            return own.program.counted();
+        }
         let faults = own.program.faults();
         vec![("packets_taken", own.taken), ("packets_sent", own.sent), ("faults", faults)]
     }
@@ -211,7 +238,13 @@ impl OwnProgram {
             ..ComponentOptions::default()
         };
         let seed = start.rng().next_u64();
-        let program = Hosted::new(&program, start.name(), seed, components).map_err(Fault::new)?;
+        let limits =
+            Limits { idle: config.idle, flows_max: config.flows_max, queue_max: config.queue_max };
+        // That the names are right has been checked.
+        let flows = per(&config.per).ok().filter(|per| !per.is_empty());
+        let flows = flows.map(|per| (per, limits));
+        let name = start.name();
+        let program = Hosted::new(&program, name, seed, components, flows).map_err(Fault::new)?;
         Ok(OwnProgram {
             program,
             started_ns: start.now_ns(),
@@ -227,9 +260,12 @@ impl OwnProgram {
             drain(io, 0..io.inputs(), "ended");
             return Ok(Progress::Asleep);
         }
+        if self.program.has_flows() {
+            // What comes now comes at this time, and not when the program ran last.
+            self.program.run(self.now(io), self.steps);
+        }
         self.take(io);
-        let now_ns = io.now_ns().saturating_sub(self.started_ns);
-        let state = self.program.run(Time(now_ns), self.steps);
+        let state = self.program.run(self.now(io), self.steps);
         self.send(io);
         match state {
             State::Failed(why) => {
@@ -247,8 +283,28 @@ impl OwnProgram {
         }
     }
 
+    /// Its time.
+    fn now(&self, io: &Io) -> Time {
+        Time(io.now_ns().saturating_sub(self.started_ns))
+    }
+
+    /// Takes packets until a flow is filled up.
+    fn give(&mut self, io: &mut Io) {
+        let mut room = Room::Left;
+        for input in 0..io.inputs() {
+            for _ in 0..TAKEN_MAX {
+                let packet = if room == Room::Left { io.receive(input) } else { None };
+                let Some(packet) = packet else { break };
+                room = self.program.give(input, packet);
+            }
+        }
+    }
+
     /// Takes packets from the links of open inputs, as far as there is room for them.
     fn take(&mut self, io: &mut Io) {
+        if self.program.has_flows() {
+            return self.give(io);
+        }
         for input in 0..io.inputs() {
             if !self.program.has_opened(input) {
                 continue;
@@ -287,6 +343,15 @@ impl OwnProgram {
 
     /// What to wait for, now that the program does nothing by itself.
     fn rest(&mut self, io: &mut Io, until: Option<Time>) -> Progress {
+        if self.program.has_flows() {
+            return match until {
+                _ if (0..io.inputs()).any(|input| io.waiting(input) > 0) => Progress::Ready,
+                Some(at) if !self.program.rests() => {
+                    Progress::Until(self.started_ns.saturating_add(at.0))
+                }
+                _ => Progress::Asleep,
+            };
+        }
         let mut has_more = false;
         for input in 0..io.inputs() {
             match self.program.has_opened(input) {

@@ -49,10 +49,7 @@ fn expected<const COUNT: usize>(counts: [(&str, u64); COUNT]) -> BTreeMap<String
 }
 
 /// What it writes, what it notes, what it counts, and how it ends.
-fn run(
-    components: &str,
-    graph: &str,
-) -> (String, String, BTreeMap<String, u64>, Report) {
+fn run(components: &str, graph: &str) -> (String, String, BTreeMap<String, u64>, Report) {
     let program = load(components, graph);
     assert_eq!(found(&program), "");
     let options = options(EngineKind::Compiled);
@@ -149,11 +146,19 @@ fn an_instance_ends_with_its_body_and_the_next_packet_makes_another() {
 fn a_fault_ends_its_flow_only() {
     let fails = METER.replace("INC(packets);", "INC(packets); ASSERT(packets < 2);");
     let (text, notes, counts, report) = run(&fails, &graph(&[1, 2, 1, 1, 3, 1], PER));
-    assert_eq!(notes.matches("fault[assertion]: assertion failed (Meter, ACTIVITY)").count(), 1, "{notes}");
+    assert_eq!(
+        notes.matches("fault[assertion]: assertion failed (Meter, ACTIVITY)").count(),
+        1,
+        "{notes}"
+    );
     assert!(report.is_well());
     // What waited for the one that failed goes; what comes later makes another.
     assert_eq!(sorted(&text).last(), Some(&"2 packets, 42 bytes"), "{text}");
-    assert_eq!((counts["failed"], counts["received"] + counts["dropped_failed"]), (1, 6), "{counts:?}");
+    assert_eq!(
+        (counts["failed"], counts["received"] + counts["dropped_failed"]),
+        (1, 6),
+        "{counts:?}"
+    );
 }
 
 #[test]
@@ -171,15 +176,21 @@ fn flows_and_what_waits_for_them_are_limited() {
       END Meter;";
     let config = format!("{PER}, queue_max: 3");
     let (_, _, counts, _) = run(slow, &graph(&[1, 1, 1, 1, 1, 2], &config));
-    let all = [("dropped_queue_full", 2), ("ended", 2), ("flows", 2), ("received", 4), ("taken", 6)];
+    let all =
+        [("dropped_queue_full", 2), ("ended", 2), ("flows", 2), ("received", 4), ("taken", 6)];
     assert_eq!(counts, expected(all));
     // One that keeps up loses none, however small its queue is.
     let config = "component: \"Meter\", queue_max: 1";
-    let graph = format!("src :: Source {{ packets: 20000 }}\nscript :: Script {{ {config} }}\nsrc -> script");
+    let graph = format!(
+        "src :: Source {{ packets: 20000 }}\nscript :: Script {{ {config} }}\nsrc -> script"
+    );
     let (text, _, counts, report) = run(METER, &graph);
     let link = &report.packets.expect("a graph").links[0].1;
     assert_eq!(counts["received"] + link.tx_drops, 20_000, "{counts:?}");
-    assert_eq!(text, format!("{0} packets, {1} bytes\n", counts["received"], counts["received"] * 60));
+    assert_eq!(
+        text,
+        format!("{0} packets, {1} bytes\n", counts["received"], counts["received"] * 60)
+    );
 }
 
 #[test]
@@ -190,7 +201,10 @@ fn an_instance_has_the_inputs_that_it_opens() {
       ACTIVITY {EXCLUSIVE}
         WHILE TRUE DO Packets!Receive; Packets?Packet(packet) END
       END Meter;";
-    let graph = format!("{}\nother :: Source {{ packets: 5 }}\nother -> script", graph(&[1, 1], "component: \"Meter\""));
+    let graph = format!(
+        "{}\nother :: Source {{ packets: 5 }}\nother -> script",
+        graph(&[1, 1], "component: \"Meter\"")
+    );
     let (_, notes, counts, _) = run(both, &graph);
     assert_eq!(notes, "");
     let all = [("dropped_not_open", 5), ("ended", 1), ("flows", 1), ("received", 2), ("taken", 7)];
@@ -238,6 +252,13 @@ fn a_flow_without_packets_ends_and_killing_what_is_there_loses_no_count() {
     assert_eq!(sim(script, 2), (text, notes, all));
 }
 
+/// The same component with an interface of its own.
+fn offering(component: &str) -> String {
+    let offers = component.replace("REQUIRES", "OFFERS Asked REQUIRES");
+    let serves = "IMPLEMENTATION Asked; BEGIN ?X END Asked; BEGIN";
+    format!("INTERFACE Asked; IN X END Asked;\n{}", offers.replacen("BEGIN", serves, 1))
+}
+
 fn error(components: &str, graph: &str) -> (String, Vec<String>, String) {
     let program = load(components, graph);
     let mut all = program.diagnostics.iter().filter(|one| one.is_error());
@@ -257,19 +278,16 @@ fn what_does_not_fit_is_an_error_of_both_sides() {
     let (message, places, help) = error(METER, &fine.replace("\"Meter\"", "\"Meters\""));
     assert_eq!(message, "the program has no component `Meters`");
     assert_eq!((places, &*help), (vec!["a.flow: script".to_owned()], "there is `Meter`"));
-    let offers = format!(
-        "INTERFACE Asked; IN X END Asked;\n{}",
-        METER.replace("REQUIRES", "OFFERS Asked REQUIRES")
-    );
+    let offers = offering(METER);
     let (message, places, _) = error(&offers, &fine);
     assert_eq!(message, "`Meter` offers `Asked`, and nobody asks for it");
     assert_eq!(places, ["a.flow: script", "a.com: Asked"]);
     let (message, places, _) = error("COMPONENT Meter; BEGIN END Meter;", &fine);
     assert_eq!(message, "`Meter` does not require `Packets`, and gets no packet");
     assert_eq!(places, ["a.flow: script", "a.com: Meter"]);
-    let (message, places, help) = error(&METER.replace("\"src\"", "\"scr\""), &fine);
-    assert_eq!(message, "no link of `script` leads from or to `scr`");
-    assert_eq!(places, ["a.com: \"scr\"", "a.flow: script"]);
+    let (message, places, help) = error(&METER.replace("\"src\"", "\"srcs\""), &fine);
+    assert_eq!(message, "no link of `script` leads from or to `srcs`");
+    assert_eq!(places, ["a.com: \"srcs\"", "a.flow: script"]);
     assert_eq!(help, "is `src` meant? ports go by the apps at the other ends");
     let (message, ..) = error(&METER.replace("\"src\"", "\"src -> out\""), &fine);
     assert_eq!(message, "no link of `script` leads from or to `out`");
@@ -288,7 +306,10 @@ fn what_does_not_fit_is_an_error_of_both_sides() {
         found(&program)
     };
     for (config, expected) in [
-        ("component: \"Meter\", per: \"ip.scr\"", "packets have no field `ip.scr`; is `ip.src` meant?"),
+        (
+            "component: \"Meter\", per: \"ip.scr\"",
+            "packets have no field `ip.scr`; is `ip.src` meant?",
+        ),
         ("per: \"ip.src\"", "say `component`, or `file`"),
         ("component: \"Meter\", file: \"x.com\"", "say one of them"),
         ("component: \"Meter\", flows_max: 0", "it must be 1 at least"),
@@ -296,4 +317,61 @@ fn what_does_not_fit_is_an_error_of_both_sides() {
     ] {
         assert!(wrong(config).contains(expected), "{}", wrong(config));
     }
+}
+
+#[test]
+fn a_program_of_its_own_has_an_instance_for_each_flow_too() {
+    let folder = std::env::temp_dir().join(format!("tidemill-flows-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("meter.com");
+    let pass =
+        "COMPONENT Meter REQUIRES Packets; VARIABLE packet: TEXT; i: INTEGER; isSent: BOOLEAN;
+      BEGIN
+        Packets!Open(\"src -> out\"); Packets?Opened;
+        FOR i := 1 TO 2 DO
+          Packets!Receive; Packets?Packet(packet); Packets!Send(packet); Packets?Sent(isSent)
+        END;
+        Packets!Close
+      FINALLY
+        Packets!Open(\"out\"); Packets?Opened; Packets!Send(\"over\"); Packets?Sent(isSent)
+      END Meter;";
+    std::fs::write(&file, pass).expect("written");
+    let config = |more: &str| format!("file: \"{}\", per: \"ip.src, sport\"{more}", file.display());
+    let graph = |more: &str| {
+        let graph = graph(&[1, 2, 1, 1, 1, 3], &config(more));
+        format!("{graph}\nout :: Sink\nscript -> out")
+    };
+    for engine in [EngineKind::Compiled, EngineKind::Dispatch] {
+        let program = Program::of_text("a.flow", &graph(""), &LoadOptions::default());
+        assert_eq!(found(&program), "");
+        let report = program.run(options(engine), tidemill::console::Console::silent());
+        let report = report.expect("it runs");
+        // Two flows wait for their second packet still.
+        assert_eq!(super::received(&report, "->out."), 8);
+        let all =
+            [("alive", 2), ("ended", 2), ("flows", 4), ("received", 6), ("sent", 8), ("taken", 6)];
+        assert_eq!(counts(&report), expected(all));
+    }
+    let graph = graph(", idle: 1").replace("packets: 6", "packets: 6, rate: 1");
+    let program = Program::of_text("a.flow", &graph, &LoadOptions::default());
+    let options = SimOptions { end_ns: Some(20_000_000_000), ..SimOptions::default() };
+    let report = program.sim(options, tidemill::console::Console::silent()).expect("it runs");
+    let counts = counts(&report);
+    // Packets of two flows come too late for the one before. The last ends with the run.
+    let all = [
+        ("alive", 1),
+        ("ended_idle", 5),
+        ("flows", 6),
+        ("received", 6),
+        ("sent", 11),
+        ("taken", 6),
+    ];
+    assert_eq!(counts, expected(all));
+    std::fs::write(&file, offering(pass)).expect("written");
+    let program = Program::of_text("a.flow", &graph, &LoadOptions::default());
+    let refused =
+        program.run(super::options(EngineKind::Compiled), tidemill::console::Console::silent());
+    let why = refused.err().unwrap_or_default();
+    assert!(why.contains("Meter offers Asked, and nobody asks for it"), "{why}");
+    std::fs::remove_dir_all(folder).expect("removed");
 }

@@ -53,6 +53,13 @@ impl App {
         renew(&mut self.outputs, outputs);
     }
 
+    /// Takes the names of its ports, which go by their numbers.
+    pub(super) fn name(&mut self, inputs: &[String], outputs: &[String]) {
+        let numbered = |names: &[String]| names.iter().cloned().enumerate().collect();
+        renew(&mut self.inputs, numbered(inputs));
+        renew(&mut self.outputs, numbered(outputs));
+    }
+
     /// The numbers of the ports of a way, or why there is no such way.
     pub(super) fn way(&self, from: &str, to: &str) -> Result<(u16, u16), String> {
         let (input, output) = (number(&self.inputs, from), number(&self.outputs, to));

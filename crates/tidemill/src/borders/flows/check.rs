@@ -43,6 +43,36 @@ pub struct FlowBorder {
     pub(super) queue_max: usize,
 }
 
+impl FlowBorder {
+    /// Of a program that is an app itself, for whose flows it makes components of this type.
+    pub(crate) fn own(app: &str, kind: u32, per: Fields, limits: Limits) -> FlowBorder {
+        let Limits { idle, flows_max, queue_max } = limits;
+        FlowBorder {
+            app: app.to_owned(),
+            config: Config::new(),
+            kind,
+            idle: idle_of(&per, idle),
+            flows_max: usize::try_from(flows_max).unwrap_or(usize::MAX),
+            queue_max: usize::try_from(queue_max).unwrap_or(usize::MAX),
+            per,
+        }
+    }
+}
+
+/// How long flows go on, how many there are, and what waits for them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Seconds; 0: for ever.
+    pub(crate) idle: u64,
+    pub(crate) flows_max: u64,
+    pub(crate) queue_max: u64,
+}
+
+/// All packets that are one flow may come again at any time.
+fn idle_of(per: &Fields, seconds: u64) -> Option<Duration> {
+    (!per.is_empty() && seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
 /// The fields of `per`, with the names that ports also go by.
 ///
 /// # Errors
@@ -61,9 +91,7 @@ struct Written {
     name: String,
     component: String,
     per: String,
-    idle: u64,
-    flows_max: u64,
-    queue_max: u64,
+    limits: Limits,
     config: Config,
     span: Span,
 }
@@ -104,9 +132,11 @@ impl Program {
             name: app.name.clone(),
             component: text(app, "component"),
             per: text(app, "per"),
-            idle: number(app, "idle", IDLE_SECONDS),
-            flows_max: number(app, "flows_max", FLOWS_MAX),
-            queue_max: number(app, "queue_max", QUEUE_MAX),
+            limits: Limits {
+                idle: number(app, "idle", IDLE_SECONDS),
+                flows_max: number(app, "flows_max", FLOWS_MAX),
+                queue_max: number(app, "queue_max", QUEUE_MAX),
+            },
             config: app.config.clone(),
             span,
         });
@@ -118,8 +148,7 @@ impl Program {
         let Written { name, component, config, span, .. } = written;
         let error = |message: String| Diagnostic::error("border", *span, message);
         if !self.kinds.has(FileKind::Components) {
-            let message =
-                format!("`{name}` runs a component of the program, and that has none");
+            let message = format!("`{name}` runs a component of the program, and that has none");
             let help = "add a file of components to the program, or give the app a program of its \
                         own with `file`";
             return Err(Box::new(error(message).help(help)));
@@ -141,7 +170,8 @@ impl Program {
             return Err(Box::new(error.help(help)));
         };
         if let Some(offer) = tree.offers.first() {
-            let message = format!("`{component}` offers `{}`, and nobody asks for it", offer.name.text);
+            let message =
+                format!("`{component}` offers `{}`, and nobody asks for it", offer.name.text);
             let help = format!("`{name}` makes components that offer nothing");
             return Err(Box::new(error(message).label(offer.span, "offered here").help(help)));
         }
@@ -154,18 +184,11 @@ impl Program {
         let found = program.components.iter_enumerated().find(|(_, it)| it.name == *component);
         // That the names are right has been checked with the app.
         let (Some((kind, _)), Ok(per)) = (found, per(&written.per)) else { return Ok(None) };
-        let count = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
-        let is_one = per.is_empty();
-        let idle = (!is_one && written.idle > 0).then(|| Duration::from_secs(written.idle));
-        Ok(Some(FlowBorder {
-            app: name.clone(),
-            config: config.clone(),
-            kind: kind.index() as u32,
-            per,
-            idle,
-            flows_max: if is_one { 1 } else { count(written.flows_max) },
-            queue_max: count(written.queue_max),
-        }))
+        // One flow is all that there can be then.
+        let flows_max = if per.is_empty() { 1 } else { written.limits.flows_max };
+        let limits = Limits { flows_max, ..written.limits };
+        let border = FlowBorder::own(name, kind.index() as u32, per, limits);
+        Ok(Some(FlowBorder { config: config.clone(), ..border }))
     }
 
     /// Checks the ports that a component opens by names that are known.

@@ -207,7 +207,8 @@ mod tests {
         }
         let taken = queue.take(1).map(|packet| packet.bytes()[0]);
         assert_eq!((taken, queue.len()), (Some(2), 3));
-        let rest = std::iter::from_fn(|| queue.pop()).map(|(packet, input)| (packet.bytes()[0], input));
+        let rest =
+            std::iter::from_fn(|| queue.pop()).map(|(packet, input)| (packet.bytes()[0], input));
         assert_eq!(rest.collect::<Vec<_>>(), [(1, 0), (3, 0), (4, 1)]);
         assert!(queue.take(0).is_none());
         assert_eq!(pool.stats().alive(), 0);

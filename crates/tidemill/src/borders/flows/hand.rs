@@ -4,21 +4,42 @@ use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, Over, Refused, Value, Worker};
 
-use super::Flows;
 use super::flow::{Door, Flow, FlowId, NO_PORT, Stage};
 use super::key::Key;
+use super::{Flows, WAITING_MAX};
+use crate::components::system::ports::Ports;
+
+/// Where packets that instances send go.
+pub(super) enum Exit<'h> {
+    /// To the links of the graph of the node.
+    Graph(&'h mut Engine),
+    /// To the ports of the app that the program is.
+    Ports(&'h mut Ports),
+}
+
+impl Exit<'_> {
+    fn send(&mut self, to: usize, bytes: &[u8], time_ns: Option<i64>) -> bool {
+        match self {
+            Exit::Graph(engine) => engine.pool().packet_of(bytes).is_some_and(|mut packet| {
+                packet.set_time_ns(time_ns);
+                engine.send_link(to, packet).is_ok()
+            }),
+            Exit::Ports(ports) => ports.send_at(to, bytes, time_ns),
+        }
+    }
+}
 
 /// The flows of a node, and the engines on both sides.
 pub(super) struct Hand<'h> {
     pub(super) flows: &'h mut Flows,
     pub(super) worker: &'h mut Worker,
-    pub(super) engine: &'h mut Engine,
+    pub(super) exit: Exit<'h>,
     pub(super) now_ns: u64,
 }
 
 /// Whether a flow can take more packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Room {
+pub(crate) enum Room {
     Left,
     /// As many wait now as may.
     Filled,
@@ -73,11 +94,12 @@ impl Hand<'_> {
             self.give(at, door, packet);
             return Room::Left;
         }
-        if flow.queue.len() >= most {
+        if flow.queue.len() >= most || self.flows.waiting >= WAITING_MAX {
             self.flows.apps[usize::from(flow.app)].counters.dropped_queue_full.add(1);
             return Room::Left;
         }
         flow.queue.push(packet, input);
+        self.flows.waiting += 1;
         if flow.queue.len() == most { Room::Filled } else { Room::Left }
     }
 
@@ -125,6 +147,7 @@ impl Hand<'_> {
         let Some(flow) = self.flows.table.get_mut(at) else { return };
         let Some(input) = flow.door_mut(name).map(|door| door.input) else { return };
         let counters = &self.flows.apps[usize::from(flow.app)].counters;
+        self.flows.waiting -= flow.queue.len();
         // Those of inputs that it has not opened by now stand in the way.
         while let Some(of) = flow.queue.first_input()
             && of != input
@@ -133,7 +156,9 @@ impl Hand<'_> {
             flow.queue.pop();
             counters.dropped_not_open.add(1);
         }
-        match (flow.queue.take(input), flow.stage) {
+        let found = flow.queue.take(input);
+        self.flows.waiting += flow.queue.len();
+        match (found, flow.stage) {
             (Some(packet), _) => self.give(at, name, packet),
             (None, Stage::Ends | Stage::Failed) => self.worker.finish(name),
             (None, Stage::Lives) => {
@@ -148,11 +173,7 @@ impl Hand<'_> {
         let here = &self.flows.apps[usize::from(flow.app)];
         let output = flow.door_mut(name).map_or(NO_PORT, |door| door.output);
         let link = here.outputs.get(usize::from(output)).map(|port| port.link);
-        let packet = link.zip(self.engine.pool().packet_of(bytes));
-        let is_sent = packet.is_some_and(|(link, mut packet)| {
-            packet.set_time_ns(flow.time_ns());
-            self.engine.send_link(link, packet).is_ok()
-        });
+        let is_sent = link.is_some_and(|link| self.exit.send(link, bytes, flow.time_ns()));
         let counter = if is_sent { &here.counters.sent } else { &here.counters.not_sent };
         counter.add(1);
         let answer = [Value::Word(u64::from(is_sent))];
@@ -195,6 +216,7 @@ impl Hand<'_> {
         let counters = &self.flows.apps[usize::from(flow.app)].counters;
         counters.failed.add(1);
         counters.dropped_failed.add(flow.queue.len() as u64);
+        self.flows.waiting -= flow.queue.len();
         while flow.queue.pop().is_some() {}
     }
 
@@ -215,6 +237,7 @@ impl Hand<'_> {
         let was = self.flows.table.get(at).map(|flow| flow.stage);
         self.leave(at, Stage::Ends);
         let Some(mut flow) = self.flows.table.remove(at) else { return };
+        self.flows.waiting -= flow.queue.len();
         let here = &mut self.flows.apps[usize::from(flow.app)];
         here.count -= 1;
         here.counters.alive.set(here.count as u64);

@@ -26,6 +26,7 @@ mod table;
 use tidemill_event::{Loop, Owner, TimerId};
 use tidemill_packet::drive;
 use tidemill_packet::graph::{AppSpec, Graph};
+use tidemill_packet::packet::Packet;
 use tidemill_proc::program::Program as Types;
 use tidemill_proc::{CommunicationMap, Over, Request, Worker, arm};
 use tidemill_stat::Registry;
@@ -36,15 +37,19 @@ use crate::machine::Machine;
 use crate::machine::node::Node;
 use crate::run::DRAIN_MAX;
 use app::App;
-use counts::Counters;
 pub use check::FlowBorder;
-pub(crate) use check::{FLOWS_MAX, IDLE_SECONDS, QUEUE_MAX, ends, per};
+pub(crate) use check::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, ends, per};
+use counts::Counters;
 use flow::{FlowId, Stage};
-use hand::{Hand, Room};
+pub(crate) use hand::Room;
+use hand::{Exit, Hand};
 use table::Table;
 
 /// Packets that are taken before components run.
 const BATCH: usize = 256;
+
+/// Packets that wait at a time, of all flows of a node: each has a buffer of the pool.
+const WAITING_MAX: usize = 16_384;
 
 /// Instances that are told to end at a stretch, before components run.
 const ENDS: usize = 1024;
@@ -89,6 +94,8 @@ pub(crate) struct Flows {
     doors: CommunicationMap<FlowId>,
     numbers: Numbers,
     secret: Secret,
+    /// Packets that wait, of all flows.
+    waiting: usize,
     /// Memory for keys.
     spare: Vec<u8>,
     owner: Option<Owner>,
@@ -110,13 +117,14 @@ impl Default for Flows {
 
 impl Flows {
     /// Of a program that has these; keys are hashed with the secret.
-    pub(super) fn new(checked: &[FlowBorder], registry: &Registry, secret: Secret) -> Flows {
+    pub(crate) fn new(checked: &[FlowBorder], registry: &Registry, secret: Secret) -> Flows {
         Flows {
             apps: checked.iter().map(|checked| App::new(checked, registry)).collect(),
             table: Table::default(),
             doors: CommunicationMap::default(),
             numbers: Numbers::default(),
             secret,
+            waiting: 0,
             spare: Vec::new(),
             owner: None,
             are_held: false,
@@ -126,8 +134,18 @@ impl Flows {
         }
     }
 
+    /// Takes the names of its ports, of a program that is an app itself.
+    pub(crate) fn name(&mut self, inputs: &[String], outputs: &[String]) {
+        self.apps.iter_mut().for_each(|app| app.name(inputs, outputs));
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.apps.is_empty()
+    }
+
     /// Learns the types of a program; it will be asked for instances.
-    pub(super) fn know(&mut self, worker: &mut Worker) {
+    pub(crate) fn know(&mut self, worker: &mut Worker) {
         if !self.apps.is_empty() {
             self.numbers = Numbers::of(worker.types());
             // Packets may wake what waits.
@@ -158,13 +176,20 @@ impl Flows {
 
 /// Calls `f` with the flows of the node whose turn it is.
 fn at<R>(machine: &mut Machine, events: &Loop<Machine>, f: impl FnOnce(&mut Hand<'_>) -> R) -> R {
-    let Node { runner, driver, borders, .. } = &mut *machine.node;
-    f(&mut Hand {
-        flows: &mut borders.flows,
-        worker: runner.worker(),
-        engine: &mut driver.engine,
-        now_ns: events.now().0,
-    })
+    let Node { runner, systems, driver, borders, .. } = &mut *machine.node;
+    let exit = match systems.ports() {
+        Some(ports) => Exit::Ports(ports),
+        None => Exit::Graph(&mut driver.engine),
+    };
+    let (flows, worker) = (&mut borders.flows, runner.worker());
+    f(&mut Hand { flows, worker, exit, now_ns: events.now().0 })
+}
+
+/// Lets the graph go on, where the node has one.
+fn wake_graph(machine: &mut Machine, events: &mut Loop<Machine>) {
+    if machine.node.systems.ports().is_none() {
+        drive::wake(machine, events);
+    }
 }
 
 /// Finds the links of apps in the graph that runs now.
@@ -204,25 +229,52 @@ fn pump(machine: &mut Machine, events: &mut Loop<Machine>) {
         machine.node.borders.flows.are_held = false;
     }
     // Links that are empty now may be the end of the graph.
-    drive::wake(machine, events);
+    wake_graph(machine, events);
 }
 
 /// Takes packets until a flow is filled up; how many, and whether there are more.
 fn take_some(hand: &mut Hand<'_>) -> (usize, bool) {
+    // A program that is an app is given them.
+    let graph = |hand: &mut Hand<'_>, link| match &mut hand.exit {
+        Exit::Graph(engine) => engine.take_link(link),
+        Exit::Ports(_) => None,
+    };
     let (mut taken, mut room) = (0, Room::Left);
     for app in 0..hand.flows.apps.len() {
         for input in 0..hand.flows.apps[app].inputs.len() {
             let link = hand.flows.apps[app].inputs[input].link;
             while taken < BATCH && room == Room::Left {
-                let Some(packet) = hand.engine.take_link(link) else { break };
+                let Some(packet) = graph(hand, link) else { break };
                 taken += 1;
                 hand.flows.apps[app].counters.taken.add(1);
                 room = hand.arrive(app as u16, input as u16, packet);
             }
         }
     }
+    let Exit::Graph(engine) = &hand.exit else { return (taken, false) };
     let mut links = hand.flows.apps.iter().flat_map(|app| &app.inputs);
-    (taken, links.any(|port| hand.engine.waits_at(port.link)))
+    (taken, links.any(|port| engine.waits_at(port.link)))
+}
+
+/// Gives a packet to its flow, in a program that is an app itself and has one border, its own.
+pub(crate) fn give(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (input, packet): (usize, Packet),
+) -> Room {
+    let room = at(machine, events, |hand| {
+        hand.flows.apps[0].counters.taken.add(1);
+        hand.arrive(0, input as u16, packet)
+    });
+    watch(machine, events);
+    arm(machine, events);
+    room
+}
+
+/// Whether timers are set for anything else than flows without packets.
+pub(crate) fn has_other_timers(machine: &Machine, events: &Loop<Machine>) -> bool {
+    let timers = machine.node.borders.flows.apps.iter().filter_map(|app| app.timer);
+    events.timers_armed() > timers.filter(|&timer| events.is_armed(timer)).count()
 }
 
 /// Serves a request of an instance for packets; gives back one that is of somebody else.
@@ -259,7 +311,7 @@ pub(crate) fn serve(
         Some(is_sent) => {
             machine.node.runner.worker().reuse(values);
             if is_sent {
-                drive::wake(machine, events);
+                wake_graph(machine, events);
             }
             None
         }
@@ -277,7 +329,7 @@ pub(crate) fn over(machine: &mut Machine, events: &mut Loop<Machine>, over: Over
         flows.deadline.take().into_iter().for_each(|timer| {
             events.cancel(timer);
         });
-        drive::wake(machine, events);
+        wake_graph(machine, events);
     }
     arm(machine, events);
 }
@@ -337,7 +389,7 @@ pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) -> bool {
         flows.deadline = Some(events.timer(at_most, |machine: &mut Machine, events| {
             machine.node.borders.flows.deadline = None;
             clear(machine);
-            drive::wake(machine, events);
+            wake_graph(machine, events);
         }));
         tell_some(machine, events);
     }
@@ -380,7 +432,8 @@ pub(crate) fn app_failed(machine: &mut Machine, events: &mut Loop<Machine>, app:
     let Some(number) = flows.apps.iter().position(|it| it.checked.app == app) else { return };
     at(machine, events, |hand| {
         for flow in 0..hand.flows.table.places() {
-            let is_it = |it: &flow::Flow| usize::from(it.app) == number && it.stage != Stage::Failed;
+            let is_it =
+                |it: &flow::Flow| usize::from(it.app) == number && it.stage != Stage::Failed;
             if hand.flows.table.get(flow).is_some_and(is_it) {
                 hand.fail(flow);
             }
@@ -400,6 +453,7 @@ pub(crate) fn clear(machine: &mut Machine) {
         app.counters.dropped_ended.add(flow.queue.len() as u64);
     }
     flows.doors = CommunicationMap::default();
+    flows.waiting = 0;
 }
 
 /// What apps have counted, by app.

@@ -103,14 +103,20 @@ impl Ports {
 
     /// Sends a packet; whether there is such an output with room for it.
     pub(super) fn send(&mut self, to: &str, bytes: &[u8], time_ns: Option<i64>) -> bool {
-        let port = self.outputs.iter_mut().find(|port| port.name == to);
-        let Some(port) = port else { return false };
-        if port.queue.len() >= QUEUED_MAX {
+        let at = self.outputs.iter().position(|port| port.name == to);
+        at.is_some_and(|at| self.send_at(at, bytes, time_ns))
+    }
+
+    /// The same by the number of the output.
+    pub(crate) fn send_at(&mut self, to: usize, bytes: &[u8], time_ns: Option<i64>) -> bool {
+        let Some(port) = self.outputs.get_mut(to) else { return false };
+        let has_room = port.queue.len() < QUEUED_MAX;
+        if has_room {
+            port.queue.push_back(Outgoing { bytes: bytes.to_vec(), time_ns });
+        } else {
             self.refused += 1;
-            return false;
         }
-        port.queue.push_back(Outgoing { bytes: bytes.to_vec(), time_ns });
-        true
+        has_room
     }
 
     /// Takes the next packet of an input.

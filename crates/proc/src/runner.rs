@@ -13,7 +13,7 @@ use crate::communication::Communication;
 use crate::crew::Team;
 use crate::machine::Counts;
 use crate::machine::Worker;
-use crate::outside::Over;
+use crate::outside::state::Over;
 use crate::system::Request;
 use crate::ticker::Ticker;
 

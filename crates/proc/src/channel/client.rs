@@ -9,7 +9,7 @@ use crate::layout::{
     SERVER_WAITS, START, SYSTEM, Slot,
 };
 use crate::machine::Context;
-use crate::outside::root;
+use crate::outside::launched;
 use crate::process::State;
 use crate::program::Direction;
 use crate::{component, crew, lines, system};
@@ -33,7 +33,7 @@ fn channel_of(cx: &mut Context, slot: SlotRef, position: u32) -> Result<ChannelR
 /// Waits, unless the server waits too or is done.
 fn block(cx: &mut Context, slot: SlotRef, channel: ChannelRef, state: State, position: u32) -> u32 {
     if channel.has(SERVER_ENDED) {
-        return match root::retires(cx.worker, cx.component(), channel) {
+        return match launched::retires(cx.worker, cx.component(), channel) {
             Some(root) => cx.retire(root),
             None => cx.finished(channel, FROM_CLIENT, position),
         };

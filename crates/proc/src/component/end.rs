@@ -11,7 +11,7 @@ use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
 use crate::layout::CLIENT_FINISHED;
 use crate::machine::Worker;
-use crate::outside::root as outside;
+use crate::outside::launched as outside;
 use crate::pieces;
 use crate::process::{self, INNER, Role, State};
 use crate::words;

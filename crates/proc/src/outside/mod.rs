@@ -10,10 +10,11 @@
 //! A channel of this kind has no client component. Its client's slot is a block of our own, whose
 //! target is the name of the communication. It stays on the first loop, with who serves there.
 
+pub(crate) mod launched;
 pub(crate) mod note;
-pub(crate) mod root;
+mod root;
 mod speak;
 pub(crate) mod state;
 
-pub use root::Over;
 pub use speak::{Heard, Unsaid};
+pub use state::Over;

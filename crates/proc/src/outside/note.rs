@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef};
 use crate::layout::{CLIENT_WATCHES, FAILED, FROM_SERVER, OUTSIDE, SERVER_ENDED, Slot};
 use crate::machine::Worker;
-use crate::outside::root::{is_launched, note_over};
+use crate::outside::launched::{is_launched, note_over};
 use crate::process::Role;
 
 /// A slot's target that names a communication. Not looked up as a component: a name is no number

@@ -11,59 +11,14 @@ use crate::communication::Communication;
 use crate::component::{self, ComponentId};
 use crate::crew;
 use crate::fault;
-use crate::handle::{ChannelRef, ComponentRef, ProcessRef};
-use crate::layout::{CLIENT_WAITS, SERVER_ENDED, SYSTEM};
+use crate::handle::{ComponentRef, ProcessRef};
+use crate::layout::{CLIENT_WAITS, SERVER_ENDED};
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::outside::Unsaid;
+use crate::outside::launched::top;
+use crate::outside::state::Over;
 use crate::system;
-
-/// What has become of a component that was [launched](Worker::launch).
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Over {
-    /// Which one.
-    pub component: ComponentId,
-    /// Why it has failed; `None` if it is gone.
-    pub fault: Option<String>,
-}
-
-/// Whether a component was launched: nobody owns it, and it serves nobody.
-#[inline]
-pub(crate) fn is_launched(worker: &Worker, component: ComponentRef) -> bool {
-    component.owner().is_null()
-        && component.descriptor().offered.is_empty()
-        && component.id() != worker.machine.entry
-}
-
-/// Notes for the embedder what has become of a component that was launched.
-pub(crate) fn note_over(worker: &mut Worker, component: ComponentRef, fault: Option<String>) {
-    if is_launched(worker, component) {
-        worker.machine.outside.over.push_back(Over { component: component.id(), fault });
-        worker.machine.attention = true;
-    }
-}
-
-/// The component at the top of a tree.
-fn top(mut component: ComponentRef) -> ComponentRef {
-    while let Some(owner) = component.owner().some() {
-        component = owner;
-    }
-    component
-}
-
-/// The component that was launched, and has been told to end, for which no more comes over a
-/// channel that the embedder has ended.
-pub(crate) fn retires(
-    worker: &Worker,
-    component: ComponentRef,
-    channel: ChannelRef,
-) -> Option<ComponentRef> {
-    if !channel.has(SYSTEM) {
-        return None;
-    }
-    let root = top(component);
-    (root.is_told() && is_launched(worker, root)).then_some(root)
-}
 
 impl Worker {
     /// Makes a component of a type that offers nothing, which nobody owns. What it requires is

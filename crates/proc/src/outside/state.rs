@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::communication::{Communication, CommunicationMap};
 use crate::component::ComponentId;
 use crate::handle::SlotRef;
-use crate::outside::Over;
 
 /// One component.
 pub(crate) struct Line {
@@ -15,6 +14,15 @@ pub(crate) struct Line {
     /// Which of the interfaces that its type offers.
     pub(crate) offered: u32,
     pub(crate) is_noted: bool,
+}
+
+/// What has become of a component that was [launched](crate::Worker::launch).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Over {
+    /// Which one.
+    pub component: ComponentId,
+    /// Why it has failed; `None` if it is gone.
+    pub fault: Option<String>,
 }
 
 /// All components that are spoken to from outside.

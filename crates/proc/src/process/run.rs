@@ -6,7 +6,7 @@ use crate::component::{self};
 use crate::handle::{FrameRef, ProcessRef};
 use crate::layout::{CLIENT_FINISHED, CLIENT_WAITS, DONE, EXCLUSIVE, SERVER_ENDED, SUSPENDED};
 use crate::machine::Worker;
-use crate::outside::root::is_launched;
+use crate::outside::launched::is_launched;
 use crate::process::ACTIVITY;
 use crate::process::Role;
 use crate::process::bury;

@@ -29,12 +29,14 @@ pub enum Refused {
     OutOfMemory,
 }
 
+/// Messages with their parameters.
+pub(crate) type Answers = VecDeque<(u16, Vec<Value<'static>>)>;
+
 pub(crate) struct Line {
     pub(crate) server: ProcessRef,
     pub(crate) system: u32,
     /// Answers for which there is no room yet. Boxed, as most communications never have any.
-    #[expect(clippy::box_collection, reason = "there may be very many communications")]
-    pub(crate) pending: Option<Box<VecDeque<(u16, Vec<Value<'static>>)>>>,
+    pub(crate) pending: Option<Box<Answers>>,
     /// The protocol state once these are sent.
     pub(crate) state: u16,
     pub(crate) noted: bool,

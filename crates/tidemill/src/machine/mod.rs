@@ -160,8 +160,8 @@ impl Machine {
         }
     }
 
-    /// No more packets come: whether the flows that components work on have ended. Where the run goes
-    /// on all the same they need not.
+    /// No more packets come: whether the flows that components work on have ended. Where the run
+    /// goes on all the same they need not.
     fn flows_are_over(&mut self, events: &mut Loop<Machine>) -> bool {
         self.sim.as_ref().is_some_and(|sim| sim.lasts) || borders::flows::end(self, events)
     }

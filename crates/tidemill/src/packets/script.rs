@@ -72,8 +72,9 @@ tidemill_packet::declare! {
     /// `border/APP/...`.
     ///
     /// With `file` it is a program of its own; with `per` too, that has an instance of its main
-    /// component for each flow, and counts as above, in the report of the app. Time is that of the graph and begins at 0 when the program does; a program that waits for a
-    /// time is a source that is not done. What it writes goes to the log, as `script`.
+    /// component for each flow, and counts as above in the report of the app. Time is that of the
+    /// graph and begins at 0 when the program does; a program that waits for a time is a source
+    /// that is not done. What it writes goes to the log, as `script`.
     ///
     /// When its main component fails the app does, and is started again: what it had not received
     /// by then is dropped as `failed`, what is still on its links is there for the next. When its
@@ -89,7 +90,8 @@ tidemill_packet::declare! {
             /// packet without a field has that in common with others. Without `per` there is one
             /// flow.
             per: String = String::new(),
-            /// Seconds without a packet after which the instance of a flow is told to end; 0: never.
+            /// Seconds without a packet after which the instance of a flow is told to end; 0:
+            /// never.
             idle: u64 = IDLE_SECONDS,
             /// The most flows at a time: the packets of more are dropped as `no_room`.
             flows_max: u64 = FLOWS_MAX,

@@ -8,7 +8,6 @@ use tidemill_packet::link::LinkStats;
 use tidemill_packet::packet::PoolStats;
 use tidemill_proc::{Counts, fault};
 
-use crate::borders::flows::Counted;
 use crate::summary::Summary;
 
 /// The end of a run.
@@ -89,6 +88,9 @@ impl ComponentsEnded {
         self.how.as_ref().is_none_or(|how| how.exit_status() == 0)
     }
 }
+
+/// What was counted beside the graph, by app.
+pub(crate) type Counted = Vec<(String, Vec<(&'static str, u64)>)>;
 
 /// Adds counts by name.
 fn add(sums: &mut Vec<(String, u64)>, ones: Vec<(String, u64)>) {

@@ -5,7 +5,7 @@ use tidemill_packet::app::Direction;
 use tidemill_packet::engine::Engine;
 use tidemill_stat::Registry;
 
-use super::check::FlowBorder;
+use super::border::FlowBorder;
 use super::counts::Counters;
 use super::flow::NO_PORT;
 use super::table::Index;

@@ -6,7 +6,7 @@ use tidemill_proc::{Communication, Over, Refused, Value, Worker};
 
 use super::flow::{Door, Flow, FlowId, NO_PORT, Stage};
 use super::key::Key;
-use super::{Flows, WAITING_MAX};
+use super::state::{Flows, WAITING_MAX};
 use crate::components::system::ports::Ports;
 
 /// Where packets that instances send go.

@@ -1,7 +1,7 @@
 //! What tells one flow from another: some fields of a packet, as bytes.
 //!
 //! ```text
-//! each field: length, or 255 if there is none; then so many bytes, of integers without zeros before
+//! each field: length, or 255 if there is none; then so many bytes; of integers, no zeros before
 //! ```
 
 use tidemill_packet::fields::{FieldValue, Fields};

@@ -16,163 +16,38 @@
 //! for more all the same, it ends there. In both cases its FINALLY runs.
 
 mod app;
+mod border;
 mod check;
 mod counts;
 mod flow;
 mod hand;
 mod key;
+mod state;
 mod table;
 
-use tidemill_event::{Loop, Owner, TimerId};
+use tidemill_event::{Loop, Owner, Time};
 use tidemill_packet::drive;
-use tidemill_packet::graph::{AppSpec, Graph};
 use tidemill_packet::packet::Packet;
-use tidemill_proc::program::Program as Types;
-use tidemill_proc::{CommunicationMap, Over, Request, Worker, arm};
-use tidemill_stat::Registry;
-use tidemill_stdx::keyed::Secret;
+use tidemill_proc::{CommunicationMap, Over, Request, arm};
 
-use crate::components::system;
+use crate::components::system::packets_number;
+use crate::components::system::ports::ends;
 use crate::machine::Machine;
 use crate::machine::node::Node;
-use crate::run::DRAIN_MAX;
-use app::App;
-pub use check::FlowBorder;
-pub(crate) use check::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, ends, per};
+use crate::run::{Counted, DRAIN_MAX};
+pub use border::FlowBorder;
+pub(crate) use border::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, per};
 use counts::Counters;
-use flow::{FlowId, Stage};
+use flow::Stage;
 pub(crate) use hand::Room;
 use hand::{Exit, Hand};
-use table::Table;
+pub(crate) use state::Flows;
 
 /// Packets that are taken before components run.
 const BATCH: usize = 256;
 
-/// Packets that wait at a time, of all flows of a node: each has a buffer of the pool.
-const WAITING_MAX: usize = 16_384;
-
 /// Instances that are told to end at a stretch, before components run.
 const ENDS: usize = 1024;
-
-/// The numbers of the messages of Packets.
-#[derive(Clone, Copy, Default)]
-struct Numbers {
-    open: u32,
-    failed: u32,
-    opened: u32,
-    send: u32,
-    sent: u32,
-    receive: u32,
-    packet: u32,
-}
-
-impl Numbers {
-    /// Of a program that has the interface.
-    fn of(types: &Types) -> Numbers {
-        let packets = types.interfaces.iter().find(|it| it.name == system::PACKETS);
-        let number = |name: &str| {
-            let at = packets.and_then(|it| it.messages.iter().position(|one| one.name == name));
-            at.map_or(u32::MAX, |at| at as u32)
-        };
-        Numbers {
-            open: number("Open"),
-            failed: number("Failed"),
-            opened: number("Opened"),
-            send: number("Send"),
-            sent: number("Sent"),
-            receive: number("Receive"),
-            packet: number("Packet"),
-        }
-    }
-}
-
-/// The apps of a graph that run components of the program, with their flows.
-pub(crate) struct Flows {
-    apps: Vec<App>,
-    table: Table,
-    /// The flows that ways are of.
-    doors: CommunicationMap<FlowId>,
-    numbers: Numbers,
-    secret: Secret,
-    /// Packets that wait, of all flows.
-    waiting: usize,
-    /// Memory for keys.
-    spare: Vec<u8>,
-    owner: Option<Owner>,
-    /// More packets are taken when components have run.
-    are_held: bool,
-    /// The graph has come to its end, or the run does.
-    is_ending: bool,
-    /// The first that has not been told of that.
-    to_tell: u32,
-    /// Ends the wait for instances that do not end.
-    deadline: Option<TimerId>,
-}
-
-impl Default for Flows {
-    fn default() -> Flows {
-        Flows::new(&[], &Registry::in_memory(), Secret::FIXED)
-    }
-}
-
-impl Flows {
-    /// Of a program that has these; keys are hashed with the secret.
-    pub(crate) fn new(checked: &[FlowBorder], registry: &Registry, secret: Secret) -> Flows {
-        Flows {
-            apps: checked.iter().map(|checked| App::new(checked, registry)).collect(),
-            table: Table::default(),
-            doors: CommunicationMap::default(),
-            numbers: Numbers::default(),
-            secret,
-            waiting: 0,
-            spare: Vec::new(),
-            owner: None,
-            are_held: false,
-            is_ending: false,
-            to_tell: 0,
-            deadline: None,
-        }
-    }
-
-    /// Takes the names of its ports, of a program that is an app itself.
-    pub(crate) fn name(&mut self, inputs: &[String], outputs: &[String]) {
-        self.apps.iter_mut().for_each(|app| app.name(inputs, outputs));
-    }
-
-    /// Whether there are none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.apps.is_empty()
-    }
-
-    /// Learns the types of a program; it will be asked for instances.
-    pub(crate) fn know(&mut self, worker: &mut Worker) {
-        if !self.apps.is_empty() {
-            self.numbers = Numbers::of(worker.types());
-            // Packets may wake what waits.
-            worker.hold();
-        }
-    }
-
-    /// Whether packets were left on links until components have run.
-    pub(super) fn are_held(&self) -> bool {
-        self.are_held
-    }
-
-    /// Whether no instance has to end yet.
-    pub(super) fn are_idle(&self) -> bool {
-        !self.are_held && (!self.is_ending || self.table.len() == 0)
-    }
-
-    /// The app of another graph that is not one of these, as it was checked.
-    pub(crate) fn stranger<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
-        let mut apps = graph.apps.iter().filter(|app| check::is_of_program(app));
-        let is_known = |app: &AppSpec| {
-            let mut all = self.apps.iter().map(|app| &app.checked);
-            all.any(|known| known.app == app.name && known.config == app.config)
-        };
-        apps.find(|app| !is_known(app)).map(|app| &*app.name)
-    }
-}
 
 /// Calls `f` with the flows of the node whose turn it is.
 fn at<R>(machine: &mut Machine, events: &Loop<Machine>, f: impl FnOnce(&mut Hand<'_>) -> R) -> R {
@@ -283,7 +158,7 @@ pub(crate) fn serve(
     events: &mut Loop<Machine>,
     request: Request,
 ) -> Option<Request> {
-    if machine.node.borders.flows.apps.is_empty() || request.system != system::packets_number() {
+    if machine.node.borders.flows.apps.is_empty() || request.system != packets_number() {
         return Some(request);
     }
     let Request { communication: name, message, values, system } = request;
@@ -341,7 +216,7 @@ fn watch(machine: &mut Machine, events: &mut Loop<Machine>) {
         let app = &mut apps[number];
         let Some(idle) = app.checked.idle else { continue };
         let Some(oldest) = table.get(app.index.oldest) else { continue };
-        let at = tidemill_event::Time(oldest.last_ns) + idle;
+        let at = Time(oldest.last_ns) + idle;
         match app.timer {
             Some(timer) if events.is_armed(timer) => {}
             Some(timer) => {
@@ -363,7 +238,7 @@ fn end_idle(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
         for _ in 0..ENDS {
             let oldest = hand.flows.apps[number].index.oldest;
             let last_ns = hand.flows.table.get(oldest).map(|flow| flow.last_ns);
-            let due_ns = last_ns.map(|ns| (tidemill_event::Time(ns) + idle).0);
+            let due_ns = last_ns.map(|ns| (Time(ns) + idle).0);
             if due_ns.is_none_or(|due_ns| due_ns > hand.now_ns) {
                 return;
             }
@@ -455,9 +330,6 @@ pub(crate) fn clear(machine: &mut Machine) {
     flows.doors = CommunicationMap::default();
     flows.waiting = 0;
 }
-
-/// What apps have counted, by app.
-pub(crate) type Counted = Vec<(String, Vec<(&'static str, u64)>)>;
 
 /// What the apps of lives of nodes have counted that are over.
 #[derive(Default)]

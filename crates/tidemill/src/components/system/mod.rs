@@ -82,7 +82,7 @@ impl System {
             System::Network => "Network",
             System::Pore => "Pore",
             System::Xenstore => "Xenstore",
-            System::Packets => PACKETS,
+            System::Packets => "Packets",
             System::Messages => "Messages",
         }
     }
@@ -214,9 +214,7 @@ fn lent(bytes: &[u8]) -> Value<'_> {
     Value::Text(Cow::Borrowed(bytes))
 }
 
-/// The interface Packets, and its number.
-pub(crate) const PACKETS: &str = "Packets";
-
+/// The number of Packets.
 pub(crate) fn packets_number() -> u32 {
     System::Packets as u32
 }

@@ -17,9 +17,8 @@ use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, Value, Values};
 
-use super::ports::Ports;
+use super::ports::{Ports, ends};
 use super::{Machine, lent, text};
-use crate::borders::flows::ends;
 
 /// Packets that wait for a client at one app.
 const QUEUED_MAX: usize = 1024;

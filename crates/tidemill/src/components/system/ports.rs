@@ -28,6 +28,11 @@ pub(crate) struct Outgoing {
     pub(crate) time_ns: Option<i64>,
 }
 
+/// The ends of what is opened: two names, or one for both.
+pub(crate) fn ends(name: &str) -> (&str, &str) {
+    name.split_once("->").map_or((name, name), |(from, to)| (from.trim(), to.trim()))
+}
+
 /// All ports of the app.
 #[derive(Default)]
 pub(crate) struct Ports {

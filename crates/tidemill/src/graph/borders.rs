@@ -90,6 +90,10 @@ impl Whole<'_> {
         borders.rules.iter().for_each(|border| self.rules(border));
         borders.packets.iter().for_each(|border| self.packets(border));
         borders.decoders.iter().for_each(|border| self.decoder(border));
+        for border in &borders.flows {
+            let Some(app) = self.app(&border.app) else { continue };
+            self.edge(app, self.components + border.number(), EdgeKind::Runs);
+        }
         if borders.settings.is_some() {
             self.settings();
         }
@@ -194,10 +198,12 @@ mod tests {
     const GRAPH: &str = "
         src :: Source { packets: 1 }
         read :: Decode { type: \"t.R\", event: \"reading\" }
+        flow :: Script { component: \"Flow\", per: \"ip.src\" }
         gate :: Rules { fields: \"len\", event: \"seen\", verdict: \"pass\" }
         end :: Sink
         src -> read
-        read.rest -> gate.input
+        read.rest -> flow.input
+        flow -> gate
         gate -> end";
     const COMPONENTS: &str = "
         INTERFACE Work; { IN A(n: INTEGER) { OUT B(n: INTEGER) } OUT Done } END Work;
@@ -207,6 +213,7 @@ mod tests {
           IMPLEMENTATION Work; VARIABLE n: INTEGER;
           BEGIN WHILE ?A DO ?A(n); !B(n); !Done END END Work;
         END Worker;
+        COMPONENT Flow REQUIRES Packets; BEGIN Packets!Open(\"input -> gate\") END Flow;
         COMPONENT {ENTRYPOINT} Main REQUIRES Rules; BEGIN Rules!put(1); Rules?Taken END Main;";
     const RULES: &str = "
         stage(\"cl:Worker\", work, done).
@@ -235,18 +242,22 @@ mod tests {
         for (of, edges) in [
             (
                 "app read :: Decode",
-                "emits event reading, emits event flow::refused, sends to app gate :: Rules, \
+                "emits event reading, emits event flow::refused, sends to app flow :: Script, \
                  decodes message t.R",
             ),
             (
                 "app gate :: Rules",
                 "emits event seen, emits event flow::refused, sends to app end :: Sink",
             ),
+            (
+                "app flow :: Script",
+                "emits event flow::refused, runs component Flow, sends to app gate :: Rules",
+            ),
             ("event pass", "sends packets of app gate :: Rules"),
             (
                 "table flow::config",
                 "configures app src :: Source, configures app read :: Decode, \
-                 configures app gate :: Rules, configures app end :: Sink",
+                 configures app flow :: Script, configures app gate :: Rules, configures app end :: Sink",
             ),
             (
                 "stage cl:Worker",

@@ -46,10 +46,13 @@ pub(crate) fn configure(
 
 impl Machine {
     /// Reports what happened to apps.
-    pub(crate) fn note_apps(&mut self) {
+    pub(crate) fn note_apps(&mut self, events: &mut Loop<Machine>) {
         for note in self.node.driver.engine.take_notes() {
-            match note {
-                Note::Failed { .. } => self.note(&format!("app {note}")),
+            match &note {
+                Note::Failed { app, .. } => {
+                    self.note(&format!("app {note}"));
+                    borders::flows::app_failed(self, events, app);
+                }
                 Note::Restarted { .. } | Note::Dispatched { .. } => self.note(&note.to_string()),
             }
         }
@@ -63,9 +66,11 @@ impl Machine {
     }
 
     /// Stops the graph, and says what it amounts to, if there is one.
-    pub(crate) fn stop_packets(&mut self) -> Option<PacketsEnded> {
-        let ended = self.has.packets.then(|| PacketsEnded::of(&mut self.node.driver.engine));
-        self.note_apps();
+    pub(crate) fn stop_packets(&mut self, events: &mut Loop<Machine>) -> Option<PacketsEnded> {
+        let flows = borders::flows::counted(self);
+        let ended =
+            self.has.packets.then(|| PacketsEnded::of(&mut self.node.driver.engine).and(&flows));
+        self.note_apps(events);
         ended
     }
 }

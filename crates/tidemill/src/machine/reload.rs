@@ -54,6 +54,10 @@ fn replace_graph(machine: &mut Machine, events: &mut Loop<Machine>, graph: &Grap
             let why = "what a Decode decodes is settled when the program is loaded";
             return machine.note(&format!("the old graph goes on: app {app}: {why}"));
         }
+        if let Some(app) = machine.node.borders.flows.stranger(&graph) {
+            let why = "how a Script runs components is settled when the program is loaded";
+            return machine.note(&format!("the old graph goes on: app {app}: {why}"));
+        }
         if let Err(refused) = drive::prepare(machine, events, graph) {
             machine.note(&kept(&refused));
         }

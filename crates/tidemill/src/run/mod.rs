@@ -55,6 +55,7 @@ pub use options::{
     Clock, ComponentOptions, DRAIN_MAX, Engine, EngineKind, Exposed, Exposure, Input, Listen,
     NodeOptions, PacketOptions, RunOptions,
 };
+pub(crate) use report::Counted;
 pub use report::{ComponentsEnded, PacketsEnded, Report};
 
 use crate::borders;

@@ -257,7 +257,8 @@ mod tests {
             (
                 "table flow::config",
                 "configures app src :: Source, configures app read :: Decode, \
-                 configures app flow :: Script, configures app gate :: Rules, configures app end :: Sink",
+                 configures app flow :: Script, configures app gate :: Rules, \
+                 configures app end :: Sink",
             ),
             (
                 "stage cl:Worker",

@@ -6,4 +6,6 @@ pub struct Extent {
     pub peers: bool,
     pub small: bool,
     pub seconds: Option<u64>,
+    /// What captures are made from, if that was said.
+    pub seed: Option<u64>,
 }

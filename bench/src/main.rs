@@ -17,6 +17,7 @@ mod json;
 mod loops;
 mod maps;
 mod measure;
+mod mixed;
 mod packets;
 mod pores;
 mod program;
@@ -53,6 +54,9 @@ struct Args {
     /// Seconds that a benchmark that can last shall last (`pores`).
     #[arg(long = "for", value_name = "SECONDS")]
     seconds: Option<u64>,
+    /// What captures are made from (`mixed`); without it, from the time.
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
 }
 
 type Run = fn(Extent, &mut Report) -> Result<(), String>;
@@ -91,6 +95,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("proto", "messages decoded and encoded, in bytes per second", proto::run),
     ("trust", "sealed datagrams, handshakes, what strangers cost", trust::run),
     ("json", "JSON into messages and out of them, bytes a second", json::run),
+    ("mixed", "examples/flows: packets, a component per flow, rules, telemetry", mixed::run),
 ];
 
 fn main() -> ExitCode {
@@ -103,6 +108,11 @@ fn main() -> ExitCode {
         {
             let line = serial::measure(bench, who, parameters);
             return ended(line.map(|line| println!("{line}")));
+        }
+        if let [bench, variant, folder] = rest
+            && bench == "mixed"
+        {
+            return ended(mixed::measure_in(variant, folder).map(|line| println!("{line}")));
         }
         return ended(activities::measure(rest).map(|line| println!("{line}")));
     }
@@ -118,7 +128,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let form = if args.json { Form::Json } else { Form::Text };
-    let extent = Extent { peers: args.peers, small: args.small, seconds: args.seconds };
+    let extent =
+        Extent { peers: args.peers, small: args.small, seconds: args.seconds, seed: args.seed };
     ended(run(extent, &mut Report::new(form)))
 }
 
@@ -142,7 +153,7 @@ mod tests {
             // Peers that are programs of other languages need more than tests may ask for.
             let peers = Bench::ALL.iter().all(|bench| bench.name() != name)
                 && !["json", "proto"].contains(&name);
-            let extent = Extent { peers, small: true, seconds: None };
+            let extent = Extent { peers, small: true, seconds: None, seed: None };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }
     }

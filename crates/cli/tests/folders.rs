@@ -62,3 +62,18 @@ fn arguments_of_the_settings_reach_components() {
     );
     assert_eq!(stdout(&run(&["run", &path, "--", "words"])), "words\n");
 }
+
+#[test]
+fn the_common_layout_of_a_folder_leaves_schemas_as_they_are() {
+    let folder = Folder::new();
+    folder.file("a.olg", "a(@N,X):-b(@N,X).\n");
+    let schema = "syntax=\"proto3\";\nmessage A{}\n";
+    folder.file("a.proto", schema);
+    let path = folder.path().display().to_string();
+    let output = run(&["fmt", &path]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let read = |name| std::fs::read_to_string(folder.path().join(name)).expect("a file");
+    assert_eq!((read("a.olg").as_str(), &*read("a.proto")), ("a(@N, X) :- b(@N, X).\n", schema));
+    // A file that is named has to have one.
+    assert_eq!(status(&run(&["fmt", &format!("{path}/a.proto")])), 1);
+}

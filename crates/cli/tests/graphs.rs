@@ -402,13 +402,17 @@ fn a_bridge_joins_three_namespaces() {
 /// No example is left out here.
 #[test]
 fn all_graphs_are_run() {
-    let tests = include_str!("graphs.rs");
+    let tests = concat!(include_str!("graphs.rs"), include_str!("flows.rs"));
     let mut count = 0;
     for folder in std::fs::read_dir(root().join("examples")).expect("a folder") {
         let folder = folder.expect("an entry").path();
         let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
         if folder.join(format!("{name}.flow")).exists() {
-            let is_run = [format!("check(\"{name}\""), format!("compare(\"{name}\"")];
+            let is_run = [
+                format!("check(\"{name}\""),
+                format!("compare(\"{name}\""),
+                format!("examples/{name}/test.out"),
+            ];
             assert!(is_run.iter().any(|one| tests.contains(one)), "{name} is not run");
             assert!(folder.join("README.md").exists(), "{name} has no page");
             count += 1;

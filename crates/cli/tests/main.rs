@@ -12,6 +12,7 @@ mod files;
 mod fleet;
 mod flood;
 mod flow;
+mod flows;
 mod folders;
 mod graphs;
 mod keys;

@@ -4,6 +4,7 @@
 
 pub mod golden;
 pub mod mutate;
+pub mod traffic;
 
 use std::path::{Path, PathBuf};
 

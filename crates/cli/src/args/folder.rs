@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use clap::{CommandFactory, FromArgMatches};
+use tidemill::program::FileKind;
 use tidemill::program::folder::{Folder, Wrong};
 
 use super::{Cli, Sources, Verb};
@@ -36,8 +37,11 @@ pub fn expand(mut cli: Cli) -> Result<Cli, Refused> {
     if let Verb::Sim(sim) = &mut cli.verb {
         sim.devices = folder.devices;
     }
+    // There is no common layout of schemas.
+    let is_left_out = |file: &Path| verb == "fmt" && FileKind::of(file) == Some(FileKind::Schemas);
+    let files = folder.files.iter().filter(|file| !is_left_out(file));
     if let Some((_, sources)) = self::sources(&mut cli.verb) {
-        sources.files = folder.files.iter().map(|file| file.display().to_string()).collect();
+        sources.files = files.map(|file| file.display().to_string()).collect();
     }
     Ok(cli)
 }

@@ -324,6 +324,12 @@ impl Engine {
         slot.map_or(0, |slot| slot.restarts)
     }
 
+    /// The names of sources that have given all they have.
+    pub fn done(&self) -> Vec<String> {
+        let done = self.slots.iter().filter(|slot| slot.done && slot.runs());
+        done.map(|slot| slot.name.clone()).collect()
+    }
+
     /// What happened to apps since this was last asked.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)

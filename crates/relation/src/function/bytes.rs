@@ -52,6 +52,20 @@ pub(super) const FUNCTIONS: &[Function] = &[
     )
     .doc("As `f_uintBE`, the least significant byte first.")
     .examples(&[("f_uintLE(b\"\\x45\\x00\\x01\\x02\", 2, 2)", "513")]),
+    Function::new("bytesBE", &[one("x", INT), one("size", INT)], BYTES, |call| {
+        written(call, |bytes, size| bytes[8 - size..].to_vec())
+    })
+    .doc(
+        "The integer from 0 on as `size` bytes (1 to 8), the most significant first; it must fit \
+         into them.",
+    )
+    .examples(&[("f_bytesBE(258, 4)", "b\"\\x00\\x00\\x01\\x02\"")])
+    .see(&["uintBE"]),
+    Function::new("bytesLE", &[one("x", INT), one("size", INT)], BYTES, |call| {
+        written(call, |bytes, size| bytes[8 - size..].iter().rev().copied().collect())
+    })
+    .doc("As `f_bytesBE`, the least significant byte first.")
+    .examples(&[("f_bytesLE(258, 4)", "b\"\\x02\\x01\\x00\\x00\"")]),
     Function::new("hex", &[one("x", BYTES.union(TypeSet::ID).union(INT))], TEXT, hex)
         .doc(
             "Hex digits in lower case: two for each byte, 40 for an ID, of an integer from 0 on as \
@@ -102,6 +116,20 @@ fn unsigned<'a>(call: &Call<'_, 'a>, read: fn(&[u8]) -> u64) -> Evaluated<'a> {
         return Err(call.fail(format!("no {size} bytes from {offset} on among {length}")));
     };
     i64::try_from(read(taken)).map(Value::Int).map_err(|_| EvalError::Overflow)
+}
+
+fn written<'a>(call: &Call<'_, 'a>, write: fn(&[u8; 8], usize) -> Vec<u8>) -> Evaluated<'a> {
+    let (number, size) = (call.int(0)?, call.count(1)?);
+    if !(1..=8).contains(&size) {
+        return Err(call.fail(format!("an integer has 1 to 8 bytes, not {size}")));
+    }
+    let Ok(number) = u64::try_from(number) else {
+        return Err(call.fail(format!("{number} is negative")));
+    };
+    if size < 8 && number >> (8 * size) > 0 {
+        return Err(call.fail(format!("{number} does not fit into {size} bytes")));
+    }
+    call.give_bytes(&write(&number.to_be_bytes(), size))
 }
 
 fn hex<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {

@@ -190,6 +190,21 @@ proptest! {
     }
 
     #[test]
+    fn integers_as_bytes(number in prop_oneof![any::<i64>(), -1i64..70_000], size in 0i64..10) {
+        let (high, low) = (number.to_be_bytes(), number.to_le_bytes());
+        let kept = usize::try_from(size).ok().filter(|size| (1..=8).contains(size));
+        let kept = kept.filter(|&kept| number >= 0 && high[..8 - kept].iter().all(|&it| it == 0));
+        let arguments = [Value::Int(number), Value::Int(size)];
+        for (function, expected) in [
+            ("bytesBE", kept.map(|kept| &high[8 - kept..])),
+            ("bytesLE", kept.map(|kept| &low[..kept])),
+        ] {
+            let given = value(function, &arguments).ok();
+            prop_assert_eq!(given, expected.map(|it| OwnedValue::new(Value::Bytes(it))));
+        }
+    }
+
+    #[test]
     fn slices_and_digits(bytes in vec(any::<u8>(), 0..12), start in 0i64..14, length in 0i64..14) {
         let cut: Vec<u8> =
             bytes.iter().copied().skip(start as usize).take(length as usize).collect();

@@ -44,8 +44,8 @@ fn every_name_of_the_language_exists_once() {
                  setVectorOffset getMatrixOffset setMatrixOffset typeOf empty initSet mod tostr \
                  upper lower strlen substr strcat strreplace strfind contains min max floor ceil \
                  abs exp ln neg ifelse serialize deserialize union length slice uintBE uintLE \
-                 hex unhex bytes text ip mac addrText inNet net fromJson toJson field rows \
-                 formatTime parseTime decode encode";
+                 bytesBE bytesLE hex unhex bytes text ip mac addrText inNet net fromJson toJson \
+                 field rows formatTime parseTime decode encode";
     let mut expected: Vec<&str> = names.split_whitespace().collect();
     let mut found: Vec<&str> = catalogue().iter().map(|function| function.name).collect();
     expected.sort_unstable();
@@ -123,6 +123,9 @@ fn values_and_errors() {
             "error: uintBE: no 8 bytes from 9223372036854775807 on among 3",
         ),
         ("f_uintBE(b\"abc\", -1, 1)", "error: uintBE: -1 is negative"),
+        ("f_bytesBE(256, 1)", "error: bytesBE: 256 does not fit into 1 bytes"),
+        ("f_bytesBE(-1, 8)", "error: bytesBE: -1 is negative"),
+        ("f_bytesLE(0, 9)", "error: bytesLE: an integer has 1 to 8 bytes, not 9"),
         ("f_uintBE(b\"abc\", 0, 0)", "error: uintBE: an integer has 1 to 8 bytes, not 0"),
         ("f_uintLE(b\"abcdefghi\", 0, 9)", "error: uintLE: an integer has 1 to 8 bytes, not 9"),
         ("f_uintBE(b\"\\x7f\\xff\\xff\\xff\\xff\\xff\\xff\\xff\", 0, 8)", "9223372036854775807"),

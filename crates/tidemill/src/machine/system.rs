@@ -36,7 +36,7 @@ fn row<const COLUMNS: usize>(values: [Value<'_>; COLUMNS]) -> Vec<OwnedValue> {
 /// App, type, state, packets, time, restarts. Packets are those that it took, or, of a source,
 /// gave. Time is not measured by app.
 fn app_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
-    let (graph, out_of_order) = (engine.graph(), engine.out_of_order());
+    let (graph, out_of_order, done) = (engine.graph(), engine.out_of_order(), engine.done());
     let packets = |app: usize, is_end: fn(&LinkSpec, usize) -> bool| {
         let links = graph.links.iter().filter(|link| is_end(link, app));
         let stats = links.filter_map(|link| engine.link_stats(&graph.link_name(link)));
@@ -48,7 +48,11 @@ fn app_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
             true => packets(at, |link, app| link.from.app == app).1,
             false => packets(at, |link, app| link.to.app == app).0,
         };
-        let state = if out_of_order.contains(&app.name) { "failed" } else { "running" };
+        let state = match &app.name {
+            name if out_of_order.contains(name) => "failed",
+            name if done.contains(name) => "done",
+            _ => "running",
+        };
         let texts = [&app.name, app.kind.name, state].map(Value::Str);
         let [name, kind, state] = texts;
         row([name, kind, state, count(moved), Value::Null, count(engine.restarts(&app.name))])

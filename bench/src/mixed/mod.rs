@@ -1,0 +1,147 @@
+//! The program that shows what the whole is for, `examples/flows`, with a component for each flow:
+//! packets a CPU second, bytes of a flow, and the share of each part.
+//!
+//! | part | holds |
+//! |---|---|
+//! | `capture` | captures that are made for it |
+//! | `program` | the program, and the same without some of its parts |
+//! | `peers` | collectors of flows, as distributions have them |
+//!
+//! Captures are made when it runs, from a seed that is printed and that `--seed` repeats. Whoever
+//! reads one has to find what its maker counted. The share of a part is what less is needed without
+//! it: the program is run without components, then also without the table of flows, and so on.
+//! Bytes of a flow are how far memory rises above what a capture of a hundred flows takes. Each run
+//! is a process of its own, but for `--small`.
+
+mod capture;
+mod peers;
+mod program;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use tidemill_support::traffic::{Plan, Truth};
+
+use crate::clock::median;
+use crate::extent::Extent;
+use crate::report::{Better, Report, Row};
+use capture::Capture;
+use peers::{PEERS, Peer};
+pub use program::measure_in;
+use program::{Measurement, Place, Variant};
+
+/// Its name.
+const BENCH: &str = "mixed";
+
+/// What captures are measured: name, flows, bytes of a packet at most.
+const CASES: [(&str, u32, u32); 4] = [
+    ("100 flows", 100, 1500),
+    ("10000 flows", 10_000, 1500),
+    ("100000 flows", 100_000, 1500),
+    ("100000 short", 100_000, 100),
+];
+
+/// Measures all of it.
+///
+/// # Errors
+/// Something does not run, or counts otherwise than the maker of the capture.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let seed = extent.seed.unwrap_or_else(seed);
+    report.note(&format!("captures are made with --seed {seed}"));
+    let (runs, packets) = if extent.small { (1, 3000) } else { (3, 500_000) };
+    let place = if extent.small { Place::Inside } else { Place::Process };
+    let smaller = if extent.small { 500 } else { 1 };
+    let there = match extent.peers {
+        true => PEERS.iter().filter(|peer| is_there(peer, report)).collect(),
+        false => Vec::new(),
+    };
+    let mut base_bytes = None;
+    for (number, (case, flows, bytes_max)) in (0..).zip(CASES) {
+        let flows = (flows / smaller).max(10);
+        let plan = Plan { seed: seed + number, flows, packets, seconds: 40, bytes_max, pauses: 10 };
+        let capture = Capture::make(case, &plan)?;
+        let failed = |what| format!("{BENCH} {case}: {what}");
+        let figures = measure(&capture, (runs, place), &there).map_err(failed)?;
+        figures.report(case, &capture.truth, report);
+        let peak_bytes = figures.peak_bytes();
+        let base_bytes = *base_bytes.get_or_insert(peak_bytes);
+        if number > 0 {
+            let bytes = (peak_bytes - base_bytes) / f64::from(flows);
+            let metric = ("bytes_per_flow", "bytes");
+            report.row(&Row::median(BENCH, case, "tidemill", metric, vec![bytes]));
+        }
+    }
+    Ok(())
+}
+
+/// One by the time.
+fn seed() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64 >> 10
+}
+
+fn is_there(peer: &Peer, report: &mut Report) -> bool {
+    match peer.is_there() {
+        Ok(()) => true,
+        Err(reason) => {
+            report.note(&format!("{}: absent: {reason}", peer.name));
+            false
+        }
+    }
+}
+
+/// What was measured on one capture, all taking turns.
+struct Figures<'p> {
+    /// By variant, the whole program first.
+    ours: Vec<Vec<Measurement>>,
+    peers: Vec<(&'p Peer, Vec<f64>)>,
+}
+
+fn measure<'p>(
+    capture: &Capture,
+    (runs, place): (usize, Place),
+    peers: &[&'p Peer],
+) -> Result<Figures<'p>, String> {
+    let mut ours = vec![Vec::new(); Variant::ALL.len()];
+    let mut theirs: Vec<_> = peers.iter().map(|&peer| (peer, Vec::new())).collect();
+    for _ in 0..runs {
+        for (variant, ours) in Variant::ALL.into_iter().zip(&mut ours) {
+            ours.push(
+                variant.measure(capture, place).map_err(|what| format!("{variant:?}: {what}"))?,
+            );
+        }
+        for (peer, theirs) in &mut theirs {
+            theirs.push(peer.measure(capture).map_err(|what| format!("{}: {what}", peer.name))?);
+        }
+    }
+    Ok(Figures { ours, peers: theirs })
+}
+
+impl Figures<'_> {
+    fn cpu_s(&self, variant: usize) -> f64 {
+        median(self.ours[variant].iter().map(|one| one.cpu_s).collect())
+    }
+
+    fn peak_bytes(&self) -> f64 {
+        median(self.ours[0].iter().map(|one| one.peak_bytes).collect())
+    }
+
+    fn report(&self, case: &str, truth: &Truth, report: &mut Report) {
+        let packets = (truth.packets + truth.others) as f64;
+        let rates = |seconds: Vec<f64>| seconds.into_iter().map(|one| packets / one).collect();
+        let row = |who: &str, seconds| {
+            Row::median(BENCH, case, who, ("packets_per_cpu_s", "1/s"), rates(seconds))
+        };
+        let whole = self.ours[0].iter().map(|one| one.cpu_s).collect();
+        let mut rows = vec![row("tidemill", whole)];
+        rows.extend(self.peers.iter().map(|(peer, seconds)| row(peer.name, seconds.clone())));
+        report.case(&rows, Better::High);
+        // Each variant lacks one part more than the one before.
+        let all_s = self.cpu_s(0);
+        for (number, variant) in Variant::ALL.into_iter().enumerate() {
+            let less_s = Variant::ALL.get(number + 1).map_or(0.0, |_| self.cpu_s(number + 1));
+            let percent = (self.cpu_s(number) - less_s) / all_s * 100.0;
+            let metric = (variant.share(), "%");
+            report.row(&Row::median(BENCH, case, "tidemill", metric, vec![percent]));
+        }
+    }
+}

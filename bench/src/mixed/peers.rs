@@ -1,0 +1,128 @@
+//! Collectors of flows that read the same capture: softflowd, nfpcapd, argus.
+//!
+//! What each takes is the CPU time of its process, less that for a capture without packets. All of
+//! them keep flows of both directions as one, and none has rules or telemetry; that they have seen
+//! all packets is checked.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::capture::Capture;
+use crate::tool;
+
+/// A collector.
+pub struct Peer {
+    pub name: &'static str,
+    /// The command; `$IN` is the capture, and what it writes goes into the current folder.
+    command: &'static str,
+    /// Where it says how many packets there were.
+    count: Count,
+    others: Others,
+}
+
+/// How a collector says what it has seen.
+enum Count {
+    /// It prints this before the number.
+    Printed(&'static str),
+    /// `racount` reads it out of its file.
+    Racount,
+}
+
+/// What becomes of packets that are not IP.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Others {
+    Counted,
+    Ignored,
+}
+
+/// All of them, with 15 seconds without a packet as the end of a flow where that can be set.
+pub const PEERS: [Peer; 3] = [
+    Peer {
+        name: "softflowd",
+        command: "softflowd -r $IN -n 127.0.0.1:9 -v 9 -d -m 200000 -t udp=15 -t tcp=15 \
+                  -p pid -c none",
+        count: Count::Printed("Packets processed: "),
+        others: Others::Ignored,
+    },
+    Peer {
+        name: "nfpcapd",
+        command: "nfpcapd -r $IN -w . -e 300,15",
+        count: Count::Printed(", Packets: "),
+        others: Others::Ignored,
+    },
+    Peer {
+        name: "argus",
+        command: "argus -F /dev/null -r $IN -w argus.out",
+        count: Count::Racount,
+        others: Others::Counted,
+    },
+];
+
+impl Peer {
+    /// Whether it is installed, and bash, which measures it.
+    ///
+    /// # Errors
+    /// What is not.
+    pub fn is_there(&self) -> Result<(), String> {
+        tool::said(Command::new("bash").args(["-c", "true"]), "bash")?;
+        let mut look = Command::new("bash");
+        look.args(["-c", &format!("command -v {}", self.name)]);
+        tool::said(&mut look, self.name).map(drop).map_err(|_| "it is not installed".to_owned())
+    }
+
+    /// CPU seconds for a capture.
+    ///
+    /// # Errors
+    /// It fails, or has not seen all packets.
+    pub fn measure(&self, capture: &Capture) -> Result<f64, String> {
+        let truth = &capture.truth;
+        let others = if self.others == Others::Counted { truth.others } else { 0 };
+        let expected = truth.packets + others;
+        let (cpu_s, said) = self.run(&capture.file(), capture.folder())?;
+        let seen = self.seen(&said, capture.folder())?;
+        if seen != expected {
+            return Err(format!("it has seen {seen} packets of {expected}"));
+        }
+        let empty = capture.folder().join("empty.pcap");
+        let whole = fs::read(capture.file()).map_err(|error| error.to_string())?;
+        fs::write(&empty, &whole[..24]).map_err(|error| error.to_string())?;
+        let (start_s, _) = self.run(&empty, capture.folder())?;
+        Ok((cpu_s - start_s).max(0.001))
+    }
+
+    /// User and system time of the command and its threads, and what it prints.
+    fn run(&self, input: &Path, folder: &Path) -> Result<(f64, String), String> {
+        let out = folder.join(self.name);
+        let failed = |error: std::io::Error| error.to_string();
+        fs::remove_dir_all(&out).or(Ok(())).and_then(|()| fs::create_dir(&out)).map_err(failed)?;
+        let script = format!("TIMEFORMAT=$'\\ncpu %U %S'; time timeout 600 {} 2>&1", self.command);
+        let mut command = Command::new("bash");
+        command.args(["-c", &script]).env("IN", input).env("LC_ALL", "C").current_dir(&out);
+        let said = tool::said_all(&mut command, self.name)?;
+        let times = said.lines().rev().find_map(|line| line.strip_prefix("cpu "));
+        let times = times.and_then(|line| line.split_once(' '));
+        match times.map(|(user, system)| (user.parse::<f64>(), system.trim().parse::<f64>())) {
+            Some((Ok(user), Ok(system))) => Ok((user + system, said)),
+            _ => Err(format!("no times in `{said}`")),
+        }
+    }
+
+    /// How many packets it says that there were.
+    fn seen(&self, said: &str, folder: &Path) -> Result<u64, String> {
+        let counted;
+        let said = match self.count {
+            Count::Racount => {
+                let mut count = Command::new("racount");
+                count.arg("-r").arg(folder.join("argus/argus.out"));
+                counted = tool::said(&mut count, "racount")?;
+                // Records come first.
+                counted.split_whitespace().skip_while(|word| *word != "sum").nth(2)
+            }
+            Count::Printed(before) => said.split(before).nth(1),
+        };
+        let digits: String =
+            said.unwrap_or_default().chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().map_err(|_| "it does not say how many packets there were".to_owned())
+    }
+}

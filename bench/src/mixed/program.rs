@@ -1,0 +1,156 @@
+//! The program of `examples/flows` through the door of the library, whole and without some parts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{Listen, Prepared, RunOptions};
+use tidemill::tape::taped;
+
+use super::capture::{CAPTURE, Capture};
+use crate::measure::measured;
+use crate::tool;
+
+/// A measured run.
+#[derive(Clone, Copy, Debug)]
+pub struct Measurement {
+    pub cpu_s: f64,
+    pub peak_bytes: f64,
+}
+
+/// Where a run is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In this process.
+    Inside,
+    /// In one of its own, whose memory nothing has used before.
+    Process,
+}
+
+/// The program, with one part less each time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Variant {
+    Whole,
+    WithoutComponents,
+    WithoutFlows,
+    WithoutPackets,
+    WithoutTelemetry,
+}
+
+impl Variant {
+    pub const ALL: [Variant; 5] = [
+        Variant::Whole,
+        Variant::WithoutComponents,
+        Variant::WithoutFlows,
+        Variant::WithoutPackets,
+        Variant::WithoutTelemetry,
+    ];
+
+    /// The name of the share of what the next one lacks.
+    pub fn share(self) -> &'static str {
+        match self {
+            Variant::Whole => "share_components",
+            Variant::WithoutComponents => "share_rules",
+            Variant::WithoutFlows => "share_border",
+            Variant::WithoutPackets => "share_decode",
+            Variant::WithoutTelemetry => "share_graph",
+        }
+    }
+
+    /// How many of the cuts there are in it.
+    fn cuts(self) -> usize {
+        Variant::ALL.iter().position(|one| *one == self).unwrap_or(0)
+    }
+
+    /// Runs it once. The whole program has to count what the maker of the capture has counted.
+    ///
+    /// # Errors
+    /// It does not run, or counts otherwise.
+    pub fn measure(self, capture: &Capture, place: Place) -> Result<Measurement, String> {
+        let folder = capture.folder();
+        let said = match place {
+            Place::Inside => self.run(folder)?,
+            Place::Process => {
+                let own = std::env::current_exe().map_err(|error| error.to_string())?;
+                let mut command = Command::new(own);
+                command.args(["measure", "mixed", &self.cuts().to_string()]).arg(folder);
+                tool::said(&mut command, "the program")?
+            }
+        };
+        let mut words = said.splitn(3, ' ');
+        let mut number = || words.next().and_then(|word| word.parse::<f64>().ok());
+        let (Some(cpu_s), Some(peak_bytes)) = (number(), number()) else {
+            return Err(format!("it says `{said}`"));
+        };
+        let (found, made) = (words.next().unwrap_or_default().trim(), capture.truth.line());
+        if self == Variant::Whole && found != made {
+            return Err(format!("it finds `{found}`, made were `{made}`"));
+        }
+        Ok(Measurement { cpu_s, peak_bytes })
+    }
+
+    /// Runs it on the capture in a folder: CPU seconds, bytes, and what it prints.
+    fn run(self, folder: &Path) -> Result<String, String> {
+        let mut options = LoadOptions::default();
+        options.defines.push(format!("CAPTURE=\"{}\"", folder.join(CAPTURE).display()));
+        let program = Program::load(&self.files(folder)?, &options);
+        if let Some(first) = program.diagnostics.first().filter(|_| program.has_errors()) {
+            return Err(program.sources.render(first));
+        }
+        let mut options = RunOptions::default();
+        options.nodes.listen = Listen::Address("localhost:0".to_owned());
+        options.components.root = Some(folder.to_owned());
+        let prepared = Prepared::new(program, options)?;
+        let (console, tape, notes) = taped();
+        let measured = measured(|| {
+            let report = prepared.run(console)?;
+            match report.is_well() {
+                true => Ok(0),
+                false => Err(format!("it does not end well: {}", notes.text())),
+            }
+        })?;
+        Ok(format!("{} {} {}", measured.cpu_s, measured.peak_bytes, tape.text()))
+    }
+
+    /// Its files, written beside the capture.
+    fn files(self, folder: &Path) -> Result<Vec<PathBuf>, String> {
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/flows");
+        let names = ["flows.flow", "flows.olg", "flows.com", "telemetry.proto"];
+        let file = |name: &str| {
+            let failed = |error: std::io::Error| format!("{name}: {error}");
+            let mut text = fs::read_to_string(example.join(name)).map_err(failed)?;
+            for (file, from, to, by) in CUTS.iter().take(self.cuts()).filter(|cut| cut.0 == name) {
+                text = cut(&text, from, to, by).ok_or(format!("{file} has no `{from}`"))?;
+            }
+            let path = folder.join(name);
+            fs::write(&path, text).map(|()| path).map_err(failed)
+        };
+        names.into_iter().map(file).collect()
+    }
+}
+
+/// Measures the variant of this number on the capture in a folder; what a process of its own says.
+///
+/// # Errors
+/// It does not run.
+pub fn measure_in(variant: &str, folder: &str) -> Result<String, String> {
+    let number: usize = variant.parse().map_err(|_| format!("`{variant}` is no number"))?;
+    let variant = Variant::ALL.get(number).ok_or("there is no such variant")?;
+    variant.run(Path::new(folder))
+}
+
+/// What each variant lacks beside those before: in which file, from where to where, and what stands
+/// there instead.
+const CUTS: [(&str, &str, &str, &str); 4] = [
+    ("flows.olg", "stage(\"cl:Flow\"", ").\n", ""),
+    ("flows.olg", "p1 active", ".\np2", "p2"),
+    ("flows.flow", "flows :: Rules", "}\n", "flows :: Sink\n"),
+    ("flows.flow", "telemetry :: Filter", "}\n", "telemetry :: Filter { expr: \"len < 1\" }\n"),
+];
+
+fn cut(text: &str, from: &str, to: &str, by: &str) -> Option<String> {
+    let start = text.find(from)?;
+    let end = start + text[start..].find(to)? + to.len();
+    Some(format!("{}{by}{}", &text[..start], &text[end..]))
+}

@@ -1,0 +1,212 @@
+//! The example that has all kinds of parts: what it counts is what the maker of the capture has
+//! counted, and what a script in Python counts; simulated, with nodes and parts that fail, it
+//! counts the same, and repeats. Other tools read what it writes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tidemill_support::golden;
+use tidemill_support::traffic::{Plan, Truth};
+
+use crate::common::{Folder, root, skipped, status, stderr, stdout, tidemill};
+
+const PLAN: Plan =
+    Plan { seed: 1, flows: 300, packets: 9000, seconds: 100, bytes_max: 1500, pauses: 7 };
+
+/// A folder with a capture in it.
+fn made(plan: &Plan) -> (Folder, Truth) {
+    let folder = Folder::new();
+    let mut bytes = Vec::new();
+    let truth = plan.write(&mut bytes).expect("memory takes all");
+    fs::write(folder.path().join("traffic.pcap"), bytes).expect("written");
+    (folder, truth)
+}
+
+/// Runs the example on the capture of a folder; what it writes goes there, too, below `out`.
+fn run(verb: &str, folder: &Folder, out: &str, more: &[&str]) -> Output {
+    let files = folder.path().join(out);
+    fs::create_dir_all(&files).expect("a folder");
+    let capture = folder.path().join("traffic.pcap");
+    let mut command = tidemill();
+    command.arg(verb).arg(root().join("examples/flows")).arg("--root").arg(files);
+    command.args(["-D", &format!("CAPTURE=\"{}\"", capture.display())]).args(more);
+    let output = command.output().expect("it starts");
+    assert_eq!(status(&output), 0, "{}\n{}", stdout(&output), stderr(&output));
+    output
+}
+
+fn read(folder: &Folder, name: &str) -> String {
+    fs::read_to_string(folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Column `at` of the rows of a table, from 1, summed up.
+fn sum(table: &str, at: usize) -> u64 {
+    let column = |row: &str| row.split(',').nth(at - 1).and_then(|it| it.parse::<u64>().ok());
+    table.lines().skip(1).map(|row| column(row).expect("a number")).sum()
+}
+
+/// What is in the files is what the maker has counted.
+fn is_true(folder: &Folder, out: &str, truth: &Truth) {
+    let flows = read(folder, &format!("{out}/flows.csv"));
+    assert_eq!(flows.lines().count() as u64, 1 + truth.parts);
+    assert_eq!((sum(&flows, 8), sum(&flows, 9)), (truth.packets, truth.bytes));
+    assert_eq!(sum(&flows, 10), truth.flows);
+    assert_eq!(read(folder, &format!("{out}/heavy.jsonl")).lines().count() as u64, truth.heavy);
+    assert_eq!(read(folder, &format!("{out}/alarms.jsonl")).lines().count() as u64, truth.alarms);
+}
+
+#[test]
+fn the_example_counts_what_is_in_the_capture() {
+    let (folder, truth) = made(&PLAN);
+    let output = run("run", &folder, "out", &["-D", "PARQUET=1", "--stats"]);
+    assert_eq!(stdout(&output), format!("{}\n", truth.line()));
+    assert!(!stderr(&output).contains(" 1 dropped"), "{}", stderr(&output));
+    is_true(&folder, "out", &truth);
+    let columns = fs::read(folder.path().join("out/alarms.parquet")).expect("a file");
+    assert!(columns.starts_with(b"PAR1") && columns.ends_with(b"PAR1"));
+
+    let heavy = read(&folder, "out/heavy.jsonl");
+    let start = heavy.find("localhost:").expect("an address");
+    let address: String = heavy[start..].chars().take_while(|c| *c != '"').collect();
+    let is = format!("{}heavy.jsonl\n{}", stdout(&output), heavy.replace(&address, "n0:1"));
+    golden::check(&root().join("examples/flows/test.out"), is);
+}
+
+/// Captures of other kinds, and the other engine.
+#[test]
+fn it_counts_right_whatever_the_traffic() {
+    let few = Plan { seed: 2, flows: 3, packets: 9000, seconds: 20, bytes_max: 100, pauses: 0 };
+    let many =
+        Plan { seed: 3, flows: 4000, packets: 9000, seconds: 20, bytes_max: 1500, pauses: 2 };
+    for plan in [few, many] {
+        let (folder, truth) = made(&plan);
+        for engine in ["compiled", "dispatch"] {
+            let output = run("run", &folder, "out", &["--engine", engine]);
+            assert_eq!(stdout(&output), format!("{}\n", truth.line()), "{plan:?}");
+            is_true(&folder, "out", &truth);
+        }
+    }
+}
+
+/// All that a simulation has written: what it printed, and its files.
+fn simulated(folder: &Folder, out: &str, more: &[&str]) -> (String, BTreeMap<String, Vec<u8>>) {
+    let output = run("sim", folder, out, more);
+    let entries = fs::read_dir(folder.path().join(out)).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("it").path()).filter(|path| path.is_file());
+    let file = |path: std::path::PathBuf| {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        (name, fs::read(path).expect("a file"))
+    };
+    (stdout(&output), paths.map(file).collect())
+}
+
+#[test]
+fn two_nodes_that_lose_datagrams_count_the_same_and_repeat() {
+    let (folder, truth) = made(&PLAN);
+    let one = simulated(&folder, "one", &["-D", "PARQUET=1"]);
+    assert!(one.0.starts_with(&format!("n0:1: {}\n", truth.line())), "{}", one.0);
+    assert!(one.0.contains("summary: 2 nodes (2 alive)") && one.0.contains("dropped: lost "));
+    is_true(&folder, "one", &truth);
+    assert_eq!(one.1.len(), 5, "{:?}", one.1.keys());
+    assert!(one == simulated(&folder, "two", &["-D", "PARQUET=1"]), "a seed repeats");
+    let other = simulated(&folder, "three", &["-D", "PARQUET=1", "--seed", "2"]);
+    assert!(one.0 != other.0 && one.1 != other.1, "another seed is another run");
+    assert!(other.0.starts_with(&format!("n0:1: {}\n", truth.line())), "{}", other.0);
+    is_true(&folder, "three", &truth);
+}
+
+#[test]
+fn parts_that_are_killed_come_back_and_all_is_counted() {
+    let (folder, truth) = made(&PLAN);
+    let script = root().join("examples/flows/kill.sim").display().to_string();
+    let output = run("sim", &folder, "out", &["--script", &script]);
+    let said = stderr(&output);
+    assert_eq!(said.matches("fault[killed]").count(), 2, "{said}");
+    for app in ["telemetry", "both", "flows", "read"] {
+        assert_eq!(said.matches(&format!("tidemill: {app}: restarted")).count(), 2, "{said}");
+    }
+    // A flow whose component was killed is two, as it goes on in another.
+    let counted = Truth { flows: truth.flows + 1, ..truth };
+    assert!(stdout(&output).starts_with(&format!("n0:1: {}\n", counted.line())), "{output:?}");
+}
+
+/// Runs what the page says, in a copy of the example.
+fn session(copy: &Folder) {
+    let to = copy.path().join("examples/flows");
+    fs::create_dir_all(&to).expect("a folder");
+    let from = root().join("examples/flows");
+    for entry in fs::read_dir(&from).expect("a folder").map(|entry| entry.expect("it").path()) {
+        if entry.is_file() {
+            fs::copy(&entry, to.join(entry.file_name().expect("a name"))).expect("copied");
+        }
+    }
+    let page = fs::read_to_string(from.join("README.md")).expect("a page");
+    let commands = page.split("```sh\n").nth(1).and_then(|it| it.split("```").next());
+    let folder = Path::new(env!("CARGO_BIN_EXE_tidemill")).parent().expect("a folder");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    let mut shell = Command::new("sh");
+    shell.args(["-ec", commands.expect("commands")]).env("PATH", path).current_dir(copy.path());
+    let output = shell.output().expect("a shell");
+    let lines = stdout(&output);
+    assert_eq!(status(&output), 0, "{lines}\n{}", stderr(&output));
+    // The program and the script say the same, more than once.
+    let own = |line: &'_ str| line.trim_start_matches("n0:1: ").to_owned();
+    let mut lines: Vec<String> =
+        lines.lines().filter(|line| line.contains(" flows, ")).map(own).collect();
+    assert!(lines.len() >= 3, "{lines:?}");
+    lines.dedup();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+}
+
+fn has(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn the_page_is_true_and_a_script_in_python_counts_the_same() {
+    if !has("python3", &["-c", "pass"]) {
+        return skipped("the script in Python", "there is no python3");
+    }
+    let copy = Folder::new();
+    session(&copy);
+    let out = copy.path().join("examples/flows");
+    for seed in ["2", "3"] {
+        let script = "python3 make.py $0 && $1 run . >/dev/null 2>&1 && \
+            python3 count.py traffic.pcap .";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, seed, env!("CARGO_BIN_EXE_tidemill")]).current_dir(&out);
+        let output = shell.output().expect("a shell");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn other_tools_read_what_it_writes() {
+    let (folder, truth) = made(&PLAN);
+    run("run", &folder, "out", &["-D", "PARQUET=1"]);
+    let out = folder.path().join("out");
+    match has("tshark", &["-v"]) {
+        false => skipped("captures read back", "there is no tshark"),
+        true => {
+            let mut command = Command::new("tshark");
+            command.args(["-r", "odd.pcap", "-T", "fields", "-e", "udp.dstport"]);
+            let output = command.current_dir(&out).output().expect("it starts");
+            let ports = stdout(&output);
+            assert!(ports.lines().all(|port| port == "5000"), "{ports}");
+            assert_eq!(ports.lines().count() as u64, truth.odd);
+        }
+    }
+    let script = "import pyarrow.parquet as p; t = p.read_table('alarms.parquet'); \
+        print(t.num_rows, min(t['a5'].to_pylist()), t['a2'][0].value // 10**9 - 1795255200 < 100)";
+    match has("python3", &["-c", "import pyarrow.parquet"]) {
+        false => skipped("columns read back", "there is no pyarrow"),
+        true => {
+            let mut command = Command::new("python3");
+            let output =
+                command.args(["-c", script]).current_dir(&out).output().expect("it starts");
+            assert_eq!(stdout(&output), format!("{} 95.75 True\n", truth.alarms), "{output:?}");
+        }
+    }
+}

@@ -20,6 +20,7 @@ pub mod components;
 pub mod decode;
 pub mod files;
 mod inbox;
+mod latency;
 mod messages;
 pub mod packets;
 mod parameters;
@@ -50,6 +51,7 @@ use crate::program::Program;
 use components::{StageBorder, Stages};
 use decode::{DecodeBorder, Decoders};
 use files::{Existing, Place};
+use inbox::Batches;
 use packets::{PacketBorder, Packets};
 use rules::{Desk, RulesBorder};
 use schemas::Schemas;
@@ -132,6 +134,8 @@ pub(crate) struct Borders {
     pub(crate) components: Stages,
     /// Rules as components reach them.
     pub(crate) rules: Desk,
+    /// What is on its way to the rules.
+    batches: Batches,
 }
 
 impl Borders {
@@ -145,10 +149,12 @@ impl Borders {
         let settings = checked.settings.zip(graph);
         Borders {
             packets: Packets::new(checked.packets.clone(), registry),
-            settings: settings.map(|(border, graph)| Settings::new(border, graph.clone())),
+            settings: settings
+                .map(|(border, graph)| Settings::new(border, graph.clone(), registry)),
             decoders: Decoders::new(&checked.decoders, registry),
             components: Stages::new(&checked.components, registry, secret),
             rules: Desk::new(&checked.rules, registry),
+            batches: Batches::default(),
         }
     }
 
@@ -192,8 +198,9 @@ pub(crate) fn link(machine: &mut Machine) {
     decode::link(machine);
 }
 
-/// Takes the packets that have come to apps that are borders.
+/// The graph has breathed: takes the packets that have come to apps that are borders.
 pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+    settings::breathed(machine, events.now());
     packets::take(machine, events);
     decode::take(machine, events);
 }
@@ -281,6 +288,7 @@ pub(crate) fn crossed(
 
 /// A turn has ended: what waited for the node to have room may go on.
 pub(crate) fn turned(machine: &mut Machine, events: &mut Loop<Machine>) {
+    inbox::turned(machine, events);
     components::go_on(machine, events);
     rules::go_on(machine, events);
 }

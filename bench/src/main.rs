@@ -6,6 +6,7 @@
 mod activities;
 mod aggregates;
 mod arrow;
+mod borders;
 mod cl;
 mod clock;
 mod datalog;
@@ -93,6 +94,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("idle-then-load", "packets after idle breaths and from the start", packets::idle_then_load),
     ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
     ("proto", "messages decoded and encoded, in bytes per second", proto::run),
+    ("borders", "a crossing from one engine to another, each border", borders::run),
     ("trust", "sealed datagrams, handshakes, what strangers cost", trust::run),
     ("json", "JSON into messages and out of them, bytes a second", json::run),
     ("mixed", "examples/flows: packets, a component per flow, rules, telemetry", mixed::run),

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidemill_stdx::log::Level;
-use tidemill_stdx::say;
+use tidemill_stdx::{marks, say};
 
 use crate::host::{Host, Ready, Slice, Wait, Wake};
 use crate::queue::{Event, Full, Next, Owner, Queue};
@@ -91,8 +91,8 @@ pub struct Loop<W> {
     pub(crate) switch: Option<Switch<W>>,
     /// The clock when it was last read.
     pub(crate) now: Time,
-    /// The wall clock, once asked for outside turns.
-    wall: Option<i64>,
+    /// The wall clock at a time, once asked for since the host was last looked at.
+    wall: Option<(Time, i64)>,
     /// Steps, handlers included, since the host was last told.
     pub(crate) steps: u64,
     /// What the running turn has charged, not yet counted.
@@ -242,10 +242,20 @@ impl<W: 'static> Loop<W> {
         if self.in_turn { self.turn.now } else { self.now }
     }
 
-    /// The wall clock in nanoseconds since the Unix epoch; the same throughout a turn.
+    /// The wall clock in nanoseconds since the Unix epoch; the same throughout a turn. It is read
+    /// once between two looks at the host, and the loop's own clock tells how far it has gone on.
     pub fn wall(&mut self) -> i64 {
-        let known = if self.in_turn { &mut self.turn.wall } else { &mut self.wall };
-        *known.get_or_insert_with(|| self.host.wall_ns())
+        if let (true, Some(wall)) = (self.in_turn, self.turn.wall) {
+            return wall;
+        }
+        let host = &mut self.host;
+        let (at, wall) = *self.wall.get_or_insert_with(|| (host.now(), host.wall_ns()));
+        let now = self.now();
+        let wall = wall.saturating_add(now.0.wrapping_sub(at.0).cast_signed());
+        if self.in_turn {
+            self.turn.wall = Some(wall);
+        }
+        wall
     }
 
     /// The next random number of the program.
@@ -423,6 +433,7 @@ impl<W: 'static> Loop<W> {
         let wake = self.host.wait(wait, &mut ready);
         self.stats.host = self.host.stats();
         self.read_clock();
+        self.wall = None;
         for report in ready.drain(..) {
             self.serve(world, report);
         }
@@ -435,7 +446,6 @@ impl<W: 'static> Loop<W> {
 
     fn read_clock(&mut self) {
         self.now = self.host.now();
-        self.wall = None;
     }
 
     /// Step 4: at most `turns` turns; whether there was any.
@@ -450,6 +460,7 @@ impl<W: 'static> Loop<W> {
             if self.stopping || self.now - began >= BATCH_SPAN || self.is_told_to_stop() {
                 return count > 0;
             }
+            marks::leave();
             let Some(next) = self.queue.next(limit) else { return count > 0 };
             if !self.enter(world, self.known(next.owner()).scope) {
                 continue;

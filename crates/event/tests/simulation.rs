@@ -203,6 +203,23 @@ fn more_random_numbers_in_the_program_change_the_program() {
 }
 
 #[test]
+fn the_wall_clock_goes_on_with_the_loops_own() {
+    let mut lp: Loop<Vec<(u64, i64)>> = Loop::new(Box::new(Sim::new(1)));
+    for at in [3u64, 5, 5, 900_000] {
+        lp.timer(Time(at), |_: &mut Vec<(u64, i64)>, lp: &mut Loop<Vec<(u64, i64)>>| {
+            lp.dpc(|seen, lp| {
+                let now = lp.now().0;
+                seen.push((now, lp.wall()));
+                assert_eq!(seen.last(), Some(&(now, lp.wall())));
+            });
+        });
+    }
+    let mut seen = Vec::new();
+    lp.run(&mut seen);
+    assert_eq!(seen, [(3, 3), (5, 5), (5, 5), (900_000, 900_000)]);
+}
+
+#[test]
 fn ten_thousand_nodes_in_one_process() {
     let mut lp: Loop<u64> = Loop::new(Box::new(Sim::new(3)));
     let mut ports = Vec::new();

@@ -14,6 +14,7 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use tidemill_event::{Handlers, Interest, Loop, Owner, Time, TimerId, WatchId};
+use tidemill_stdx::marks;
 
 use crate::engine::{Changes, Engine, NoSuchPort, Refused, Rest};
 use crate::graph::Graph;
@@ -168,6 +169,7 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
         world.switched(changes);
     }
     let driver = world.driver();
+    marks::arrive("packets/breath");
     let (rest, breaths) = driver.engine.breathe_while_busy(BREATHS_MAX, PACKETS_MAX);
     events.charge(breaths);
     let after = events.host().now();

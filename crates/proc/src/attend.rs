@@ -3,6 +3,8 @@
 
 use std::sync::atomic::Ordering;
 
+use tidemill_stdx::marks;
+
 use crate::component;
 use crate::fault::Ended;
 use crate::machine::Worker;
@@ -73,7 +75,9 @@ impl Worker {
                 return self.nothing_ready();
             };
             self.prefetch_next();
+            marks::arrive("components/process");
             self.step(process);
+            marks::leave();
             self.budget -= 1;
             if self.flag.load(Ordering::Relaxed) != 0 || self.budget <= 0 {
                 if monitor::look_due(self) && !self.is_cut_off() && self.budget > 0 {

@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use tidemill_event::{Loop, Owner, Slice};
+use tidemill_stdx::marks;
 
 use crate::attend::Paused;
 use crate::communication::Communication;
@@ -233,6 +234,7 @@ fn rounds<W: Home>(world: &mut W, lp: &mut Loop<W>, budget: i64) -> Paused {
             Paused::Waiting if world.look(lp) => {}
             _ => return paused,
         }
+        marks::leave();
         let is_late = round.is_multiple_of(ROUNDS) && is_over(lp);
         if left <= 0 || is_late || world.runner().worker.is_cut_off() {
             return Paused::Requests;

@@ -135,6 +135,11 @@ impl SeqBuilder {
         SeqBuilder::default()
     }
 
+    /// No elements yet, and room for so many bytes of them.
+    pub fn with_capacity(bytes: usize) -> SeqBuilder {
+        SeqBuilder { count: 0, bytes: Vec::with_capacity(bytes) }
+    }
+
     /// Appends one element.
     pub fn push(&mut self, value: Value<'_>) {
         self.count += 1;
@@ -147,9 +152,20 @@ impl SeqBuilder {
         self.bytes.extend_from_slice(seq.bytes);
     }
 
+    /// Forgets all elements and keeps the memory.
+    pub fn clear(&mut self) {
+        self.count = 0;
+        self.bytes.clear();
+    }
+
     /// Bytes that the elements occupy.
     pub fn bytes(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Bytes that it holds.
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
     }
 
     /// What has been built so far.
@@ -162,6 +178,13 @@ impl SeqBuilder {
         let bytes = alloc(&self.bytes);
         assert_eq!(bytes, self.bytes, "the allocator must copy");
         Seq { count: self.count, bytes }
+    }
+}
+
+impl PartialEq for SeqBuilder {
+    fn eq(&self, other: &SeqBuilder) -> bool {
+        let (own, others) = (self.as_seq(), other.as_seq());
+        own.len() == others.len() && own.iter().zip(others).all(|(one, other)| one.equal(&other))
     }
 }
 
@@ -194,8 +217,9 @@ fn write_word(out: &mut Vec<u8>, tag: u8, word: u64) {
 }
 
 fn write_bytes(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
-    out.push(tag);
-    out.extend_from_slice(&length(bytes.len()).to_le_bytes());
+    let [a, b, c, d] = length(bytes.len()).to_le_bytes();
+    out.reserve(5 + bytes.len());
+    out.extend_from_slice(&[tag, a, b, c, d]);
     out.extend_from_slice(bytes);
 }
 
@@ -336,6 +360,13 @@ impl<L: Copy> TupleBuf<L> {
         self.entries.push(Entry { label, start, columns: columns.len() as u32 });
     }
 
+    /// Appends a tuple whose columns are elements of a sequence.
+    pub fn push_seq(&mut self, label: L, columns: Seq<'_>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(columns.bytes);
+        self.entries.push(Entry { label, start, columns: columns.count });
+    }
+
     /// Number of tuples.
     pub fn len(&self) -> usize {
         self.entries.len()
@@ -407,6 +438,15 @@ mod tests {
             assert_eq!(OwnedValue::new(want).get(), want);
         }
         assert_eq!(tuples.get(1).unwrap().1.len(), 2);
+        let mut row = SeqBuilder::new();
+        row.push(Value::Str("before"));
+        let before = row.clone();
+        row.clear();
+        values.into_iter().for_each(|value| row.push(value));
+        assert!(row != before && row == row.clone());
+        tuples.push_seq('c', row.as_seq());
+        let (label, columns) = tuples.get(2).unwrap();
+        assert_eq!((label, columns.iter().collect::<Vec<_>>()), ('c', values.to_vec()));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod id;
 pub mod internet;
 pub mod keyed;
 pub mod log;
+pub mod marks;
 pub mod region;
 pub mod rng;
 pub mod scc;

@@ -20,7 +20,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tidemill_stat::Snapshot;
+use tidemill_stat::{Distribution, Snapshot};
 
 /// Lines of the list at most.
 const LISTED_MAX: usize = 40;
@@ -39,6 +39,7 @@ pub fn table(before: &Snapshot, after: &Snapshot, seconds: f64) -> String {
     out += &look.engine();
     out += &look.links();
     out += &look.apps();
+    out += &look.borders();
     out += &look.others();
     if out.is_empty() {
         out += "nothing has changed\n";
@@ -163,6 +164,22 @@ impl Look<'_> {
         columns(&head, &rows)
     }
 
+    /// How long batches have waited at borders.
+    fn borders(&self) -> String {
+        let borders = self.after.histograms.iter().filter_map(|(name, values)| {
+            let (what, border, counter) = parts(name);
+            (what == "border" && counter == "latency_ns" && values.count() > 0)
+                .then_some((border, values))
+        });
+        let micros = |ns: u64| format!("{:.1}", ns as f64 / 1000.0);
+        let row = |(border, values): (&str, &Distribution)| {
+            let [half, most, max] = [0.5, 0.99, 1.0].map(|q| micros(values.quantile(q)));
+            vec![border.to_owned(), values.count().to_string(), half, most, max]
+        };
+        let rows: Vec<_> = borders.map(row).collect();
+        columns(&["border", "batches", "p50 us", "p99 us", "max us"], &rows)
+    }
+
     /// What has risen and has no column.
     fn others(&self) -> String {
         const COLUMNS: [&str; 5] = ["packets", "restarts", "rx_packets", "rx_bytes", "tx_drops"];
@@ -263,6 +280,23 @@ mod tests {
         assert_eq!(row("a.output->b.input"), ["5", "500", "2", "10", "110", "9"], "{text}");
         assert_eq!(row("b "), ["5", "3", "10", "0", "2.0", "2.0"], "{text}");
         assert!(!text.contains("counter"), "{text}");
+    }
+
+    #[test]
+    fn borders_that_something_has_crossed_have_their_latency() {
+        let registry = Registry::in_memory();
+        let events = registry.counter("border/rules/events");
+        let latency = registry.histogram("border/rules/latency_ns");
+        let _idle = registry.histogram("border/cl:Adder/latency_ns");
+        let before = registry.snapshot();
+        events.add(3);
+        latency.record(4000);
+        let text = table(&before, &registry.snapshot(), 1.0);
+        assert!(text.lines().any(|line| line.starts_with("border  batches  p50 us")), "{text}");
+        let row = text.lines().find(|line| line.starts_with("rules "));
+        let row: Vec<&str> = row.into_iter().flat_map(str::split_whitespace).collect();
+        assert_eq!(row, ["rules", "1", "4.0", "4.0", "4.0"], "{text}");
+        assert!(text.contains("border/rules/events") && !text.contains("Adder"), "{text}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Programs of several kinds: packets and components reach the rules of the program, and come back.
 
 mod flows;
+mod latency;
 mod rules;
 mod stages;
 

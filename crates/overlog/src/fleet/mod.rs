@@ -29,7 +29,7 @@ use std::sync::atomic::AtomicBool;
 
 use tidemill_event::{Endpoint, Handlers, Interest, Loop, Owner, Time, TimerId, WatchId};
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::{OwnedValue, TupleBuf, Value};
+use tidemill_relation::{OwnedValue, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -585,6 +585,36 @@ pub fn inject<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, event: 
     alive.node.enqueue(event);
     turns::schedule(world, events, id, life, 1);
     true
+}
+
+/// Hands a node a tuple that another part of the program has, as an event that was received; `fill`
+/// appends its columns, and is given the node's address. False if it is not alive or its inbox is
+/// full.
+///
+/// # Errors
+/// What `fill` says: then nothing is handed over.
+pub fn hand<W: World, E>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    id: NodeId,
+    relation: RelationId,
+    fill: impl FnOnce(&str, &mut SeqBuilder) -> Result<(), E>,
+) -> Result<bool, E> {
+    let Some(slot) = world.fleet().slots.get_mut(id.0 as usize) else { return Ok(false) };
+    let life = slot.life;
+    let Some(alive) = &mut slot.alive else { return Ok(false) };
+    if alive.node.waiting() >= INBOX_MAX {
+        alive.node.counters_mut().dropped_queue_full += 1;
+        return Ok(false);
+    }
+    let mut row = alive.node.spare_row();
+    if let Err(error) = fill(&slot.identity.address, &mut row) {
+        alive.node.reuse_row(row);
+        return Err(error);
+    }
+    alive.node.enqueue(Event::Row { relation, row });
+    turns::schedule(world, events, id, life, 1);
+    Ok(true)
 }
 
 /// Reads what has arrived for a node.

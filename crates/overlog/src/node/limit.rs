@@ -260,6 +260,10 @@ impl Node {
         };
         match event {
             Event::Tuple { relation, columns, .. } => tuple(*relation, columns),
+            Event::Row { relation, row } => {
+                let columns: Vec<OwnedValue> = row.as_seq().iter().map(OwnedValue::new).collect();
+                tuple(*relation, &columns)
+            }
             Event::Change { relation, columns } => {
                 format!("the change of {}", tuple(*relation, columns))
             }

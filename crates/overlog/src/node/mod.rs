@@ -27,7 +27,7 @@ use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
 use tidemill_relation::plan::{Action, On, Plan, RelationId, RuleId};
 use tidemill_relation::view::{Progress, Views};
-use tidemill_relation::{OwnedValue, TupleBuf, Value};
+use tidemill_relation::{OwnedValue, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::region::Bump;
@@ -55,6 +55,12 @@ pub use watch::{Observer, Sighting, Stage, Stages};
 
 /// What this file says at most.
 const CEILING: Level = Level::Debug;
+
+/// Rows whose memory is kept for others, and the most that one of them keeps.
+const SPARE_ROWS_MAX: usize = 256;
+const SPARE_BYTES_MAX: usize = 4096;
+/// What most rows have room in.
+const SPARE_BYTES_MIN: usize = 128;
 
 /// A program made ready to run on any number of nodes.
 #[derive(Clone, Debug)]
@@ -155,6 +161,13 @@ pub enum Event {
         /// It came from the network.
         received: bool,
     },
+    /// A tuple that another part of the program has handed over, see [`Node::spare_row`].
+    Row {
+        /// Its relation.
+        relation: RelationId,
+        /// Its columns.
+        row: SeqBuilder,
+    },
     /// A row changed in an earlier turn.
     Change {
         /// The table.
@@ -223,6 +236,8 @@ pub struct Node {
     /// Of each periodic, whether a firing waits in the inbox.
     firing: Vec<bool>,
     inbox: VecDeque<Event>,
+    /// Memory of rows that were handed over.
+    spare: Vec<SeqBuilder>,
     counters: Counters,
     /// Rules whose first failure has been reported.
     reported: Vec<bool>,
@@ -251,6 +266,7 @@ impl Node {
             periodics: Vec::new(),
             firing: vec![false; program.dispatch.periodics.len()],
             inbox: VecDeque::new(),
+            spare: Vec::new(),
             counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
             allowances: Allowances::default(),
@@ -364,6 +380,26 @@ impl Node {
                 Event::Release => self.shipping.due = false,
                 _ => {}
             }
+        }
+    }
+
+    /// An empty row to be filled for an [`Event::Row`]: in memory that earlier ones have used.
+    pub fn spare_row(&mut self) -> SeqBuilder {
+        self.spare.pop().unwrap_or_else(|| SeqBuilder::with_capacity(SPARE_BYTES_MIN))
+    }
+
+    /// Takes a row back whose memory may be used again.
+    pub fn reuse_row(&mut self, mut row: SeqBuilder) {
+        if self.spare.len() < SPARE_ROWS_MAX && row.capacity() <= SPARE_BYTES_MAX {
+            row.clear();
+            self.spare.push(row);
+        }
+    }
+
+    /// The turn has ended, whatever started it.
+    fn end_start(&mut self) {
+        if let Some(Event::Row { row, .. }) = self.turn.start.take() {
+            self.reuse_row(row);
         }
     }
 

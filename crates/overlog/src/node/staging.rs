@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use tidemill_relation::plan::Action;
 use tidemill_relation::{SeqBuilder, Value};
+use tidemill_stdx::marks;
 
 use super::turn::{Derived, Origin};
 use super::watch::{Observer, Stage};
@@ -26,6 +27,9 @@ pub const BYTES_PER_TURN_MAX: usize = 1 << 20;
 
 /// Inputs of a node that operators work on at a time; more are dropped and counted.
 pub const INPUTS_AT_WORK_MAX: usize = 256;
+
+/// Columns that need no memory of their own.
+const FEW: usize = 16;
 
 /// The operators of one node.
 #[derive(Default)]
@@ -92,6 +96,7 @@ impl Node {
         columns: &[Value<'_>],
         observer: &mut dyn Observer,
     ) {
+        marks::leave();
         self.counters.stages[stage].inputs += 1;
         match self.start_stage(stage, columns) {
             Ok(rows) if rows.phase() == Phase::Later => {
@@ -112,18 +117,27 @@ impl Node {
     ) -> Result<Box<dyn Rows>, Failure> {
         let input = &self.program.compiled.stages[stage].input;
         let location = self.program.plan().relation(*input).location as usize;
-        let columns: Vec<Value<'_>> = (columns.iter().enumerate())
-            .filter_map(|(index, column)| (index != location).then_some(*column))
-            .collect();
+        let own = (columns.iter().enumerate()).filter(|(index, _)| *index != location);
+        let (mut few, mut many) = ([Value::Null; FEW], Vec::new());
+        let columns = match few.get_mut(..columns.len() - usize::from(location < columns.len())) {
+            Some(few) => {
+                few.iter_mut().zip(own).for_each(|(to, (_, column))| *to = *column);
+                &*few
+            }
+            None => {
+                many.extend(own.map(|(_, column)| *column));
+                &many[..]
+            }
+        };
         let known = self.staging.operators[stage].as_mut();
         let (declaration, operator) =
             known.ok_or_else(|| Failure::Operator("there is no such operator".to_owned()))?;
-        declaration.check(&columns)?;
+        declaration.check(columns)?;
         if self.staging.waiting.len() + self.staging.begun.len() >= INPUTS_AT_WORK_MAX {
             let reason = format!("{INPUTS_AT_WORK_MAX} inputs are being worked on already");
             return Err(Failure::Operator(reason));
         }
-        operator.start(Input::new(&columns))
+        operator.start(Input::new(columns))
     }
 
     /// Goes on with the input whose turn it is.

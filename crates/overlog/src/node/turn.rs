@@ -5,9 +5,9 @@ use tidemill_relation::expr::{EvalError, Scope};
 use tidemill_relation::plan::{Action, Output, RelationId, RuleId, Strand};
 use tidemill_relation::strand::{Reading, Sink, run};
 use tidemill_relation::view::{Change, ChangeKind, Failures, Progress};
-use tidemill_relation::{OwnedValue, TupleBuf, Value};
+use tidemill_relation::{OwnedValue, Seq, TupleBuf, Value};
 use tidemill_stdx::log::Level;
-use tidemill_stdx::say;
+use tidemill_stdx::{marks, say};
 
 use super::ambient::NodeAmbient;
 use super::limit::{TURN_CHANGES_MAX, Taken};
@@ -263,11 +263,14 @@ impl Node {
         self.counters.external_turns += u64::from(!follows);
         self.turn.now_ns = now_ns;
         self.turn.taken = Taken::default();
-        self.turn.start = None;
+        self.end_start();
         self.ambient.set_now(wall_ns);
         match &event {
             &Event::Tuple { relation, ref columns, delete, received } => {
                 self.begin_tuple(relation, columns, delete, received, observer);
+            }
+            &Event::Row { relation, ref row } => {
+                self.begin_row(relation, row.as_seq(), observer);
             }
             &Event::Change { relation, ref columns } => {
                 let columns: Vec<Value<'_>> = columns.iter().map(OwnedValue::get).collect();
@@ -332,6 +335,32 @@ impl Node {
             Action::Emit => self.turn.queue.push(derived, &columns),
             _ => self.turn.changes.push(derived, &columns),
         }
+    }
+
+    /// As a tuple that was received; its columns are copied as they lie.
+    fn begin_row(&mut self, relation: RelationId, columns: Seq<'_>, observer: &mut dyn Observer) {
+        let description = self.program.compiled.plan.relation(relation);
+        if !description.takes(columns.len()) {
+            self.counters.dropped_arity += 1;
+            return;
+        }
+        self.counters.received += 1;
+        let (origin, is_event) = (Origin::Outside, description.table().is_none());
+        if self.program.watching.any {
+            let columns: Vec<Value<'_>> = columns.iter().collect();
+            self.sight(relation, Stage::Received, None, &columns, observer);
+        }
+        match is_event {
+            true => {
+                let derived = Derived { relation, origin, action: Action::Emit };
+                self.turn.queue.push_seq(derived, columns);
+            }
+            false => {
+                let derived = Derived { relation, origin, action: Action::Insert };
+                self.turn.changes.push_seq(derived, columns);
+            }
+        }
+        marks::arrive("rules/turn");
     }
 
     fn begin_periodic(&mut self, timer: usize, observer: &mut dyn Observer) {
@@ -586,7 +615,7 @@ impl Node {
         }
         self.counters.dropped_table_full = self.views.refused();
         self.stayed_within_limits();
-        self.turn.start = None;
+        self.end_start();
         self.views.settle(&mut self.database);
         self.scratch.reset();
         let put_off = self.staging.put_off();
@@ -611,6 +640,7 @@ impl Node {
         self.counters.turns_abandoned += 1;
         say!(Debug, "node", "{}: a turn derives too much and is given up", self.identity.address);
         self.views.roll_back(&mut self.database);
+        self.end_start();
         // Much of it may be left: the memory goes, too.
         self.turn = Turn { now_ns: self.turn.now_ns, ..Turn::default() };
         for stage in self.staging.abandon() {
@@ -620,7 +650,7 @@ impl Node {
     }
 
     /// Hands over what the turn has to send, in order.
-    pub fn take_sends(&mut self, take: impl FnMut(Send, tidemill_relation::Seq<'_>)) {
+    pub fn take_sends(&mut self, take: impl FnMut(Send, Seq<'_>)) {
         let mut take = take;
         let sends = std::mem::take(&mut self.turn.sends);
         self.counters.sent += sends.len() as u64;

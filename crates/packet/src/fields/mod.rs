@@ -216,6 +216,7 @@ impl Fields {
     }
 
     /// The fields of a packet in the order of the list.
+    #[inline]
     pub fn of<'p>(&'p self, packet: &'p Packet) -> impl Iterator<Item = FieldValue<'p>> {
         let frame = packet.bytes();
         let layers = if self.need_layers { Layers::of(frame) } else { Layers::default() };
@@ -250,15 +251,25 @@ fn value<'p>(read: Read, packet: &'p Packet, frame: &'p [u8], layers: &Layers) -
             slice(base, at, bytes, frame, layers).map(FieldValue::Bytes)
         }
         Read::Integer { base, at, bytes, shift, mask } => {
-            let number = slice(base, at, bytes, frame, layers)
-                .map(|bytes| bytes.iter().fold(0, |all, &byte| all << 8 | u64::from(byte)));
-            number.map(|it| FieldValue::Integer((it >> shift & u64::from(mask)) as i64))
+            let number = slice(base, at, bytes, frame, layers).map(big_endian);
+            number.map(|it| FieldValue::Integer(i64::from(it >> shift & mask)))
         }
     };
     value.unwrap_or(FieldValue::Absent)
 }
 
+/// An integer of four bytes at most; most have two.
+#[inline]
+fn big_endian(bytes: &[u8]) -> u32 {
+    match *bytes {
+        [one] => one.into(),
+        [one, two] => u16::from_be_bytes([one, two]).into(),
+        _ => bytes.iter().fold(0, |all, &byte| all << 8 | u32::from(byte)),
+    }
+}
+
 /// Where a header begins.
+#[inline]
 fn start(base: Base, layers: &Layers) -> Option<usize> {
     match base {
         Base::Ethernet => Some(0),
@@ -266,18 +277,26 @@ fn start(base: Base, layers: &Layers) -> Option<usize> {
         Base::Arp => layers.arp,
         Base::Ipv4 => layers.ipv4,
         Base::Ipv6 => layers.ipv6,
-        Base::Tcp => layers.transport_of(&[6]),
-        Base::Udp => layers.transport_of(&[17]),
-        Base::Icmp => layers.transport_of(&[1]),
-        Base::Icmp6 => layers.transport_of(&[58]),
-        Base::Ports => layers.transport_of(&[6, 17, 132]),
+        Base::Tcp => transport(layers, |it| it == 6),
+        Base::Udp => transport(layers, |it| it == 17),
+        Base::Icmp => transport(layers, |it| it == 1),
+        Base::Icmp6 => transport(layers, |it| it == 58),
+        Base::Ports => transport(layers, |it| matches!(it, 6 | 17 | 132)),
     }
 }
 
+/// Where the header behind IP begins, if its protocol is one of these.
+#[inline]
+fn transport(layers: &Layers, is_one: impl Fn(u8) -> bool) -> Option<usize> {
+    layers.transport.filter(|_| layers.protocol.is_some_and(is_one))
+}
+
+#[inline]
 fn slice<'p>(base: Base, at: u8, bytes: u8, frame: &'p [u8], layers: &Layers) -> Option<&'p [u8]> {
     let from = start(base, layers)? + usize::from(at);
-    let end = if base == Base::Ethernet { frame.len() } else { layers.end.min(frame.len()) };
-    frame.get(from..from + usize::from(bytes)).filter(|_| from + usize::from(bytes) <= end)
+    // What IP says to be the packet's ends within the frame.
+    let inside = if base == Base::Ethernet { frame } else { frame.get(..layers.end)? };
+    inside.get(from..from + usize::from(bytes))
 }
 
 /// What is behind a TCP or UDP header, as far as the packet has it.

@@ -1,14 +1,17 @@
 //! The inbox of a node, as borders fill it: what comes from other engines waits on their side while
 //! many events of the node wait.
 
-use tidemill_event::Loop;
+use std::collections::VecDeque;
+
+use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet;
-use tidemill_overlog::node::Event;
 use tidemill_packet::drive;
 use tidemill_packet::packet::Packet;
-use tidemill_relation::OwnedValue;
+use tidemill_relation::SeqBuilder;
 use tidemill_relation::plan::RelationId;
+use tidemill_stdx::marks;
 
+use super::latency::Latency;
 use crate::machine::Machine;
 
 /// Events of a node that may wait while more is taken.
@@ -35,16 +38,60 @@ impl Machine {
     }
 }
 
-/// Puts a tuple into the inbox of the node; false if it has no room, which the node counts.
-pub(super) fn put(
+/// Puts a tuple into the inbox of the node: `fill` appends its columns there, and is given the
+/// address of the node. False if it has no room, which the node counts.
+///
+/// # Errors
+/// What `fill` says: then nothing is put there.
+pub(super) fn put<E>(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    relation: RelationId,
-    columns: Vec<OwnedValue>,
-) -> bool {
+    (relation, latency): (RelationId, &Latency),
+    fill: impl FnOnce(&str, &mut SeqBuilder) -> Result<(), E>,
+) -> Result<bool, E> {
+    machine.note_handed(events.now(), latency);
     let node = machine.node.id;
-    let event = Event::Tuple { relation, columns, delete: false, received: true };
-    fleet::inject(machine, events, node, event)
+    let is_in = fleet::hand(machine, events, node, relation, fill);
+    marks::arrive("rules/inbox");
+    is_in
+}
+
+/// Batches in the inbox of a node, in their order.
+#[derive(Default)]
+pub(crate) struct Batches(VecDeque<Batch>);
+
+struct Batch {
+    /// The turn of its first event, as the node counts them.
+    first: u64,
+    handed: Time,
+    latency: Latency,
+}
+
+impl Machine {
+    /// An event is about to be put into the inbox of the node.
+    pub(super) fn note_handed(&mut self, now: Time, latency: &Latency) {
+        let batches = &mut self.node.borders.batches.0;
+        let is_of_it = |last: &Batch| last.handed == now && last.latency.is(latency);
+        if batches.back().is_some_and(is_of_it) {
+            return;
+        }
+        let Some(node) = self.fleet.node(self.node.id) else { return };
+        let first = node.counters().turns + node.waiting() as u64 + 1;
+        batches.push_back(Batch { first, handed: now, latency: latency.clone() });
+    }
+}
+
+/// A turn of the node has ended.
+pub(super) fn turned(machine: &mut Machine, events: &Loop<Machine>) {
+    let batches = &mut machine.node.borders.batches.0;
+    if batches.is_empty() {
+        return;
+    }
+    let Some(node) = machine.fleet.node(machine.node.id) else { return batches.clear() };
+    let turns = node.counters().turns;
+    while let Some(batch) = batches.pop_front_if(|batch| batch.first <= turns) {
+        batch.latency.record(batch.handed, events.now());
+    }
 }
 
 /// What packets become.
@@ -94,9 +141,11 @@ impl Taken {
                 self.has_left = true;
                 return;
             }
+            marks::leave();
             let Some(packet) = machine.node.driver.engine.take_link(link) else { return };
             self.packets += 1;
             f(machine, events, packet);
+            marks::stay();
         }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) mod devices;
 pub mod files;
 pub mod flows;
 mod inbox;
+mod latency;
 mod messages;
 pub mod packets;
 mod parameters;
@@ -57,6 +58,7 @@ use decode::{DecodeBorder, Decoders};
 use devices::Devices;
 use files::{Existing, Place};
 use flows::{FlowBorder, Flows};
+use inbox::Batches;
 use packets::{PacketBorder, Packets};
 use rules::{Desk, RulesBorder};
 use schemas::Schemas;
@@ -146,6 +148,8 @@ pub(crate) struct Borders {
     pub(crate) rules: Desk,
     /// Devices of a simulation that are at links.
     pub(crate) devices: Devices,
+    /// What is on its way to the rules.
+    batches: Batches,
 }
 
 impl Borders {
@@ -159,12 +163,14 @@ impl Borders {
         let settings = checked.settings.zip(graph);
         Borders {
             packets: Packets::new(checked.packets.clone(), registry),
-            settings: settings.map(|(border, graph)| Settings::new(border, graph.clone())),
+            settings: settings
+                .map(|(border, graph)| Settings::new(border, graph.clone(), registry)),
             decoders: Decoders::new(&checked.decoders, registry),
             flows: Flows::new(&checked.flows, registry, secret),
             components: Stages::new(&checked.components, registry, secret),
             rules: Desk::new(&checked.rules, registry),
             devices: Devices::default(),
+            batches: Batches::default(),
         }
     }
 
@@ -212,8 +218,9 @@ pub(crate) fn link(machine: &mut Machine) {
     flows::link(machine);
 }
 
-/// Takes the packets that have come to apps that are borders.
+/// The graph has breathed: takes the packets that have come to apps that are borders.
 pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+    settings::breathed(machine, events.now());
     packets::take(machine, events);
     decode::take(machine, events);
     devices::take(machine, events);
@@ -303,6 +310,7 @@ pub(crate) fn crossed(
 
 /// A turn has ended: what waited for the node to have room may go on.
 pub(crate) fn turned(machine: &mut Machine, events: &mut Loop<Machine>) {
+    inbox::turned(machine, events);
     components::go_on(machine, events);
     rules::go_on(machine, events);
 }

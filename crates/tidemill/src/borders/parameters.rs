@@ -17,7 +17,7 @@ use tidemill_cl::ir;
 use tidemill_diag::Span;
 use tidemill_proc::{Value as Word, Values};
 use tidemill_relation::text::parse_value;
-use tidemill_relation::{OwnedValue, Type, TypeSet, Value};
+use tidemill_relation::{SeqBuilder, Type, TypeSet, Value};
 
 /// What a parameter is in the component language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,6 +135,16 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Whether a value is this parameter.
+    fn check(self, value: Value<'_>) -> Result<(), Misfit> {
+        match (self, value) {
+            (Kind::Text, Value::Str(_) | Value::Bytes(_) | Value::Id(_)) => Ok(()),
+            _ => self.word(value).map(|_| ()),
+        }
+    }
+}
+
 /// The code of a text of one character.
 fn character(text: &str) -> Option<u64> {
     let mut characters = text.chars();
@@ -143,8 +153,8 @@ fn character(text: &str) -> Option<u64> {
 }
 
 impl Parameter {
-    /// The next of some values as a column holds it.
-    pub(super) fn value(self, values: &Values) -> Result<OwnedValue, Misfit> {
+    /// Appends the next of some values as a column holds it.
+    fn push(self, values: &Values, row: &mut SeqBuilder) -> Result<(), Misfit> {
         let holds = |one: TypeSet, other: TypeSet| {
             self.column.meets(one) && !self.column.meets(other) && self.column != TypeSet::ANY
         };
@@ -161,7 +171,8 @@ impl Parameter {
             Kind::Boolean => Value::Bool(values.word() != 0),
             Kind::Character => {
                 let code = u8::try_from(values.word()).unwrap_or_default();
-                return Ok(OwnedValue::new(Value::Str(char::from(code).encode_utf8(&mut [0; 2]))));
+                row.push(Value::Str(char::from(code).encode_utf8(&mut [0; 2])));
+                return Ok(());
             }
             Kind::Text => {
                 let bytes = values.bytes();
@@ -169,14 +180,16 @@ impl Parameter {
                     Ok(text) if holds(TypeSet::ID, TypeSet::TEXT.union(TypeSet::BYTES)) => {
                         let id = parse_value(text).ok();
                         let id = id.filter(|id| matches!(id.get(), Value::Id(_)));
-                        return id.ok_or(Misfit::Type);
+                        row.push(id.ok_or(Misfit::Type)?.get());
+                        return Ok(());
                     }
                     Ok(text) if !holds(TypeSet::BYTES, TypeSet::TEXT) => Value::Str(text),
                     _ => Value::Bytes(bytes),
                 }
             }
         };
-        Ok(OwnedValue::new(value))
+        row.push(value);
+        Ok(())
     }
 }
 
@@ -198,7 +211,73 @@ pub(super) fn declared(
     declared.collect()
 }
 
-/// The columns of a tuple that has its location in one of them.
-pub(super) fn located(columns: &mut Vec<OwnedValue>, location: usize, address: &str) {
-    columns.insert(location.min(columns.len()), OwnedValue::new(Value::Str(address)));
+/// Appends the columns of a tuple: its location in one of them, the others from values.
+pub(super) fn fill(
+    row: &mut SeqBuilder,
+    (location, address): (usize, &str),
+    parameters: &[Parameter],
+    values: &Values,
+) -> Result<(), Misfit> {
+    for (at, parameter) in parameters.iter().enumerate() {
+        if at == location {
+            row.push(Value::Str(address));
+        }
+        parameter.push(values, row)?;
+    }
+    if location >= parameters.len() {
+        row.push(Value::Str(address));
+    }
+    Ok(())
+}
+
+/// The columns of a tuple but its location, as the parameters of a message.
+///
+/// # Errors
+/// The first that is none; then words are left that mean nothing.
+pub(super) fn words<'v>(
+    columns: impl Iterator<Item = Value<'v>>,
+    location: usize,
+    parameters: &[Parameter],
+    words: &mut Vec<Word<'v>>,
+) -> Result<(), Misfit> {
+    words.reserve(parameters.len());
+    each(columns, location, parameters, |kind, value| {
+        words.push(kind.word(value)?);
+        Ok(())
+    })
+}
+
+/// Whether the columns of a tuple but its location are the parameters of a message.
+///
+/// # Errors
+/// The first that is none.
+pub(super) fn check<'v>(
+    columns: impl Iterator<Item = Value<'v>>,
+    location: usize,
+    parameters: &[Parameter],
+) -> Result<(), Misfit> {
+    each(columns, location, parameters, Kind::check)
+}
+
+#[inline]
+fn each<'v>(
+    mut columns: impl Iterator<Item = Value<'v>>,
+    location: usize,
+    parameters: &[Parameter],
+    mut take: impl FnMut(Kind, Value<'v>) -> Result<(), Misfit>,
+) -> Result<(), Misfit> {
+    for (at, parameter) in parameters.iter().enumerate() {
+        if at == location {
+            columns.next();
+        }
+        let Some(value) = columns.next() else { return Ok(()) };
+        take(parameter.kind, value)?;
+    }
+    Ok(())
+}
+
+/// An empty list in the memory of one that has been used: of words that live for another time.
+pub(super) fn emptied<'v>(mut words: Vec<Word<'_>>) -> Vec<Word<'v>> {
+    words.clear();
+    words.into_iter().map(|_| unreachable!("it is empty")).collect()
 }

@@ -282,6 +282,7 @@ impl drive::World for Machine {
 
     fn switched(&mut self, changes: &Changes) {
         borders::link(self);
+        offered::packets::link(self);
         self.note(&packets::reloaded(changes));
     }
 

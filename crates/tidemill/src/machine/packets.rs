@@ -41,6 +41,7 @@ pub(crate) fn configure(
 ) -> Result<(), String> {
     drive::configure(machine, events, graph).map_err(|refused| refused.to_string())?;
     borders::link(machine);
+    crate::components::system::packets::link(machine);
     Ok(())
 }
 

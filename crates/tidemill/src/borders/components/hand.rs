@@ -1,19 +1,23 @@
 //! A stage at work: what becomes of inputs, and of what instances do.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 
 use tidemill_event::Loop;
 use tidemill_proc::{Communication, CommunicationMap, Unsaid, Value as Word, Values};
-use tidemill_relation::plan::RelationId;
-use tidemill_relation::{OwnedValue, Value};
+use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 
-use super::WAITING_MAX;
 use super::border::StageBorder;
-use super::instance::{Input, Instance};
+use super::instance::Instance;
 use super::stage::Stage;
+use super::{Scratch, WAITING_MAX};
 use crate::borders::inbox;
-use crate::borders::parameters::{Misfit, located};
+use crate::borders::parameters::{emptied, fill};
 use crate::machine::Machine;
+
+/// Rows whose memory is kept for others, and the most that one of them keeps.
+const ROWS_MAX: usize = 256;
+const ROW_BYTES_MAX: usize = 4096;
 
 /// A stage at work.
 pub(super) struct Hand<'h> {
@@ -25,14 +29,19 @@ pub(super) struct Hand<'h> {
 
 impl Hand<'_> {
     /// Gives a tuple to the instance of its key.
-    pub(super) fn input(&mut self, columns: &[Value<'_>]) {
-        let words = match self.stage.words(columns) {
-            Ok(words) => words,
-            Err(why) => return self.stage.counters.misfits(why),
-        };
-        let key = self.stage.key(columns);
-        let known = self.stage.find(self.instances, &key);
-        let Some(name) = known.or_else(|| self.make(key)) else {
+    pub(super) fn input(&mut self, columns: Seq<'_>, scratch: &mut Scratch) {
+        let mut words = emptied(std::mem::take(&mut scratch.words));
+        match self.stage.words(columns, &mut words) {
+            Ok(()) => self.input_words(columns, &words, scratch),
+            Err(why) => self.stage.counters.misfits(why),
+        }
+        scratch.words = emptied(words);
+    }
+
+    fn input_words(&mut self, columns: Seq<'_>, words: &[Word<'_>], scratch: &mut Scratch) {
+        let key = self.stage.key(columns, &mut scratch.key);
+        let known = self.stage.find(self.instances, key);
+        let Some(name) = known.or_else(|| self.make(OwnedValue::new(key))) else {
             return self.stage.counters.refused.add(1);
         };
         let Some(instance) = self.instances.get_mut(name) else { return };
@@ -41,10 +50,25 @@ impl Hand<'_> {
             if instance.queue.len() >= WAITING_MAX {
                 return self.stage.counters.full.add(1);
             }
-            let kept = words.iter().map(Word::kept).collect();
-            return instance.queue.push_back(kept);
+            let mut row = scratch.rows.pop().unwrap_or_default();
+            row.extend(columns);
+            return instance.queue.push_back(row);
         }
-        self.say(name, &words);
+        self.say(name, columns, words);
+    }
+
+    /// Gives a tuple that has waited to an instance that has nothing to do.
+    fn say_next(&mut self, name: Communication, mut row: SeqBuilder, scratch: &mut Scratch) {
+        let mut words = emptied(std::mem::take(&mut scratch.words));
+        // It has been found to fit when it came.
+        if self.stage.words(row.as_seq(), &mut words).is_ok() {
+            self.say(name, row.as_seq(), &words);
+        }
+        scratch.words = emptied(words);
+        if scratch.rows.len() < ROWS_MAX && row.capacity() <= ROW_BYTES_MAX {
+            row.clear();
+            scratch.rows.push(row);
+        }
     }
 
     /// A new instance for a key; none, if there is no memory for it.
@@ -62,7 +86,7 @@ impl Hand<'_> {
     }
 
     /// Gives an input to an instance that has nothing to do.
-    fn say(&mut self, name: Communication, words: &[Word<'_>]) {
+    fn say(&mut self, name: Communication, columns: Seq<'_>, words: &[Word<'_>]) {
         let talk = self.stage.checked.talk;
         match self.machine.node.runner.worker().say(name, talk.input, words) {
             Ok(()) => {
@@ -74,7 +98,9 @@ impl Hand<'_> {
             // It failed when it had nothing to do: that is heard of, and the input is for the next.
             Err(Unsaid::Failed) => {
                 if let Some(instance) = self.instances.get_mut(name) {
-                    instance.queue.push_front(words.iter().map(Word::kept).collect());
+                    let mut row = SeqBuilder::new();
+                    row.extend(columns);
+                    instance.queue.push_front(row);
                 }
                 self.machine.node.runner.worker().renote(name);
             }
@@ -85,11 +111,11 @@ impl Hand<'_> {
     }
 
     /// An instance has ended its input: it is given the next.
-    pub(super) fn done(&mut self, name: Communication) {
+    pub(super) fn done(&mut self, name: Communication, scratch: &mut Scratch) {
         let Some(instance) = self.instances.get_mut(name) else { return };
         instance.is_at_work = false;
         match instance.queue.pop_front() {
-            Some(next) => self.say(name, &next),
+            Some(next) => self.say_next(name, next, scratch),
             None if instance.is_ending => self.end(name),
             None => {}
         }
@@ -106,17 +132,17 @@ impl Hand<'_> {
 
     /// A row has gone: the instance of its key ends, once it has done what waits for it; unless
     /// another row of that key has come in the same turn.
-    pub(super) fn delete(&mut self, columns: &[Value<'_>]) {
+    pub(super) fn delete(&mut self, columns: Seq<'_>, scratch: &mut Scratch) {
         if self.stage.checked.keys.is_empty() {
             return;
         }
-        let key = self.stage.key(columns);
-        let Some(name) = self.stage.find(self.instances, &key) else { return };
+        let key = self.stage.key(columns, &mut scratch.key);
+        let Some(name) = self.stage.find(self.instances, key) else { return };
         let Some(instance) = self.instances.get_mut(name) else { return };
         if instance.turn == self.stage.turns {
             return;
         }
-        self.stage.forget(name, &key);
+        self.stage.forget(name, key);
         match instance.is_idle() {
             true => self.end(name),
             false => instance.is_ending = true,
@@ -126,41 +152,55 @@ impl Hand<'_> {
     /// Derives what an instance has yielded.
     pub(super) fn output(&mut self, events: &mut Loop<Machine>, values: &Values) {
         let StageBorder { output, outputs, locations, .. } = &self.stage.checked;
-        let columns = outputs.iter().map(|parameter| parameter.value(values));
-        match columns.collect::<Result<Vec<OwnedValue>, Misfit>>() {
-            Ok(columns) => {
-                let (relation, location) = (*output, locations.1);
-                if inject(self.machine, events, (relation, location), columns) {
-                    self.stage.counters.outputs.add(1);
-                } else {
-                    self.stage.counters.full.add(1);
-                }
-            }
+        let to = (*output, &self.stage.latency);
+        let is_in = inbox::put(self.machine, events, to, |address, row| {
+            fill(row, (locations.1, address), outputs, values)
+        });
+        match is_in {
+            Ok(true) => self.stage.counters.outputs.add(1),
+            Ok(false) => self.stage.counters.full.add(1),
             Err(why) => self.stage.counters.misfits(why),
         }
     }
 
     /// An instance has failed: rules are told, and what waits for it is for a new one.
-    pub(super) fn fault(&mut self, events: &mut Loop<Machine>, name: Communication, why: &str) {
+    pub(super) fn fault(
+        &mut self,
+        events: &mut Loop<Machine>,
+        name: Communication,
+        why: &str,
+        scratch: &mut Scratch,
+    ) {
         self.machine.node.runner.worker().part(name);
         let Some(instance) = self.instances.remove(name) else { return };
         let Instance { key, queue, is_at_work, is_ending, .. } = instance;
         self.stage.counters.faults.add(1);
         self.stage.counters.lost.add(u64::from(is_at_work));
         if !is_ending {
-            self.stage.forget(name, &key);
+            self.stage.forget(name, key.get());
         }
-        if let Some(fault) = self.stage.checked.fault {
-            let texts =
-                [&self.stage.checked.component, why].map(|it| OwnedValue::new(Value::Str(it)));
-            let [component, why] = texts;
-            inject(self.machine, events, fault, vec![component, key.clone(), why]);
+        if let Some((relation, location)) = self.stage.checked.fault {
+            let (component, why) = (Value::Str(&self.stage.checked.component), Value::Str(why));
+            let to = (relation, &self.stage.latency);
+            // What the node does not take it counts.
+            let Ok(_) = inbox::put(self.machine, events, to, |address, row| {
+                let mut columns = vec![component, key.get(), why];
+                columns.insert(location.min(columns.len()), Value::Str(address));
+                columns.into_iter().for_each(|column| row.push(column));
+                Ok::<(), Infallible>(())
+            });
         }
-        self.restart(key, queue, is_ending);
+        self.restart(key, queue, is_ending, scratch);
     }
 
     /// Makes a new instance for what waited for one that has failed.
-    fn restart(&mut self, key: OwnedValue, mut queue: VecDeque<Input>, is_ending: bool) {
+    fn restart(
+        &mut self,
+        key: OwnedValue,
+        mut queue: VecDeque<SeqBuilder>,
+        is_ending: bool,
+        scratch: &mut Scratch,
+    ) {
         let Some(first) = queue.pop_front() else { return };
         let Some(name) = self.make(key) else {
             return self.stage.counters.refused.add(1 + queue.len() as u64);
@@ -170,20 +210,8 @@ impl Hand<'_> {
         }
         if is_ending {
             let key = self.instances.get(name).map(|instance| instance.key.clone());
-            key.into_iter().for_each(|key| self.stage.forget(name, &key));
+            key.into_iter().for_each(|key| self.stage.forget(name, key.get()));
         }
-        self.say(name, &first);
+        self.say_next(name, first, scratch);
     }
-}
-
-/// Puts a tuple without its location into the inbox of the node; false if it has no room.
-fn inject(
-    machine: &mut Machine,
-    events: &mut Loop<Machine>,
-    (relation, location): (RelationId, usize),
-    mut columns: Vec<OwnedValue>,
-) -> bool {
-    let Some(address) = machine.fleet.address(machine.node.id) else { return false };
-    located(&mut columns, location, address);
-    inbox::put(machine, events, relation, columns)
 }

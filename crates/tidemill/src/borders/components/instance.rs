@@ -2,11 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tidemill_proc::Value as Word;
-use tidemill_relation::OwnedValue;
-
-/// A tuple as the parameters of a message.
-pub(super) type Input = Vec<Word<'static>>;
+use tidemill_relation::{OwnedValue, SeqBuilder};
 
 /// An instance, and what waits for it.
 pub(super) struct Instance {
@@ -16,8 +12,8 @@ pub(super) struct Instance {
     pub(super) turn: u32,
     /// The key that it is for.
     pub(super) key: OwnedValue,
-    /// Inputs that wait until it has ended the one before.
-    pub(super) queue: VecDeque<Input>,
+    /// Tuples that wait until it has ended the one before.
+    pub(super) queue: VecDeque<SeqBuilder>,
     /// It has an input that it has not ended.
     pub(super) is_at_work: bool,
     /// It has yielded something for which the node had no room.

@@ -22,10 +22,11 @@ use std::collections::VecDeque;
 
 use tidemill_event::Loop;
 use tidemill_overlog::node::{Crossing, CrossingKind};
-use tidemill_proc::{Communication, CommunicationMap, Heard, Values, arm};
-use tidemill_relation::TupleBuf;
+use tidemill_proc::{Communication, CommunicationMap, Heard, Value as Word, Values, arm};
+use tidemill_relation::{SeqBuilder, TupleBuf};
 use tidemill_stat::Registry;
 use tidemill_stdx::keyed::Secret;
+use tidemill_stdx::marks;
 
 use crate::machine::Machine;
 pub use border::StageBorder;
@@ -47,6 +48,16 @@ pub(crate) struct Stages {
     held: VecDeque<Communication>,
     /// Memory for what instances yield.
     values: Values,
+    scratch: Scratch,
+}
+
+/// Memory for what is done with one tuple.
+#[derive(Default)]
+struct Scratch {
+    words: Vec<Word<'static>>,
+    key: SeqBuilder,
+    /// Of tuples that have waited.
+    rows: Vec<SeqBuilder>,
 }
 
 impl Stages {
@@ -73,7 +84,8 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
         return;
     }
     let mut all = std::mem::take(&mut machine.node.borders.components);
-    let mut has_said = false;
+    let (now, mut has_said) = (events.now(), false);
+    let mut scratch = std::mem::take(&mut all.scratch);
     for (number, stage) in all.stages.iter_mut().enumerate() {
         stage.turns = stage.turns.wrapping_add(1);
         let input = stage.checked.input;
@@ -82,20 +94,24 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
         let mut has_deleted = false;
         for (crossing, columns) in own() {
             has_said = true;
+            hand.stage.handover.hand(now);
+            marks::leave();
             match crossing.kind {
                 CrossingKind::Delete => has_deleted = true,
                 CrossingKind::Event | CrossingKind::Insert => {
-                    hand.input(&columns.iter().collect::<Vec<_>>());
+                    hand.input(columns, &mut scratch);
                 }
             }
+            marks::arrive("components/channel");
         }
         // Afterwards, as a row that goes may have been replaced by another of its key.
         let is_gone = |crossing: Crossing| crossing.kind == CrossingKind::Delete;
         let gone = own().filter(|(crossing, _)| has_deleted && is_gone(*crossing));
         for (_, columns) in gone {
-            hand.delete(&columns.iter().collect::<Vec<_>>());
+            hand.delete(columns, &mut scratch);
         }
     }
+    all.scratch = scratch;
     machine.node.borders.components = all;
     if has_said {
         arm(machine, events);
@@ -144,29 +160,34 @@ fn hear(
     from: Communication,
     values: &mut Values,
 ) -> bool {
-    let Stages { stages, instances, .. } = all;
+    let Stages { stages, instances, scratch, .. } = all;
     let Some(number) = instances.get(from).map(|instance| instance.stage as usize) else {
         return true;
     };
     let stage = &mut stages[number];
     let talk = stage.checked.talk;
+    stage.handover.begin(events.now());
     loop {
         if machine.is_inbox_full() {
             return false;
         }
         let mut hand = Hand { machine, number, stage, instances };
+        marks::leave();
         match hand.machine.node.runner.worker().hear(from, values) {
             Heard::Message(message) if message == talk.output => {
                 hand.output(events, values);
             }
-            Heard::Message(_) => hand.done(from),
+            Heard::Message(_) => {
+                hand.done(from, scratch);
+                marks::arrive("components/channel");
+            }
             Heard::Nothing => return true,
             Heard::Ended if hand.is_at_work(from) => {
                 let why = "the implementation has ended without ending its input";
-                hand.fault(events, from, why);
+                hand.fault(events, from, why, scratch);
             }
             Heard::Ended => {}
-            Heard::Failed(why) => hand.fault(events, from, &why),
+            Heard::Failed(why) => hand.fault(events, from, &why, scratch),
             Heard::Gone => return true,
         }
     }

@@ -2,13 +2,14 @@
 
 use hashbrown::HashTable;
 use tidemill_proc::{Communication, CommunicationMap, Value as Word};
-use tidemill_relation::{OwnedValue, SeqBuilder, Value};
+use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::keyed::Secret;
 
 use super::border::StageBorder;
 use super::instance::Instance;
-use crate::borders::parameters::Misfit;
+use crate::borders::latency::{Handover, Latency};
+use crate::borders::parameters::{self, Misfit};
 
 /// A stage.
 pub(super) struct Stage {
@@ -18,6 +19,9 @@ pub(super) struct Stage {
     secret: Secret,
     /// Counts the turns that had something for it.
     pub(super) turns: u32,
+    /// Tuples on their way to instances, and what these yield on its way back.
+    pub(super) handover: Handover,
+    pub(super) latency: Latency,
     pub(super) counters: Counters,
 }
 
@@ -67,37 +71,42 @@ impl Stage {
             by_key: HashTable::new(),
             secret,
             turns: 0,
+            handover: Handover::new(registry, &format!("cl:{}", checked.component)),
+            latency: Latency::new(registry, &format!("cl:{}.out", checked.component)),
             checked: checked.clone(),
         }
     }
 
-    /// The key of a tuple, which rules see when its instance fails.
-    pub(super) fn key(&self, columns: &[Value<'_>]) -> OwnedValue {
-        let value = |&at: &usize| columns.get(at).copied().unwrap_or(Value::Null);
-        match &self.checked.keys[..] {
-            [] => OwnedValue::new(Value::Null),
-            [one] => OwnedValue::new(value(one)),
-            several => {
-                let mut list = SeqBuilder::new();
-                several.iter().for_each(|at| list.push(value(at)));
-                OwnedValue::new(Value::List(list.as_seq()))
+    /// The key of a tuple, which rules see when its instance fails. Where several columns are, a
+    /// list is made in `list`.
+    pub(super) fn key<'v>(&self, columns: Seq<'v>, list: &'v mut SeqBuilder) -> Value<'v> {
+        let value = |at: usize| columns.get(at).unwrap_or(Value::Null);
+        match self.checked.keys[..] {
+            [] => Value::Null,
+            [one] => value(one),
+            _ => {
+                list.clear();
+                self.checked.keys.iter().for_each(|&at| list.push(value(at)));
+                Value::List(list.as_seq())
             }
         }
     }
 
     /// A tuple without its location, as the parameters of a message.
-    pub(super) fn words<'v>(&self, columns: &[Value<'v>]) -> Result<Vec<Word<'v>>, Misfit> {
-        let own = columns.iter().enumerate().filter(|(at, _)| *at != self.checked.locations.0);
-        let parameters = self.checked.inputs.iter();
-        own.zip(parameters).map(|((_, value), parameter)| parameter.kind.word(*value)).collect()
+    pub(super) fn words<'v>(
+        &self,
+        columns: Seq<'v>,
+        words: &mut Vec<Word<'v>>,
+    ) -> Result<(), Misfit> {
+        let StageBorder { locations, inputs, .. } = &self.checked;
+        parameters::words(columns.iter(), locations.0, inputs, words)
     }
 
     pub(super) fn find(
         &self,
         instances: &CommunicationMap<Instance>,
-        key: &OwnedValue,
+        key: Value<'_>,
     ) -> Option<Communication> {
-        let key = key.get();
         let is_it = |&(_, name): &(u64, Communication)| {
             instances.get(name).is_some_and(|instance| instance.key.get().equal(&key))
         };
@@ -105,8 +114,8 @@ impl Stage {
     }
 
     /// The next tuple of this key makes a new instance.
-    pub(super) fn forget(&mut self, name: Communication, key: &OwnedValue) {
-        let hash = key.get().hash(&self.secret);
+    pub(super) fn forget(&mut self, name: Communication, key: Value<'_>) {
+        let hash = key.hash(&self.secret);
         if let Ok(entry) = self.by_key.find_entry(hash, |&(_, other)| other == name) {
             entry.remove();
         }

@@ -16,11 +16,13 @@ use tidemill_packet::fields::FieldValue;
 use tidemill_packet::graph::{AppSpec, Graph};
 use tidemill_packet::packet::Packet;
 use tidemill_relation::limits::NESTING_MAX;
-use tidemill_relation::{OwnedValue, SeqBuilder, Value};
+use tidemill_relation::{SeqBuilder, Value};
 use tidemill_stat::{Counter, Registry};
+use tidemill_stdx::marks;
 
 use super::files::{Files, Place};
 use super::inbox::{self, Become, Taken};
+use super::latency::Latency;
 use super::packets::value_of;
 use super::schemas::{Reader, Reason};
 use crate::machine::Machine;
@@ -44,6 +46,8 @@ struct Border {
     /// The links to it, and from it.
     inputs: Vec<usize>,
     rest: Option<usize>,
+    /// Memory of the last row of the file.
+    row: SeqBuilder,
     counters: BorderCounters,
 }
 
@@ -56,6 +60,7 @@ struct BorderCounters {
     absent: Counter,
     /// By [`Reason`].
     failed: Vec<Counter>,
+    latency: Latency,
 }
 
 impl BorderCounters {
@@ -67,6 +72,7 @@ impl BorderCounters {
             no_rest: counter("dropped_no_rest"),
             absent: counter("failed_absent"),
             failed: Reason::ALL.iter().map(|reason| counter(reason.name())).collect(),
+            latency: Latency::new(registry, app),
         }
     }
 }
@@ -88,7 +94,8 @@ impl Decoders {
             };
             let counters = BorderCounters::new(registry, app);
             let checked = checked.clone();
-            Border { checked, reader, files, inputs: Vec::new(), rest: None, counters }
+            let (inputs, rest, row) = (Vec::new(), None, SeqBuilder::new());
+            Border { checked, reader, files, inputs, rest, row, counters }
         };
         Decoders { apps: checked.iter().map(border).collect(), are_held: false }
     }
@@ -169,13 +176,12 @@ fn take_from(
     border: &mut Border,
     taken: &mut Taken,
 ) {
-    let address = machine.fleet.address(machine.node.id).map(str::to_owned).unwrap_or_default();
     let what = if border.files.is_none() { Become::Events } else { Become::Other };
-    for link in border.inputs.clone() {
+    for at in 0..border.inputs.len() {
+        let link = border.inputs[at];
         taken.link(machine, events, (link, what), |machine, events, packet| {
-            match border.decode(&address, &packet) {
-                Ok(row) => border.deliver(machine, events, &row),
-                Err(Undecoded) => border.pass_on(machine, packet),
+            if let Err(Undecoded) = border.deliver(machine, events, &packet) {
+                border.pass_on(machine, packet);
             }
         });
     }
@@ -185,45 +191,53 @@ fn take_from(
 struct Undecoded;
 
 impl Border {
-    /// The location, the fields of the packet, and those of its message.
-    fn decode(&mut self, address: &str, packet: &Packet) -> Result<SeqBuilder, Undecoded> {
+    /// Appends the fields of the packet, and those of its message.
+    fn read(&mut self, packet: &Packet, row: &mut SeqBuilder) -> Result<(), Undecoded> {
         let Border { checked, reader, counters, .. } = self;
         let Some(FieldValue::Bytes(bytes)) = checked.from.of(packet).next() else {
             counters.absent.add(1);
             return Err(Undecoded);
         };
-        let mut row = SeqBuilder::new();
-        row.push(Value::Str(address));
         checked.fields.of(packet).for_each(|field| row.push(value_of(field)));
-        match reader.read(bytes, &mut row, NESTING_MAX) {
-            Ok(()) => Ok(row),
-            Err(failed) => {
-                let counter = counters.failed.get(failed.reason as usize);
-                counter.into_iter().for_each(|counter| counter.add(1));
-                Err(Undecoded)
-            }
-        }
+        marks::arrive("schemas/packet");
+        let read = reader.read(bytes, row, NESTING_MAX);
+        marks::leave();
+        read.map_err(|failed| {
+            let counter = counters.failed.get(failed.reason as usize);
+            counter.into_iter().for_each(|counter| counter.add(1));
+            Undecoded
+        })
     }
 
-    /// Hands a message to the rules, or to its file.
-    fn deliver(&mut self, machine: &mut Machine, events: &mut Loop<Machine>, row: &SeqBuilder) {
-        match (&self.checked.target, &mut self.files) {
-            (Target::Event(relation), _) => {
-                let columns = row.as_seq().iter().map(OwnedValue::new).collect();
-                if inbox::put(machine, events, *relation, columns) {
-                    self.counters.messages.add(1);
-                }
-            }
-            (Target::File(..), Some(files)) => {
-                let values: Vec<Value<'_>> = row.as_seq().iter().skip(1).collect();
-                self.counters.messages.add(1);
-                if let Some(fault) = files.write(events.wall(), &values) {
-                    let fault = says(&self.checked.app, &fault);
-                    machine.journal.get_mut().console.note(fault);
-                }
-            }
-            (Target::File(..), None) => {}
+    /// Hands the message of a packet to the rules, or to its file.
+    fn deliver(
+        &mut self,
+        machine: &mut Machine,
+        events: &mut Loop<Machine>,
+        packet: &Packet,
+    ) -> Result<(), Undecoded> {
+        if let Target::Event(relation) = self.checked.target {
+            let latency = self.counters.latency.clone();
+            let is_in = inbox::put(machine, events, (relation, &latency), |address, row| {
+                row.push(Value::Str(address));
+                self.read(packet, row)
+            })?;
+            self.counters.messages.add(is_in.into());
+            return Ok(());
         }
+        let mut row = std::mem::take(&mut self.row);
+        row.clear();
+        let read = self.read(packet, &mut row);
+        if let (Ok(()), Some(files)) = (&read, &mut self.files) {
+            let values: Vec<Value<'_>> = row.as_seq().iter().collect();
+            self.counters.messages.add(1);
+            if let Some(fault) = files.write(events.wall(), &values) {
+                let fault = says(&self.checked.app, &fault);
+                machine.journal.get_mut().console.note(fault);
+            }
+        }
+        self.row = row;
+        read
     }
 
     /// Sends a packet without a message where the rest goes.

@@ -21,7 +21,9 @@ use std::rc::Rc;
 
 use tidemill_relation::Value;
 use tidemill_stat::{Counter, Registry};
+use tidemill_stdx::marks;
 
+use super::latency::Latency;
 use crate::components::system::confined::Root;
 pub use column::Column;
 pub(crate) use column::Existing;
@@ -41,6 +43,9 @@ pub(crate) struct Files {
     name: FileName,
     columns: Vec<Column>,
     counters: Counters,
+    latency: Latency,
+    /// When the first tuple came that waits.
+    since_ns: Option<i64>,
     state: State,
     /// The second that the name has been looked at last.
     second: i64,
@@ -82,7 +87,9 @@ impl Files {
             files: counter("files"),
             faults: counter("faults"),
         };
-        Files { name, columns, counters, state: State::Closed, second: i64::MIN }
+        let latency = Latency::new(registry, border);
+        let (state, second) = (State::Closed, i64::MIN);
+        Files { name, columns, counters, latency, since_ns: None, state, second }
     }
 
     /// Opens the file, unless its name follows the time: then the first tuple does. Gives the
@@ -107,6 +114,7 @@ impl Files {
             files.file(time_ns)?;
             let State::Open(_, Some(open)) = &mut files.state else { return Ok(()) };
             let before = open.waiting;
+            marks::arrive("files/record");
             let written = open.write(&files.columns, values, time_ns);
             is_taken = open.waiting > before;
             written
@@ -114,7 +122,8 @@ impl Files {
         if fault.is_some() && !is_taken {
             self.counters.dropped.add(1);
         }
-        self.count_flushed();
+        self.since_ns.get_or_insert(time_ns);
+        self.count_flushed(Some(time_ns));
         fault
     }
 
@@ -127,7 +136,7 @@ impl Files {
                 _ => Ok(()),
             }
         });
-        self.count_flushed();
+        self.count_flushed(Some(time_ns));
         fault
     }
 
@@ -194,7 +203,7 @@ impl Files {
                 None
             }
             Err(Wrong::Failed(reason)) => {
-                self.count_flushed();
+                self.count_flushed(None);
                 if let State::Open(_, Some(open)) = &self.state {
                     self.counters.dropped.add(open.waiting);
                 }
@@ -205,9 +214,16 @@ impl Files {
         }
     }
 
-    fn count_flushed(&mut self) {
-        if let State::Open(_, Some(open)) = &mut self.state {
-            self.counters.written.add(open.take_flushed());
+    /// Counts what has been written, at a time if that is known.
+    fn count_flushed(&mut self, time_ns: Option<i64>) {
+        let State::Open(_, Some(open)) = &mut self.state else { return };
+        let flushed = open.take_flushed();
+        if flushed == 0 {
+            return;
+        }
+        self.counters.written.add(flushed);
+        if let (Some(since_ns), Some(time_ns)) = (self.since_ns.take(), time_ns) {
+            self.latency.record_wall(since_ns, time_ns);
         }
     }
 }

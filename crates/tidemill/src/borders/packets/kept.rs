@@ -83,10 +83,16 @@ impl Kept {
         }
     }
 
-    /// Takes the packets that this turn has sent.
-    pub(super) fn decided(&mut self) -> Vec<(usize, Packet)> {
-        let decided = std::mem::take(&mut self.decided);
-        decided.into_iter().filter_map(|id| self.remove(id)).collect()
+    /// Takes the packets that this turn has sent, in order, with the links that they go to.
+    pub(super) fn each_decided(&mut self, mut take: impl FnMut(usize, Packet)) {
+        let mut decided = std::mem::take(&mut self.decided);
+        for id in decided.drain(..) {
+            if let Some((link, packet)) = self.remove(id) {
+                take(link, packet);
+            }
+        }
+        // The memory is used again.
+        self.decided = decided;
     }
 
     fn remove(&mut self, id: i64) -> Option<(usize, Packet)> {
@@ -134,7 +140,8 @@ mod tests {
         assert!(matches!(kept.send(Some(1), 7), Verdict::Waits));
         let Verdict::Again(7, Some(copy)) = kept.send(Some(1), 8) else { panic!("a copy") };
         assert_eq!(copy.bytes(), [1]);
-        let sent = kept.decided();
+        let mut sent = Vec::new();
+        kept.each_decided(|link, packet| sent.push((link, packet)));
         assert_eq!(
             sent.iter().map(|(link, it)| (*link, it.bytes()[0])).collect::<Vec<_>>(),
             [(8, 1)]
@@ -146,7 +153,9 @@ mod tests {
         assert_eq!(pool.stats().alive(), 3);
         assert!(matches!(kept.send(Some(0), 7), Verdict::Stale));
         assert!(matches!(kept.send(Some(2), 7), Verdict::Waits));
-        assert_eq!(kept.decided().len(), 1);
+        let mut links = Vec::new();
+        kept.each_decided(|link, _| links.push(link));
+        assert_eq!(links, [7]);
         assert!(kept.hold(3));
         kept.end(3);
         kept.release(3);

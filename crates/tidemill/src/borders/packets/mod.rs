@@ -12,6 +12,7 @@ mod border;
 mod check;
 mod kept;
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use tidemill_event::Loop;
@@ -21,10 +22,12 @@ use tidemill_packet::drive;
 use tidemill_packet::fields::{FieldType, FieldValue, Fields};
 use tidemill_packet::packet::Packet;
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::{OwnedValue, TupleBuf, Type, TypeSet, Value};
+use tidemill_relation::{Seq, SeqBuilder, TupleBuf, Type, TypeSet, Value};
 use tidemill_stat::{Counter, Registry};
+use tidemill_stdx::marks;
 
 use super::inbox::{self, Become, Taken};
+use super::latency::Latency;
 use crate::machine::Machine;
 pub use border::PacketBorder;
 use kept::{Kept, Verdict};
@@ -59,6 +62,7 @@ struct BorderCounters {
     no_bytes: Counter,
     no_packet: Counter,
     not_held: Counter,
+    latency: Latency,
 }
 
 impl BorderCounters {
@@ -72,6 +76,7 @@ impl BorderCounters {
             no_bytes: counter("dropped_no_bytes"),
             no_packet: counter("dropped_no_packet"),
             not_held: counter("not_held"),
+            latency: Latency::new(registry, app),
         }
     }
 }
@@ -124,13 +129,16 @@ fn take_from(
     border: &mut Border,
     taken: &mut Taken,
 ) {
-    let Some(address) = machine.fleet.address(machine.node.id).map(str::to_owned) else { return };
     let Border { checked, inputs, kept, counters, .. } = border;
     for (link, port) in inputs.iter() {
         taken.link(machine, events, (*link, Become::Events), |machine, events, packet| {
             let id = kept.next_id();
-            let columns = columns((&address, port), id, checked.fields.as_ref(), &packet);
-            if inbox::put(machine, events, checked.event, columns) {
+            let fill = |address: &str, row: &mut SeqBuilder| {
+                columns((address, port), id, checked.fields.as_ref(), &packet, row);
+                Ok::<(), Infallible>(())
+            };
+            let Ok(is_in) = inbox::put(machine, events, (checked.event, &counters.latency), fill);
+            if is_in {
                 counters.events.add(1);
                 if checked.fields.is_some() {
                     kept.put(packet);
@@ -140,20 +148,19 @@ fn take_from(
     }
 }
 
-/// What a packet is to the rules.
+/// Appends what a packet is to the rules.
 fn columns(
     (address, port): (&str, &str),
     id: i64,
     fields: Option<&Fields>,
     packet: &Packet,
-) -> Vec<OwnedValue> {
-    let Some(fields) = fields else {
-        let columns = [Value::Str(address), Value::Str(port), Value::Bytes(packet.bytes())];
-        return columns.map(OwnedValue::new).to_vec();
-    };
-    let first = [Value::Str(address), Value::Str(port), Value::Int(id)];
-    let fields = fields.of(packet).map(value_of);
-    first.into_iter().chain(fields).map(OwnedValue::new).collect()
+    row: &mut SeqBuilder,
+) {
+    row.push(Value::Str(address));
+    row.push(Value::Str(port));
+    let Some(fields) = fields else { return row.push(Value::Bytes(packet.bytes())) };
+    row.push(Value::Int(id));
+    fields.of(packet).for_each(|field| row.push(value_of(field)));
 }
 
 /// What a field of a packet may be to the rules.
@@ -181,15 +188,18 @@ pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     if machine.node.borders.packets.apps.is_empty() {
         return;
     }
+    marks::leave();
     let mut packets = std::mem::take(&mut machine.node.borders.packets);
     let mut is_sent = false;
     for (at, border) in packets.apps.iter_mut().enumerate() {
         let mut turn = Turn { border, number: at, ended: None, is_sent: false };
-        for (crossing, columns) in tuples.iter() {
-            let columns: Vec<Value<'_>> = columns.iter().collect();
-            turn.take(machine, events, crossing.relation, &columns);
+        for (crossing, tuple) in tuples.iter() {
+            if turn.border.checked.crossing().any(|own| own == crossing.relation) {
+                turn.take(machine, events, crossing.relation, tuple);
+            }
         }
         is_sent |= turn.end(machine);
+        marks::arrive("packets/link");
     }
     packets.move_on |= is_sent;
     machine.node.borders.packets = packets;
@@ -214,7 +224,7 @@ impl Turn<'_> {
         machine: &mut Machine,
         events: &mut Loop<Machine>,
         relation: RelationId,
-        columns: &[Value<'_>],
+        columns: Seq<'_>,
     ) {
         let PacketBorder { event, verdict, hold, .. } = self.border.checked;
         if verdict == Some(relation) {
@@ -225,7 +235,7 @@ impl Turn<'_> {
             self.ended = id;
         }
         if hold == Some(relation) {
-            let seconds = columns.get(3).copied().and_then(seconds);
+            let seconds = columns.get(3).and_then(seconds);
             let held = id.zip(seconds);
             match held.filter(|(id, _)| self.border.kept.hold(*id)) {
                 Some((id, seconds)) => self.release_later(events, id, seconds),
@@ -244,9 +254,12 @@ impl Turn<'_> {
         });
     }
 
-    fn send(&mut self, machine: &mut Machine, columns: &[Value<'_>]) {
+    fn send(&mut self, machine: &mut Machine, columns: Seq<'_>) {
         let Border { checked, outputs, kept, counters, .. } = &mut *self.border;
-        let [_, Value::Str(port), what] = columns else { return counters.no_output.add(1) };
+        let mut columns = columns.iter().skip(1);
+        let (Some(Value::Str(port)), Some(what)) = (columns.next(), columns.next()) else {
+            return counters.no_output.add(1);
+        };
         let Some(&(link, _)) = outputs.iter().find(|(_, name)| name == port) else {
             return counters.no_output.add(1);
         };
@@ -280,9 +293,10 @@ impl Turn<'_> {
     /// held. Whether something was sent.
     fn end(mut self, machine: &mut Machine) -> bool {
         let engine = &mut machine.node.driver.engine;
-        for (link, packet) in self.border.kept.decided() {
-            self.is_sent |= engine.send_link(link, packet).is_ok();
-        }
+        let is_sent = &mut self.is_sent;
+        self.border.kept.each_decided(|link, packet| {
+            *is_sent |= engine.send_link(link, packet).is_ok();
+        });
         if let Some(id) = self.ended {
             self.border.kept.end(id);
         }

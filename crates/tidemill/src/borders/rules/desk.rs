@@ -1,16 +1,24 @@
 //! Who speaks to the rules: requests served, and what they hear.
 
+use std::convert::Infallible;
+
 use tidemill_event::Loop;
-use tidemill_overlog::fleet;
-use tidemill_overlog::node::{Crossing, CrossingKind, Event};
+use tidemill_overlog::node::{Crossing, CrossingKind};
 use tidemill_proc::{Communication, Value as Word, Values};
-use tidemill_relation::{OwnedValue, SeqBuilder, Value};
+use tidemill_relation::plan::RelationId;
+use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
+use tidemill_stdx::marks;
 
 use super::check::{Meaning, Relation};
 use super::queue::{Change, Delivery, Put, Queue};
 use super::{Border, Client, Desk};
-use crate::borders::parameters::{Misfit, located};
+use crate::borders::inbox;
+use crate::borders::parameters::{self, emptied, fill};
 use crate::machine::Machine;
+
+/// Rows whose memory is kept for others, and the most that one of them keeps.
+const ROWS_MAX: usize = 256;
+const ROW_BYTES_MAX: usize = 4096;
 
 impl Desk {
     pub(super) fn request(
@@ -34,133 +42,183 @@ impl Desk {
         }
         let Some(border) = self.interfaces.get(interface) else { return };
         match border.checked.messages.get(message as usize) {
-            Some(Meaning::Next) => self.next(machine, name),
-            Some(Meaning::Put(relation)) => {
-                let event = event(machine, relation, values);
-                match event {
-                    Ok(event) => self.give(machine, events, name, event),
-                    // It has been dealt with.
-                    Err(why) => {
-                        border.counters.misfits(why);
-                        self.answer(machine, name, &Meaning::Taken, &[]);
-                    }
-                }
+            Some(Meaning::Next) => self.next(machine, events, name),
+            Some(Meaning::Put(_)) => {
+                self.give(machine, events, name, (interface, message as usize), values);
             }
             _ => {}
         }
     }
 
     /// Puts what a component has given into the inbox, when there is room.
-    pub(super) fn give(
+    fn give(
         &mut self,
         machine: &mut Machine,
         events: &mut Loop<Machine>,
         name: Communication,
-        event: Event,
+        (interface, message): (usize, usize),
+        values: &Values,
+    ) {
+        let Border { checked, counters, .. } = &self.interfaces[interface];
+        let Some(Meaning::Put(relation)) = checked.messages.get(message) else { return };
+        let Relation { id, location, parameters, .. } = relation;
+        if machine.is_inbox_full() {
+            let mut row = SeqBuilder::new();
+            let address = machine.fleet.address(machine.node.id).unwrap_or_default();
+            if fill(&mut row, (*location, address), parameters, values).is_ok()
+                && let Some(client) = self.open.get_mut(name)
+            {
+                client.given = Some((*id, row));
+                return self.held.push(name);
+            }
+        }
+        let is_in = inbox::put(machine, events, (*id, &counters.latency), |address, row| {
+            fill(row, (*location, address), parameters, values)
+        });
+        match is_in {
+            Ok(true) => counters.inputs.add(1),
+            // The node is gone: nobody can take it.
+            Ok(false) => counters.full.add(1),
+            // It has been dealt with.
+            Err(why) => counters.misfits(why),
+        }
+        self.answer(machine, name, &Meaning::Taken);
+    }
+
+    /// Puts what waited for room into the inbox, if there is some.
+    pub(super) fn give_held(
+        &mut self,
+        machine: &mut Machine,
+        events: &mut Loop<Machine>,
+        name: Communication,
+        (relation, row): (RelationId, SeqBuilder),
     ) {
         let Some(client) = self.open.get_mut(name) else { return };
         if machine.is_inbox_full() {
-            client.given = Some(event);
+            client.given = Some((relation, row));
             return self.held.push(name);
         }
         let counters = &self.interfaces[client.interface].counters;
-        let node = machine.node.id;
-        match fleet::inject(machine, events, node, event) {
+        let Ok(is_in) = inbox::put(machine, events, (relation, &counters.latency), |_, into| {
+            into.extend(row.as_seq());
+            Ok::<(), Infallible>(())
+        });
+        match is_in {
             true => counters.inputs.add(1),
-            // The node is gone: nobody can take it.
             false => counters.full.add(1),
         }
-        self.answer(machine, name, &Meaning::Taken, &[]);
+        self.answer(machine, name, &Meaning::Taken);
     }
 
     /// Answers a component that asks for the next delivery, if there is one.
-    pub(super) fn next(&mut self, machine: &mut Machine, name: Communication) {
+    pub(super) fn next(
+        &mut self,
+        machine: &mut Machine,
+        events: &Loop<Machine>,
+        name: Communication,
+    ) {
         let Some(client) = self.open.get_mut(name) else { return };
         match client.queue.take() {
-            Some(delivery) => {
+            Some(Delivery { message, change, mut row }) => {
                 client.is_waiting = false;
-                self.deliver(machine, name, delivery);
+                self.deliver((machine, events), name, (message, change), row.as_seq());
+                if self.rows.len() < ROWS_MAX && row.capacity() <= ROW_BYTES_MAX {
+                    row.clear();
+                    self.rows.push(row);
+                }
             }
             None if self.is_ending => {
                 (client.is_waiting, client.has_ended) = (false, true);
-                self.answer(machine, name, &Meaning::End, &[]);
+                self.answer(machine, name, &Meaning::End);
             }
             None => client.is_waiting = true,
         }
     }
 
-    fn deliver(&self, machine: &mut Machine, name: Communication, delivery: Delivery) {
-        let Delivery { message, change, mut words } = delivery;
-        words.insert(0, Word::Word(change as u64));
-        if let Some(client) = self.open.get(name) {
-            self.interfaces[client.interface].counters.outputs.add(1);
+    /// Tells a component what has happened to a tuple.
+    fn deliver(
+        &mut self,
+        (machine, events): (&mut Machine, &Loop<Machine>),
+        name: Communication,
+        (message, change): (u32, Change),
+        columns: Seq<'_>,
+    ) {
+        let Some(client) = self.open.get(name) else { return };
+        let Border { checked, handover, counters } = &mut self.interfaces[client.interface];
+        handover.begin(events.now());
+        let Some(Meaning::Change(relation)) = checked.messages.get(message as usize) else {
+            return;
+        };
+        let mut words = emptied(std::mem::take(&mut self.words));
+        words.push(Word::Word(change as u64));
+        let Relation { location, parameters, .. } = relation;
+        // That the columns are parameters has been found when they came.
+        if parameters::words(columns.iter(), *location, parameters, &mut words).is_ok() {
+            counters.outputs.add(1);
+            // One that has gone meanwhile needs no answer; that it is allowed has been checked.
+            let _ = machine.node.runner.worker().answer(name, message, &words);
         }
-        // One that has gone meanwhile needs no answer; that it is allowed has been checked.
-        let _ = machine.node.runner.worker().answer(name, message, &words);
+        self.words = emptied(words);
+        marks::arrive("components/channel");
     }
 
-    fn answer(
-        &self,
-        machine: &mut Machine,
-        name: Communication,
-        meaning: &Meaning,
-        words: &[Word<'_>],
-    ) {
+    fn answer(&self, machine: &mut Machine, name: Communication, meaning: &Meaning) {
         let Some(client) = self.open.get(name) else { return };
         let number = self.interfaces[client.interface].checked.number(meaning);
         if let Some(number) = number {
             // As in `deliver`.
-            let _ = machine.node.runner.worker().answer(name, number, words);
+            let _ = machine.node.runner.worker().answer(name, number, &[]);
         }
     }
 
-    /// Has all clients of an interface hear what has happened.
+    /// Has all clients of an interface hear what has happened: at once who waits for an event, and
+    /// else when they ask.
     pub(super) fn tell(
         &mut self,
+        (machine, events): (&mut Machine, &Loop<Machine>),
         (interface, message): (usize, usize),
         crossing: Crossing,
-        columns: &[Value<'_>],
+        columns: Seq<'_>,
     ) {
-        let Border { checked, counters } = &self.interfaces[interface];
+        let Border { checked, counters, .. } = &self.interfaces[interface];
         let Some(Meaning::Change(relation)) = checked.messages.get(message) else { return };
-        let own = columns.iter().enumerate().filter(|(at, _)| *at != relation.location);
-        let own = own.map(|(_, value)| *value).zip(&relation.parameters);
-        let words = own.map(|(value, parameter)| parameter.kind.word(value));
-        let words: Vec<Word<'_>> = match words.collect() {
-            Ok(words) => words,
-            Err(why) => return counters.misfits(why),
-        };
+        let Relation { location, parameters, .. } = relation;
+        if let Err(why) = parameters::check(columns.iter(), *location, parameters) {
+            return counters.misfits(why);
+        }
         let change = match crossing.kind {
             CrossingKind::Event | CrossingKind::Insert => Change::Come,
             CrossingKind::Delete => Change::Gone,
         };
         let key = key(message, relation, columns);
-        for (_, client) in self.open.iter_mut().filter(|(_, it)| it.interface == interface) {
-            let words = words.iter().map(Word::kept).collect();
-            let delivery = Delivery { message: message as u32, change, words };
-            match client.queue.put(delivery, key.clone()) {
+        let (message, mut now) = (message as u32, None);
+        for (name, client) in self.open.iter_mut().filter(|(_, it)| it.interface == interface) {
+            // Of rows the last change of the turn counts, which is not known yet.
+            let may_hear = client.is_waiting && client.queue.is_empty();
+            if may_hear && key.is_none() && now.is_none() {
+                client.is_waiting = false;
+                now = Some(name);
+                continue;
+            }
+            let mut row = self.rows.pop().unwrap_or_default();
+            row.extend(columns);
+            match client.queue.put(Delivery { message, change, row }, key.clone()) {
                 Put::Waits => {}
                 Put::Coalesced => counters.coalesced.add(1),
                 Put::Dropped => counters.full.add(1),
             }
         }
+        if let Some(name) = now {
+            self.deliver((machine, events), name, (message, change), columns);
+        }
     }
 }
 
 /// The key of a row, with the message that it is.
-fn key(message: usize, relation: &Relation, columns: &[Value<'_>]) -> Option<OwnedValue> {
+fn key(message: usize, relation: &Relation, columns: Seq<'_>) -> Option<OwnedValue> {
     let key = relation.key.as_ref()?;
     let mut list = SeqBuilder::new();
     list.push(Value::Int(message as i64));
-    key.iter().filter_map(|&at| columns.get(at)).for_each(|value| list.push(*value));
+    key.iter().filter_map(|&at| columns.get(at)).for_each(|value| list.push(value));
     Some(OwnedValue::new(Value::List(list.as_seq())))
-}
-
-/// What a component has given, as an event of the node.
-fn event(machine: &Machine, relation: &Relation, values: &Values) -> Result<Event, Misfit> {
-    let columns = relation.parameters.iter().map(|parameter| parameter.value(values));
-    let mut columns = columns.collect::<Result<Vec<OwnedValue>, Misfit>>()?;
-    let address = machine.fleet.address(machine.node.id).unwrap_or_default();
-    located(&mut columns, relation.location, address);
-    Ok(Event::Tuple { relation: relation.id, columns, delete: false, received: true })
 }

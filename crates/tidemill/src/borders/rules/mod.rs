@@ -17,12 +17,14 @@ mod form;
 mod queue;
 
 use tidemill_event::Loop;
-use tidemill_overlog::node::{Crossing, Event};
-use tidemill_proc::Worker;
-use tidemill_proc::{Communication, CommunicationMap, Request, arm};
-use tidemill_relation::{TupleBuf, Value};
+use tidemill_overlog::node::Crossing;
+use tidemill_proc::{Communication, CommunicationMap, Request, Value as Word, Worker, arm};
+use tidemill_relation::plan::RelationId;
+use tidemill_relation::{SeqBuilder, TupleBuf};
 use tidemill_stat::{Counter, Registry};
+use tidemill_stdx::marks;
 
+use super::latency::{Handover, Latency};
 use super::parameters::Misfit;
 use crate::components::system;
 use crate::machine::Machine;
@@ -38,11 +40,16 @@ pub(crate) struct Desk {
     /// Clients that wait for the inbox to have room, in order.
     held: Vec<Communication>,
     is_ending: bool,
+    /// Memory for the parameters of a message, and for tuples that wait.
+    words: Vec<Word<'static>>,
+    rows: Vec<SeqBuilder>,
 }
 
 /// An interface.
 struct Border {
     checked: RulesBorder,
+    /// What has happened, on its way to components.
+    handover: Handover,
     counters: Counters,
 }
 
@@ -53,8 +60,8 @@ struct Client {
     queue: Queue,
     /// It has asked for the next delivery.
     is_waiting: bool,
-    /// What it has given, for which the inbox had no room.
-    given: Option<Event>,
+    /// What it has given, for which the inbox had no room: a tuple, with its location.
+    given: Option<(RelationId, SeqBuilder)>,
     /// It has been told that no more comes.
     has_ended: bool,
 }
@@ -67,6 +74,7 @@ struct Counters {
     full: Counter,
     null: Counter,
     misfit: Counter,
+    latency: Latency,
 }
 
 impl Counters {
@@ -79,6 +87,7 @@ impl Counters {
             full: counter("dropped_full"),
             null: counter("dropped_null"),
             misfit: counter("dropped_type"),
+            latency: Latency::new(registry, interface),
         }
     }
 
@@ -95,6 +104,7 @@ impl Desk {
     pub(super) fn new(checked: &[RulesBorder], registry: &Registry) -> Desk {
         let border = |checked: &RulesBorder| Border {
             counters: Counters::new(registry, &checked.interface),
+            handover: Handover::new(registry, &format!("{}.Next", checked.interface)),
             checked: checked.clone(),
         };
         Desk { interfaces: checked.iter().map(border).collect(), ..Desk::default() }
@@ -137,6 +147,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     let mut desk = std::mem::take(&mut machine.node.borders.rules);
     let mut has_told = false;
     for (crossing, columns) in tuples.iter() {
+        marks::leave();
         let is_it = |meaning: &Meaning| match meaning {
             Meaning::Change(relation) => relation.id == crossing.relation,
             _ => false,
@@ -144,17 +155,21 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
         for interface in 0..desk.interfaces.len() {
             let messages = &desk.interfaces[interface].checked.messages;
             if let Some(message) = messages.iter().position(is_it) {
-                let columns: Vec<Value<'_>> = columns.iter().collect();
-                desk.tell((interface, message), crossing, &columns);
+                desk.interfaces[interface].handover.hand(events.now());
+                desk.tell((machine, events), (interface, message), crossing, columns);
                 has_told = true;
+                marks::arrive("components/kept");
             }
         }
     }
     // When all is known: a row that another has replaced in the turn is not told of.
     if has_told {
-        let waiting = desk.open.iter().filter(|(_, client)| client.is_waiting);
+        let waiting = desk.open.iter().filter(|(_, it)| it.is_waiting && !it.queue.is_empty());
         let waiting: Vec<Communication> = waiting.map(|(name, _)| name).collect();
-        waiting.into_iter().for_each(|name| desk.next(machine, name));
+        for name in waiting {
+            marks::leave();
+            desk.next(machine, events, name);
+        }
         arm(machine, events);
     }
     machine.node.borders.rules = desk;
@@ -170,7 +185,7 @@ pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
     for name in held {
         let given = desk.open.get_mut(name).and_then(|client| client.given.take());
         if let Some(given) = given {
-            desk.give(machine, events, name, given);
+            desk.give_held(machine, events, name, given);
         }
     }
     machine.node.borders.rules = desk;
@@ -183,7 +198,7 @@ pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) {
     desk.is_ending = true;
     let waiting = desk.open.iter().filter(|(_, client)| client.is_waiting);
     let waiting: Vec<Communication> = waiting.map(|(name, _)| name).collect();
-    waiting.iter().for_each(|&name| desk.next(machine, name));
+    waiting.iter().for_each(|&name| desk.next(machine, events, name));
     machine.node.borders.rules = desk;
     if !waiting.is_empty() {
         arm(machine, events);

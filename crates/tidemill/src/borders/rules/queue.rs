@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
-use tidemill_proc::Value as Word;
-use tidemill_relation::OwnedValue;
+use tidemill_relation::{OwnedValue, SeqBuilder};
 use tidemill_stdx::keyed::Secret;
 
 /// Deliveries that wait for a communication.
@@ -17,12 +16,13 @@ pub(super) enum Change {
     Gone = b'-' as isize,
 }
 
-/// A message for a component, without what has happened.
+/// A message for a component: what has happened to a tuple.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Delivery {
     pub(super) message: u32,
     pub(super) change: Change,
-    pub(super) words: Vec<Word<'static>>,
+    /// The columns of the tuple.
+    pub(super) row: SeqBuilder,
 }
 
 /// Deliveries in order. Of the rows of a table with one key there is one at most.
@@ -106,6 +106,11 @@ impl Queue {
         }
     }
 
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// The next one.
     pub(super) fn take(&mut self) -> Option<Delivery> {
         while let Some(place) = self.entries.pop_front() {
@@ -125,18 +130,17 @@ mod tests {
 
     use super::*;
 
-    fn put(queue: &mut Queue, change: Change, key: i64, row: u64) -> Put {
-        let delivery = Delivery { message: 3, change, words: vec![Word::Word(row)] };
+    fn put(queue: &mut Queue, change: Change, key: i64, value: i64) -> Put {
+        let mut row = SeqBuilder::new();
+        row.push(Value::Int(value));
+        let delivery = Delivery { message: 3, change, row };
         queue.put(delivery, Some(OwnedValue::new(Value::Int(key))))
     }
 
-    fn all(queue: &mut Queue) -> Vec<(Change, u64)> {
+    fn all(queue: &mut Queue) -> Vec<(Change, i64)> {
         let deliveries = std::iter::from_fn(|| queue.take());
-        let row = |words: &[Word<'_>]| match words {
-            [Word::Word(row)] => *row,
-            _ => u64::MAX,
-        };
-        deliveries.map(|it| (it.change, row(&it.words))).collect()
+        let value = |row: &SeqBuilder| row.as_seq().get(0).and_then(|value| value.as_int());
+        deliveries.map(|it| (it.change, value(&it.row).unwrap_or(i64::MAX))).collect()
     }
 
     #[test]
@@ -160,7 +164,7 @@ mod tests {
     #[test]
     fn events_are_each_their_own_up_to_a_limit() {
         let mut queue = Queue::default();
-        let event = || Delivery { message: 1, change: Change::Come, words: Vec::new() };
+        let event = || Delivery { message: 1, change: Change::Come, row: SeqBuilder::new() };
         let puts: Vec<Put> = (0..WAITING_MAX + 2).map(|_| queue.put(event(), None)).collect();
         assert!(puts[..WAITING_MAX].iter().all(|put| *put == Put::Waits));
         assert_eq!(puts[WAITING_MAX..], [Put::Dropped; 2]);

@@ -30,6 +30,7 @@ use tidemill_overlog::stage::{
 };
 use tidemill_relation::limits::NESTING_MAX;
 use tidemill_relation::{Messages, OwnedValue, Seq, SeqBuilder, TypeSet, Value};
+use tidemill_stdx::marks;
 use tidemill_wire::decode::{Listing, Native, Strings, Tables};
 use tidemill_wire::proto::Spans;
 use tidemill_wire::{Decoder, EncoderCode, MessageId, Schema};
@@ -47,6 +48,8 @@ pub(crate) use way::{Way, named};
 /// The borders of the functions.
 const DECODE_FUNCTION: &str = "f_decode";
 const ENCODE_FUNCTION: &str = "f_encode";
+/// What most rows have room in.
+const ROW_BYTES: usize = 256;
 /// The column that is the message.
 const MESSAGE: &str = "message";
 
@@ -237,10 +240,11 @@ struct Decode {
 
 impl Operator for Decode {
     fn start(&mut self, input: Input<'_>) -> Result<Box<dyn Rows>, Failure> {
-        let mut row = SeqBuilder::new();
+        let mut row = SeqBuilder::with_capacity(ROW_BYTES);
         let done = match input.columns().split_last() {
             Some((Value::Bytes(bytes), leading)) => {
                 leading.iter().for_each(|column| row.push(*column));
+                marks::arrive("schemas/decode");
                 self.reader.read(bytes, &mut row, NESTING_MAX)
             }
             _ => Err(Failed::new(Reason::WrongType, "the last column is no bytes")),
@@ -258,11 +262,12 @@ struct Encode {
 
 impl Operator for Encode {
     fn start(&mut self, input: Input<'_>) -> Result<Box<dyn Rows>, Failure> {
-        let mut row = SeqBuilder::new();
+        let mut row = SeqBuilder::with_capacity(ROW_BYTES);
         let columns = input.columns();
         let leading = columns.len().saturating_sub(self.writer.fields());
         let (leading, fields) = columns.split_at(leading);
         leading.iter().for_each(|column| row.push(*column));
+        marks::arrive("schemas/encode");
         let done = self.writer.write(fields.iter().copied(), |bytes| {
             row.push(Value::Bytes(bytes));
         });

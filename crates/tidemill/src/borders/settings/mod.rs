@@ -6,30 +6,39 @@
 
 mod check;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use tidemill_event::Loop;
+use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet;
 use tidemill_overlog::node::{Crossing, CrossingKind, Event};
 use tidemill_packet::app::Value as Setting;
 use tidemill_packet::drive;
-use tidemill_packet::graph::Graph;
+use tidemill_packet::graph::{AppSpec, Graph};
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::{OwnedValue, TupleBuf, Value};
+use tidemill_relation::{OwnedValue, Seq, TupleBuf, Value};
+use tidemill_stat::Registry;
+use tidemill_stdx::marks;
 
 use super::decode::DECODE;
 use super::flows::is_of_program;
+use super::latency::Handover;
 use crate::machine::Machine;
 
 pub use check::SettingsBorder;
+
+/// The table, which it counts under.
+const TABLE: &str = "flow::config";
 
 /// What rules say of the settings of apps.
 pub(crate) struct Settings {
     relations: SettingsBorder,
     /// The graph as its files say.
     written: Graph,
-    /// What rules say in its place, by app and key.
-    rows: BTreeMap<(String, String), Setting>,
+    /// The numbers of its apps, by name.
+    apps: HashMap<String, usize>,
+    /// What rules say in its place: by app, and by key.
+    rows: Vec<BTreeMap<String, Setting>>,
+    handover: Handover,
 }
 
 /// A row that was refused.
@@ -40,55 +49,110 @@ struct Refused {
     reason: String,
 }
 
+/// What a row has replaced.
+struct Undo {
+    app: usize,
+    key: String,
+    before: Option<Setting>,
+}
+
 impl Settings {
     /// Of a graph that is as its files say.
-    pub(crate) fn new(relations: SettingsBorder, written: Graph) -> Settings {
-        Settings { relations, written, rows: BTreeMap::new() }
+    pub(super) fn new(relations: SettingsBorder, written: Graph, registry: &Registry) -> Settings {
+        let mut settings = Settings {
+            relations,
+            written: Graph::default(),
+            apps: HashMap::new(),
+            rows: Vec::new(),
+            handover: Handover::new(registry, TABLE),
+        };
+        settings.rewrite(written);
+        settings
+    }
+
+    /// Of a graph of which rules have said nothing.
+    fn rewrite(&mut self, written: Graph) {
+        let names = written.apps.iter().map(|app| app.name.clone());
+        self.apps = names.enumerate().map(|(at, name)| (name, at)).collect();
+        self.rows = written.apps.iter().map(|_| BTreeMap::new()).collect();
+        self.written = written;
     }
 
     /// The files of the graph have changed; the graph with what rules say of it. Rows that fit no
     /// more are forgotten.
     pub(crate) fn rewritten(&mut self, written: Graph) -> Graph {
-        self.written = written;
-        let written = &self.written;
-        self.rows.retain(|(app, key), value| fits(written, app, key, value).is_ok());
+        let (apps, rows) = (std::mem::take(&mut self.written.apps), std::mem::take(&mut self.rows));
+        self.rewrite(written);
+        for (app, rows) in apps.iter().zip(rows) {
+            let Some(&at) = self.apps.get(&app.name) else { continue };
+            let fits = |key: &String, value: &Setting| fits(&self.written.apps[at], key, value);
+            self.rows[at] = rows.into_iter().filter(|(key, it)| fits(key, it).is_ok()).collect();
+        }
         self.graph()
     }
 
     fn graph(&self) -> Graph {
         let mut graph = self.written.clone();
-        for ((name, key), value) in &self.rows {
-            let app = graph.apps.iter_mut().find(|app| app.name == *name);
-            app.into_iter().for_each(|app| app.config.set(key, value.clone()));
+        for (app, rows) in graph.apps.iter_mut().zip(&self.rows) {
+            rows.iter().for_each(|(key, value)| app.config.set(key, value.clone()));
         }
         graph
     }
 
-    /// Takes a change; why it is refused, if so.
-    fn take(&mut self, kind: CrossingKind, columns: &[Value<'_>]) -> Result<(), Refused> {
-        let [_, Value::Str(app), Value::Str(key), value] = *columns else { return Ok(()) };
-        let at = (app.to_owned(), key.to_owned());
-        let setting = setting(value);
+    /// Takes a change, and notes how it is undone; why it is refused, if so.
+    fn take(
+        &mut self,
+        kind: CrossingKind,
+        columns: Seq<'_>,
+        undo: &mut Vec<Undo>,
+    ) -> Result<(), Refused> {
+        let mut columns = columns.iter().skip(1);
+        let (Some(Value::Str(app)), Some(Value::Str(key)), Some(value)) =
+            (columns.next(), columns.next(), columns.next())
+        else {
+            return Ok(());
+        };
+        let (at, setting) = (self.apps.get(app).copied(), setting(value));
         if kind == CrossingKind::Delete {
-            if self.rows.get(&at) == setting.as_ref() {
-                self.rows.remove(&at);
+            let Some(at) = at else { return Ok(()) };
+            if setting.is_some() && self.rows[at].get(key) == setting.as_ref() {
+                let before = self.rows[at].remove(key);
+                undo.push(Undo { app: at, key: key.to_owned(), before });
             }
             return Ok(());
         }
-        let checked = setting.ok_or_else(|| "it is no value of a setting".to_owned());
-        let checked = checked.and_then(|setting| {
-            fits(&self.written, app, key, &setting)?;
-            Ok(setting)
+        marks::arrive("packets/check");
+        let found = at.ok_or_else(|| format!("the graph has no app `{app}`"));
+        let checked = found.and_then(|at| {
+            let setting = setting.ok_or_else(|| "it is no value of a setting".to_owned())?;
+            fits(&self.written.apps[at], key, &setting)?;
+            Ok((at, setting))
         });
-        match checked {
-            Ok(setting) => {
-                self.rows.insert(at, setting);
-                Ok(())
-            }
+        let (at, setting) = match checked {
+            Ok(checked) => checked,
             Err(reason) => {
-                let (app, key) = at;
-                Err(Refused { app, key, value: OwnedValue::new(value), reason })
+                let (app, key, value) = (app.to_owned(), key.to_owned(), OwnedValue::new(value));
+                return Err(Refused { app, key, value, reason });
             }
+        };
+        marks::leave();
+        let before = match self.rows[at].get_mut(key) {
+            Some(known) if *known == setting => return Ok(()),
+            Some(known) => Some(std::mem::replace(known, setting)),
+            None => self.rows[at].insert(key.to_owned(), setting),
+        };
+        undo.push(Undo { app: at, key: key.to_owned(), before });
+        marks::arrive("packets/settings");
+        Ok(())
+    }
+
+    /// Undoes changes, the last one first.
+    fn take_back(&mut self, undo: Vec<Undo>) {
+        for Undo { app, key, before } in undo.into_iter().rev() {
+            match before {
+                Some(before) => self.rows[app].insert(key, before),
+                None => self.rows[app].remove(&key),
+            };
         }
     }
 }
@@ -96,33 +160,28 @@ impl Settings {
 /// Changes settings of apps as the rules of a turn say.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
     let Some(settings) = &machine.node.borders.settings else { return };
-    let relation = settings.relations.config;
-    let of_table = tuples.iter().filter(|(crossing, _)| crossing.relation == relation);
-    let changes: Vec<_> =
-        of_table.map(|(crossing, columns)| (crossing.kind, columns.iter().collect())).collect();
-    if !changes.is_empty() {
-        change(machine, events, &changes);
+    let config = settings.relations.config;
+    let of_table = || tuples.iter().filter(|(crossing, _)| crossing.relation == config);
+    if of_table().next().is_none() {
+        return;
     }
-}
-
-/// Does what the rules of a turn have changed.
-fn change(
-    machine: &mut Machine,
-    events: &mut Loop<Machine>,
-    changes: &[(CrossingKind, Vec<Value<'_>>)],
-) {
     let Some(mut settings) = machine.node.borders.settings.take() else { return };
-    let before = settings.rows.clone();
-    let taken = changes.iter().map(|(kind, columns)| settings.take(*kind, columns));
-    let mut refused: Vec<Refused> = taken.filter_map(Result::err).collect();
-    if settings.rows != before
+    settings.handover.hand(events.now());
+    let (mut undo, mut refused) = (Vec::new(), Vec::new());
+    for (crossing, columns) in of_table() {
+        marks::leave();
+        refused.extend(settings.take(crossing.kind, columns, &mut undo).err());
+    }
+    if !undo.is_empty()
         && let Err(error) = drive::prepare(machine, events, settings.graph())
     {
         // No row is wrong by itself; together they give a graph that does not start.
-        settings.rows = before;
-        refused.extend(changes.iter().filter_map(|(_, columns)| {
-            let [_, Value::Str(app), Value::Str(key), value] = columns[..] else { return None };
-            let (app, key, value) = (app.to_owned(), key.to_owned(), OwnedValue::new(value));
+        settings.take_back(undo);
+        refused.extend(of_table().filter_map(|(_, columns)| {
+            let mut columns = columns.iter().skip(1);
+            let mut text = || columns.next()?.as_str().map(str::to_owned);
+            let (app, key) = (text()?, text()?);
+            let value = OwnedValue::new(columns.next()?);
             Some(Refused { app, key, value, reason: error.to_string() })
         }));
     }
@@ -131,6 +190,14 @@ fn change(
     for one in refused {
         machine.note(&format!("app {}: `{}` is refused: {}", one.app, one.key, one.reason));
         relation.into_iter().for_each(|relation| derive(machine, events, relation, &one));
+    }
+}
+
+/// The graph has breathed: as it was changed, unless code for that is still being made.
+pub(super) fn breathed(machine: &mut Machine, now: Time) {
+    let Some(settings) = &mut machine.node.borders.settings else { return };
+    if !machine.node.driver.engine.is_preparing() {
+        settings.handover.begin(now);
     }
 }
 
@@ -156,9 +223,7 @@ fn derive(
 }
 
 /// Whether an app takes a setting.
-fn fits(graph: &Graph, app: &str, key: &str, value: &Setting) -> Result<(), String> {
-    let known = graph.apps.iter().find(|known| known.name == app);
-    let known = known.ok_or_else(|| format!("the graph has no app `{app}`"))?;
+fn fits(known: &AppSpec, key: &str, value: &Setting) -> Result<(), String> {
     if known.kind.name == DECODE {
         return Err("what it decodes is settled when the program is loaded".to_owned());
     }

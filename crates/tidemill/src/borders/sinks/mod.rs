@@ -10,6 +10,7 @@ use tidemill_overlog::node::{Crossing, CrossingKind};
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{TupleBuf, Value};
 use tidemill_stat::Registry;
+use tidemill_stdx::marks;
 
 use super::files::{Files, Place};
 use crate::machine::Machine;
@@ -54,6 +55,7 @@ impl Sinks {
         let mut faults = Vec::new();
         for sink in &mut self.0 {
             for (crossing, columns) in tuples.iter() {
+                marks::leave();
                 let is_of_it = crossing.relation == sink.relation;
                 if is_of_it && crossing.kind != CrossingKind::Delete {
                     let columns: Vec<Value<'_>> = columns.iter().collect();

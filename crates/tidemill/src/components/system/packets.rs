@@ -12,10 +12,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use tidemill_event::Loop;
+use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
-use tidemill_proc::{Communication, Value, Values};
+use tidemill_proc::{Communication, CommunicationMap, Value, Values};
+use tidemill_stdx::marks;
 
 use super::ports::{Ports, ends};
 use super::{Machine, lent, text};
@@ -43,7 +45,14 @@ pub(super) struct Packets {
     /// Where it leads to in place of a graph, if the program is an app itself.
     ports: Option<Ports>,
     doors: BTreeMap<String, Door>,
-    clients: BTreeMap<Communication, String>,
+    clients: CommunicationMap<Client>,
+}
+
+/// Who has opened a door.
+struct Client {
+    door: String,
+    /// The link that packets go to, in the graph that runs.
+    link: Option<usize>,
 }
 
 impl Packets {
@@ -88,7 +97,8 @@ pub(super) fn serve(
         "Send" => send(world, lp, from, values.bytes()),
         "Receive" => {
             let packets = &mut world.node.systems.packets;
-            let Some(name) = packets.clients.get(&from).cloned() else { return };
+            let name = packets.clients.get(from).map(|client| client.door.clone());
+            let Some(name) = name else { return };
             if let Some(door) = packets.doors.get_mut(&name) {
                 door.waiting.push_back(from);
             }
@@ -113,25 +123,42 @@ fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: 
         time_ns: None,
     });
     door.clients += 1;
-    packets.clients.insert(from, name.to_owned());
+    let link = outlet(engine, target);
+    packets.clients.insert(from, Client { door: name.to_owned(), link });
     world.answer(lp, from, "Opened", &[]);
+}
+
+/// The link from an app.
+fn outlet(engine: &Engine, app: &str) -> Option<usize> {
+    let links = engine.links_of(app, Direction::Output);
+    links.into_iter().find(|(_, port)| port == "output").map(|(link, _)| link)
+}
+
+/// Finds the links of all clients in the graph that runs now.
+pub(crate) fn link(world: &mut Machine) {
+    let (packets, engine) = (&mut world.node.systems.packets, &world.node.driver.engine);
+    for (_, client) in packets.clients.iter_mut() {
+        client.link = outlet(engine, ends(&client.door).1);
+    }
 }
 
 fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes: &[u8]) {
     let (Packets { ports, doors, clients }, driver) =
         (&mut world.node.systems.packets, &mut world.node.driver);
-    let door = clients.get(&from).and_then(|name| doors.get(name));
-    let is_sent = door.is_some_and(|door| match ports {
-        Some(ports) => ports.send(&door.to, bytes, door.time_ns),
-        None => driver
-            .engine
-            .pool()
-            .packet_of(bytes)
-            .is_some_and(|packet| driver.engine.send_from(&door.to, "output", packet).is_ok()),
+    let client = clients.get(from);
+    let is_sent = client.is_some_and(|client| match ports {
+        Some(ports) => {
+            doors.get(&client.door).is_some_and(|door| ports.send(&door.to, bytes, door.time_ns))
+        }
+        None => client
+            .link
+            .zip(driver.engine.pool().packet_of(bytes))
+            .is_some_and(|(link, packet)| driver.engine.send_link(link, packet).is_ok()),
     });
     if is_sent && world.node.systems.packets.ports.is_none() {
         drive::wake(world, lp);
     }
+    marks::arrive("packets/link");
     world.answer(lp, from, "Sent", &[Value::Word(u64::from(is_sent))]);
 }
 
@@ -170,7 +197,7 @@ fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
 /// A client has gone. What waits for the last of an app goes with it.
 pub(super) fn finished(world: &mut Machine, from: Communication) {
     let packets = &mut world.node.systems.packets;
-    let Some(name) = packets.clients.remove(&from) else { return };
+    let Some(Client { door: name, .. }) = packets.clients.remove(from) else { return };
     let Some(door) = packets.doors.get_mut(&name) else { return };
     door.waiting.retain(|&client| client != from);
     door.clients -= 1;

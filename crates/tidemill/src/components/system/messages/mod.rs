@@ -12,6 +12,7 @@ use tidemill_event::Loop;
 use tidemill_proc::{Communication, Values};
 use tidemill_relation::Value as Given;
 use tidemill_relation::limits::VALUE_BYTES_MAX;
+use tidemill_stdx::marks;
 use tidemill_wire::encode::table::Encoder;
 use tidemill_wire::{FieldType, Message, MessageId, NativeEncoder, Scalar, Schema, Value};
 
@@ -189,6 +190,7 @@ pub(super) fn serve(
     values: &Values,
 ) {
     let messages = &mut world.node.systems.contents;
+    marks::arrive("schemas/call");
     let first = if message == "Index" { &[][..] } else { values.text() };
     let done = match message {
         "New" => messages.make(from, &String::from_utf8_lossy(first), None),

@@ -1,0 +1,137 @@
+//! What a crossing from one engine to another costs: programs of several kinds, run as users run
+//! them, one for each border.
+//!
+//! A crossing is measured from where its sender hands something over to the receiver's first
+//! instruction, by [marks](tidemill_stdx::marks) at both ends: what lies between them are queues,
+//! conversions and the loop's choice of what runs next; the work of either side does not. They
+//! count cycles, as reading a CPU clock is a system call that costs more than most crossings. One
+//! thread does it all, so cycles between two marks are CPU time unless something interrupts; so the
+//! slowest hundredth of the stretches up to a mark is left out. Two programs, with and without a
+//! border, would need no marks, but differ by less than one run differs from the next. What the
+//! marks themselves take is subtracted.
+//!
+//! A batch of 1 is sent when what came of the one before has been seen; a batch of 64 is handed
+//! over before the receiver runs, or, where the receiver is called at once, one after the other.
+//! Payloads follow from a seed and differ from crossing to crossing. The round trip is the CPU time
+//! of a whole run without marks, both sides included, per crossing.
+
+mod cases;
+mod components;
+mod load;
+mod packets;
+mod rules;
+mod stretches;
+
+use tidemill::program::{LoadOptions, Program};
+use tidemill::run::{EngineKind, Listen, Prepared, RunOptions};
+use tidemill::tape::taped;
+use tidemill_stdx::marks;
+
+use crate::clock::{cpu_seconds, median};
+use crate::extent::Extent;
+use crate::report::{Better, Report, Row};
+use cases::{CASES, Case};
+use load::Size;
+use stretches::Scale;
+
+/// Batches.
+const BATCHES: [u64; 2] = [1, 64];
+
+/// Measures all borders.
+///
+/// # Errors
+/// A program does not run, or what comes of it is wrong.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let scale = Scale::measure();
+    for case in CASES {
+        for batch in BATCHES {
+            let crossings = if extent.small { 128 } else { case.crossings };
+            let size = Size { batch, rounds: crossings / batch };
+            let runs = if extent.small { 1 } else { 5 };
+            measure(case, size, runs, &scale, report)
+                .map_err(|what| format!("{} by {batch}: {what}", case.name))?;
+        }
+    }
+    Ok(())
+}
+
+fn measure(
+    case: &Case,
+    size: Size,
+    runs: usize,
+    scale: &Scale,
+    report: &mut Report,
+) -> Result<(), String> {
+    let count = case.count(size) as f64;
+    let (mut crossings, mut trips) = (Vec::new(), Vec::new());
+    let mut parts = Vec::new();
+    for _ in 0..runs {
+        let (seconds, result) = cpu_seconds_of(case, size)?;
+        result?;
+        trips.push(seconds * 1e9 / count);
+        let prepared = case.prepare(size)?;
+        let (result, all) = marks::record(|| prepared.run());
+        result?;
+        let found = scale.parts(&all, case.marks, count as usize);
+        if found.is_empty() {
+            return Err("nothing has crossed".to_owned());
+        }
+        crossings.push(found.iter().map(|(_, ns)| ns).sum());
+        parts.push(found);
+    }
+    let name = format!("{} {}", case.name, size.batch);
+    let median_of = |metric, figures| Row::median("borders", &name, "tidemill", metric, figures);
+    report.case(&[median_of(("ns", "ns"), crossings)], Better::Low);
+    report.row(&median_of(("round_trip_ns", "ns"), trips));
+    let part = |name: &'static str| {
+        let of = |found: &Vec<(&str, f64)>| found.iter().find(|(it, _)| *it == name).map(|it| it.1);
+        let ns = median(parts.iter().filter_map(of).collect());
+        format!("{name} {ns:.1} ns")
+    };
+    let parts: Vec<String> = parts[0].iter().map(|(name, _)| part(name)).collect();
+    report.note(&format!("  to {}", parts.join(", to ")));
+    Ok(())
+}
+
+/// CPU time of a run without marks, compiling excluded.
+fn cpu_seconds_of(case: &Case, size: Size) -> Result<(f64, Result<(), String>), String> {
+    let prepared = case.prepare(size)?;
+    Ok(cpu_seconds(|| prepared.run()))
+}
+
+/// A program that can be run at once, and what comes of it.
+struct Ready {
+    prepared: Prepared,
+    expected: String,
+}
+
+impl Case {
+    fn prepare(&self, size: Size) -> Result<Ready, String> {
+        let texts = (self.texts)(size);
+        let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (*name, &**text)).collect();
+        let loading = LoadOptions { injected: Some(Default::default()), ..LoadOptions::default() };
+        let program = Program::of_texts(&texts, &loading);
+        if program.has_errors() {
+            let found = program.diagnostics.iter().filter(|one| one.is_error());
+            return Err(found.map(|one| program.sources.render(one)).collect());
+        }
+        let mut options = RunOptions::default();
+        options.nodes.listen = Listen::Address("localhost:0".to_owned());
+        options.components.root = Some(std::env::temp_dir());
+        options.packets.engine = EngineKind::Dispatch;
+        let prepared = Prepared::new(program, options)?;
+        Ok(Ready { prepared, expected: (self.expected)(size) })
+    }
+}
+
+impl Ready {
+    fn run(self) -> Result<(), String> {
+        let (console, data, notes) = taped();
+        let report = self.prepared.run(console)?;
+        let (data, notes) = (data.text(), notes.text());
+        match data.trim() == self.expected && report.is_well() {
+            true => Ok(()),
+            false => Err(format!("prints {:?}, not {:?}; {notes}", data.trim(), self.expected)),
+        }
+    }
+}

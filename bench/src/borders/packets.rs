@@ -1,0 +1,142 @@
+//! Programs with a graph: a component puts packets into it, and waits for what becomes of the last
+//! of each batch.
+
+use super::components::sized;
+pub use super::components::{total, total_of_last};
+use super::load::{SCHEMA, Size};
+
+/// A frame of UDP from port PAYLOAD to port `place`, whose payload is a message with PAYLOAD.
+const FRAME: &str = "
+  PROCEDURE Put16(at, value: INTEGER);
+  BEGIN
+    frame[at] := CHARACTER(value DIV 256); frame[at + 1] := CHARACTER(value MOD 256)
+  END Put16;
+
+  PROCEDURE Make;
+  BEGIN
+    NEW(frame, 58);
+    Put16(12, 0800H); Put16(14, 4500H); Put16(16, 44); Put16(22, 4011H);
+    Put16(26, 0A00H); Put16(28, 1); Put16(30, 0A00H); Put16(32, 2);
+    Put16(38, 24);
+    frame[42] := 0DX; frame[47] := 15X;
+    Put16(52, 1A04H); Put16(54, 726FH); Put16(56, 6F6DH)
+  END Make;
+
+  PROCEDURE Fill(place, value: INTEGER);
+  BEGIN
+    Put16(34, value); Put16(36, place);
+    frame[43] := CHARACTER(value MOD 256); frame[44] := CHARACTER(value DIV 256);
+    frame[48] := CHARACTER(value MOD 256)
+  END Fill;
+";
+
+/// Sends, and hears of the last of a batch.
+const SENDER: &str = "
+INTERFACE Rules;
+  { IN start OUT Taken | IN Next ( OUT last(change: CHARACTER; value: INTEGER) | OUT End ) }
+END Rules;
+
+COMPONENT Main REQUIRES Packets, Rules;
+  VARIABLE round, place, value, total: INTEGER; frame: TEXT; change: CHARACTER; isSent: BOOLEAN;
+FRAME
+BEGIN
+  Make;
+  Rules!start; Rules?Taken;
+  Packets!Open(\"src\"); Packets?Opened;
+  FOR round := 0 TO ROUNDS - 1 DO
+    FOR place := 1 TO BATCH DO
+      Fill(place, PAYLOAD);
+      Packets!Send(frame); Packets?Sent(isSent)
+    END;
+    Rules!Next; Rules?last(change, value); INC(total, value)
+  END;
+  WRITE(total); WRITELINE
+END Main;
+";
+
+/// Sends, and takes what comes back.
+const RECEIVER: &str = "
+COMPONENT Main REQUIRES Packets;
+  VARIABLE round, place, value, total: INTEGER; frame, back: TEXT; isSent: BOOLEAN;
+FRAME
+BEGIN
+  Make;
+  Packets!Open(\"src\"); Packets?Opened;
+  FOR round := 0 TO ROUNDS - 1 DO
+    FOR place := 1 TO BATCH DO
+      Fill(place, PAYLOAD);
+      Packets!Send(frame); Packets?Sent(isSent)
+    END;
+    FOR place := 1 TO BATCH DO
+      Packets!Receive; Packets?Packet(back);
+      INC(total, INTEGER(back[34]) * 256 + INTEGER(back[35]))
+    END
+  END;
+  WRITE(total); WRITELINE
+END Main;
+";
+
+fn texts(size: Size, component: &str, rules: &str, graph: &str) -> Vec<(&'static str, String)> {
+    let component = sized(&component.replace("FRAME", FRAME), size);
+    let rules = rules.replace("BATCH", &size.batch.to_string());
+    let mut all = vec![("a.com", component), ("a.flow", graph.to_owned())];
+    if !rules.is_empty() {
+        all.push(("a.olg", rules));
+    }
+    all
+}
+
+pub fn bytes(size: Size) -> Vec<(&'static str, String)> {
+    let rules = "
+        materialize(seen, infinity, infinity, keys(2)).
+        e started(@N) :- start(@N).
+        p field(@N, K, V) :- packet(@N, Port, Bytes),
+            K := f_uintBE(Bytes, 36, 2), V := f_uintBE(Bytes, 34, 2).
+        s seen(@N, K, V) :- field(@N, K, V).
+        l last(@N, V) :- field(@N, K, V), K == BATCH.";
+    texts(size, SENDER, rules, "src :: Outside\nrules :: Rules\nsrc -> rules\n")
+}
+
+pub fn fields(size: Size) -> Vec<(&'static str, String)> {
+    let rules = "
+        materialize(seen, infinity, infinity, keys(2)).
+        e started(@N) :- start(@N).
+        s seen(@N, K, V) :- packet(@N, Port, Id, From, To, V, K, Length).
+        l last(@N, V) :- packet(@N, Port, Id, From, To, V, K, Length), K == BATCH.";
+    let graph = "src :: Outside
+        rules :: Rules { fields: \"ip.src, ip.dst, udp.sport, udp.dport, len\", event: \"packet\" }
+        src -> rules\n";
+    texts(size, SENDER, rules, graph)
+}
+
+/// All packets come back, those that rules have sent.
+pub fn verdicts(size: Size) -> Vec<(&'static str, String)> {
+    let rules = "v send(@N, \"src\", Id) :- packet(@N, Port, Id, K), K <= BATCH.";
+    let graph = "src :: Outside
+        rules :: Rules { fields: \"udp.dport\", event: \"packet\", verdict: \"send\" }
+        src -> rules
+        rules -> src\n";
+    texts(size, RECEIVER, rules, graph)
+}
+
+/// All packets come back.
+pub fn outside(size: Size) -> Vec<(&'static str, String)> {
+    let graph = "src :: Outside\ncut :: Truncate { length: 1000 }\nsrc -> cut -> src\n";
+    texts(size, RECEIVER, "", graph)
+}
+
+pub fn decode(size: Size) -> Vec<(&'static str, String)> {
+    let rules = "
+        materialize(seen, infinity, infinity, keys(2)).
+        e started(@N) :- start(@N).
+        s seen(@N, K, D) :- reading(@N, K, D, C, Room).
+        l last(@N, D) :- reading(@N, K, D, C, Room), K == BATCH.";
+    let graph = "src :: Outside
+        read :: Decode {
+            type: \"p.Reading\", from: \"udp.payload\", fields: \"udp.dport\", event: \"reading\"
+        }
+        src -> read\n";
+    let mut all = texts(size, SENDER, rules, graph);
+    all.push(("a.proto", SCHEMA.to_owned()));
+    all
+}

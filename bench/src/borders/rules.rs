@@ -1,0 +1,177 @@
+//! Programs whose rules send: a table of places makes as many tuples as a batch has, and the last
+//! result of a round begins the next one. What a place had last is kept, and added up at the end.
+
+use std::fmt::Write as _;
+
+use super::load::{A, B, MODULUS, SCHEMA, SEED, Size, payload};
+
+/// Begins the rounds, and hears of their end.
+const MAIN: &str = "
+INTERFACE Rules;
+  { IN start OUT Taken | IN Next ( OUT over(change: CHARACTER; total: INTEGER) | OUT End ) }
+END Rules;
+
+COMPONENT Main REQUIRES Rules;
+  VARIABLE change: CHARACTER; total: INTEGER;
+BEGIN
+  Rules!start; Rules?Taken;
+  Rules!Next; Rules?over(change, total);
+  WRITE(total); WRITELINE
+END Main;
+";
+
+/// Answers what it is asked.
+const ECHO: &str = "
+INTERFACE Echoing;
+  { IN Ask(round, place, value: INTEGER; room: TEXT) { OUT Said(round, place, value: INTEGER) }
+    OUT Done }
+END Echoing;
+
+COMPONENT Echo OFFERS Echoing;
+  IMPLEMENTATION Echoing;
+    VARIABLE round, place, value: INTEGER; room: TEXT;
+  BEGIN
+    WHILE ?Ask DO
+      ?Ask(round, place, value, room);
+      !Said(round, place, value + LENGTH(room) - 4);
+      !Done
+    END
+  END Echoing;
+END Echo;
+";
+
+/// What all have; `V` is the payload of round S at place K.
+fn rules(size: Size, own: &str) -> String {
+    let Size { batch, rounds } = size;
+    let mut out = format!(
+        "materialize(item, infinity, infinity, keys(2)).
+        materialize(round, infinity, 1, keys(1)).
+        materialize(last, infinity, infinity, keys(2)).
+        s1 round(@N, 0) :- start(@N).
+        s2 go(@N, S) :- round(@N, S), S < {rounds}.
+        s3 ended(@N) :- round(@N, S), S == {rounds}.
+        s4 given(@N, S, K, V) :- go(@N, S), item(@N, K),
+            V := (S * {A} + K * {B} + {SEED}) % {MODULUS}.
+        {own}\n"
+    );
+    for place in 1..=batch {
+        let _ = writeln!(out, "item(@NODE, {place}).");
+    }
+    out.replace("BATCH", &batch.to_string())
+}
+
+/// The sum of what the places had last.
+pub fn total(size: Size) -> String {
+    let last = size.rounds - 1;
+    (1..=size.batch).map(|place| payload(last, place)).sum::<u64>().to_string()
+}
+
+/// A message, as a text of bytes in rules.
+fn message(value: u64) -> String {
+    let mut bytes = vec![0x0d];
+    bytes.extend((value as u32).to_le_bytes());
+    bytes.push(0x15);
+    bytes.extend((value as f32 / 8.0).to_le_bytes());
+    bytes.extend(b"\x1a\x04room");
+    bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect()
+}
+
+pub fn decode(size: Size) -> Vec<(&'static str, String)> {
+    let mut rules = rules(
+        size,
+        "materialize(coded, infinity, infinity, keys(2)).
+        stage(\"proto:p.Reading\", message, reading).
+        m message(@N, S, K, Bytes) :- given(@N, S, K, V), coded(@N, V, Bytes).
+        l last(@N, K, D) :- reading(@N, S, K, D, C, Room).
+        n round(@N, S + 1) :- reading(@N, S, K, D, C, Room), K == BATCH.
+        o over(@N, a_SUM<D>) :- ended(@N), last(@N, K, D).",
+    );
+    let rounds =
+        (0..size.rounds).flat_map(|round| (1..=size.batch).map(move |k| payload(round, k)));
+    let values: std::collections::BTreeSet<u64> = rounds.collect();
+    for value in values {
+        let _ = writeln!(rules, "coded(@NODE, {value}, b\"{}\").", message(value));
+    }
+    vec![("a.olg", rules), ("a.com", MAIN.to_owned()), ("a.proto", SCHEMA.to_owned())]
+}
+
+pub fn encode(size: Size) -> Vec<(&'static str, String)> {
+    let rules = rules(
+        size,
+        "materialize(kept, infinity, infinity, keys(2)).
+        stage(\"proto:encode p.Reading\", reading, message).
+        r reading(@N, S, K, V, C, \"room\") :- given(@N, S, K, V), C := V / 8.0.
+        l kept(@N, K, Bytes) :- message(@N, S, K, Bytes).
+        n round(@N, S + 1) :- message(@N, S, K, Bytes), K == BATCH.
+        o over(@N, a_SUM<D>) :- ended(@N), kept(@N, K, Bytes), D := f_uintLE(Bytes, 1, 4).",
+    );
+    vec![("a.olg", rules), ("a.com", MAIN.to_owned()), ("a.proto", SCHEMA.to_owned())]
+}
+
+fn staged(size: Size, keys: &str) -> Vec<(&'static str, String)> {
+    let rules = rules(
+        size,
+        &format!(
+            "stage(\"cl:Echo\", ask, said{keys}).
+            a ask(@N, S, K, V, \"room\") :- given(@N, S, K, V).
+            l last(@N, K, V) :- said(@N, S, K, V).
+            n round(@N, S + 1) :- said(@N, S, K, V), K == BATCH.
+            o over(@N, a_SUM<V>) :- ended(@N), last(@N, K, V)."
+        ),
+    );
+    vec![("a.olg", rules), ("a.com", format!("{ECHO}{MAIN}"))]
+}
+
+pub fn stage(size: Size) -> Vec<(&'static str, String)> {
+    staged(size, "")
+}
+
+pub fn keyed_stage(size: Size) -> Vec<(&'static str, String)> {
+    staged(size, ", keys(3)")
+}
+
+/// Each place is an app, whose setting each round changes.
+pub fn settings(size: Size) -> Vec<(&'static str, String)> {
+    let mut rules = rules(
+        size,
+        "materialize(app, infinity, infinity, keys(2)).
+        c flow::config(@N, App, \"length\", V) :- given(@N, S, K, V), app(@N, K, App).
+        l last(@N, K, V) :- given(@N, S, K, V).
+        n round(@N, S + 1) :- go(@N, S).
+        o over(@N, a_SUM<V>) :- ended(@N), last(@N, K, V).",
+    );
+    let mut graph = "source :: Generator { frames: [\"hex 00\"] }\nend :: Sink\nsource".to_owned();
+    for place in 1..=size.batch {
+        let _ = writeln!(rules, "app(@NODE, {place}, \"app{place}\").");
+        let _ = write!(graph, " -> app{place} :: Truncate {{ length: 100 }}");
+    }
+    graph += " -> end\n";
+    vec![("a.olg", rules), ("a.com", MAIN.to_owned()), ("a.flow", graph)]
+}
+
+fn filed(size: Size, ending: &str) -> Vec<(&'static str, String)> {
+    let process = std::process::id();
+    let rules = rules(
+        size,
+        &format!(
+            "sink(\"tidemill-bench-{process}.{ending}\", out).
+            f out(@N, S, K, V, Bytes) :- given(@N, S, K, V), Bytes := b\"\\x01\\x02\\x03\\x04\".
+            l last(@N, K, V) :- given(@N, S, K, V).
+            n round(@N, S + 1) :- go(@N, S).
+            o over(@N, a_SUM<V>) :- ended(@N), last(@N, K, V)."
+        ),
+    );
+    vec![("a.olg", rules), ("a.com", MAIN.to_owned())]
+}
+
+pub fn jsonl(size: Size) -> Vec<(&'static str, String)> {
+    filed(size, "jsonl")
+}
+
+pub fn csv(size: Size) -> Vec<(&'static str, String)> {
+    filed(size, "csv")
+}
+
+pub fn pcap(size: Size) -> Vec<(&'static str, String)> {
+    filed(size, "pcap")
+}

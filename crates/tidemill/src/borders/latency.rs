@@ -1,0 +1,59 @@
+//! How long batches wait on the other side of a border: `border/<name>/latency_ns`.
+//!
+//! From the turn that hands a batch over to the turn in which its receiver begins with it, by the
+//! clock of the loop, which each turn reads anyway: so in virtual time it repeats. A batch is what
+//! one turn hands over; its first event counts.
+
+use std::rc::Rc;
+
+use tidemill_event::Time;
+use tidemill_stat::{Histogram, Registry};
+
+/// Of one border. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Latency(Rc<Histogram>);
+
+impl Latency {
+    pub(super) fn new(registry: &Registry, border: &str) -> Latency {
+        Latency(Rc::new(registry.histogram(&format!("border/{border}/latency_ns"))))
+    }
+
+    /// Whether these are of the same border.
+    pub(super) fn is(&self, other: &Latency) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A batch that was handed over has been begun with.
+    pub(super) fn record(&self, handed: Time, begun: Time) {
+        self.0.record(begun.0.saturating_sub(handed.0));
+    }
+
+    /// Of a file: from the first tuple that waits to its being written.
+    pub(super) fn record_wall(&self, handed_ns: i64, now_ns: i64) {
+        self.0.record(now_ns.saturating_sub(handed_ns).max(0).cast_unsigned());
+    }
+}
+
+/// A border whose batches are begun with one after the other.
+pub(super) struct Handover {
+    latency: Latency,
+    handed: Option<Time>,
+}
+
+impl Handover {
+    pub(super) fn new(registry: &Registry, border: &str) -> Handover {
+        Handover { latency: Latency::new(registry, border), handed: None }
+    }
+
+    /// Something is handed over.
+    pub(super) fn hand(&mut self, now: Time) {
+        self.handed.get_or_insert(now);
+    }
+
+    /// The receiver begins with what there is.
+    pub(super) fn begin(&mut self, now: Time) {
+        if let Some(handed) = self.handed.take() {
+            self.latency.record(handed, now);
+        }
+    }
+}

@@ -74,7 +74,7 @@ pub use component::{ComponentId, Life};
 pub use inspect::{ComponentView, ProcessView};
 pub use machine::Worker;
 pub use machine::{Count, Counts};
-pub use outside::{Heard, Unsaid};
+pub use outside::{Heard, Over, Unsaid};
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};
 pub use system::{Refused, Request};

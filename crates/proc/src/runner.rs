@@ -13,6 +13,7 @@ use crate::communication::Communication;
 use crate::crew::Team;
 use crate::machine::Counts;
 use crate::machine::Worker;
+use crate::outside::state::Over;
 use crate::system::Request;
 use crate::ticker::Ticker;
 
@@ -28,6 +29,11 @@ pub trait Home: Sized + 'static {
     /// Something may have come from a component that was [made](Worker::make) from outside.
     fn noted(&mut self, lp: &mut Loop<Self>, from: Communication) {
         let _ = (lp, from);
+    }
+
+    /// Something has become of a component that was [launched](Worker::launch).
+    fn over(&mut self, lp: &mut Loop<Self>, over: Over) {
+        let _ = (lp, over);
     }
 
     /// Nothing is ready to run, and the slice is not over. Whoever looks for something that makes
@@ -218,6 +224,10 @@ fn rounds<W: Home>(world: &mut W, lp: &mut Loop<W>, budget: i64) -> Paused {
                 for _ in 0..REQUESTS {
                     let Some(from) = world.runner().worker.take_noted() else { break };
                     world.noted(lp, from);
+                }
+                for _ in 0..REQUESTS {
+                    let Some(over) = world.runner().worker.take_over() else { break };
+                    world.over(lp, over);
                 }
             }
             Paused::Waiting if world.look(lp) => {}

@@ -152,6 +152,11 @@ impl Worker {
         unsafe { &*Arc::as_ptr(&self.program) }
     }
 
+    /// What the program consists of.
+    pub fn types(&self) -> &Program {
+        &self.program
+    }
+
     /// Makes the entry component. Once.
     ///
     /// # Errors

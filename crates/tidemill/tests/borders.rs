@@ -1,5 +1,6 @@
 //! Programs of several kinds: packets and components reach the rules of the program, and come back.
 
+mod flows;
 mod rules;
 mod stages;
 

@@ -16,6 +16,13 @@ impl Program {
     }
 }
 
+impl Component {
+    /// The same of a component and those in it.
+    pub fn for_each_send(&self, interface: &str, see: &mut dyn FnMut(&Ident, &[Expr])) {
+        of_component(self, interface, see);
+    }
+}
+
 type See<'s> = &'s mut dyn FnMut(&Ident, &[Expr]);
 
 fn of_component(component: &Component, interface: &str, see: See<'_>) {

@@ -66,8 +66,8 @@ pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
 }
 
 /// Checks a program some of whose outermost components are also made from outside, by these names.
-/// Its entry component is then none that offers anything or that others make, unless it is marked;
-/// there may be none.
+/// Its entry component is then none of these, none that offers anything, and none that others make,
+/// unless it is marked; there may be none.
 pub fn check_with(
     program: &ast::Program,
     outside: &BTreeSet<String>,

@@ -203,10 +203,11 @@ impl<'a> Checker<'a> {
             if is_outside {
                 outside.push((id, name));
             }
-            // Where some are made from outside, what others make or would have to speak with is no
-            // program.
+            // Where some are made from outside, these, what others make and what they would have to
+            // speak with are no program.
             let offers = !info.ast.offers.is_empty();
-            let is_used = !self.outside.is_empty() && (offers || self.made.contains(&id));
+            let is_used =
+                !self.outside.is_empty() && (is_outside || offers || self.made.contains(&id));
             if is_outermost && !is_used {
                 last = Some((id, name));
             }
@@ -229,7 +230,8 @@ impl<'a> Checker<'a> {
         for &(id, span) in &outside {
             if chosen.is_none_or(|(chosen, _)| chosen != id) {
                 let name = &self.components[id].ast.name.text;
-                let help = format!("a stage makes {name}, and connects what the system offers");
+                let help =
+                    format!("a stage or app makes {name}, and connects what the system offers");
                 self.requires_of_system(id, span, &help);
             }
         }

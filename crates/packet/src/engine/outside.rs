@@ -53,6 +53,11 @@ impl Engine {
         ring.receive_before(ring.written())
     }
 
+    /// Whether packets are on a link.
+    pub fn waits_at(&self, link: usize) -> bool {
+        self.links.get(link).is_some_and(|slot| !slot.link.ring().is_empty())
+    }
+
     /// Puts a packet on a link, as if the app before it had sent it; the link drops what it has no
     /// room for. The driver must be woken too: see [`drive::wake`](crate::drive::wake).
     ///

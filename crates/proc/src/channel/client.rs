@@ -9,6 +9,7 @@ use crate::layout::{
     SERVER_WAITS, START, SYSTEM, Slot,
 };
 use crate::machine::Context;
+use crate::outside::launched;
 use crate::process::State;
 use crate::program::Direction;
 use crate::{component, crew, lines, system};
@@ -32,7 +33,10 @@ fn channel_of(cx: &mut Context, slot: SlotRef, position: u32) -> Result<ChannelR
 /// Waits, unless the server waits too or is done.
 fn block(cx: &mut Context, slot: SlotRef, channel: ChannelRef, state: State, position: u32) -> u32 {
     if channel.has(SERVER_ENDED) {
-        return cx.finished(channel, FROM_CLIENT, position);
+        return match launched::retires(cx.worker, cx.component(), channel) {
+            Some(root) => cx.retire(root),
+            None => cx.finished(channel, FROM_CLIENT, position),
+        };
     }
     if channel.has(SERVER_WAITS) {
         return cx.deadlock(channel, FROM_CLIENT, position);

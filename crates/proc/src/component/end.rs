@@ -11,6 +11,7 @@ use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
 use crate::layout::CLIENT_FINISHED;
 use crate::machine::Worker;
+use crate::outside::launched as outside;
 use crate::pieces;
 use crate::process::{self, INNER, Role, State};
 use crate::words;
@@ -298,6 +299,7 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
         worker.machine.ended.get_or_insert(Ended::Finished);
         worker.machine.attention = true;
     }
+    outside::note_over(worker, component, None);
     worker.machine.table.remove(component);
     worker.machine.counts.components.remove();
     let size = component.descriptor().size as usize;

@@ -183,10 +183,12 @@ fn mean(worker: &Worker, index: u8) -> Option<u64> {
     (count > 0).then(|| sum / count)
 }
 
-/// The entry component stays, and who speaks with the system, or with somebody outside.
+/// The entry component stays, and who speaks with the system, or with somebody outside; so does one
+/// that nobody owns or speaks to.
 fn is_movable(worker: &mut Worker, component: ComponentRef) -> bool {
     let entry = worker.first().machine.entry;
     component.id() != entry
+        && (component.owner().some().is_some() || !component.descriptor().offered.is_empty())
         && !client_channels(component).iter().any(|channel| channel.has(SYSTEM))
         && !processes_of(component).any(outside::is_heard)
 }

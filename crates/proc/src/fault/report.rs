@@ -14,6 +14,15 @@ use crate::process::Role;
 use crate::{channel, crew};
 
 impl Context<'_> {
+    /// No more comes for a component that has been told to end: it does so here.
+    #[cold]
+    pub(crate) fn retire(&mut self, root: ComponentRef) -> u32 {
+        self.process.set_frame(self.frame);
+        channel::release(self.worker);
+        doom(self.worker, root);
+        UNWINDING
+    }
+
     /// A fault of the running process. Answers what to return.
     #[cold]
     #[inline(never)]

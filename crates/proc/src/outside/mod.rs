@@ -5,11 +5,16 @@
 //! always; whatever comes back is noted, and taken between two processes
 //! ([`Worker::take_noted`], [`Worker::hear`]). A component is told to end with [`Worker::part`].
 //!
+//! Or it [launches](Worker::launch) one that serves nobody, and is told when that has ended.
+//!
 //! A channel of this kind has no client component. Its client's slot is a block of our own, whose
 //! target is the name of the communication. It stays on the first loop, with who serves there.
 
+pub(crate) mod launched;
 pub(crate) mod note;
+mod root;
 mod speak;
 pub(crate) mod state;
 
 pub use speak::{Heard, Unsaid};
+pub use state::Over;

@@ -6,6 +6,7 @@ use crate::fault::Fault;
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef};
 use crate::layout::{CLIENT_WATCHES, FAILED, FROM_SERVER, OUTSIDE, SERVER_ENDED, Slot};
 use crate::machine::Worker;
+use crate::outside::launched::{is_launched, note_over};
 use crate::process::Role;
 
 /// A slot's target that names a communication. Not looked up as a component: a name is no number
@@ -52,7 +53,9 @@ pub(crate) fn note(worker: &mut Worker, channel: ChannelRef) {
 /// A component that nobody owns has failed.
 pub(crate) fn note_fault(worker: &mut Worker, component: ComponentRef, fault: &Fault) {
     let is_entry = component.id() == worker.machine.entry;
-    if component.owner().is_null() && !is_entry && !component.is_told() {
+    if is_launched(worker, component) {
+        note_over(worker, component, Some(fault.message.clone()));
+    } else if component.owner().is_null() && !is_entry && !component.is_told() {
         let why = worker.machine.outside.faults.entry(component.id());
         why.or_insert_with(|| fault.message.clone());
     }
@@ -66,12 +69,16 @@ pub(crate) fn is_heard(process: ProcessRef) -> bool {
 /// The components that were made from outside, those that are coming to their end included.
 pub(crate) fn components(worker: &Worker) -> Vec<ComponentRef> {
     let table = &worker.machine.table;
-    let lines = worker.machine.outside.lines.iter();
-    let known = lines.filter_map(|(_, line)| table.get(line.component));
-    let is_entry = |component: &ComponentRef| component.id() == worker.machine.entry;
-    let left = table.iter().filter(|it| it.owner().is_null() && it.is_told() && !is_entry(it));
+    let spoken_to = worker.machine.outside.lines.iter();
+    let known: Vec<ComponentRef> =
+        spoken_to.filter_map(|(_, line)| table.get(line.component)).collect();
+    let is_left = |component: &ComponentRef| {
+        let is_ours = component.is_told() || is_launched(worker, *component);
+        component.owner().is_null() && is_ours && component.id() != worker.machine.entry
+    };
     // One that somebody speaks to is not told to end.
-    known.chain(left).collect()
+    let left: Vec<ComponentRef> = table.iter().filter(is_left).collect();
+    known.into_iter().chain(left).collect()
 }
 
 /// Everything has been torn down.

@@ -16,6 +16,15 @@ pub(crate) struct Line {
     pub(crate) is_noted: bool,
 }
 
+/// What has become of a component that was [launched](crate::Worker::launch).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Over {
+    /// Which one.
+    pub component: ComponentId,
+    /// Why it has failed; `None` if it is gone.
+    pub fault: Option<String>,
+}
+
 /// All components that are spoken to from outside.
 #[derive(Default)]
 pub(crate) struct Outside {
@@ -27,11 +36,13 @@ pub(crate) struct Outside {
     pub(crate) noted: VecDeque<Communication>,
     /// Why components have failed, until somebody hears of it.
     pub(crate) faults: BTreeMap<ComponentId, String>,
+    /// What has become of components that nobody speaks to.
+    pub(crate) over: VecDeque<Over>,
 }
 
 impl Outside {
     /// Whether something may have come.
     pub(crate) fn is_noted(&self) -> bool {
-        !self.noted.is_empty()
+        !self.noted.is_empty() || !self.over.is_empty()
     }
 }

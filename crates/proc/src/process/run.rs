@@ -6,6 +6,7 @@ use crate::component::{self};
 use crate::handle::{FrameRef, ProcessRef};
 use crate::layout::{CLIENT_FINISHED, CLIENT_WAITS, DONE, EXCLUSIVE, SERVER_ENDED, SUSPENDED};
 use crate::machine::Worker;
+use crate::outside::launched::is_launched;
 use crate::process::ACTIVITY;
 use crate::process::Role;
 use crate::process::bury;
@@ -111,9 +112,9 @@ pub(crate) fn main_done(
             return None;
         }
     }
-    let entry = component.id() == worker.machine.entry;
+    let is_done = component.id() == worker.machine.entry || is_launched(worker, component);
     end(worker, process);
-    if entry {
+    if is_done {
         component::tell_end(worker, component, ProcessRef::NULL);
     }
     None

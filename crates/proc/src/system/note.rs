@@ -21,7 +21,7 @@ pub(crate) fn note(worker: &mut Worker, server: ProcessRef) {
 /// room.
 pub(crate) fn note_taken(worker: &mut Worker, server: ProcessRef) {
     let line = worker.machine.systems.lines.get(Communication(server.wait()));
-    if line.is_some_and(|line| !line.pending.is_empty()) {
+    if line.is_some_and(|line| line.pending.is_some()) {
         note(worker, server);
     }
 }

@@ -1,7 +1,5 @@
 //! Requests and answers.
 
-use std::collections::VecDeque;
-
 use crate::channel::{head_from, interface_of, is_full};
 use crate::communication::{Communication, Value, Values};
 use crate::handle::{ChannelRef, ComponentRef, ProcessRef, Words};
@@ -71,15 +69,16 @@ impl Worker {
         }
         let interface = &interfaces[channel.interface() as usize];
         let known = interface.messages.get(message as usize).ok_or(Refused::Protocol)?;
-        let state = if line.pending.is_empty() { channel.state() } else { line.state };
+        let state = if line.pending.is_none() { channel.state() } else { line.state };
         let allowed = if state == START { known.initial } else { known.may_follow(state) };
         if !allowed || !fit(values, known) || known.direction != Direction::Out {
             return Err(Refused::Protocol);
         }
-        if line.pending.is_empty() && !is_full(channel) {
+        if line.pending.is_none() && !is_full(channel) {
             return put(self, channel, message as u16, values);
         }
-        line.pending.push_back((message as u16, values.iter().map(Value::kept).collect()));
+        let kept = (message as u16, values.iter().map(Value::kept).collect());
+        line.pending.get_or_insert_default().push_back(kept);
         line.state = message as u16;
         Ok(())
     }
@@ -155,8 +154,7 @@ pub(crate) fn serve(
     let systems = &mut worker.machine.systems;
     let name = systems.new_name();
     server.set_wait(name.0);
-    let pending = VecDeque::new();
-    let line = Line { server, system, pending, state: START, noted: false, held: false };
+    let line = Line { server, system, pending: None, state: START, noted: false, held: false };
     systems.lines.insert(name, line);
     Ok(server)
 }
@@ -164,7 +162,7 @@ pub(crate) fn serve(
 pub(crate) fn next_request(worker: &mut Worker, communication: Communication) -> Option<Request> {
     let line = worker.machine.systems.lines.get(communication)?;
     let (server, system, held) = (line.server, line.system, line.held);
-    let has_pending = !line.pending.is_empty();
+    let has_pending = line.pending.is_some();
     let channel = server.channel();
     let last = Request { communication, system, message: None, values: Values::default() };
     if channel.has(CLIENT_FINISHED) {
@@ -218,7 +216,12 @@ pub(crate) fn flush(worker: &mut Worker, name: Communication) -> Result<(), Refu
         if is_full(channel) {
             return Ok(());
         }
-        let Some((message, values)) = line.pending.pop_front() else { return Ok(()) };
+        let Some(pending) = &mut line.pending else { return Ok(()) };
+        let next = pending.pop_front();
+        if pending.is_empty() {
+            line.pending = None;
+        }
+        let Some((message, values)) = next else { return Ok(()) };
         put(worker, channel, message, &values)?;
     }
 }

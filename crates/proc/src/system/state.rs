@@ -29,11 +29,14 @@ pub enum Refused {
     OutOfMemory,
 }
 
+/// Messages with their parameters.
+pub(crate) type Answers = VecDeque<(u16, Vec<Value<'static>>)>;
+
 pub(crate) struct Line {
     pub(crate) server: ProcessRef,
     pub(crate) system: u32,
-    /// Answers for which there is no room yet.
-    pub(crate) pending: VecDeque<(u16, Vec<Value<'static>>)>,
+    /// Answers for which there is no room yet. Boxed, as most communications never have any.
+    pub(crate) pending: Option<Box<Answers>>,
     /// The protocol state once these are sent.
     pub(crate) state: u16,
     pub(crate) noted: bool,

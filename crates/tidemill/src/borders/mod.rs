@@ -9,6 +9,7 @@
 //! | [`sinks`] | rules and files | `sink("FILE", name)` |
 //! | [`messages`] | components and messages | interface `Messages` |
 //! | [`schemas`] | rules and messages | `stage("proto:pkg.Type", ..)`, `f_decode`, `f_encode` |
+//! | [`flows`] | packets and components | app `Script` without `file`: an instance for each flow |
 //! | [`components`] | rules and components | `stage("cl:Component", in, out, keys(2))` |
 //! | [`rules`] | components and rules | a required interface whose name begins with `Rules` |
 //!
@@ -19,6 +20,7 @@
 pub mod components;
 pub mod decode;
 pub mod files;
+pub mod flows;
 mod inbox;
 mod messages;
 pub mod packets;
@@ -50,6 +52,7 @@ use crate::program::Program;
 use components::{StageBorder, Stages};
 use decode::{DecodeBorder, Decoders};
 use files::{Existing, Place};
+use flows::{FlowBorder, Flows};
 use packets::{PacketBorder, Packets};
 use rules::{Desk, RulesBorder};
 use schemas::Schemas;
@@ -69,6 +72,8 @@ pub struct Checked {
     pub(crate) schemas: Schemas,
     /// The files that its rules write.
     pub sinks: Vec<SinkBorder>,
+    /// Where its graph runs components.
+    pub flows: Vec<FlowBorder>,
     /// The stages that components work on.
     pub components: Vec<StageBorder>,
     /// The interfaces by which components reach rules.
@@ -100,6 +105,7 @@ impl Program {
         self.check_sinks();
         self.check_decoders();
         self.check_messages();
+        self.check_flow_borders();
         self.check_stage_borders();
         self.check_rules_borders();
         self.borders.schemas = self.border.clone();
@@ -128,6 +134,8 @@ pub(crate) struct Borders {
     pub(crate) settings: Option<Settings>,
     /// Between packets and messages.
     pub(crate) decoders: Decoders,
+    /// Between packets and components.
+    pub(crate) flows: Flows,
     /// Stages that components work on.
     pub(crate) components: Stages,
     /// Rules as components reach them.
@@ -147,14 +155,16 @@ impl Borders {
             packets: Packets::new(checked.packets.clone(), registry),
             settings: settings.map(|(border, graph)| Settings::new(border, graph.clone())),
             decoders: Decoders::new(&checked.decoders, registry),
+            flows: Flows::new(&checked.flows, registry, secret),
             components: Stages::new(&checked.components, registry, secret),
             rules: Desk::new(&checked.rules, registry),
         }
     }
 
     /// Offers components what is on the other side, before they begin.
-    pub(crate) fn offer(&self, worker: &mut Worker) {
+    pub(crate) fn offer(&mut self, worker: &mut Worker) {
         self.rules.offer(worker);
+        self.flows.know(worker);
         if self.components.is_some() {
             // Rules may wake what waits.
             worker.hold();
@@ -168,13 +178,14 @@ impl Borders {
 
     /// Whether packets were left on links because many events wait.
     pub(crate) fn hold_packets(&self) -> bool {
-        self.packets.are_held() || self.decoders.are_held
+        self.packets.are_held() || self.decoders.are_held || self.flows.are_held()
     }
 
     /// Whether nothing is under way.
     pub(crate) fn are_idle(&self) -> bool {
         let packets_are = self.packets.are_idle() && !self.decoders.are_held;
-        packets_are && self.components.are_idle() && self.rules.is_idle()
+        let components_are = self.components.are_idle() && self.flows.are_idle();
+        packets_are && components_are && self.rules.is_idle()
     }
 }
 
@@ -190,12 +201,14 @@ fn report(machine: &Machine, faults: &[String]) {
 pub(crate) fn link(machine: &mut Machine) {
     packets::link(machine);
     decode::link(machine);
+    flows::link(machine);
 }
 
 /// Takes the packets that have come to apps that are borders.
 pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
     packets::take(machine, events);
     decode::take(machine, events);
+    flows::take(machine, events);
 }
 
 /// Opens the files that rules write, of all nodes, below a folder, and those of the one node of a

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use tidemill_event::{Loop, Outcome, Sim, Time};
+use tidemill_event::{Host, Loop, Outcome, Sim, Time};
 use tidemill_proc::arm;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Ended, Fault, Reports};
@@ -15,17 +15,26 @@ use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
+use tidemill_packet::fields::Fields;
+use tidemill_packet::packet::Packet;
+use tidemill_stdx::id::Id;
+
 use super::report::{deadlock_text, fault_text};
 use super::system::{packets, ports::Ports};
+use crate::borders::flows::{self, FlowBorder, Flows, Limits, Room};
+use crate::machine::node::Node;
 use crate::machine::{Has, Machine, components, silent_journal};
 use crate::program::Program;
-use crate::run::ComponentOptions;
+use crate::run::{ComponentOptions, DRAIN_MAX};
 
 /// What this file says at most.
 const CEILING: Level = Level::Info;
 
 /// A line of the log; what is longer goes on in the next.
 const LINE_BYTES_MAX: usize = 4096;
+
+/// Steps that instances have at the end, about.
+const END_STEPS_MAX: u64 = 100_000_000;
 
 /// How it stands with a program after a stretch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,6 +89,20 @@ impl Reports for Reporter {
     }
 }
 
+/// The type of the component that is made for each flow: the number of the entry component.
+fn per_flow(program: &Program) -> Result<u32, String> {
+    let program = program.components.program.as_ref().ok_or("the program has errors")?;
+    let entry = program.entry.ok_or("the program has no component")?;
+    let component = &program.components[entry];
+    match component.offers.first() {
+        None => Ok(entry.index() as u32),
+        Some(offer) => {
+            let interface = &program.interfaces[offer.interface].name;
+            Err(format!("{} offers {interface}, and nobody asks for it", component.name))
+        }
+    }
+}
+
 /// Writes lines to the log.
 struct Logged {
     name: String,
@@ -124,8 +147,14 @@ impl Hosted {
         name: &str,
         seed: u64,
         options: ComponentOptions,
+        flows: Option<(Fields, Limits)>,
     ) -> Result<Hosted, String> {
         let mut options = options;
+        let border = flows.map(|(per, limits)| {
+            let kind = per_flow(program)?;
+            Ok::<_, String>(FlowBorder::own(name, kind, per, limits))
+        });
+        let border = border.transpose()?;
         let program = components::compiled(program, &mut options, true)?;
         let program = program.ok_or("the program has errors")?;
         let said = Rc::new(RefCell::new(Said::default()));
@@ -137,11 +166,52 @@ impl Hosted {
         let mut host = Box::new(Sim::new(seed));
         let seeds = components::Seeds::of(Some(seed), &mut *host)?;
         let engine = components::engine(program, &mut options, seeds, outputs)?;
-        let has = Has { components: true, entry: true, ..Has::default() };
+        let secret = host.hash_secret().map_err(|error| format!("no random numbers: {error}"))?;
+        let has = Has { components: true, entry: border.is_none(), ..Has::default() };
         let machine = Machine::new(engine, silent_journal(), Registry::in_memory(), has)?;
         let mut hosted = Hosted { machine, lp: Loop::new(host), said, has_begun: false };
-        hosted.machine.node.systems.lead_to_ports();
+        let Node { systems, borders, runner, .. } = &mut *hosted.machine.node;
+        systems.lead_to_ports();
+        if let Some(border) = border {
+            borders.flows = Flows::new(&[border], &hosted.machine.registry, secret);
+            borders.flows.know(runner.worker());
+        }
         Ok(hosted)
+    }
+
+    /// Takes the names of the ports.
+    pub(crate) fn name(&mut self, inputs: &[String], outputs: &[String]) {
+        self.machine.node.borders.flows.name(inputs, outputs);
+        if let Some(ports) = self.ports() {
+            ports.name(inputs, outputs);
+        }
+    }
+
+    /// Whether it has an instance for each flow, and is [given](Hosted::give) packets.
+    pub(crate) fn has_flows(&self) -> bool {
+        !self.machine.node.borders.flows.is_empty()
+    }
+
+    /// Gives a packet to its flow.
+    pub(crate) fn give(&mut self, input: usize, packet: Packet) -> Room {
+        flows::give(&mut self.machine, &mut self.lp, (input, packet))
+    }
+
+    /// Whether only packets make it go on, and flows without them.
+    pub(crate) fn rests(&self) -> bool {
+        !flows::has_other_timers(&self.machine, &self.lp)
+    }
+
+    /// Tells its instances to end, and lets them do so.
+    pub(crate) fn end(&mut self, now: Time) {
+        if !flows::end(&mut self.machine, &mut self.lp) {
+            self.lp.run_within(&mut self.machine, now + DRAIN_MAX, END_STEPS_MAX);
+        }
+    }
+
+    /// What has been counted of its flows.
+    pub(crate) fn counted(&self) -> Vec<(&'static str, u64)> {
+        flows::counted(&self.machine).into_iter().flat_map(|(_, counts)| counts).collect()
     }
 
     /// What Packets leads to.
@@ -162,7 +232,8 @@ impl Hosted {
     /// Runs what is due by `now`, for about so many steps at most. Not after it is over.
     pub(crate) fn run(&mut self, now: Time, steps: u64) -> State {
         let Hosted { machine, lp, has_begun, .. } = self;
-        if !std::mem::replace(has_begun, true) && machine.node.runner.worker().start().is_ok() {
+        let begins = !std::mem::replace(has_begun, true) && machine.has.entry;
+        if begins && machine.node.runner.worker().start().is_ok() {
             arm(machine, lp);
         }
         packets::deliver_all(machine, lp);

@@ -10,6 +10,7 @@ use tidemill_proc::{Options, Runner, STACK_MAX, Worker};
 use tidemill_stdx::rng::Rng;
 
 use super::Machine;
+use crate::borders;
 use crate::components::report::Reporter;
 use crate::components::system::{self, Systems};
 use crate::journal::SharedJournal;
@@ -160,6 +161,7 @@ fn hash_seed(seed: Option<u64>, host: &mut dyn Host) -> Result<u64, String> {
 
 /// Ends what processes are left, and what the system has open for them.
 pub(crate) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
+    borders::flows::clear(machine);
     let worker = machine.node.runner.worker();
     worker.clear();
     // What they still wanted of the system goes, as they are gone.

@@ -37,8 +37,8 @@ impl Machine {
     /// Ends the engines of all nodes, and adds what they did to a report. What went wrong behind
     /// the backs of components and apps is noted, too.
     pub(crate) fn sum_up(&mut self, events: &mut Loop<Machine>, report: &mut Report) {
-        self.at_each_node(events, |machine, _| {
-            let packets = machine.stop_packets();
+        self.at_each_node(events, |machine, events| {
+            let packets = machine.stop_packets(events);
             let mut problems = machine.node.systems.problems();
             problems.extend(borders::finish_node_files(machine));
             let out_of_order = packets.iter().flat_map(|packets| &packets.out_of_order);
@@ -49,6 +49,8 @@ impl Machine {
             let components = components::stop(machine);
             report.add(components, packets);
         });
+        report.packets =
+            report.packets.take().map(|packets| packets.and(&self.past_flows.counted()));
         let lost = borders::finish_files(self);
         lost.iter().for_each(|problem| self.note(problem));
         report.problems.extend(lost);

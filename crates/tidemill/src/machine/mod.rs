@@ -45,10 +45,11 @@ use tidemill_overlog::program::Compiled;
 use tidemill_overlog::query::AskerId;
 use tidemill_packet::drive::{self, Driver};
 use tidemill_packet::engine::{Changes, Rest};
-use tidemill_proc::{Communication, Home, Request, Runner};
+use tidemill_proc::{Communication, Home, Over, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
 use tidemill_stat::Registry;
 
+use crate::borders::flows::Past;
 use crate::borders::{self, sinks::Sinks};
 use crate::components::system::{self as offered, Systems};
 use crate::console::Console;
@@ -81,6 +82,8 @@ pub(crate) struct Machine {
     pub(crate) sinks: Sinks,
     /// Packets that were lost with nodes that ended.
     pub(crate) lost_packets: u64,
+    /// What was counted at flows of nodes that ended.
+    pub(crate) past_flows: Past,
     /// What has been written and found.
     pub(crate) journal: SharedJournal,
     /// What others see of the counters.
@@ -130,6 +133,7 @@ impl Machine {
             sim: None,
             sinks: Sinks::default(),
             lost_packets: 0,
+            past_flows: Past::default(),
             meters: Meters::new(registry.clone()),
             journal,
             registry,
@@ -154,6 +158,12 @@ impl Machine {
             true => nodes::drain(self, events),
             false => events.stop(),
         }
+    }
+
+    /// No more packets come: whether the flows that components work on have ended. Where the run
+    /// goes on all the same they need not.
+    fn flows_are_over(&mut self, events: &mut Loop<Machine>) -> bool {
+        self.sim.as_ref().is_some_and(|sim| sim.lasts) || borders::flows::end(self, events)
     }
 
     /// Writes a note.
@@ -220,13 +230,17 @@ impl Home for Machine {
     }
 
     fn request(&mut self, events: &mut Loop<Machine>, request: Request) {
-        if let Some(request) = borders::rules::serve(self, events, request) {
-            offered::serve(self, events, request);
-        }
+        let request = borders::flows::serve(self, events, request);
+        let request = request.and_then(|it| borders::rules::serve(self, events, it));
+        request.into_iter().for_each(|it| offered::serve(self, events, it));
     }
 
     fn noted(&mut self, events: &mut Loop<Machine>, from: Communication) {
         borders::components::noted(self, events, from);
+    }
+
+    fn over(&mut self, events: &mut Loop<Machine>, over: Over) {
+        borders::flows::over(self, events, over);
     }
 
     fn look(&mut self, events: &mut Loop<Machine>) -> bool {
@@ -249,14 +263,14 @@ impl drive::World for Machine {
     }
 
     fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
-        self.note_apps();
+        self.note_apps(events);
         offered::packets::deliver_all(self, events);
         borders::take(self, events);
         let packets = &mut self.node.borders.packets;
         packets.move_on = rest == Rest::Busy;
         let is_held = self.node.borders.hold_packets();
         let is_over = rest == Rest::Finished && !self.node.driver.engine.is_preparing();
-        if is_over && !self.has.entry && !is_held {
+        if is_over && !self.has.entry && !is_held && self.flows_are_over(events) {
             self.main_part_ended(events);
         }
     }

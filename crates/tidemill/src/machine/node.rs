@@ -234,6 +234,7 @@ pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeI
     events.within(machine, scope, |machine, events| {
         components::clear(machine, events);
         machine.lose_packets();
+        borders::flows::pass(machine);
         // Files have what was written until then.
         borders::finish_node_files(machine);
     });

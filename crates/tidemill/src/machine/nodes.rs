@@ -14,7 +14,7 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::{Machine, node};
-use crate::borders::rules;
+use crate::borders::{flows, rules};
 use crate::control;
 use crate::keys::KeyWatch;
 use crate::run::{DRAIN_MAX, Listen, NodeOptions};
@@ -195,7 +195,10 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
         return;
     }
     say!(Info, "fleet", "takes no new work, and ends when it is done");
-    machine.at_each_node(events, rules::end);
+    machine.at_each_node(events, |machine, events| {
+        rules::end(machine, events);
+        flows::end(machine, events);
+    });
     fleet::drain(machine, events);
     let end = events.now() + DRAIN_MAX;
     events.every(DRAINED_EVERY, move |machine: &mut Machine, events, _| {

@@ -57,6 +57,10 @@ pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
             let why = "what a Decode decodes is settled when the program is loaded";
             return machine.note(&format!("the old graph goes on: app {app}: {why}"));
         }
+        if let Some(app) = machine.node.borders.flows.stranger(&graph) {
+            let why = "which component a Script runs is settled when the program is loaded";
+            return machine.note(&format!("the old graph goes on: app {app}: {why}"));
+        }
         if let Err(refused) = drive::prepare(machine, events, graph) {
             machine.note(&kept(&refused));
         }
@@ -65,10 +69,13 @@ pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
 
 impl Machine {
     /// Reports what happened to apps.
-    pub(crate) fn note_apps(&mut self) {
+    pub(crate) fn note_apps(&mut self, events: &mut Loop<Machine>) {
         for note in self.node.driver.engine.take_notes() {
-            match note {
-                Note::Failed { .. } => self.note(&format!("app {note}")),
+            match &note {
+                Note::Failed { app, .. } => {
+                    self.note(&format!("app {note}"));
+                    borders::flows::app_failed(self, events, app);
+                }
                 Note::Restarted { .. } | Note::Dispatched { .. } => self.note(&note.to_string()),
             }
         }
@@ -82,9 +89,11 @@ impl Machine {
     }
 
     /// Stops the graph, and says what it amounts to, if there is one.
-    pub(crate) fn stop_packets(&mut self) -> Option<PacketsEnded> {
-        let ended = self.has.packets.then(|| PacketsEnded::of(&mut self.node.driver.engine));
-        self.note_apps();
+    pub(crate) fn stop_packets(&mut self, events: &mut Loop<Machine>) -> Option<PacketsEnded> {
+        let flows = borders::flows::counted(self);
+        let ended =
+            self.has.packets.then(|| PacketsEnded::of(&mut self.node.driver.engine).and(&flows));
+        self.note_apps(events);
         ended
     }
 }

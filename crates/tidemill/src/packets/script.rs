@@ -34,10 +34,12 @@
 //! ```
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tidemill_event::Time;
-use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, Wrong};
 
+use crate::borders::flows::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, Room, per};
 use crate::components::hosted::{Hosted, State};
 use crate::components::system::ports::Outgoing;
 use crate::program::{FileKind, LoadOptions, Program};
@@ -47,31 +49,56 @@ use crate::run::ComponentOptions;
 /// does not fill its links.
 const TAKEN_MAX: usize = 256;
 
+/// How often flows without packets are looked for.
+const TICK: Duration = Duration::from_secs(1);
+
 /// A MB of memory.
 const MB: u64 = 1 << 20;
 
 tidemill_packet::declare! {
-    /// Runs a program of components that receives packets and sends them.
+    /// Runs components that receive packets and send them: a component of the program, or a program
+    /// of its own.
     ///
-    /// The program opens its ports through the interface Packets, by the names of the apps at the
-    /// other end: `Open("left")` receives from the input `left` and sends to the output `left`,
-    /// `Open("left -> right")` receives from the one and sends to the other.
+    /// They open their ports through the interface Packets, by the names of the apps at the other
+    /// end: `Open("left")` receives from the input `left` and sends to the output `left`,
+    /// `Open("left -> right")` receives from the one and sends to the other. A packet that is sent
+    /// bears the time of the one received before it at the same port.
     ///
-    /// Time is that of the graph and begins at 0 when the program does; a program that waits for a
-    /// time is a source that is not done. What it writes goes to the log, as `script`.
+    /// With `component` the app makes components of that type, which offer nothing: one for each
+    /// flow, which is what `per` tells apart, when its first packet comes; without `per` just one.
+    /// Such an instance ends when its body does, and when no packet has come for `idle` seconds:
+    /// then it sees FINISH, or ends where it asks for more, and its FINALLY runs. If it fails, its
+    /// flow is lost, and the next packet makes another. Drops and all else count as
+    /// `border/APP/...`.
+    ///
+    /// With `file` it is a program of its own; with `per` too, that has an instance of its main
+    /// component for each flow, and counts as above in the report of the app. Time is that of the
+    /// graph and begins at 0 when the program does; a program that waits for a time is a source
+    /// that is not done. What it writes goes to the log, as `script`.
     ///
     /// When its main component fails the app does, and is started again: what it had not received
     /// by then is dropped as `failed`, what is still on its links is there for the next. When its
     /// main component ends in order, packets are dropped as `ended`.
     ///
-    /// A packet that is sent bears the time of the one received before it at the same port.
-    ///
     /// Packets for inputs that the program has not opened when it rests are dropped as `not_open`,
     /// those it sends faster than they can leave as `queue_full`.
     app Script {
         config ScriptConfig {
-            /// The program, a file of components.
-            file: String,
+            /// The component of the program that is made for each flow.
+            component: String = String::new(),
+            /// The fields that tell flows apart, such as `ip.src, ip.dst, proto, sport, dport`. A
+            /// packet without a field has that in common with others. Without `per` there is one
+            /// flow.
+            per: String = String::new(),
+            /// Seconds without a packet after which the instance of a flow is told to end; 0:
+            /// never.
+            idle: u64 = IDLE_SECONDS,
+            /// The most flows at a time: the packets of more are dropped as `no_room`.
+            flows_max: u64 = FLOWS_MAX,
+            /// Packets that may wait for an instance: more are dropped as `queue_full`.
+            queue_max: u64 = QUEUE_MAX,
+            /// A program of its own in place of a component: a file of components.
+            file: String = String::new(),
             /// What the program reads as its arguments.
             arguments: Vec<String> = Vec::new(),
             /// The folder that the program sees as the root of the file system.
@@ -92,7 +119,15 @@ tidemill_packet::declare! {
 }
 
 /// See [`Script::declaration`](tidemill_packet::app::Declared::declaration).
-pub struct Script {
+pub enum Script {
+    /// Components of the program: the machine takes packets from the links, and puts them there.
+    Border,
+    /// A program of its own.
+    Own(Box<OwnProgram>),
+}
+
+/// A program with a loop of its own.
+pub struct OwnProgram {
     program: Hosted,
     started_ns: u64,
     steps: u64,
@@ -103,14 +138,93 @@ pub struct Script {
 
 impl App for Script {
     fn validate(config: &ScriptConfig) -> Result<(), Wrong> {
-        match (config.memory_mb, config.steps) {
-            (0, _) => Err(Wrong::new("memory_mb", "it must be 1 at least")),
-            (_, 0) => Err(Wrong::new("steps", "it must be 1 at least")),
-            _ => Ok(()),
+        if let Err(unknown) = per(&config.per) {
+            return Err(Wrong::new("per", unknown.to_string()));
+        }
+        match (config.component.is_empty(), config.file.is_empty()) {
+            (true, true) => return Err(Wrong::new("component", "say `component`, or `file`")),
+            (false, false) => {
+                let text = "the component of a file is its entry component: say one of them";
+                return Err(Wrong::new("component", text));
+            }
+            _ => {}
+        }
+        let at_least_one = [
+            ("flows_max", config.flows_max),
+            ("queue_max", config.queue_max),
+            ("memory_mb", config.memory_mb),
+            ("steps", config.steps),
+        ];
+        match at_least_one.into_iter().find(|(_, value)| *value == 0) {
+            Some((key, _)) => Err(Wrong::new(key, "it must be 1 at least")),
+            None => Ok(()),
         }
     }
 
     fn new(config: ScriptConfig, start: &mut Start) -> Result<Script, Fault> {
+        match config.file.is_empty() {
+            true => Ok(Script::Border),
+            false => Ok(Script::Own(Box::new(OwnProgram::new(config, start)?))),
+        }
+    }
+
+    /// What the machine does was settled when the program was loaded.
+    fn reconfigure(&mut self, config: ScriptConfig) -> Reconfigured {
+        match (self, config.file.is_empty()) {
+            (Script::Border, true) => Reconfigured::Kept,
+            _ => Reconfigured::Restart,
+        }
+    }
+
+    fn linked(&mut self, ports: &Ports<'_>) {
+        if let Script::Own(own) = self {
+            own.program.name(ports.inputs, ports.outputs);
+        }
+    }
+
+    fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
+        match self {
+            Script::Border => Ok(Progress::Asleep),
+            Script::Own(own) => own.pull(io),
+        }
+    }
+
+    /// Flows without packets end while nothing else happens.
+    fn tick_every(&self) -> Option<Duration> {
+        match self {
+            Script::Own(own) if own.program.has_flows() => Some(TICK),
+            _ => None,
+        }
+    }
+
+    fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
+        match self {
+            Script::Border => Ok(()),
+            Script::Own(own) => own.pull(io).map(|_| ()),
+        }
+    }
+
+    fn stop(&mut self, io: &mut Io) {
+        if let Script::Own(own) = self
+            && own.program.has_flows()
+        {
+            own.program.end(own.now(io));
+            own.send(io);
+        }
+    }
+
+    fn report(&self) -> Vec<(&'static str, u64)> {
+        let Script::Own(own) = self else { return Vec::new() };
+        if own.program.has_flows() {
+            return own.program.counted();
+        }
+        let faults = own.program.faults();
+        vec![("packets_taken", own.taken), ("packets_sent", own.sent), ("faults", faults)]
+    }
+}
+
+impl OwnProgram {
+    fn new(config: ScriptConfig, start: &mut Start) -> Result<OwnProgram, Fault> {
         let program = Program::load(&[PathBuf::from(&config.file)], &LoadOptions::default());
         if program.has_errors() {
             let found = program.diagnostics.iter().map(|one| program.sources.render(one));
@@ -126,8 +240,14 @@ impl App for Script {
             ..ComponentOptions::default()
         };
         let seed = start.rng().next_u64();
-        let program = Hosted::new(&program, start.name(), seed, components).map_err(Fault::new)?;
-        Ok(Script {
+        let limits =
+            Limits { idle: config.idle, flows_max: config.flows_max, queue_max: config.queue_max };
+        // That the names are right has been checked.
+        let flows = per(&config.per).ok().filter(|per| !per.is_empty());
+        let flows = flows.map(|per| (per, limits));
+        let name = start.name();
+        let program = Hosted::new(&program, name, seed, components, flows).map_err(Fault::new)?;
+        Ok(OwnProgram {
             program,
             started_ns: start.now_ns(),
             steps: config.steps,
@@ -137,20 +257,17 @@ impl App for Script {
         })
     }
 
-    fn linked(&mut self, ports: &Ports<'_>) {
-        if let Some(known) = self.program.ports() {
-            known.name(ports.inputs, ports.outputs);
-        }
-    }
-
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
         if self.is_over {
             drain(io, 0..io.inputs(), "ended");
             return Ok(Progress::Asleep);
         }
+        if self.program.has_flows() {
+            // What comes now comes at this time, and not when the program ran last.
+            self.program.run(self.now(io), self.steps);
+        }
         self.take(io);
-        let now_ns = io.now_ns().saturating_sub(self.started_ns);
-        let state = self.program.run(Time(now_ns), self.steps);
+        let state = self.program.run(self.now(io), self.steps);
         self.send(io);
         match state {
             State::Failed(why) => {
@@ -168,15 +285,28 @@ impl App for Script {
         }
     }
 
-    fn report(&self) -> Vec<(&'static str, u64)> {
-        let faults = self.program.faults();
-        vec![("packets_taken", self.taken), ("packets_sent", self.sent), ("faults", faults)]
+    /// Its time.
+    fn now(&self, io: &Io) -> Time {
+        Time(io.now_ns().saturating_sub(self.started_ns))
     }
-}
 
-impl Script {
+    /// Takes packets until a flow is filled up.
+    fn give(&mut self, io: &mut Io) {
+        let mut room = Room::Left;
+        for input in 0..io.inputs() {
+            for _ in 0..TAKEN_MAX {
+                let packet = if room == Room::Left { io.receive(input) } else { None };
+                let Some(packet) = packet else { break };
+                room = self.program.give(input, packet);
+            }
+        }
+    }
+
     /// Takes packets from the links of open inputs, as far as there is room for them.
     fn take(&mut self, io: &mut Io) {
+        if self.program.has_flows() {
+            return self.give(io);
+        }
         for input in 0..io.inputs() {
             if !self.program.has_opened(input) {
                 continue;
@@ -215,6 +345,15 @@ impl Script {
 
     /// What to wait for, now that the program does nothing by itself.
     fn rest(&mut self, io: &mut Io, until: Option<Time>) -> Progress {
+        if self.program.has_flows() {
+            return match until {
+                _ if (0..io.inputs()).any(|input| io.waiting(input) > 0) => Progress::Ready,
+                Some(at) if !self.program.rests() => {
+                    Progress::Until(self.started_ns.saturating_add(at.0))
+                }
+                _ => Progress::Asleep,
+            };
+        }
         let mut has_more = false;
         for input in 0..io.inputs() {
             match self.program.has_opened(input) {

@@ -44,7 +44,7 @@ impl Program {
         self.components.files = last.0 + 1;
         let (tree, mut found) = parse_files(files, &self.sources);
         if !has_errors(&found) {
-            let (checked, more) = check_with(&tree, &self.made_by_rules);
+            let (checked, more) = check_with(&tree, &(&self.made_by_rules | &self.made_by_apps));
             found.extend(more);
             if !has_errors(&found) {
                 match verified(lower(&checked)) {

@@ -92,9 +92,10 @@ pub struct Program {
     pub(crate) apps: Vec<Span>,
     /// Its message types as rules see them.
     pub(crate) border: Schemas,
-    /// Its components as stages see them, and which of them stages name.
+    /// Its components as stages see them, and which of them stages and apps name.
     pub(crate) operators: Operators,
     pub(crate) made_by_rules: BTreeSet<String>,
+    pub(crate) made_by_apps: BTreeSet<String>,
 }
 
 /// The rules of a program.
@@ -143,13 +144,16 @@ impl Program {
             .kinds
             .has(FileKind::Rules)
             .then(|| program.parse_rules(&of(FileKind::Rules), options));
+        // It says which components its apps make.
+        let graph = program
+            .kinds
+            .has(FileKind::Packets)
+            .then(|| program.read_packets(&of(FileKind::Packets), options));
         program.load_components(of(FileKind::Components));
         files.iter().filter(|file| FileKind::of(file).is_none()).for_each(|file| {
             program.refuse(file);
         });
-        if program.kinds.has(FileKind::Packets) {
-            program.load_packets(&of(FileKind::Packets), options);
-        }
+        program.diagnostics.extend(graph.unwrap_or_default());
         if let Some((tree, found)) = rules {
             program.plan_rules(tree, found, options);
         }
@@ -185,15 +189,17 @@ impl Program {
         let rules = of(FileKind::Rules)
             .next()
             .map(|(name, text)| program.parse_rules_text(name, text, options));
+        let mut graph = Vec::new();
+        for (name, text) in of(FileKind::Packets) {
+            let (options, catalogue) = (options.packets(), packets::catalogue());
+            let loaded = flow::load_text(name, text, &options, &catalogue, &mut program.sources);
+            graph.extend(program.take_packets(loaded));
+        }
         program.read_components(of(FileKind::Components));
         names.iter().map(Path::new).filter(|name| FileKind::of(name).is_none()).for_each(|name| {
             program.refuse(name);
         });
-        for (name, text) in of(FileKind::Packets) {
-            let (options, catalogue) = (options.packets(), packets::catalogue());
-            let loaded = flow::load_text(name, text, &options, &catalogue, &mut program.sources);
-            program.take_packets(loaded);
-        }
+        program.diagnostics.extend(graph);
         if let Some((tree, found)) = rules {
             program.plan_rules(tree, found, options);
         }
@@ -221,16 +227,18 @@ impl Program {
         self.schema = schema;
     }
 
-    fn load_packets(&mut self, files: &[PathBuf], options: &LoadOptions) {
+    /// Reads the packet graph; gives what was found.
+    fn read_packets(&mut self, files: &[PathBuf], options: &LoadOptions) -> Vec<Diagnostic> {
         let (options, catalogue) = (options.packets(), packets::catalogue());
         let loaded = flow::load(files, &options, &catalogue, &mut self.sources);
-        self.take_packets(loaded);
+        self.take_packets(loaded)
     }
 
-    fn take_packets(&mut self, loaded: flow::Loaded) {
-        self.diagnostics.extend(loaded.diagnostics);
+    fn take_packets(&mut self, loaded: flow::Loaded) -> Vec<Diagnostic> {
         self.packets = loaded.graph;
         self.apps = loaded.apps;
+        self.made_by_apps = self.components_of_apps();
+        loaded.diagnostics
     }
 
     /// Says of a file that it holds nothing known.

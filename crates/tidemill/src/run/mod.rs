@@ -55,6 +55,7 @@ pub use options::{
     Clock, ComponentOptions, Engine, EngineKind, Exposed, Exposure, Input, Listen, NodeOptions,
     PacketOptions, Reread, RunOptions,
 };
+pub(crate) use report::Counted;
 pub use report::{ComponentsEnded, PacketsEnded, Report};
 
 use crate::borders;

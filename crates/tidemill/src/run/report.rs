@@ -89,6 +89,19 @@ impl ComponentsEnded {
     }
 }
 
+/// What was counted beside the graph, by app.
+pub(crate) type Counted = Vec<(String, Vec<(&'static str, u64)>)>;
+
+/// Adds counts by name.
+fn add(sums: &mut Vec<(String, u64)>, ones: Vec<(String, u64)>) {
+    for (name, value) in ones {
+        match sums.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += value,
+            None => sums.push((name, value)),
+        }
+    }
+}
+
 /// What a packet graph did.
 #[derive(Clone, Debug)]
 pub struct PacketsEnded {
@@ -125,18 +138,25 @@ impl PacketsEnded {
         PacketsEnded { links, apps, engine: stats, packets, out_of_order }
     }
 
+    /// With what was counted where apps meet components.
+    pub(crate) fn and(mut self, counted: &Counted) -> PacketsEnded {
+        for (app, counts) in counted {
+            let own = counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+            match self.apps.iter_mut().find(|(known, _)| known == app) {
+                Some((_, sums)) => add(sums, own),
+                None => self.apps.push((app.clone(), own)),
+            }
+        }
+        self
+    }
+
     /// Those of two nodes, whose graphs have the same links and apps.
     fn with(mut self, other: &PacketsEnded) -> PacketsEnded {
         for ((_, sum), (_, one)) in self.links.iter_mut().zip(&other.links) {
             sum.add(one);
         }
         for ((_, sums), (_, ones)) in self.apps.iter_mut().zip(&other.apps) {
-            for (name, value) in ones {
-                match sums.iter_mut().find(|(known, _)| known == name) {
-                    Some((_, sum)) => *sum += value,
-                    None => sums.push((name.clone(), *value)),
-                }
-            }
+            add(sums, ones.clone());
         }
         self.engine.add(&other.engine);
         self.packets.add(&other.packets);

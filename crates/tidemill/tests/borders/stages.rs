@@ -460,7 +460,7 @@ fn sides_that_do_not_fit_are_found_when_they_are_loaded() {
     let lonely = format!("INTERFACE Other; IN X END Other;\n{lonely}");
     let (message, _, help) = error(&fine, &lonely, "no-entry");
     assert!(message.contains("Other is no interface of the system"), "{message}");
-    assert!(help.contains("a stage makes Adder"), "{help}");
+    assert!(help.contains("a stage or app makes Adder"), "{help}");
     // Keys, and tables.
     let (message, ..) = error(&fine.replace("added).", "added, keys(4))."), ADDER, "key-column");
     assert!(message.contains("there is no column 4"), "{message}");

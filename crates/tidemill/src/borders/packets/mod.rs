@@ -8,6 +8,7 @@
 //! drops and counts what it has no room for. Nothing waits between: a verdict goes to its link at
 //! once. With fields, a packet stays in [`Kept`] until the turn of its event ends.
 
+mod border;
 mod check;
 mod kept;
 
@@ -25,7 +26,7 @@ use tidemill_stat::{Counter, Registry};
 
 use super::inbox::{self, Become, Taken};
 use crate::machine::Machine;
-pub use check::PacketBorder;
+pub use border::PacketBorder;
 use kept::{Kept, Verdict};
 
 /// The apps of a graph that are borders.

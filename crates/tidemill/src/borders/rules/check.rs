@@ -97,12 +97,14 @@ impl Written<'_> {
 
 impl Program {
     /// The interfaces that lead to rules, of what the system connects: the entry component, and
-    /// those that stages make.
+    /// those that stages and apps make.
     fn written_rules(&self) -> Vec<Written<'_>> {
         let Some(program) = &self.components.program else { return Vec::new() };
         let tree = &self.components.tree;
         let is_connected = |(id, it): &(ir::ComponentId, &ir::Component)| {
-            program.entry == Some(*id) || self.made_by_rules.contains(&it.name)
+            program.entry == Some(*id)
+                || self.made_by_rules.contains(&it.name)
+                || self.made_by_apps.contains(&it.name)
         };
         let connected = program.components.iter_enumerated().filter(is_connected);
         let required = connected.flat_map(|(_, it)| &it.requires).map(|it| it.interface);

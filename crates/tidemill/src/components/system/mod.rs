@@ -214,6 +214,11 @@ fn lent(bytes: &[u8]) -> Value<'_> {
     Value::Text(Cow::Borrowed(bytes))
 }
 
+/// The number of Packets.
+pub(crate) fn packets_number() -> u32 {
+    System::Packets as u32
+}
+
 /// How many there are: higher numbers are those of others.
 pub(crate) fn count() -> u32 {
     System::ALL.len() as u32

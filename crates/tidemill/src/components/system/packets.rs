@@ -17,7 +17,7 @@ use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, Value, Values};
 
-use super::ports::Ports;
+use super::ports::{Ports, ends};
 use super::{Machine, lent, text};
 
 /// Packets that wait for a client at one app.
@@ -96,11 +96,6 @@ pub(super) fn serve(
         }
         _ => finished(world, from),
     }
-}
-
-/// The ends of what is opened: two names, or one for both.
-fn ends(name: &str) -> (&str, &str) {
-    name.split_once("->").map_or((name, name), |(from, to)| (from.trim(), to.trim()))
 }
 
 fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: &str) {

@@ -28,6 +28,11 @@ pub(crate) struct Outgoing {
     pub(crate) time_ns: Option<i64>,
 }
 
+/// The ends of what is opened: two names, or one for both.
+pub(crate) fn ends(name: &str) -> (&str, &str) {
+    name.split_once("->").map_or((name, name), |(from, to)| (from.trim(), to.trim()))
+}
+
 /// All ports of the app.
 #[derive(Default)]
 pub(crate) struct Ports {
@@ -103,14 +108,20 @@ impl Ports {
 
     /// Sends a packet; whether there is such an output with room for it.
     pub(super) fn send(&mut self, to: &str, bytes: &[u8], time_ns: Option<i64>) -> bool {
-        let port = self.outputs.iter_mut().find(|port| port.name == to);
-        let Some(port) = port else { return false };
-        if port.queue.len() >= QUEUED_MAX {
+        let at = self.outputs.iter().position(|port| port.name == to);
+        at.is_some_and(|at| self.send_at(at, bytes, time_ns))
+    }
+
+    /// The same by the number of the output.
+    pub(crate) fn send_at(&mut self, to: usize, bytes: &[u8], time_ns: Option<i64>) -> bool {
+        let Some(port) = self.outputs.get_mut(to) else { return false };
+        let has_room = port.queue.len() < QUEUED_MAX;
+        if has_room {
+            port.queue.push_back(Outgoing { bytes: bytes.to_vec(), time_ns });
+        } else {
             self.refused += 1;
-            return false;
         }
-        port.queue.push_back(Outgoing { bytes: bytes.to_vec(), time_ns });
-        true
+        has_room
     }
 
     /// Takes the next packet of an input.

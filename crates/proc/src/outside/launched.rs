@@ -1,0 +1,44 @@
+//! What components are that nobody speaks to: see `root`.
+
+use crate::handle::{ChannelRef, ComponentRef};
+use crate::layout::SYSTEM;
+use crate::machine::Worker;
+use crate::outside::state::Over;
+
+/// Whether a component was launched: nobody owns it, and it serves nobody.
+#[inline]
+pub(crate) fn is_launched(worker: &Worker, component: ComponentRef) -> bool {
+    component.owner().is_null()
+        && component.descriptor().offered.is_empty()
+        && component.id() != worker.machine.entry
+}
+
+/// Notes for the embedder what has become of a component that was launched.
+pub(crate) fn note_over(worker: &mut Worker, component: ComponentRef, fault: Option<String>) {
+    if is_launched(worker, component) {
+        worker.machine.outside.over.push_back(Over { component: component.id(), fault });
+        worker.machine.attention = true;
+    }
+}
+
+/// The component at the top of a tree.
+pub(super) fn top(mut component: ComponentRef) -> ComponentRef {
+    while let Some(owner) = component.owner().some() {
+        component = owner;
+    }
+    component
+}
+
+/// The component that was launched, and has been told to end, for which no more comes over a
+/// channel that the embedder has ended.
+pub(crate) fn retires(
+    worker: &Worker,
+    component: ComponentRef,
+    channel: ChannelRef,
+) -> Option<ComponentRef> {
+    if !channel.has(SYSTEM) {
+        return None;
+    }
+    let root = top(component);
+    (root.is_told() && is_launched(worker, root)).then_some(root)
+}

@@ -1,0 +1,98 @@
+//! Components that nobody speaks to: they are made, do what they do with what the system offers,
+//! and come to their end.
+//!
+//! One ends when its body does, when it is [told](Worker::dismiss), or when it fails; each is
+//! [heard of](Worker::take_over). One that is told goes on until its processes are done: it sees
+//! TERMINATED, and FINISH where its embedder has [ended](Worker::finish) a communication. Who waits
+//! for more all the same ends there, and FINALLY runs.
+
+use crate::channel::tell_watching_client;
+use crate::communication::Communication;
+use crate::component::{self, ComponentId};
+use crate::crew;
+use crate::fault;
+use crate::handle::{ComponentRef, ProcessRef};
+use crate::layout::{CLIENT_WAITS, SERVER_ENDED};
+use crate::machine::Worker;
+use crate::memory::OutOfMemory;
+use crate::outside::Unsaid;
+use crate::outside::launched::top;
+use crate::outside::state::Over;
+use crate::system;
+
+impl Worker {
+    /// Makes a component of a type that offers nothing, which nobody owns. What it requires is
+    /// connected with what the system [offers](Worker::offer).
+    ///
+    /// # Errors
+    /// No memory for it within the limit, or the type offers something.
+    pub fn launch(&mut self, kind: u32) -> Result<ComponentId, Unsaid> {
+        crew::visit(self, |worker| worker.launch_now(kind))
+    }
+
+    fn launch_now(&mut self, kind: u32) -> Result<ComponentId, Unsaid> {
+        let known = self.program().components.get(kind as usize);
+        if known.is_none_or(|known| !known.offered.is_empty()) {
+            return Err(Unsaid::Protocol);
+        }
+        let full = self.machine.table.is_full();
+        let create =
+            |worker: &mut Worker| component::create(worker, kind, ComponentRef::NULL, false);
+        let made = if full { crew::alone(self, create) } else { create(self) };
+        let component = made.map_err(|OutOfMemory| Unsaid::OutOfMemory)?;
+        system::connect(self, component);
+        if component.process_count() == 0 {
+            component::tell_end(self, component, ProcessRef::NULL);
+        }
+        Ok(component.id())
+    }
+
+    /// Takes what has become of the next component that was launched.
+    pub fn take_over(&mut self) -> Option<Over> {
+        self.machine.outside.over.pop_front()
+    }
+
+    /// Tells a component that was launched to end; what is left of one that has failed goes.
+    pub fn dismiss(&mut self, id: ComponentId) {
+        crew::visit(self, |worker| {
+            if let Some(component) = worker.machine.table.get(id) {
+                component::tell_end(worker, component, ProcessRef::NULL);
+            }
+        });
+    }
+
+    /// Ends a component that was launched where it stands. Its FINALLY runs, and those of its
+    /// sub-components.
+    pub fn retire(&mut self, id: ComponentId) {
+        crew::visit(self, |worker| {
+            crew::between(worker, |worker| {
+                let Some(component) = worker.machine.table.get(id) else { return };
+                component::tell_end(worker, component, ProcessRef::NULL);
+                if !component.has_failed() {
+                    fault::doom(worker, component);
+                }
+            });
+        });
+    }
+
+    /// The component at the top of the tree that the client of a communication is in.
+    pub fn root_of(&self, communication: Communication) -> Option<ComponentId> {
+        let line = self.machine.systems.lines.get(communication)?;
+        let client = line.server.channel().client_component().some()?;
+        Some(top(client).id())
+    }
+
+    /// Ends a communication in order: its client sees FINISH when it has taken what was sent.
+    pub fn finish(&mut self, communication: Communication) {
+        crew::visit(self, |worker| {
+            let Some(line) = worker.machine.systems.lines.get(communication) else { return };
+            let channel = line.server.channel();
+            channel.raise(SERVER_ENDED);
+            if channel.has(CLIENT_WAITS) {
+                channel.clear(CLIENT_WAITS);
+                worker.wake(channel.client_process());
+            }
+            tell_watching_client(worker, channel);
+        });
+    }
+}

@@ -1,0 +1,269 @@
+//! Flows at work: what becomes of packets, and of what instances say.
+
+use tidemill_packet::engine::Engine;
+use tidemill_packet::packet::Packet;
+use tidemill_proc::{Communication, Over, Refused, Value, Worker};
+
+use super::flow::{Door, Flow, FlowId, NO_PORT, Stage};
+use super::key::Key;
+use super::state::{Flows, WAITING_MAX};
+use crate::components::system::ports::Ports;
+
+/// Where packets that instances send go.
+pub(super) enum Exit<'h> {
+    /// To the links of the graph of the node.
+    Graph(&'h mut Engine),
+    /// To the ports of the app that the program is.
+    Ports(&'h mut Ports),
+}
+
+impl Exit<'_> {
+    fn send(&mut self, to: usize, bytes: &[u8], time_ns: Option<i64>) -> bool {
+        match self {
+            Exit::Graph(engine) => engine.pool().packet_of(bytes).is_some_and(|mut packet| {
+                packet.set_time_ns(time_ns);
+                engine.send_link(to, packet).is_ok()
+            }),
+            Exit::Ports(ports) => ports.send_at(to, bytes, time_ns),
+        }
+    }
+}
+
+/// The flows of a node, and the engines on both sides.
+pub(super) struct Hand<'h> {
+    pub(super) flows: &'h mut Flows,
+    pub(super) worker: &'h mut Worker,
+    pub(super) exit: Exit<'h>,
+    pub(super) now_ns: u64,
+}
+
+/// Whether a flow can take more packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Room {
+    Left,
+    /// As many wait now as may.
+    Filled,
+}
+
+impl Hand<'_> {
+    /// Gives a packet to the instance of its flow.
+    pub(super) fn arrive(&mut self, app: u16, input: u16, packet: Packet) -> Room {
+        let Flows { apps, table, secret, spare, .. } = &mut *self.flows;
+        let here = &mut apps[usize::from(app)];
+        let key = Key::of(&here.checked.per, &packet, spare);
+        let hash = secret.bytes(key.bytes());
+        let known = table.find(&here.index, hash, &key);
+        if let Some(at) = known {
+            table.touch(&mut here.index, at);
+        }
+        match known.or_else(|| self.make(app, key, hash)) {
+            Some(at) => self.put(at, input, packet),
+            None => Room::Left,
+        }
+    }
+
+    /// A new instance for the flow of a packet; why there is none is counted.
+    fn make(&mut self, app: u16, key: Key, hash: u64) -> Option<u32> {
+        let Flows { apps, table, secret, is_ending, .. } = &mut *self.flows;
+        let here = &mut apps[usize::from(app)];
+        if *is_ending || self.worker.ended().is_some() {
+            here.counters.dropped_ended.add(1);
+            return None;
+        }
+        if here.count >= here.checked.flows_max {
+            here.counters.dropped_no_room.add(1);
+            return None;
+        }
+        let Ok(instance) = self.worker.launch(here.checked.kind) else {
+            here.counters.dropped_no_memory.add(1);
+            return None;
+        };
+        let at = table.insert(Flow::new(app, key, instance));
+        table.enter(&mut here.index, secret, hash, at);
+        here.count += 1;
+        here.counters.flows.add(1);
+        here.counters.alive.set(here.count as u64);
+        Some(at)
+    }
+
+    fn put(&mut self, at: u32, input: u16, packet: Packet) -> Room {
+        let Some(flow) = self.flows.table.get_mut(at) else { return Room::Left };
+        flow.last_ns = self.now_ns;
+        let most = self.flows.apps[usize::from(flow.app)].checked.queue_max;
+        if let Some(door) = flow.take_waiting(input) {
+            self.give(at, door, packet);
+            return Room::Left;
+        }
+        if flow.queue.len() >= most || self.flows.waiting >= WAITING_MAX {
+            self.flows.apps[usize::from(flow.app)].counters.dropped_queue_full.add(1);
+            return Room::Left;
+        }
+        flow.queue.push(packet, input);
+        self.flows.waiting += 1;
+        if flow.queue.len() == most { Room::Filled } else { Room::Left }
+    }
+
+    /// Gives a packet to who waits for it.
+    fn give(&mut self, at: u32, door: Communication, packet: Packet) {
+        let message = self.flows.numbers.packet;
+        let Some(flow) = self.flows.table.get_mut(at) else { return };
+        let counters = &self.flows.apps[usize::from(flow.app)].counters;
+        let bytes = Value::Text(packet.bytes().into());
+        match self.worker.answer(door, message, &[bytes]) {
+            Ok(()) => {
+                counters.received.add(1);
+                flow.received(&packet);
+            }
+            Err(Refused::OutOfMemory) => {
+                counters.dropped_no_memory.add(1);
+                self.worker.fail(door);
+            }
+            Err(Refused::Gone | Refused::Protocol) => counters.dropped_ended.add(1),
+        }
+    }
+
+    /// An instance opens a way.
+    pub(super) fn open(&mut self, at: u32, name: Communication, (from, to): (&str, &str)) {
+        let Flows { apps, table, doors, numbers, .. } = &mut *self.flows;
+        let Some(flow) = table.get_mut(at) else { return };
+        let here = &apps[usize::from(flow.app)];
+        let answered = match here.way(from, to) {
+            Ok((input, output)) => {
+                flow.open(Door { name, input, output, is_waiting: false });
+                doors.insert(name, FlowId::of(at));
+                self.worker.answer(name, numbers.opened, &[])
+            }
+            Err(why) => {
+                let why = Value::Text(why.into_bytes().into());
+                self.worker.answer(name, numbers.failed, &[why])
+            }
+        };
+        // One that has gone meanwhile, or has no memory for the reason, needs no answer.
+        debug_assert!(answered != Err(Refused::Protocol));
+    }
+
+    /// An instance asks for the next packet of a way.
+    pub(super) fn receive(&mut self, at: u32, name: Communication) {
+        let Some(flow) = self.flows.table.get_mut(at) else { return };
+        let Some(input) = flow.door_mut(name).map(|door| door.input) else { return };
+        let counters = &self.flows.apps[usize::from(flow.app)].counters;
+        self.flows.waiting -= flow.queue.len();
+        // Those of inputs that it has not opened by now stand in the way.
+        while let Some(of) = flow.queue.first_input()
+            && of != input
+            && flow.doors().all(|door| door.input != of)
+        {
+            flow.queue.pop();
+            counters.dropped_not_open.add(1);
+        }
+        let found = flow.queue.take(input);
+        self.flows.waiting += flow.queue.len();
+        match (found, flow.stage) {
+            (Some(packet), _) => self.give(at, name, packet),
+            (None, Stage::Ends | Stage::Failed) => self.worker.finish(name),
+            (None, Stage::Lives) => {
+                flow.door_mut(name).into_iter().for_each(|door| door.is_waiting = true);
+            }
+        }
+    }
+
+    /// An instance sends a packet; whether there is a link for it, and memory.
+    pub(super) fn send(&mut self, at: u32, name: Communication, bytes: &[u8]) -> bool {
+        let Some(flow) = self.flows.table.get_mut(at) else { return false };
+        let here = &self.flows.apps[usize::from(flow.app)];
+        let output = flow.door_mut(name).map_or(NO_PORT, |door| door.output);
+        let link = here.outputs.get(usize::from(output)).map(|port| port.link);
+        let is_sent = link.is_some_and(|link| self.exit.send(link, bytes, flow.time_ns()));
+        let counter = if is_sent { &here.counters.sent } else { &here.counters.not_sent };
+        counter.add(1);
+        let answer = [Value::Word(u64::from(is_sent))];
+        // One that has gone meanwhile needs no answer.
+        let answered = self.worker.answer(name, self.flows.numbers.sent, &answer);
+        debug_assert!(answered != Err(Refused::Protocol));
+        is_sent
+    }
+
+    /// An instance has finished a communication.
+    pub(super) fn close(&mut self, name: Communication) {
+        if let Some(at) = self.flows.doors.remove(name).map(FlowId::number)
+            && let Some(flow) = self.flows.table.get_mut(at)
+        {
+            flow.close(name);
+        }
+    }
+
+    /// Tells an instance to end. When it has taken what waits for it, it sees FINISH.
+    pub(super) fn end(&mut self, at: u32) {
+        self.leave(at, Stage::Ends);
+        let Some(flow) = self.flows.table.get(at) else { return };
+        self.worker.dismiss(flow.instance);
+        if flow.queue.len() == 0 {
+            flow.doors().for_each(|door| self.worker.finish(door.name));
+        }
+    }
+
+    /// Ends an instance where it stands, as its app has failed.
+    pub(super) fn fail(&mut self, at: u32) {
+        let Some(instance) = self.flows.table.get(at).map(|flow| flow.instance) else { return };
+        self.failed(at);
+        self.worker.retire(instance);
+    }
+
+    /// An instance has failed: what waits for it goes.
+    pub(super) fn failed(&mut self, at: u32) {
+        self.leave(at, Stage::Failed);
+        let Some(flow) = self.flows.table.get_mut(at) else { return };
+        let counters = &self.flows.apps[usize::from(flow.app)].counters;
+        counters.failed.add(1);
+        counters.dropped_failed.add(flow.queue.len() as u64);
+        self.flows.waiting -= flow.queue.len();
+        while flow.queue.pop().is_some() {}
+    }
+
+    /// No more packets go to an instance.
+    fn leave(&mut self, at: u32, stage: Stage) {
+        let Flows { apps, table, secret, .. } = &mut *self.flows;
+        let Some(flow) = table.get_mut(at) else { return };
+        let was = std::mem::replace(&mut flow.stage, stage);
+        let app = usize::from(flow.app);
+        if was == Stage::Lives {
+            table.leave(&mut apps[app].index, secret, at);
+        }
+    }
+
+    /// An instance is gone. What has waited for one that ended by itself goes to another, unless
+    /// it has not received anything: then the next would be no better.
+    pub(super) fn gone(&mut self, at: u32) {
+        let was = self.flows.table.get(at).map(|flow| flow.stage);
+        self.leave(at, Stage::Ends);
+        let Some(mut flow) = self.flows.table.remove(at) else { return };
+        self.flows.waiting -= flow.queue.len();
+        let here = &mut self.flows.apps[usize::from(flow.app)];
+        here.count -= 1;
+        here.counters.alive.set(here.count as u64);
+        if was == Some(Stage::Lives) {
+            here.counters.ended.add(1);
+        }
+        let goes_on = flow.has_received && !self.flows.is_ending && was != Some(Stage::Failed);
+        while let Some((packet, input)) = flow.queue.pop() {
+            match goes_on {
+                true => {
+                    self.arrive(flow.app, input, packet);
+                }
+                false => self.flows.apps[usize::from(flow.app)].counters.dropped_ended.add(1),
+            }
+        }
+    }
+
+    /// Something has become of an instance.
+    pub(super) fn over(&mut self, Over { component, fault }: Over) {
+        let Some(at) = self.flows.table.of_instance(component) else { return };
+        match fault {
+            Some(_) => {
+                self.failed(at);
+                self.worker.dismiss(component);
+            }
+            None => self.gone(at),
+        }
+    }
+}

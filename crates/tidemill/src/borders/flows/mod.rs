@@ -1,0 +1,366 @@
+//! Packets and components: the app `Script` with a component of the program, one instance for each
+//! flow.
+//!
+//! ```text
+//! link -> [app Script] -> flow by its key -> Packets?Packet   instance of the component
+//! link <- [app Script] <--------------------- Packets!Send <-'
+//! ```
+//! The first packet of a flow makes its instance, which is a component that nobody owns, run by
+//! the worker of the node. An instance that asks for a packet is given the next; those it has not
+//! asked for yet wait, as many as the app says, and what comes then is dropped and counted. Packets
+//! are taken from links as long as no flow has been filled up, then components run: an instance
+//! that keeps up loses none, however they come.
+//!
+//! An instance ends when its body does, or is told to when no packet has come for a while, and when
+//! the graph has come to its end. It then sees FINISH once it has taken all that waits; if it asks
+//! for more all the same, it ends there. In both cases its FINALLY runs.
+
+mod app;
+mod border;
+mod check;
+mod counts;
+mod flow;
+mod hand;
+mod key;
+mod state;
+mod table;
+
+use tidemill_event::{Loop, Owner, Time};
+use tidemill_packet::drive;
+use tidemill_packet::packet::Packet;
+use tidemill_proc::{CommunicationMap, Over, Request, arm};
+
+use crate::components::system::packets_number;
+use crate::components::system::ports::ends;
+use crate::machine::Machine;
+use crate::machine::node::Node;
+use crate::run::{Counted, DRAIN_MAX};
+pub use border::FlowBorder;
+pub(crate) use border::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, per};
+use counts::Counters;
+use flow::Stage;
+pub(crate) use hand::Room;
+use hand::{Exit, Hand};
+pub(crate) use state::Flows;
+
+/// Packets that are taken before components run.
+const BATCH: usize = 256;
+
+/// Instances that are told to end at a stretch, before components run.
+const ENDS: usize = 1024;
+
+/// Calls `f` with the flows of the node whose turn it is.
+fn at<R>(machine: &mut Machine, events: &Loop<Machine>, f: impl FnOnce(&mut Hand<'_>) -> R) -> R {
+    let Node { runner, systems, driver, borders, .. } = &mut *machine.node;
+    let exit = match systems.ports() {
+        Some(ports) => Exit::Ports(ports),
+        None => Exit::Graph(&mut driver.engine),
+    };
+    let (flows, worker) = (&mut borders.flows, runner.worker());
+    f(&mut Hand { flows, worker, exit, now_ns: events.now().0 })
+}
+
+/// Lets the graph go on, where the node has one.
+fn wake_graph(machine: &mut Machine, events: &mut Loop<Machine>) {
+    if machine.node.systems.ports().is_none() {
+        drive::wake(machine, events);
+    }
+}
+
+/// Finds the links of apps in the graph that runs now.
+pub(super) fn link(machine: &mut Machine) {
+    let Node { driver, borders, .. } = &mut *machine.node;
+    borders.flows.apps.iter_mut().for_each(|app| app.link(&driver.engine));
+}
+
+/// Gives the packets that have come to apps to their flows.
+pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+    // What is held is taken when components have run.
+    if !machine.node.borders.flows.apps.is_empty() && !machine.node.borders.flows.are_held {
+        pump(machine, events);
+    }
+}
+
+/// Takes so many packets, and more of them when components have run.
+fn pump(machine: &mut Machine, events: &mut Loop<Machine>) {
+    let (taken, is_more) = at(machine, events, take_some);
+    let flows = &mut machine.node.borders.flows;
+    flows.are_held = is_more;
+    if taken == 0 && !is_more {
+        return;
+    }
+    watch(machine, events);
+    arm(machine, events);
+    if is_more {
+        let owner = own(machine, events);
+        let more = |machine: &mut Machine, events: &mut Loop<Machine>| {
+            machine.node.borders.flows.are_held = false;
+            pump(machine, events);
+        };
+        if events.event(owner, more).is_ok() {
+            return;
+        }
+        // The queue is full: the next breath of the graph goes on.
+        machine.node.borders.flows.are_held = false;
+    }
+    // Links that are empty now may be the end of the graph.
+    wake_graph(machine, events);
+}
+
+/// Takes packets until a flow is filled up; how many, and whether there are more.
+fn take_some(hand: &mut Hand<'_>) -> (usize, bool) {
+    // A program that is an app is given them.
+    let graph = |hand: &mut Hand<'_>, link| match &mut hand.exit {
+        Exit::Graph(engine) => engine.take_link(link),
+        Exit::Ports(_) => None,
+    };
+    let (mut taken, mut room) = (0, Room::Left);
+    for app in 0..hand.flows.apps.len() {
+        for input in 0..hand.flows.apps[app].inputs.len() {
+            let link = hand.flows.apps[app].inputs[input].link;
+            while taken < BATCH && room == Room::Left {
+                let Some(packet) = graph(hand, link) else { break };
+                taken += 1;
+                hand.flows.apps[app].counters.taken.add(1);
+                room = hand.arrive(app as u16, input as u16, packet);
+            }
+        }
+    }
+    let Exit::Graph(engine) = &hand.exit else { return (taken, false) };
+    let mut links = hand.flows.apps.iter().flat_map(|app| &app.inputs);
+    (taken, links.any(|port| engine.waits_at(port.link)))
+}
+
+/// Gives a packet to its flow, in a program that is an app itself and has one border, its own.
+pub(crate) fn give(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (input, packet): (usize, Packet),
+) -> Room {
+    let room = at(machine, events, |hand| {
+        hand.flows.apps[0].counters.taken.add(1);
+        hand.arrive(0, input as u16, packet)
+    });
+    watch(machine, events);
+    arm(machine, events);
+    room
+}
+
+/// Whether timers are set for anything else than flows without packets.
+pub(crate) fn has_other_timers(machine: &Machine, events: &Loop<Machine>) -> bool {
+    let timers = machine.node.borders.flows.apps.iter().filter_map(|app| app.timer);
+    events.timers_armed() > timers.filter(|&timer| events.is_armed(timer)).count()
+}
+
+/// Serves a request of an instance for packets; gives back one that is of somebody else.
+pub(crate) fn serve(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    request: Request,
+) -> Option<Request> {
+    if machine.node.borders.flows.apps.is_empty() || request.system != packets_number() {
+        return Some(request);
+    }
+    let Request { communication: name, message, values, system } = request;
+    let is_served = at(machine, events, |hand| {
+        let numbers = hand.flows.numbers;
+        let Some(of) = hand.flows.doors.get(name).map(|of| of.number()) else {
+            let is_open = message == Some(numbers.open);
+            let instance = is_open.then(|| hand.worker.root_of(name)).flatten();
+            let of = instance.and_then(|instance| hand.flows.table.of_instance(instance))?;
+            hand.open(of, name, ends(&String::from_utf8_lossy(values.text())));
+            return Some(false);
+        };
+        match message {
+            Some(number) if number == numbers.receive => hand.receive(of, name),
+            Some(number) if number == numbers.send => {
+                return Some(hand.send(of, name, values.bytes()));
+            }
+            Some(_) => {}
+            None => hand.close(name),
+        }
+        Some(false)
+    });
+    match is_served {
+        None => Some(Request { communication: name, system, message, values }),
+        Some(is_sent) => {
+            machine.node.runner.worker().reuse(values);
+            if is_sent {
+                wake_graph(machine, events);
+            }
+            None
+        }
+    }
+}
+
+/// Something has become of a component that nobody owns.
+pub(crate) fn over(machine: &mut Machine, events: &mut Loop<Machine>, over: Over) {
+    let is_last = at(machine, events, |hand| {
+        hand.over(over);
+        hand.flows.is_ending && hand.flows.table.len() == 0
+    });
+    if is_last {
+        let flows = &mut machine.node.borders.flows;
+        flows.deadline.take().into_iter().for_each(|timer| {
+            events.cancel(timer);
+        });
+        wake_graph(machine, events);
+    }
+    arm(machine, events);
+}
+
+/// Has the flow to which no packet has come for longest looked at in its time.
+fn watch(machine: &mut Machine, events: &mut Loop<Machine>) {
+    for number in 0..machine.node.borders.flows.apps.len() {
+        let Flows { apps, table, .. } = &mut machine.node.borders.flows;
+        let app = &mut apps[number];
+        let Some(idle) = app.checked.idle else { continue };
+        let Some(oldest) = table.get(app.index.oldest) else { continue };
+        let at = Time(oldest.last_ns) + idle;
+        match app.timer {
+            Some(timer) if events.is_armed(timer) => {}
+            Some(timer) => {
+                events.rearm(timer, at);
+            }
+            None => {
+                app.timer = Some(events.alarm(at, move |machine: &mut Machine, events, _| {
+                    end_idle(machine, events, number);
+                }));
+            }
+        }
+    }
+}
+
+/// Ends the flows of an app to which no packet has come for so long.
+fn end_idle(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
+    at(machine, events, |hand| {
+        let Some(idle) = hand.flows.apps[number].checked.idle else { return };
+        for _ in 0..ENDS {
+            let oldest = hand.flows.apps[number].index.oldest;
+            let last_ns = hand.flows.table.get(oldest).map(|flow| flow.last_ns);
+            let due_ns = last_ns.map(|ns| (Time(ns) + idle).0);
+            if due_ns.is_none_or(|due_ns| due_ns > hand.now_ns) {
+                return;
+            }
+            hand.flows.apps[number].counters.ended_idle.add(1);
+            hand.end(oldest);
+        }
+    });
+    arm(machine, events);
+    watch(machine, events);
+}
+
+/// Tells all instances to end, as no more packets come; whether none is left.
+pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) -> bool {
+    if machine.node.runner.worker().ended().is_some() {
+        clear(machine);
+    }
+    let flows = &mut machine.node.borders.flows;
+    if flows.table.len() == 0 {
+        return true;
+    }
+    if !std::mem::replace(&mut flows.is_ending, true) {
+        let at_most = events.now() + DRAIN_MAX;
+        flows.deadline = Some(events.timer(at_most, |machine: &mut Machine, events| {
+            machine.node.borders.flows.deadline = None;
+            clear(machine);
+            wake_graph(machine, events);
+        }));
+        tell_some(machine, events);
+    }
+    false
+}
+
+/// Tells so many instances to end, and more of them when components have run.
+fn tell_some(machine: &mut Machine, events: &mut Loop<Machine>) {
+    let is_more = at(machine, events, |hand| {
+        let all = hand.flows.table.places();
+        let some = hand.flows.to_tell..all.min(hand.flows.to_tell + ENDS as u32);
+        hand.flows.to_tell = some.end;
+        for number in some.clone() {
+            let stage = hand.flows.table.get(number).map(|flow| (flow.stage, flow.app));
+            if let Some((Stage::Lives, app)) = stage {
+                hand.flows.apps[usize::from(app)].counters.ended.add(1);
+                hand.end(number);
+            }
+        }
+        some.end < all
+    });
+    arm(machine, events);
+    if is_more {
+        let owner = own(machine, events);
+        if events.event(owner, tell_some).is_err() {
+            // The queue is full: what is in it comes first.
+            events.timer(events.now(), tell_some);
+        }
+    }
+}
+
+/// Whose events these are.
+fn own(machine: &mut Machine, events: &mut Loop<Machine>) -> Owner {
+    *machine.node.borders.flows.owner.get_or_insert_with(|| events.owner("flows"))
+}
+
+/// An app has failed, and with it its flows.
+pub(crate) fn app_failed(machine: &mut Machine, events: &mut Loop<Machine>, app: &str) {
+    let flows = &machine.node.borders.flows;
+    let Some(number) = flows.apps.iter().position(|it| it.checked.app == app) else { return };
+    at(machine, events, |hand| {
+        for flow in 0..hand.flows.table.places() {
+            let is_it =
+                |it: &flow::Flow| usize::from(it.app) == number && it.stage != Stage::Failed;
+            if hand.flows.table.get(flow).is_some_and(is_it) {
+                hand.fail(flow);
+            }
+        }
+    });
+    arm(machine, events);
+}
+
+/// The instances are gone, or forgotten: what waits for them goes.
+pub(crate) fn clear(machine: &mut Machine) {
+    let flows = &mut machine.node.borders.flows;
+    for flow in flows.table.drain() {
+        let app = &mut flows.apps[usize::from(flow.app)];
+        app.index = table::Index::new();
+        app.count = 0;
+        app.counters.alive.set(0);
+        app.counters.dropped_ended.add(flow.queue.len() as u64);
+    }
+    flows.doors = CommunicationMap::default();
+    flows.waiting = 0;
+}
+
+/// What the apps of lives of nodes have counted that are over.
+#[derive(Default)]
+pub(crate) struct Past(Vec<(String, Counters)>);
+
+impl Past {
+    /// What it amounts to.
+    pub(crate) fn counted(&self) -> Counted {
+        self.0.iter().map(|(app, counters)| (app.clone(), read(counters))).collect()
+    }
+}
+
+/// The life of the node is over: what it has counted stays.
+pub(crate) fn pass(machine: &mut Machine) {
+    for app in &machine.node.borders.flows.apps {
+        let past = &mut machine.past_flows.0;
+        let at = past.iter().position(|(name, _)| *name == app.checked.app).unwrap_or_else(|| {
+            let name = app.checked.app.clone();
+            past.push((name, Counters::new(&machine.registry, &app.checked.app)));
+            past.len() - 1
+        });
+        past[at].1.add(&app.counters);
+    }
+}
+
+/// What the apps of the node have counted.
+pub(crate) fn counted(machine: &Machine) -> Counted {
+    let apps = machine.node.borders.flows.apps.iter();
+    apps.map(|app| (app.checked.app.clone(), read(&app.counters))).collect()
+}
+
+fn read(counters: &Counters) -> Vec<(&'static str, u64)> {
+    counters.all().map(|(name, counter)| (name, counter.get())).collect()
+}

@@ -1,0 +1,139 @@
+//! The flows of a node, and what is known of those they are of.
+
+use tidemill_event::{Owner, TimerId};
+use tidemill_packet::graph::{AppSpec, Graph};
+use tidemill_proc::program::Program as Types;
+use tidemill_proc::{CommunicationMap, Worker};
+use tidemill_stat::Registry;
+use tidemill_stdx::keyed::Secret;
+
+use super::app::App;
+use super::border::{FlowBorder, is_of_program};
+use super::flow::FlowId;
+use super::table::Table;
+
+/// The interface by which instances reach packets.
+const PACKETS: &str = "Packets";
+
+/// Packets that wait at a time, of all flows of a node: each has a buffer of the pool.
+pub(super) const WAITING_MAX: usize = 16_384;
+
+/// The numbers of the messages of Packets.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Numbers {
+    pub(super) open: u32,
+    pub(super) failed: u32,
+    pub(super) opened: u32,
+    pub(super) send: u32,
+    pub(super) sent: u32,
+    pub(super) receive: u32,
+    pub(super) packet: u32,
+}
+
+impl Numbers {
+    /// Of a program that has the interface.
+    fn of(types: &Types) -> Numbers {
+        let packets = types.interfaces.iter().find(|it| it.name == PACKETS);
+        let number = |name: &str| {
+            let at = packets.and_then(|it| it.messages.iter().position(|one| one.name == name));
+            at.map_or(u32::MAX, |at| at as u32)
+        };
+        Numbers {
+            open: number("Open"),
+            failed: number("Failed"),
+            opened: number("Opened"),
+            send: number("Send"),
+            sent: number("Sent"),
+            receive: number("Receive"),
+            packet: number("Packet"),
+        }
+    }
+}
+
+/// The apps of a graph that run components of the program, with their flows.
+pub(crate) struct Flows {
+    pub(super) apps: Vec<App>,
+    pub(super) table: Table,
+    /// The flows that ways are of.
+    pub(super) doors: CommunicationMap<FlowId>,
+    pub(super) numbers: Numbers,
+    pub(super) secret: Secret,
+    /// Packets that wait, of all flows.
+    pub(super) waiting: usize,
+    /// Memory for keys.
+    pub(super) spare: Vec<u8>,
+    pub(super) owner: Option<Owner>,
+    /// More packets are taken when components have run.
+    pub(super) are_held: bool,
+    /// The graph has come to its end, or the run does.
+    pub(super) is_ending: bool,
+    /// The first that has not been told of that.
+    pub(super) to_tell: u32,
+    /// Ends the wait for instances that do not end.
+    pub(super) deadline: Option<TimerId>,
+}
+
+impl Default for Flows {
+    fn default() -> Flows {
+        Flows::new(&[], &Registry::in_memory(), Secret::FIXED)
+    }
+}
+
+impl Flows {
+    /// Of a program that has these; keys are hashed with the secret.
+    pub(crate) fn new(checked: &[FlowBorder], registry: &Registry, secret: Secret) -> Flows {
+        Flows {
+            apps: checked.iter().map(|checked| App::new(checked, registry)).collect(),
+            table: Table::default(),
+            doors: CommunicationMap::default(),
+            numbers: Numbers::default(),
+            secret,
+            waiting: 0,
+            spare: Vec::new(),
+            owner: None,
+            are_held: false,
+            is_ending: false,
+            to_tell: 0,
+            deadline: None,
+        }
+    }
+
+    /// Takes the names of its ports, of a program that is an app itself.
+    pub(crate) fn name(&mut self, inputs: &[String], outputs: &[String]) {
+        self.apps.iter_mut().for_each(|app| app.name(inputs, outputs));
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.apps.is_empty()
+    }
+
+    /// Learns the types of a program; it will be asked for instances.
+    pub(crate) fn know(&mut self, worker: &mut Worker) {
+        if !self.apps.is_empty() {
+            self.numbers = Numbers::of(worker.types());
+            // Packets may wake what waits.
+            worker.hold();
+        }
+    }
+
+    /// Whether packets were left on links until components have run.
+    pub(in crate::borders) fn are_held(&self) -> bool {
+        self.are_held
+    }
+
+    /// Whether no instance has to end yet.
+    pub(in crate::borders) fn are_idle(&self) -> bool {
+        !self.are_held && (!self.is_ending || self.table.len() == 0)
+    }
+
+    /// The app of another graph that is not one of these, as it was checked.
+    pub(crate) fn stranger<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
+        let mut apps = graph.apps.iter().filter(|app| is_of_program(app));
+        let is_known = |app: &AppSpec| {
+            let mut all = self.apps.iter().map(|app| &app.checked);
+            all.any(|known| known.app == app.name && known.config == app.config)
+        };
+        apps.find(|app| !is_known(app)).map(|app| &*app.name)
+    }
+}

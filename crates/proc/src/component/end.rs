@@ -90,8 +90,10 @@ pub(crate) fn break_circles(worker: &mut Worker) -> bool {
     if !worker.machine.has_told && worker.machine.desk.is_none() {
         return false;
     }
-    let told: Vec<ComponentRef> =
-        worker.machine.table.iter().filter(|component| component.is_told()).collect();
+    // What is in its FINALLY serves nobody. A hundred thousand may be, and wait for the system:
+    // they must not be gone through each time.
+    let may_serve = |it: &ComponentRef| it.is_told() && Life::of(*it) != Life::Finally;
+    let told: Vec<ComponentRef> = worker.machine.table.iter().filter(may_serve).collect();
     worker.machine.has_told = !told.is_empty();
     let mut any = false;
     for component in told {
@@ -253,6 +255,8 @@ pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
     if component.child_count() == 0 {
         end_closing(worker, component);
     } else {
+        // It may serve them.
+        worker.machine.has_told = true;
         tell_children(worker, component);
     }
 }

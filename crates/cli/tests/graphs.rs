@@ -132,6 +132,22 @@ fn a_component_opens_a_port_to_those_who_knock() {
 }
 
 #[test]
+fn each_flow_has_a_component_that_meters_it() {
+    let program = file("flow-meter", "flow-meter.com").display().to_string();
+    check("flow-meter", &[&program]);
+    let page = std::fs::read_to_string(file("flow-meter", "README.md")).expect("a page");
+    let folder = Folder::new();
+    run(&folder, &file("flow-meter", "sample.flow"), &[]);
+    for seed in ["1", "7"] {
+        let graph = file("flow-meter", "flow-meter.flow");
+        let output = run(&folder, &graph, &[&program, "--seed", seed]);
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert_eq!(text.lines().count(), 3, "{text}");
+        assert!(text.lines().all(|line| page.contains(line)), "{text}");
+    }
+}
+
+#[test]
 fn a_mirror_gets_a_sample() {
     check("mirror", &[]);
 }

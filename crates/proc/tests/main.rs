@@ -4,6 +4,7 @@
 mod support;
 
 mod connections;
+mod launch;
 mod life;
 mod monitor;
 mod ring;

@@ -8,7 +8,8 @@ use crate::outside::state::Over;
 /// Whether a component was launched: nobody owns it, and it serves nobody.
 #[inline]
 pub(crate) fn is_launched(worker: &Worker, component: ComponentRef) -> bool {
-    component.owner().is_null()
+    worker.machine.outside.has_launched
+        && component.owner().is_null()
         && component.descriptor().offered.is_empty()
         && component.id() != worker.machine.entry
 }

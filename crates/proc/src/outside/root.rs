@@ -35,6 +35,7 @@ impl Worker {
         if known.is_none_or(|known| !known.offered.is_empty()) {
             return Err(Unsaid::Protocol);
         }
+        self.machine.outside.has_launched = true;
         let full = self.machine.table.is_full();
         let create =
             |worker: &mut Worker| component::create(worker, kind, ComponentRef::NULL, false);

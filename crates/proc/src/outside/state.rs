@@ -36,7 +36,9 @@ pub(crate) struct Outside {
     pub(crate) noted: VecDeque<Communication>,
     /// Why components have failed, until somebody hears of it.
     pub(crate) faults: BTreeMap<ComponentId, String>,
-    /// What has become of components that nobody speaks to.
+    /// Components that nobody speaks to have been made: they live on this loop.
+    pub(crate) has_launched: bool,
+    /// What has become of these.
     pub(crate) over: VecDeque<Over>,
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn reread(machine: &mut Machine, events: &mut Loop<Machine>) {
             return machine.note(&format!("the old graph goes on: app {app}: {why}"));
         }
         if let Some(app) = machine.node.borders.flows.stranger(&graph) {
-            let why = "which component a Script runs is settled when the program is loaded";
+            let why = "how a Script runs components is settled when the program is loaded";
             return machine.note(&format!("the old graph goes on: app {app}: {why}"));
         }
         if let Err(refused) = drive::prepare(machine, events, graph) {

@@ -375,3 +375,34 @@ fn a_program_of_its_own_has_an_instance_for_each_flow_too() {
     assert!(why.contains("Meter offers Asked, and nobody asks for it"), "{why}");
     std::fs::remove_dir_all(folder).expect("removed");
 }
+
+#[test]
+fn an_instance_reaches_the_rules_as_any_component_does() {
+    let telling = format!(
+        "INTERFACE RulesSeen; {{ IN flow(packets: INTEGER) OUT Taken }} END RulesSeen;\n{}",
+        METER.replace("REQUIRES Packets", "REQUIRES Packets, RulesSeen").replace(
+            "WRITE(packets);",
+            "RulesSeen!flow(packets); RulesSeen?Taken; WRITE(packets);"
+        )
+    );
+    let rules = "
+        materialize(seen, infinity, infinity, keys(2)).
+        r1 seen(@N, Packets) :- flow(@N, Packets).
+        watchmod(seen, \"i\").
+        r2 flow::config(@N, \"script\", \"idle\", 5) :- periodic(@N, E, 0.01, 1).
+        r3 no(@N, Reason) :- flow::refused(@N, App, Key, Value, Reason).
+        watch(no).";
+    let graph = graph(&[1, 2, 1, 3], PER).replace("packets: 4", "packets: 4, rate: 40");
+    let texts = [("a.com", &*telling), ("a.flow", &*graph), ("a.olg", rules)];
+    let program = Program::of_texts(&texts, &LoadOptions::default());
+    assert_eq!(found(&program), "");
+    let (console, data, notes) = taped();
+    let report = program.run(options(EngineKind::Compiled), console).expect("it runs");
+    let text = data.text();
+    assert!(report.is_well(), "{}", notes.text());
+    let all = [("ended", 3), ("flows", 3), ("received", 4), ("taken", 4)];
+    assert_eq!(counts(&report), expected(all), "{text}");
+    // Two of them say the same.
+    assert_eq!(text.matches("seen(").count(), 2, "{text}");
+    assert!(text.contains("how it runs components is settled"), "{text}");
+}

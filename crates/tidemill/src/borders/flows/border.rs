@@ -77,7 +77,7 @@ pub(crate) fn per(text: &str) -> Result<Fields, UnknownField> {
 }
 
 /// Whether an app runs a component of the program.
-pub(super) fn is_of_program(app: &AppSpec) -> bool {
+pub(in crate::borders) fn is_of_program(app: &AppSpec) -> bool {
     let has = |key| app.config.get(key).is_some_and(|it| *it != Value::Text(String::new()));
     app.kind.name == SCRIPT && has("component") && !has("file")
 }

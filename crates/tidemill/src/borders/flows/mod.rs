@@ -36,6 +36,7 @@ use crate::machine::Machine;
 use crate::machine::node::Node;
 use crate::run::{Counted, DRAIN_MAX};
 pub use border::FlowBorder;
+pub(super) use border::is_of_program;
 pub(crate) use border::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, per};
 use counts::Counters;
 use flow::Stage;

@@ -18,6 +18,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 
 use super::decode::DECODE;
+use super::flows::is_of_program;
 use crate::machine::Machine;
 
 pub use check::SettingsBorder;
@@ -160,6 +161,9 @@ fn fits(graph: &Graph, app: &str, key: &str, value: &Setting) -> Result<(), Stri
     let known = known.ok_or_else(|| format!("the graph has no app `{app}`"))?;
     if known.kind.name == DECODE {
         return Err("what it decodes is settled when the program is loaded".to_owned());
+    }
+    if is_of_program(known) {
+        return Err("how it runs components is settled when the program is loaded".to_owned());
     }
     let mut config = known.config.clone();
     config.set(key, value.clone());

@@ -2,6 +2,8 @@
 
 use tidemill_stat::{Counter, Registry};
 
+use crate::run::Counted;
+
 macro_rules! counters {
     ($($(#[$doc:meta])* $field:ident,)+) => {
         /// `border/<app>/taken` and so on. Packets taken are those received, those dropped, and
@@ -58,10 +60,35 @@ counters! {
 }
 
 impl Counters {
+    /// What they are now.
+    pub(super) fn read(&self) -> Vec<(&'static str, u64)> {
+        self.all().map(|(name, counter)| (name, counter.get())).collect()
+    }
+
     /// Adds what another has counted, whose instances are gone.
-    pub(super) fn add(&self, other: &Counters) {
+    fn add(&self, other: &Counters) {
         for ((_, sum), (_, one)) in self.all().zip(other.all()) {
             sum.add(one.get());
         }
+    }
+}
+
+/// What apps have counted in lives of nodes that are over.
+#[derive(Default)]
+pub(crate) struct Past(Vec<(String, Counters)>);
+
+impl Past {
+    /// Adds what an app has counted in one of them.
+    pub(super) fn add(&mut self, registry: &Registry, app: &str, counters: &Counters) {
+        let known = self.0.iter().position(|(name, _)| name == app).unwrap_or_else(|| {
+            self.0.push((app.to_owned(), Counters::new(registry, app)));
+            self.0.len() - 1
+        });
+        self.0[known].1.add(counters);
+    }
+
+    /// What it amounts to.
+    pub(crate) fn counted(&self) -> Counted {
+        self.0.iter().map(|(app, counters)| (app.clone(), counters.read())).collect()
     }
 }

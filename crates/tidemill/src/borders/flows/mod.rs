@@ -38,7 +38,7 @@ use crate::run::{Counted, DRAIN_MAX};
 pub use border::FlowBorder;
 pub(super) use border::is_of_program;
 pub(crate) use border::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, per};
-use counts::Counters;
+pub(crate) use counts::Past;
 use flow::Stage;
 pub(crate) use hand::Room;
 use hand::{Exit, Hand};
@@ -333,36 +333,15 @@ pub(crate) fn clear(machine: &mut Machine) {
     flows.waiting = 0;
 }
 
-/// What the apps of lives of nodes have counted that are over.
-#[derive(Default)]
-pub(crate) struct Past(Vec<(String, Counters)>);
-
-impl Past {
-    /// What it amounts to.
-    pub(crate) fn counted(&self) -> Counted {
-        self.0.iter().map(|(app, counters)| (app.clone(), read(counters))).collect()
-    }
-}
-
 /// The life of the node is over: what it has counted stays.
 pub(crate) fn pass(machine: &mut Machine) {
     for app in &machine.node.borders.flows.apps {
-        let past = &mut machine.past_flows.0;
-        let at = past.iter().position(|(name, _)| *name == app.checked.app).unwrap_or_else(|| {
-            let name = app.checked.app.clone();
-            past.push((name, Counters::new(&machine.registry, &app.checked.app)));
-            past.len() - 1
-        });
-        past[at].1.add(&app.counters);
+        machine.past_flows.add(&machine.registry, &app.checked.app, &app.counters);
     }
 }
 
 /// What the apps of the node have counted.
 pub(crate) fn counted(machine: &Machine) -> Counted {
     let apps = machine.node.borders.flows.apps.iter();
-    apps.map(|app| (app.checked.app.clone(), read(&app.counters))).collect()
-}
-
-fn read(counters: &Counters) -> Vec<(&'static str, u64)> {
-    counters.all().map(|(name, counter)| (name, counter.get())).collect()
+    apps.map(|app| (app.checked.app.clone(), app.counters.read())).collect()
 }

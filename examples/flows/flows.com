@@ -70,6 +70,8 @@ ACTIVITY {EXCLUSIVE}
     window := at DIV Window;
     INC(packets);
     INC(bytes, Ethernet + Number(Ethernet + 2, 2));
+    (* While a flow waits, its counts are all that it keeps. *)
+    packet := "";
     Packets!Receive
   END
 FINALLY

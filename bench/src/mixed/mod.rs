@@ -9,7 +9,7 @@
 //!
 //! Captures are made when it runs, from a seed that is printed and that `--seed` repeats. Whoever
 //! reads one has to find what its maker counted. The share of a part is what less is needed without
-//! it: the program is run without components, then also without the table of flows, and so on.
+//! it: the program is run without the rules that sum up, then also without components, and so on.
 //! Bytes of a flow are how far memory rises above what a capture of a hundred flows takes. Each run
 //! is a process of its own, but for `--small`.
 

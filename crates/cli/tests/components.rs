@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
+use tidemill_apps::capture::Format;
 use tidemill_support::files;
 use tidemill_support::golden::{Golden, blesses};
 
@@ -135,6 +136,33 @@ fn a_graph_beside_components_gets_its_options() {
         assert!(said.contains("link src.output->end.input: "), "{said}");
         assert!(!said.contains("has no effect"), "{said}");
     }
+}
+
+/// Components beside a graph hear when a packet was captured, to the nanosecond.
+#[test]
+fn a_packet_tells_its_time() {
+    let folder = Folder::new();
+    let capture = folder.path().join("in.pcap");
+    let file = fs::File::create(&capture).expect("a file");
+    let mut writer = tidemill_apps::capture::Writer::new(file, Format::Pcap).expect("a capture");
+    writer.write(1_500_000_001, b"a frame of some bytes", 21).expect("written");
+    drop(writer);
+    let program = folder.file(
+        "a.com",
+        "COMPONENT Main REQUIRES Packets; VARIABLE packet: TEXT; time: INTEGER;
+        BEGIN Packets!Open(\"end\"); Packets?Opened;
+          Packets!GetTime; Packets?Time(time); WRITE(time); WRITE(\" \");
+          Packets!Receive; Packets?Packet(packet);
+          Packets!GetTime; Packets?Time(time); WRITE(time); WRITELINE
+        END Main;",
+    );
+    let text = format!(
+        "src :: PcapReader {{ file: \"{}\" }}\nend :: Outside\nsrc -> end.input\n",
+        capture.display()
+    );
+    let graph = folder.file("a.flow", &text);
+    let output = tidemill().args(["run", &program, &graph]).output().expect("it starts");
+    assert_eq!(stdout(&output), "0 1500000001\n", "{}", stderr(&output));
 }
 
 /// Graphs and components are compiled by different parts of the program, and perf knows both.

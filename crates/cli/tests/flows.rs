@@ -124,7 +124,7 @@ fn parts_that_are_killed_come_back_and_all_is_counted() {
     let output = run("sim", &folder, "out", &["--script", &script]);
     let said = stderr(&output);
     assert_eq!(said.matches("fault[killed]").count(), 2, "{said}");
-    for app in ["telemetry", "both", "flows", "read"] {
+    for app in ["telemetry", "both", "ours", "read"] {
         assert_eq!(said.matches(&format!("tidemill: {app}: restarted")).count(), 2, "{said}");
     }
     // A flow whose component was killed is two, as it goes on in another.

@@ -147,8 +147,8 @@ pub struct Machine {
     pub(crate) stopping: Option<Stopping>,
     /// Components that may have come further towards their end.
     pub(crate) ending: Vec<ComponentId>,
-    /// Some components may have been told to end, and not have ended.
-    pub(crate) has_told: bool,
+    /// Components that were told to end and may serve others; some may have ended.
+    pub(crate) told: Vec<ComponentId>,
     /// Components some of whose conditions may hold now.
     pub(crate) pokes: Vec<ComponentId>,
     /// Whose conditions are looked at later.

@@ -108,7 +108,7 @@ impl Worker {
                 doomed: Vec::new(),
                 stopping: None,
                 ending: Vec::new(),
-                has_told: false,
+                told: Vec::new(),
                 pokes: Vec::new(),
                 looker: Looker::default(),
                 parked: BTreeMap::new(),

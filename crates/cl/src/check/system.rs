@@ -123,7 +123,8 @@ INTERFACE Packets;
   ( OUT Failed(reason: TEXT)
   | OUT Opened
     { IN Send(packet: TEXT) OUT Sent(isSent: BOOLEAN)
-    | IN Receive OUT Packet(packet: TEXT) }
+    | IN Receive OUT Packet(packet: TEXT)
+    | IN GetTime OUT Time(time: INTEGER) }
     IN Close )
 END Packets;
 

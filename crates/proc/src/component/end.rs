@@ -86,13 +86,7 @@ pub(crate) fn all_processes(component: ComponentRef, is_so: impl Fn(ProcessRef) 
 /// that may be of the same kind, in a circle. None of them will send again, so they finish their
 /// communications as clients; so do clients that are done. Whether there was any.
 pub(crate) fn break_circles(worker: &mut Worker) -> bool {
-    // Of several loops another may have told some.
-    if !worker.machine.has_told && worker.machine.desk.is_none() {
-        return false;
-    }
-    let told: Vec<ComponentRef> =
-        worker.machine.table.iter().filter(|component| component.is_told()).collect();
-    worker.machine.has_told = !told.is_empty();
+    let told = told(worker);
     let mut any = false;
     for component in told {
         let serves = |process| {
@@ -105,6 +99,24 @@ pub(crate) fn break_circles(worker: &mut Worker) -> bool {
         any |= finish_done_clients(worker, component);
     }
     any
+}
+
+/// The components that were told to end, and may serve: not those in their FINALLY, of which there
+/// may be many that wait for the system, and that must not be gone through each time.
+fn told(worker: &mut Worker) -> Vec<ComponentRef> {
+    let machine = &mut worker.machine;
+    let may_serve = |it: &ComponentRef| it.is_told() && Life::of(*it) != Life::Finally;
+    if machine.desk.is_some() {
+        // Of several loops another may have told some.
+        return machine.table.iter().filter(may_serve).collect();
+    }
+    let mut told = std::mem::take(&mut machine.told);
+    told.retain(|id| machine.table.get(*id).is_some_and(|it| may_serve(&it)));
+    told.sort_unstable();
+    told.dedup();
+    let found = told.iter().filter_map(|id| machine.table.get(*id)).collect();
+    machine.told = told;
+    found
 }
 
 /// Finishes the communications with clients that are done and will never send again: they have no
@@ -253,6 +265,8 @@ pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
     if component.child_count() == 0 {
         end_closing(worker, component);
     } else {
+        // It may serve them.
+        worker.machine.told.push(component.id());
         tell_children(worker, component);
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: Pr
     }
     if !component.is_told() {
         component.set_told();
-        worker.machine.has_told = true;
+        worker.machine.told.push(component.id());
         callers::note_told(worker, component);
         monitor::poke(worker, component);
     }

@@ -167,6 +167,15 @@ impl Hand<'_> {
         }
     }
 
+    /// An instance asks when the packet that it received last was captured.
+    pub(super) fn tell_time(&mut self, at: u32, name: Communication) {
+        let Some(flow) = self.flows.table.get(at) else { return };
+        let answer = [Value::Word(flow.time_ns().unwrap_or(0).cast_unsigned())];
+        // One that has gone meanwhile needs no answer.
+        let answered = self.worker.answer(name, self.flows.numbers.time, &answer);
+        debug_assert!(answered != Err(Refused::Protocol));
+    }
+
     /// An instance sends a packet; whether there is a link for it, and memory.
     pub(super) fn send(&mut self, at: u32, name: Communication, bytes: &[u8]) -> bool {
         let Some(flow) = self.flows.table.get_mut(at) else { return false };

@@ -174,6 +174,7 @@ pub(crate) fn serve(
         };
         match message {
             Some(number) if number == numbers.receive => hand.receive(of, name),
+            Some(number) if number == numbers.get_time => hand.tell_time(of, name),
             Some(number) if number == numbers.send => {
                 return Some(hand.send(of, name, values.bytes()));
             }

@@ -28,6 +28,8 @@ pub(super) struct Numbers {
     pub(super) sent: u32,
     pub(super) receive: u32,
     pub(super) packet: u32,
+    pub(super) get_time: u32,
+    pub(super) time: u32,
 }
 
 impl Numbers {
@@ -46,6 +48,8 @@ impl Numbers {
             sent: number("Sent"),
             receive: number("Receive"),
             packet: number("Packet"),
+            get_time: number("GetTime"),
+            time: number("Time"),
         }
     }
 }

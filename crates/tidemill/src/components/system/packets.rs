@@ -20,7 +20,7 @@ use tidemill_proc::{Communication, CommunicationMap, Value, Values};
 use tidemill_stdx::marks;
 
 use super::ports::{Ports, ends};
-use super::{Machine, lent, text};
+use super::{Machine, integer, lent, text};
 
 /// Packets that wait for a client at one app.
 const QUEUED_MAX: usize = 1024;
@@ -103,6 +103,12 @@ pub(super) fn serve(
                 door.waiting.push_back(from);
             }
             deliver(world, lp, &name);
+        }
+        "GetTime" => {
+            let packets = &world.node.systems.packets;
+            let door = packets.clients.get(&from).and_then(|name| packets.doors.get(name));
+            let time_ns = door.and_then(|door| door.time_ns).unwrap_or(0);
+            world.answer(lp, from, "Time", &[integer(time_ns)]);
         }
         _ => finished(world, from),
     }

@@ -7,7 +7,8 @@
 //! [`leave`] stands where the way begins, [`arrive`] where a part of it ends: in a queue, or at the
 //! first instruction of who gets it. So what lies between two marks is the way alone, and the work
 //! of either side is in no stretch. Marks count cycles of the processor only on a thread that
-//! [records](record); elsewhere each is a test of a variable. No program can see them.
+//! [records](record), and only in builds with the feature `marks`, which benchmarks have; in others
+//! they are nothing. No program can see them.
 
 use std::cell::{Cell, RefCell};
 
@@ -27,10 +28,13 @@ pub struct Stretches {
     pub cycles: Vec<u32>,
 }
 
+/// Whether marks are compiled.
+const ARE_THERE: bool = cfg!(feature = "marks");
+
 /// Something leaves for another part.
 #[inline(always)]
 pub fn leave() {
-    if IS_ON.get() {
+    if ARE_THERE && IS_ON.get() {
         SINCE.set(cycles());
     }
 }
@@ -38,7 +42,7 @@ pub fn leave() {
 /// It has come to a place of this name, if something is on its way.
 #[inline(always)]
 pub fn arrive(name: &'static str) {
-    if IS_ON.get() {
+    if ARE_THERE && IS_ON.get() {
         note(cycles(), name);
     }
 }
@@ -46,7 +50,7 @@ pub fn arrive(name: &'static str) {
 /// What was on its way has not gone to another part.
 #[inline(always)]
 pub fn stay() {
-    if IS_ON.get() {
+    if ARE_THERE && IS_ON.get() {
         SINCE.set(0);
     }
 }
@@ -92,7 +96,7 @@ pub fn cycles() -> u64 {
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "marks"))]
 mod tests {
     use super::*;
 

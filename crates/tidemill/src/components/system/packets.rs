@@ -106,7 +106,8 @@ pub(super) fn serve(
         }
         "GetTime" => {
             let packets = &world.node.systems.packets;
-            let door = packets.clients.get(&from).and_then(|name| packets.doors.get(name));
+            let client = packets.clients.get(from);
+            let door = client.and_then(|client| packets.doors.get(&client.door));
             let time_ns = door.and_then(|door| door.time_ns).unwrap_or(0);
             world.answer(lp, from, "Time", &[integer(time_ns)]);
         }

@@ -67,11 +67,11 @@ fn measure(
     let mut parts = Vec::new();
     for _ in 0..runs {
         let (seconds, result) = cpu_seconds_of(case, size)?;
-        result?;
+        result?()?;
         trips.push(seconds * 1e9 / count);
         let prepared = case.prepare(size)?;
         let (result, all) = marks::record(|| prepared.run());
-        result?;
+        result?()?;
         let found = scale.parts(&all, case.marks, count as usize);
         if found.is_empty() {
             return Err("nothing has crossed".to_owned());
@@ -94,7 +94,7 @@ fn measure(
 }
 
 /// CPU time of a run without marks, compiling excluded.
-fn cpu_seconds_of(case: &Case, size: Size) -> Result<(f64, Result<(), String>), String> {
+fn cpu_seconds_of(case: &Case, size: Size) -> Result<(f64, Result<Check, String>), String> {
     let prepared = case.prepare(size)?;
     Ok(cpu_seconds(|| prepared.run()))
 }
@@ -103,7 +103,11 @@ fn cpu_seconds_of(case: &Case, size: Size) -> Result<(f64, Result<(), String>), 
 struct Ready {
     prepared: Prepared,
     expected: String,
+    check: Check,
 }
+
+/// Looks at what a run has written.
+type Check = Box<dyn FnOnce() -> Result<(), String>>;
 
 impl Case {
     fn prepare(&self, size: Size) -> Result<Ready, String> {
@@ -120,17 +124,19 @@ impl Case {
         options.components.root = Some(std::env::temp_dir());
         options.packets.engine = EngineKind::Dispatch;
         let prepared = Prepared::new(program, options)?;
-        Ok(Ready { prepared, expected: (self.expected)(size) })
+        let ending = self.name.strip_prefix("rules->files ");
+        let check = move || ending.map_or(Ok(()), |ending| rules::check_file(ending, size));
+        Ok(Ready { prepared, expected: (self.expected)(size), check: Box::new(check) })
     }
 }
 
 impl Ready {
-    fn run(self) -> Result<(), String> {
+    fn run(self) -> Result<Check, String> {
         let (console, data, notes) = taped();
         let report = self.prepared.run(console)?;
         let (data, notes) = (data.text(), notes.text());
         match data.trim() == self.expected && report.is_well() {
-            true => Ok(()),
+            true => Ok(self.check),
             false => Err(format!("prints {:?}, not {:?}; {notes}", data.trim(), self.expected)),
         }
     }

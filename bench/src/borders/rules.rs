@@ -149,12 +149,39 @@ pub fn settings(size: Size) -> Vec<(&'static str, String)> {
     vec![("a.olg", rules), ("a.com", MAIN.to_owned()), ("a.flow", graph)]
 }
 
+/// The file that a program writes.
+fn file(ending: &str) -> String {
+    format!("tidemill-bench-{}.{ending}", std::process::id())
+}
+
+/// Whether all records of a run are in its file, the last one last; the file goes.
+///
+/// # Errors
+/// It cannot be read, or something else is in it.
+pub fn check_file(ending: &str, size: Size) -> Result<(), String> {
+    let path = std::env::temp_dir().join(file(ending));
+    let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let _ = std::fs::remove_file(&path);
+    let Size { batch, rounds } = size;
+    let count = (batch * rounds) as usize;
+    let value = payload(rounds - 1, batch).to_string();
+    let text = String::from_utf8_lossy(&bytes);
+    let last = text.lines().last().unwrap_or_default();
+    let is_right = match ending {
+        "jsonl" => text.lines().count() == count && last.contains(&format!("\"a4\":{value},")),
+        "csv" => text.lines().count() == count + 1 && last.contains(&format!(",{value},")),
+        // Its head, and each frame behind a head of its own.
+        _ => bytes.len() == 24 + count * (16 + 4) && bytes.ends_with(&[1, 2, 3, 4]),
+    };
+    if is_right { Ok(()) } else { Err(format!("{}: other records than given", path.display())) }
+}
+
 fn filed(size: Size, ending: &str) -> Vec<(&'static str, String)> {
-    let process = std::process::id();
+    let file = file(ending);
     let rules = rules(
         size,
         &format!(
-            "sink(\"tidemill-bench-{process}.{ending}\", out).
+            "sink(\"{file}\", out).
             f out(@N, S, K, V, Bytes) :- given(@N, S, K, V), Bytes := b\"\\x01\\x02\\x03\\x04\".
             l last(@N, K, V) :- given(@N, S, K, V).
             n round(@N, S + 1) :- go(@N, S).

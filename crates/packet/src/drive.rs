@@ -111,12 +111,17 @@ pub fn configure<W: World>(
 }
 
 /// Runs `graph` as soon as code for it is made, on a thread beside; what ran goes on until then,
-/// and [`World::switched`] tells when. When that is depends on the machine: simulated runs, which
-/// repeat, use [`configure`].
+/// and [`World::switched`] tells when. When that is depends on the machine, so in simulations and
+/// in capture time, where runs repeat, it is at once.
 ///
 /// # Errors
 /// As [`configure`].
 pub fn prepare<W: World>(world: &mut W, events: &mut Loop<W>, graph: Graph) -> Result<(), Refused> {
+    if events.host().sim().is_some() || world.driver().engine.has_capture_time() {
+        let changes = configure(world, events, graph)?;
+        world.switched(&changes);
+        return Ok(());
+    }
     let (now, wall) = (events.now(), events.wall());
     let driver = world.driver();
     driver.engine.set_time(now.0, wall);

@@ -318,6 +318,11 @@ impl Engine {
         failed.map(|slot| slot.name.clone()).collect()
     }
 
+    /// Whether packets of captures come at their times.
+    pub fn has_capture_time(&self) -> bool {
+        self.common.captures.is_some()
+    }
+
     /// How often an app was started again after it failed.
     pub fn restarts(&self, app: &str) -> u64 {
         let slot = self.slots.iter().find(|slot| slot.name == app);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};
-use tidemill::run::{Clock, EngineKind, RunOptions};
+use tidemill::run::{Clock, RunOptions};
 use tidemill_stat::Distribution;
 
 use super::found;
@@ -51,9 +51,7 @@ fn latencies(clock: Clock) -> BTreeMap<String, Distribution> {
     let loading = LoadOptions { injected: Some(Default::default()), ..LoadOptions::default() };
     let program = Program::of_texts(&texts, &loading);
     assert_eq!(found(&program), "");
-    let mut options = RunOptions { clock, ..options() };
-    // No code is made beside, which takes as long as it takes.
-    options.packets.engine = EngineKind::Dispatch;
+    let options = RunOptions { clock, ..options() };
     let registry = options.registry.clone();
     let report = program.run(options, Console::silent()).expect("it runs");
     assert!(report.is_well());

@@ -59,8 +59,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         "The integer from 0 on as `size` bytes (1 to 8), the most significant first; it must fit \
          into them.",
     )
-    .examples(&[("f_bytesBE(258, 4)", "b\"\\x00\\x00\\x01\\x02\"")])
-    .see(&["uintBE"]),
+    .examples(&[("f_bytesBE(258, 4)", "b\"\\x00\\x00\\x01\\x02\"")]),
     Function::new("bytesLE", &[one("x", INT), one("size", INT)], BYTES, |call| {
         written(call, |bytes, size| bytes[8 - size..].iter().rev().copied().collect())
     })

@@ -402,7 +402,8 @@ fn a_bridge_joins_three_namespaces() {
 /// No example is left out here.
 #[test]
 fn all_graphs_are_run() {
-    let tests = concat!(include_str!("graphs.rs"), include_str!("flows.rs"));
+    let tests =
+        concat!(include_str!("graphs.rs"), include_str!("flows.rs"), include_str!("examples.rs"));
     let mut count = 0;
     for folder in std::fs::read_dir(root().join("examples")).expect("a folder") {
         let folder = folder.expect("an entry").path();

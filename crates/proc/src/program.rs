@@ -84,6 +84,8 @@ pub struct Variable {
 pub struct ComponentType {
     /// As the source calls it.
     pub name: String,
+    /// The position of its declaration.
+    pub position: u32,
     /// Bytes of a component: header, slots, variables.
     pub size: u32,
     /// Offered interfaces.

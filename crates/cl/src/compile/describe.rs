@@ -144,6 +144,7 @@ impl<'a> Descriptors<'a> {
         let variables: Vec<Variable> = variables.collect();
         let size = ports.variable(VariableId::new(component.variables.len() as u32)) as u32;
         ComponentType {
+            position: self.position(component.span),
             name: component.name.clone(),
             size,
             offered: ports.offered,

@@ -62,14 +62,15 @@ pub(crate) fn note(
     }
 }
 
-/// Notes that a component has failed of itself.
+/// Notes that a component has failed of itself, where it is declared.
 pub(crate) fn note_component(
     worker: &mut Worker,
     component: ComponentRef,
     process: &str,
     reason: Reason,
 ) {
-    report(worker, component, process.to_owned(), (reason, reason.message(0)), 0);
+    let position = component.descriptor().position;
+    report(worker, component, process.to_owned(), (reason, reason.message(0)), position);
 }
 
 pub(crate) fn report(

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p tidemill-bench -- NAME [--peers]` is the command to remember; `release`
 //! builds quickly instead of optimising, so what measures is `tidemill-bench-worker` in the profile
-//! `dist`. Arguments and exit status pass through.
+//! `dist`. Arguments and exit status pass through. What a crossing of a border costs is read from
+//! marks in the engines, which only the benchmark of that name is built with: others would pay.
 #![forbid(unsafe_code)]
 
 use std::os::unix::process::CommandExt;
@@ -14,6 +15,9 @@ fn main() -> ExitCode {
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build.args(["run", "--quiet", "--locked", "--profile", "dist"]);
     build.args(["--package", "tidemill-bench-worker", "--manifest-path"]).arg(workspace);
+    if std::env::args().any(|word| word == "borders") {
+        build.args(["--features", "marks"]);
+    }
     // Returns only if there is no cargo to become.
     let error = build.arg("--").args(std::env::args_os().skip(1)).exec();
     eprintln!("tidemill-bench: cargo: {error}");

@@ -42,6 +42,9 @@ const BATCHES: [u64; 2] = [1, 64];
 /// # Errors
 /// A program does not run, or what comes of it is wrong.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    if !marks::ARE_THERE {
+        return Err("the engines have no marks: build with --features marks".to_owned());
+    }
     let scale = Scale::measure();
     for case in CASES {
         for batch in BATCHES {

@@ -7,8 +7,8 @@
 //! [`leave`] stands where the way begins, [`arrive`] where a part of it ends: in a queue, or at the
 //! first instruction of who gets it. So what lies between two marks is the way alone, and the work
 //! of either side is in no stretch. Marks count cycles of the processor only on a thread that
-//! [records](record), and only in builds with the feature `marks`, which benchmarks have; in others
-//! they are nothing. No program can see them.
+//! [records](record), and only in builds with the feature `marks`, which one benchmark has; in
+//! others they are nothing. No program can see them.
 
 use std::cell::{Cell, RefCell};
 
@@ -29,7 +29,7 @@ pub struct Stretches {
 }
 
 /// Whether marks are compiled.
-const ARE_THERE: bool = cfg!(feature = "marks");
+pub const ARE_THERE: bool = cfg!(feature = "marks");
 
 /// Something leaves for another part.
 #[inline(always)]

@@ -1,7 +1,7 @@
 //! A worker: what it knows. What it does is in the files above.
 
 use crate::clock::Clock;
-use crate::component::{Callers, ComponentId, Table};
+use crate::component::{Callers, ComponentId, Table, Told};
 use crate::console::Console;
 use crate::crew::Desk;
 use crate::fault::{Ended, Reports};
@@ -147,8 +147,8 @@ pub struct Machine {
     pub(crate) stopping: Option<Stopping>,
     /// Components that may have come further towards their end.
     pub(crate) ending: Vec<ComponentId>,
-    /// Components that were told to end and may serve others; some may have ended.
-    pub(crate) told: Vec<ComponentId>,
+    /// Components that were told to end and may serve others.
+    pub(crate) told: Told,
     /// Components some of whose conditions may hold now.
     pub(crate) pokes: Vec<ComponentId>,
     /// Whose conditions are looked at later.

@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicU8;
 use tidemill_stdx::rng::Rng;
 
 use crate::component;
-use crate::component::{ComponentId, Table};
+use crate::component::{ComponentId, Table, Told};
 use crate::console::Console;
 use crate::crew::{self};
 use crate::fault::{Ended, Reports};
@@ -108,7 +108,7 @@ impl Worker {
                 doomed: Vec::new(),
                 stopping: None,
                 ending: Vec::new(),
-                told: Vec::new(),
+                told: Told::default(),
                 pokes: Vec::new(),
                 looker: Looker::default(),
                 parked: BTreeMap::new(),

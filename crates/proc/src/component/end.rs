@@ -3,14 +3,12 @@
 use super::{
     Life, callers, close_slots, drop_variables, free_tables, orphan, slots_of, wake_parked,
 };
-use crate::component::tell::may_end;
-use crate::component::tell::one_less;
-use crate::component::tell::tell_end;
+use crate::component::tell::{is_serving, may_end, note_told, one_less, tell_end};
 use crate::crew;
 use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
 use crate::layout::CLIENT_FINISHED;
-use crate::machine::Worker;
+use crate::machine::{Machine, Worker};
 use crate::outside::launched as outside;
 use crate::pieces;
 use crate::process::{self, INNER, Role, State};
@@ -101,22 +99,15 @@ pub(crate) fn break_circles(worker: &mut Worker) -> bool {
     any
 }
 
-/// The components that were told to end, and may serve: not those in their FINALLY, of which there
-/// may be many that wait for the system, and that must not be gone through each time.
+/// The components that were told to end, and may serve.
 fn told(worker: &mut Worker) -> Vec<ComponentRef> {
-    let machine = &mut worker.machine;
-    let may_serve = |it: &ComponentRef| it.is_told() && Life::of(*it) != Life::Finally;
-    if machine.desk.is_some() {
+    let Machine { told, table, desk, .. } = &mut worker.machine;
+    if desk.is_some() {
         // Of several loops another may have told some.
-        return machine.table.iter().filter(may_serve).collect();
+        return table.iter().filter(|it| is_serving(*it)).collect();
     }
-    let mut told = std::mem::take(&mut machine.told);
-    told.retain(|id| machine.table.get(*id).is_some_and(|it| may_serve(&it)));
-    told.sort_unstable();
-    told.dedup();
-    let found = told.iter().filter_map(|id| machine.table.get(*id)).collect();
-    machine.told = told;
-    found
+    let all = told.all(|id| table.get(id).is_some_and(is_serving));
+    all.iter().filter_map(|id| table.get(*id)).collect()
 }
 
 /// Finishes the communications with clients that are done and will never send again: they have no
@@ -266,7 +257,7 @@ pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
         end_closing(worker, component);
     } else {
         // It may serve them.
-        worker.machine.told.push(component.id());
+        note_told(worker, component);
         tell_children(worker, component);
     }
 }

@@ -1,13 +1,26 @@
 //! Telling components to end, and waiting for that.
 
-use super::callers;
+use super::{Life, callers};
 use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{GRANTED, OK};
-use crate::machine::Context;
-use crate::machine::Worker;
+use crate::machine::{Context, Machine, Worker};
 use crate::process::State;
 use crate::{lines, monitor};
+
+/// Whether a component that was told to end may serve until it does: not one in its FINALLY, of
+/// which there may be many that wait for the system, and that must not be gone through each time.
+pub(crate) fn is_serving(component: ComponentRef) -> bool {
+    component.is_told() && Life::of(component) != Life::Finally
+}
+
+/// Notes a component that was told to end. With several loops all are gone through instead.
+pub(crate) fn note_told(worker: &mut Worker, component: ComponentRef) {
+    let Machine { told, table, desk, .. } = &mut worker.machine;
+    if desk.is_none() {
+        told.add(component.id(), |id| table.get(id).is_some_and(is_serving));
+    }
+}
 
 /// Tells a component to end; `deleter`, unless null, waits for that.
 pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: ProcessRef) {
@@ -21,7 +34,7 @@ pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: Pr
     }
     if !component.is_told() {
         component.set_told();
-        worker.machine.told.push(component.id());
+        note_told(worker, component);
         callers::note_told(worker, component);
         monitor::poke(worker, component);
     }

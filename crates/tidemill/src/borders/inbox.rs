@@ -49,11 +49,13 @@ pub(super) fn put<E>(
     (relation, latency): (RelationId, &Latency),
     fill: impl FnOnce(&str, &mut SeqBuilder) -> Result<(), E>,
 ) -> Result<bool, E> {
-    machine.note_handed(events.now(), latency);
     let node = machine.node.id;
-    let is_in = fleet::hand(machine, events, node, relation, fill);
+    let is_in = fleet::hand(machine, events, node, relation, fill)?;
+    if is_in {
+        machine.note_handed(events.now(), latency);
+    }
     marks::arrive("rules/inbox");
-    is_in
+    Ok(is_in)
 }
 
 /// Batches in the inbox of a node, in their order.
@@ -68,7 +70,7 @@ struct Batch {
 }
 
 impl Machine {
-    /// An event is about to be put into the inbox of the node.
+    /// An event has just been put into the inbox of the node.
     pub(super) fn note_handed(&mut self, now: Time, latency: &Latency) {
         let batches = &mut self.node.borders.batches.0;
         let is_of_it = |last: &Batch| last.handed == now && last.latency.is(latency);
@@ -76,7 +78,7 @@ impl Machine {
             return;
         }
         let Some(node) = self.fleet.node(self.node.id) else { return };
-        let first = node.counters().turns + node.waiting() as u64 + 1;
+        let first = node.counters().turns + node.waiting() as u64;
         batches.push_back(Batch { first, handed: now, latency: latency.clone() });
     }
 }

@@ -1,0 +1,60 @@
+//! Components that were told to end, for the look whether some wait for each other in a circle.
+
+use super::id::ComponentId;
+
+/// How many are looked at for each that is added: more than one, so that they become fewer.
+const LOOKS: usize = 2;
+
+/// Components that may serve others until they end. Whoever asks says which of them still do.
+#[derive(Default)]
+pub(crate) struct Told {
+    ids: Vec<ComponentId>,
+    /// Which of them is looked at next.
+    next: usize,
+}
+
+impl Told {
+    /// Adds one. Of the others, those that serve no more leave by and by: a program that never
+    /// rests tells more and more.
+    pub(crate) fn add(&mut self, id: ComponentId, is_serving: impl Fn(ComponentId) -> bool) {
+        for _ in 0..LOOKS {
+            match self.ids.get(self.next) {
+                None => self.next = 0,
+                Some(&id) if is_serving(id) => self.next += 1,
+                Some(_) => {
+                    self.ids.swap_remove(self.next);
+                }
+            }
+        }
+        self.ids.push(id);
+    }
+
+    /// Those that still serve, each once.
+    pub(crate) fn all(&mut self, is_serving: impl Fn(ComponentId) -> bool) -> &[ComponentId] {
+        self.ids.retain(|id| is_serving(*id));
+        self.ids.sort_unstable();
+        self.ids.dedup();
+        &self.ids
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn those_that_serve_no_more_leave_as_others_come() {
+        let id = |number: u32| ComponentId::new(number, 1);
+        // The last hundred still serve, and one of the first.
+        let serves =
+            |now: u32| move |one: ComponentId| one == id(7) || one >= id(now.max(100) - 100);
+        let mut told = Told::default();
+        for now in 0..10_000 {
+            told.add(id(now), serves(now));
+            assert!(told.ids.len() < 300, "{now}: {}", told.ids.len());
+        }
+        told.add(id(7), serves(10_000));
+        let expected: Vec<ComponentId> = std::iter::once(7).chain(9_900..10_000).map(id).collect();
+        assert_eq!(told.all(serves(10_000)), expected);
+    }
+}

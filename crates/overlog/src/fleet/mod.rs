@@ -382,6 +382,18 @@ impl Fleet {
         armed == events.timers_armed() && living().all(is_quiet)
     }
 
+    /// The life, the address and the node itself, if it lives and its inbox has room; if that has
+    /// none, it is counted.
+    fn with_room(&mut self, id: NodeId) -> Option<(u32, &str, &mut Node)> {
+        let Slot { identity, life, alive, .. } = self.slots.get_mut(id.0 as usize)?;
+        let node = &mut alive.as_mut()?.node;
+        if node.waiting() >= INBOX_MAX {
+            node.counters_mut().dropped_queue_full += 1;
+            return None;
+        }
+        Some((*life, &identity.address, node))
+    }
+
     fn alive(&mut self, id: NodeId, life: u32) -> Option<(&mut Alive, &mut dyn Observer)> {
         let slot = self.slots.get_mut(id.0 as usize)?;
         if slot.life != life {
@@ -575,14 +587,8 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
 
 /// Gives a node an event from outside; false if it is not alive or its inbox is full.
 pub fn inject<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, event: Event) -> bool {
-    let Some(slot) = world.fleet().slots.get_mut(id.0 as usize) else { return false };
-    let life = slot.life;
-    let Some(alive) = &mut slot.alive else { return false };
-    if alive.node.waiting() >= INBOX_MAX {
-        alive.node.counters_mut().dropped_queue_full += 1;
-        return false;
-    }
-    alive.node.enqueue(event);
+    let Some((life, _, node)) = world.fleet().with_room(id) else { return false };
+    node.enqueue(event);
     turns::schedule(world, events, id, life, 1);
     true
 }
@@ -600,19 +606,13 @@ pub fn hand<W: World, E>(
     relation: RelationId,
     fill: impl FnOnce(&str, &mut SeqBuilder) -> Result<(), E>,
 ) -> Result<bool, E> {
-    let Some(slot) = world.fleet().slots.get_mut(id.0 as usize) else { return Ok(false) };
-    let life = slot.life;
-    let Some(alive) = &mut slot.alive else { return Ok(false) };
-    if alive.node.waiting() >= INBOX_MAX {
-        alive.node.counters_mut().dropped_queue_full += 1;
-        return Ok(false);
-    }
-    let mut row = alive.node.spare_row();
-    if let Err(error) = fill(&slot.identity.address, &mut row) {
-        alive.node.reuse_row(row);
+    let Some((life, address, node)) = world.fleet().with_room(id) else { return Ok(false) };
+    let mut row = node.spare_row();
+    if let Err(error) = fill(address, &mut row) {
+        node.reuse_row(row);
         return Err(error);
     }
-    alive.node.enqueue(Event::Row { relation, row });
+    node.enqueue(Event::Row { relation, row });
     turns::schedule(world, events, id, life, 1);
     Ok(true)
 }

@@ -53,16 +53,28 @@ impl fmt::Display for Value {
 /// `LEVEL TOPIC: TEXT`, or `LEVEL TOPIC FILE:LINE: TEXT`.
 impl fmt::Display for Record<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Record { level, topic, file, line, message, fields, shows_place } = self;
+        let Record { level, topic, file, line, shows_place, .. } = self;
         write!(f, "{level:5} {topic}")?;
         if *shows_place {
             write!(f, " {file}:{line}")?;
         }
-        f.write_str(":")?;
-        if !message.is_empty() || fields.is_empty() {
-            write!(f, " {message}")?;
+        write!(f, ": {}", Text(self))
+    }
+}
+
+/// What was said, with its fields.
+struct Text<'r>(&'r Record<'r>);
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Record { message, fields, .. } = self.0;
+        f.write_str(message)?;
+        let mut gap = if message.is_empty() { "" } else { " " };
+        for (name, value) in *fields {
+            write!(f, "{gap}{name}={value}")?;
+            gap = " ";
         }
-        fields.iter().try_for_each(|(name, value)| write!(f, " {name}={value}"))
+        Ok(())
     }
 }
 
@@ -182,13 +194,8 @@ impl Shared {
 
 /// A line as the last ones are kept.
 fn kept(record: &Record<'_>) -> Line {
-    let mut text = record.message.to_owned();
-    for (name, value) in record.fields {
-        let gap = if text.is_empty() { "" } else { " " };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{gap}{name}={value}");
-    }
     let (topic, file) = (record.topic.to_owned(), record.file.to_owned());
+    let text = Text(record).to_string();
     Line { level: record.level, topic, file, line: record.line, text }
 }
 

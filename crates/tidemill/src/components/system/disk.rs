@@ -107,36 +107,27 @@ impl Overlay {
     }
 
     fn write_all_at(&self, content: &mut Content, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let mut all = match content {
-            Content::Memory(all) => std::mem::take(all),
-            Content::Disk(file) => {
-                let length = file.metadata()?.len();
-                if length > BYTES_MAX {
-                    return Err(ErrorKind::StorageFull.into());
-                }
-                let mut all = vec![0; length as usize];
-                file.read_exact_at(&mut all, 0)?;
-                all
+        if let Content::Disk(file) = content {
+            let length = file.metadata()?.len();
+            if length > BYTES_MAX {
+                return Err(ErrorKind::StorageFull.into());
             }
-        };
-        let before = all.len() as u64;
-        let end = offset.saturating_add(bytes.len() as u64).max(before);
-        let grows = match content {
-            Content::Memory(_) => end - before,
-            Content::Disk(_) => end,
-        };
-        let after = self.bytes.get().saturating_add(grows);
-        let fits = after <= BYTES_MAX;
-        if fits {
+            let mut copy = vec![0; length as usize];
+            file.read_exact_at(&mut copy, 0)?;
+            self.replace(content, copy)?;
+        }
+        if let Content::Memory(all) = content {
+            let before = all.len() as u64;
+            let end = offset.saturating_add(bytes.len() as u64).max(before);
+            let used = self.bytes.get().saturating_add(end - before);
+            if used > BYTES_MAX {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            self.bytes.set(used);
             all.resize(end as usize, 0);
             all[offset as usize..][..bytes.len()].copy_from_slice(bytes);
-            self.bytes.set(after);
         }
-        // What a file of the disk had is not kept in vain.
-        if fits || matches!(content, Content::Memory(_)) {
-            *content = Content::Memory(all);
-        }
-        if fits { Ok(()) } else { Err(ErrorKind::StorageFull.into()) }
+        Ok(())
     }
 }
 

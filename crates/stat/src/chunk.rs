@@ -1,6 +1,6 @@
 //! The memory of one file: mapped, or of this process only.
 
-use crate::layout::{ENTRY_BYTES, Header, Shape, WORD_BYTES, encode_name};
+use crate::layout::{ENTRY_BYTES, Header, Shape, WORD_BYTES, encode_name, live_name};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -99,6 +99,12 @@ impl Chunk {
     fn entry(&self, slot: usize) -> &[AtomicU64] {
         let start = self.shape.entry_offset(slot) / WORD_BYTES;
         &self.words()[start..start + ENTRY_BYTES / WORD_BYTES]
+    }
+
+    /// The name of a slot that is in use.
+    pub(crate) fn name(&self, slot: usize) -> Option<String> {
+        let words = self.entry(slot).iter().map(|word| word.load(Ordering::Relaxed));
+        live_name(&words.collect::<Vec<u64>>())
     }
 
     /// Gives a free slot a name, and zeroes its data.

@@ -6,8 +6,8 @@
 
 use crate::histogram::{Distribution, SEQUENCE};
 use crate::layout::{
-    ENTRY_BYTES, HEADER_BYTES, Header, Kind, LOG_HEAD_BYTES, NAME_BYTES_MAX, RECORD_BYTES,
-    RECORD_TEXT_BYTES_MAX, Shape, WORD_BYTES, unpack,
+    ENTRY_BYTES, HEADER_BYTES, Header, Kind, LOG_HEAD_BYTES, RECORD_BYTES, RECORD_TEXT_BYTES_MAX,
+    Shape, WORD_BYTES, live_name, unpack,
 };
 use crate::log::{KIND_LEN, LogRecord, NUMBER, TEXT, TIME};
 use crate::snapshot::Snapshot;
@@ -168,13 +168,6 @@ enum Data {
     Counter(u64),
     Histogram(Distribution),
     Log(Vec<LogRecord>),
-}
-
-/// The name of an entry that is in use.
-fn live_name(entry: &[u64]) -> Option<String> {
-    let (generation, len) = (entry[0] as u32, (entry[0] >> 32) as usize);
-    let live = generation != 0 && generation % 2 == 0 && len <= NAME_BYTES_MAX;
-    live.then(|| unpack(&entry[1..], len))
 }
 
 fn read_histogram<S: Source + ?Sized>(

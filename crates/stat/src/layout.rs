@@ -252,6 +252,13 @@ pub(crate) fn encode_name(name: &str) -> [u64; ENTRY_BYTES / WORD_BYTES] {
     words
 }
 
+/// The name of an entry that is in use.
+pub(crate) fn live_name(entry: &[u64]) -> Option<String> {
+    let (generation, len) = (entry[0] as u32, (entry[0] >> 32) as usize);
+    let live = generation != 0 && generation % 2 == 0 && len <= NAME_BYTES_MAX;
+    live.then(|| unpack(&entry[1..], len))
+}
+
 /// Packs bytes into words, zeros after them.
 pub(crate) fn pack(bytes: &[u8], words: &mut [u64]) {
     for (word, chunk) in words.iter_mut().zip(bytes.chunks(WORD_BYTES)) {

@@ -8,12 +8,13 @@ use crate::layout::{Header, Kind, Shape};
 use crate::log::RingLog;
 use crate::place;
 use crate::snapshot::Snapshot;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
@@ -48,6 +49,10 @@ struct State {
     problem: Option<String>,
     /// Where the folder is, if `directory` is a descriptor.
     path: Option<PathBuf>,
+    /// What the names of counters begin with that are kept when they are dropped.
+    keeps: Option<&'static str>,
+    /// What these have come to, by name.
+    kept: BTreeMap<String, u64>,
 }
 
 /// A chunk and its free slots.
@@ -136,6 +141,12 @@ impl Registry {
         Registry::with(None, None)
     }
 
+    /// In memory only, where counters whose names begin with `prefix` still count in
+    /// [`Registry::snapshot`] after they were dropped: for what comes and goes, such as nodes.
+    pub fn keeping(prefix: &'static str) -> Registry {
+        Registry::in_folder(None, None, State { keeps: Some(prefix), ..State::default() })
+    }
+
     fn with(directory: Option<PathBuf>, problem: Option<String>) -> Registry {
         Registry::in_folder(directory, None, State { problem, ..State::default() })
     }
@@ -168,13 +179,20 @@ impl Registry {
 
     /// All that is counted here now.
     pub fn snapshot(&self) -> Snapshot {
+        let state = self.state();
         let chunks: Vec<Arc<Chunk>> =
-            self.state().chunks.iter().map(|slots| slots.chunk.clone()).collect();
+            state.chunks.iter().map(|slots| slots.chunk.clone()).collect();
+        let kept = state.kept.clone();
+        drop(state);
         let mut decoder = Decoder::new(self.0.pid);
         for chunk in chunks {
             decoder.add("memory", chunk.words());
         }
-        decoder.finish()
+        let mut snapshot = decoder.finish();
+        for (name, count) in kept {
+            *snapshot.counters.entry(name).or_default() += count;
+        }
+        snapshot
     }
 
     /// The folder of this process, where there is one: also for its control socket.
@@ -224,8 +242,16 @@ impl Registry {
     }
 
     fn release(&self, chunk: &Arc<Chunk>, index: usize) {
-        chunk.retire(index);
         let mut state = self.state();
+        if chunk.shape().kind == Kind::Counters
+            && let Some(prefix) = state.keeps
+            && let Some(name) = chunk.name(index).filter(|name| name.starts_with(prefix))
+        {
+            // Relaxed: its one writer is the one who drops it.
+            let count = u64::from_le(chunk.data(index)[0].load(Ordering::Relaxed));
+            *state.kept.entry(name).or_default() += count;
+        }
+        chunk.retire(index);
         let same = |slots: &Slots| Arc::ptr_eq(&slots.chunk, chunk);
         let Some(at) = state.chunks.iter().position(same) else { return };
         let slots = &mut state.chunks[at];

@@ -47,13 +47,14 @@ pub(crate) struct Source {
     pub(crate) on_change: OnChange,
     /// What of the program that runs cannot be replaced.
     pub(crate) outline: Outline,
-    pub(crate) files: Watched,
+    /// Its files, if they are watched.
+    pub(crate) files: Option<Watched>,
 }
 
 impl Source {
-    /// Of a program whose outline and files these are.
-    pub(crate) fn new(reload: Reload, outline: Outline, files: Vec<PathBuf>) -> Source {
+    /// Of a program of that outline, whose files these are if they are to be watched.
+    pub(crate) fn new(reload: Reload, outline: Outline, files: Option<Vec<PathBuf>>) -> Source {
         let Reload { read, on_change, .. } = reload;
-        Source { read, on_change, outline, files: Watched::new(files) }
+        Source { read, on_change, outline, files: files.map(Watched::new) }
     }
 }

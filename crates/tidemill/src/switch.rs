@@ -41,25 +41,24 @@ impl Switch {
         self.members.push(name);
     }
 
-    /// The devices that a frame of one of them goes to, which shows where its sender is.
-    pub(crate) fn route(&mut self, from: &str, frame: &[u8]) -> Vec<&str> {
+    /// The number of a device.
+    pub(crate) fn member(&self, name: &str) -> Option<usize> {
+        self.members.iter().position(|member| member == name)
+    }
+
+    /// The devices that a frame of one of them goes to; the frame shows where its sender is.
+    pub(crate) fn route(&mut self, from: usize, frame: &[u8]) -> impl Iterator<Item = &str> {
         let address = |at: usize| frame.get(at..at + 6).and_then(|bytes| Mac::try_from(bytes).ok());
         let is_group = |address: Mac| address[0] & 1 != 0;
-        let position = self.members.iter().position(|member| member == from);
-        if let (Some(sender), Some(position)) = (address(6), position)
-            && !is_group(sender)
-        {
+        if let Some(sender) = address(6).filter(|sender| !is_group(*sender)) {
             if self.learned.len() >= LEARNED_MAX && !self.learned.contains_key(&sender) {
                 self.learned.clear();
             }
-            self.learned.insert(sender, position);
+            self.learned.insert(sender, from);
         }
         let known = address(0).filter(|to| !is_group(*to)).and_then(|to| self.learned.get(&to));
-        match known {
-            Some(at) if Some(*at) == position => Vec::new(),
-            Some(at) => vec![&self.members[*at]],
-            None => self.members.iter().map(String::as_str).filter(|name| *name != from).collect(),
-        }
+        let to = known.map_or(0..self.members.len(), |&at| at..at + 1);
+        to.filter(move |at| *at != from).map(|at| self.members[at].as_str())
     }
 }
 
@@ -86,14 +85,18 @@ mod tests {
     fn a_switch_learns_where_addresses_are() {
         let mut switch = Switch::default();
         ["a", "b", "c"].into_iter().for_each(|name| switch.add(name.to_owned()));
-        assert_eq!(switch.route("a", &frame(2, 1)), ["b", "c"]);
-        assert_eq!(switch.route("b", &frame(1, 2)), ["a"]);
-        assert_eq!(switch.route("a", &frame(2, 1)), ["b"]);
-        assert_eq!(switch.route("b", &frame(0xff, 2)), ["a", "c"]);
+        let mut route = |from: &str, frame: &[u8]| {
+            let from = switch.member(from).expect("a device");
+            switch.route(from, frame).map(str::to_owned).collect::<Vec<String>>()
+        };
+        assert_eq!(route("a", &frame(2, 1)), ["b", "c"]);
+        assert_eq!(route("b", &frame(1, 2)), ["a"]);
+        assert_eq!(route("a", &frame(2, 1)), ["b"]);
+        assert_eq!(route("b", &frame(0xff, 2)), ["a", "c"]);
         // Its own side of the link, an address that has moved, and what is no frame.
-        assert_eq!(switch.route("b", &frame(2, 7)), Vec::<&str>::new());
-        assert_eq!(switch.route("c", &frame(9, 2)), ["a", "b"]);
-        assert_eq!(switch.route("a", &frame(2, 1)), ["c"]);
-        assert_eq!(switch.route("a", &[1, 2]), ["b", "c"]);
+        assert_eq!(route("b", &frame(2, 7)), Vec::<&str>::new());
+        assert_eq!(route("c", &frame(9, 2)), ["a", "b"]);
+        assert_eq!(route("a", &frame(2, 1)), ["c"]);
+        assert_eq!(route("a", &[1, 2]), ["b", "c"]);
     }
 }

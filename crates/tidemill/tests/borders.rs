@@ -9,6 +9,7 @@ use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{EngineKind, PacketOptions, Report, RunOptions};
 use tidemill::tape::taped;
+use tidemill_diag::Diagnostic;
 
 const GRAPH: &str = "
 src :: Generator { frames: [\"hex 01\", \"hex 0202\", \"hex 03\", \"hex 04\"] }
@@ -37,6 +38,21 @@ fn load(rules: &str, graph: &str) -> Program {
 
 fn found(program: &Program) -> String {
     program.diagnostics.iter().map(|one| program.sources.render(one)).collect()
+}
+
+/// The message of the first of these errors, the texts of its places, and its help.
+fn first_error(
+    program: &Program,
+    is_one: impl Fn(&Diagnostic) -> bool,
+) -> (String, Vec<String>, String) {
+    let mut all = program.diagnostics.iter().filter(|one| one.is_error());
+    let error = all.find(|one| is_one(one)).unwrap_or_else(|| panic!("{}", found(program)));
+    let spans = std::iter::once(error.span).chain(error.labels.iter().map(|(span, _)| *span));
+    let places = spans.map(|span| {
+        let name = program.sources.name(span.file);
+        format!("{name}: {}", program.sources.slice(span))
+    });
+    (error.message.clone(), places.collect(), error.help.clone().unwrap_or_default())
 }
 
 /// Nodes of a test have ports of their own.

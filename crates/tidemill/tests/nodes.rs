@@ -258,20 +258,26 @@ fn files_of_a_simulation_are_copies() {
     let program = load(&[("a.com", components), ("a.olg", rules)]);
     let root = Some(folder.clone());
     let options = SimOptions { nodes: 2, root, end_ns: Some(4_000_000_000), ..Default::default() };
-    let mut simulation = Simulation::new(program, options).expect("it can run");
-    let script = "at 1 crash 1\nat 2 restart 1\n";
-    let mut sources = Sources::new();
-    let file = sources.add("s".to_owned(), script);
-    assert!(simulation.script(&tidemill::script::parse(file, script).0, &sources).is_empty());
-    let (console, data, _) = taped();
-    simulation.run(console).expect("it runs");
-    let lines: Vec<String> = data.text().lines().map(str::to_owned).collect();
+    let (text, _, _) = simulated(program, options, "at 1 crash 1\nat 2 restart 1\n");
     let of = |node: &str| -> Vec<&str> {
-        lines.iter().filter_map(|line| line.strip_prefix(node)).collect()
+        text.lines().filter_map(|line| line.strip_prefix(node)).collect()
     };
     assert_eq!(of("n0:1: "), ["first ", "first again "]);
     assert_eq!(of("n1:1: "), ["first ", "first again ", "first again ", "first again "]);
     let diary = std::fs::read_to_string(folder.join("0/diary")).expect("it is there");
     assert_eq!(diary, content);
     std::fs::remove_dir_all(&folder).expect("it is there");
+}
+
+/// What has crossed borders in lives of nodes that are over counts as well.
+#[test]
+fn counts_of_borders_outlive_crashes() {
+    let options = || SimOptions { nodes: 3, end_ns: Some(4_000_000_000), ..Default::default() };
+    let events = |script: &str| {
+        let (_, _, report) = simulated(mix(), options(), script);
+        let borders = report.borders;
+        borders.iter().find(|(name, _)| name == "rules/events").map(|(_, count)| *count)
+    };
+    assert_eq!(events(""), Some(3 * 3));
+    assert_eq!(events("at 1 crash 1\nat 2 restart 1\nat 3 crash 1\nat 3 crash 2"), Some(4 * 3));
 }

@@ -367,3 +367,22 @@ fn quantiles_are_those_of_the_values_within_an_eighth() {
     assert_eq!(seen.sum(), values.iter().map(|&v| u128::from(v)).sum());
     assert_eq!((HEADER_BYTES, HISTOGRAM_BYTES), (64, 4096));
 }
+
+#[test]
+fn counters_of_a_prefix_are_kept_when_they_are_dropped() {
+    let registry = Registry::keeping("border/");
+    let kept = registry.counter("border/a/seen");
+    let other = registry.counter("app/a/seen");
+    kept.add(3);
+    other.add(3);
+    drop((kept, other));
+    let again = registry.counter("border/a/seen");
+    again.add(4);
+    let own = || registry.snapshot().counters;
+    assert_eq!(own(), [("border/a/seen".to_owned(), 7)].into());
+    drop(again);
+    assert_eq!(own(), [("border/a/seen".to_owned(), 7)].into());
+    let plain = Registry::in_memory();
+    plain.counter("border/a/seen").add(1);
+    assert_eq!(plain.snapshot().counters, [].into());
+}

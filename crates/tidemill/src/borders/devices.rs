@@ -8,10 +8,10 @@
 //! the simulated network, so latency, loss, duplicates and partitions are those of its nodes.
 
 use tidemill_event::{Endpoint, Handlers, Interest, Loop};
-use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_stat::{Counter, Registry};
 
+use super::apps;
 use super::inbox::{self, Become, Taken};
 use crate::machine::Machine;
 use crate::switch::Plug;
@@ -23,13 +23,15 @@ const BYTES_MAX: usize = 1 << 16;
 #[derive(Default)]
 pub(crate) struct Devices {
     ports: Vec<Port>,
+    /// Memory for what is received.
+    buffer: Vec<u8>,
 }
 
 /// A device of a node that lives.
 struct Port {
     plug: Plug,
-    /// What the network calls it.
-    name: String,
+    /// Its number among the devices at its link.
+    member: usize,
     endpoint: Endpoint,
     /// The links of the graph to it, and from it.
     inputs: Vec<usize>,
@@ -66,9 +68,14 @@ pub(crate) fn open(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<
         return Ok(());
     };
     let address = machine.fleet.address(machine.node.id).unwrap_or_default();
-    let named = |plug: &Plug| (plug.clone(), plug.name_at(address));
-    let named: Vec<(Plug, String)> = sim.plugs.iter().map(named).collect();
-    for (number, (plug, name)) in named.into_iter().enumerate() {
+    let named = sim.plugs.iter().filter_map(|plug| {
+        let name = plug.name_at(address);
+        let member = sim.switches.get(&plug.link)?.member(&name)?;
+        Some((plug.clone(), name, member))
+    });
+    let named: Vec<(Plug, String, usize)> = named.collect();
+    machine.node.borders.devices.buffer = vec![0; BYTES_MAX];
+    for (number, (plug, name, member)) in named.into_iter().enumerate() {
         let wrong = |error: std::io::Error| format!("device {name}: {error}");
         let endpoint = events.host().bind(&name).map_err(wrong)?;
         let handlers = Handlers::new()
@@ -78,7 +85,7 @@ pub(crate) fn open(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<
             .error(|_, _, _, _| {});
         events.watch(endpoint, Interest::Read, handlers).map_err(wrong)?;
         let counters = PortCounters::new(&machine.registry, &plug.app);
-        let port = Port { plug, name, endpoint, inputs: Vec::new(), output: None, counters };
+        let port = Port { plug, member, endpoint, inputs: Vec::new(), output: None, counters };
         machine.node.borders.devices.ports.push(port);
     }
     Ok(())
@@ -95,9 +102,7 @@ pub(crate) fn close(machine: &mut Machine, events: &mut Loop<Machine>) {
 pub(super) fn link(machine: &mut Machine) {
     let engine = &machine.node.driver.engine;
     for port in &mut machine.node.borders.devices.ports {
-        let links = |direction| engine.links_of(&port.plug.app, direction).into_iter();
-        port.inputs = links(Direction::Input).map(|(link, _)| link).collect();
-        port.output = links(Direction::Output).map(|(link, _)| link).next();
+        (port.inputs, port.output) = apps::links(engine, &port.plug.app);
     }
 }
 
@@ -117,12 +122,12 @@ fn take_from(
     port: &mut Port,
     taken: &mut Taken,
 ) {
-    let Port { plug, name, endpoint, inputs, counters, .. } = port;
+    let Port { plug, member, endpoint, inputs, counters, .. } = port;
     for link in inputs {
         taken.link(machine, events, (*link, Become::Other), |machine, events, packet| {
             let Some(sim) = &mut machine.sim else { return };
             let Some(switch) = sim.switches.get_mut(&plug.link) else { return };
-            for to in switch.route(name, packet.bytes()) {
+            for to in switch.route(*member, packet.bytes()) {
                 // What the network loses, it counts.
                 let _ = events.host().send(*endpoint, to, packet.bytes());
             }
@@ -133,10 +138,10 @@ fn take_from(
 
 /// Puts the frames that have come for a device on its link, which counts what it has no room for.
 fn receive(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
-    let mut buffer = [0; BYTES_MAX];
-    let Some(port) = machine.node.borders.devices.ports.get(number) else { return };
+    let Devices { ports, buffer } = &mut machine.node.borders.devices;
+    let Some(port) = ports.get(number) else { return };
     let engine = &mut machine.node.driver.engine;
-    while let Ok(Some((length, _))) = events.host().recv(port.endpoint, &mut buffer) {
+    while let Ok(Some((length, _))) = events.host().recv(port.endpoint, buffer) {
         let Some(packet) = engine.pool().packet_of(&buffer[..length]) else {
             port.counters.no_packet.add(1);
             continue;

@@ -19,6 +19,7 @@
 //! call of the other engine on the same loop; what finds no room there is counted. [`files`] has
 //! how tuples become files.
 
+mod apps;
 pub mod components;
 pub mod decode;
 pub(crate) mod devices;
@@ -187,6 +188,21 @@ impl Borders {
     /// Whether its graph writes files.
     pub(crate) fn have_files(&self) -> bool {
         self.decoders.have_files()
+    }
+
+    /// Whether apps of another graph are as they were checked.
+    ///
+    /// # Errors
+    /// The first that is not, and why that matters; as text.
+    pub(crate) fn check(&self, graph: &Graph) -> Result<(), String> {
+        let settled = |app: &str, what| {
+            Err(format!("app {app}: {what} is settled when the program is loaded"))
+        };
+        match (self.decoders.unchecked(graph), self.flows.unchecked(graph)) {
+            (Some(app), _) => settled(app, "what a Decode decodes"),
+            (None, Some(app)) => settled(app, "how a Script runs components"),
+            (None, None) => Ok(()),
+        }
     }
 
     /// Whether packets were left on links because many events wait.

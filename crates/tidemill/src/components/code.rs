@@ -32,20 +32,11 @@ pub fn listing(program: &Program) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::GREETING;
     use crate::program::LoadOptions;
 
-    const PROGRAM: &str = "
-        INTERFACE Greet; IN Hello OUT Welcome END Greet;
-        COMPONENT Greeter OFFERS Greet;
-          IMPLEMENTATION Greet; BEGIN ?Hello; !Welcome END Greet;
-        END Greeter;
-        COMPONENT Main REQUIRES SystemTime;
-          VARIABLE g: Greeter;
-          BEGIN NEW(g); g!Hello; g?Welcome
-        END Main;";
-
     fn load() -> Program {
-        Program::of_text("greet.com", PROGRAM, &LoadOptions::default())
+        Program::of_text("greet.com", GREETING, &LoadOptions::default())
     }
 
     #[test]

@@ -212,7 +212,7 @@ impl Hosted {
 
     /// What has been counted of its flows.
     pub(crate) fn counted(&self) -> Vec<(&'static str, u64)> {
-        flows::counted(&self.machine).into_iter().flat_map(|(_, counts)| counts).collect()
+        flows::counted(&self.machine)
     }
 
     /// What Packets leads to.

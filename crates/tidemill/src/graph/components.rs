@@ -50,12 +50,12 @@ fn made_by(program: &ir::Program, id: ComponentId) -> impl Iterator<Item = Compo
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::text;
     use super::*;
     use crate::program::{LoadOptions, Program};
 
-    const PROGRAM: &str = "
+    pub(crate) const GREETING: &str = "
         INTERFACE Greet; IN Hello OUT Welcome END Greet;
         COMPONENT Greeter OFFERS Greet;
           IMPLEMENTATION Greet; BEGIN ?Hello; !Welcome END Greet;
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_graph_has_who_makes_offers_and_requires() {
-        let program = Program::of_text("greet.com", PROGRAM, &LoadOptions::default());
+        let program = Program::of_text("greet.com", GREETING, &LoadOptions::default());
         let graph = components(program.components.program.as_ref().expect("no errors"));
         let expected = "\
 component Greeter

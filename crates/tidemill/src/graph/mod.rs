@@ -22,6 +22,8 @@ pub mod svg;
 
 pub use borders::drawing;
 pub use components::components;
+#[cfg(test)]
+pub(crate) use components::tests::GREETING;
 pub use forms::{dot, mermaid, text};
 pub use model::{Edge, EdgeKind, Graph, Node, NodeKind};
 pub use packets::packets;

@@ -49,17 +49,26 @@ impl Machine {
             let components = components::stop(machine);
             report.add(components, packets);
         });
-        report.packets =
-            report.packets.take().map(|packets| packets.and(&self.past_flows.counted()));
         let lost = borders::finish_files(self);
         lost.iter().for_each(|problem| self.note(problem));
         report.problems.extend(lost);
         self.meters.update(&self.fleet, events.stats());
-        let counters = self.registry.snapshot().counters.into_iter();
+        let counters = self.registry.snapshot().counters;
+        if let Some(packets) = &mut report.packets {
+            for app in self.flow_apps() {
+                packets.add(app, borders::flows::of_app(app, &counters));
+            }
+        }
         let of_border = |(name, count): (String, u64)| {
             name.strip_prefix("border/").map(|name| (name.to_owned(), count))
         };
-        report.borders = counters.filter_map(of_border).collect();
-        report.borders.sort();
+        report.borders = counters.into_iter().filter_map(of_border).collect();
+    }
+
+    /// The apps that run a component for each flow.
+    fn flow_apps(&self) -> impl Iterator<Item = &str> {
+        let of_nodes = self.maker.iter().flat_map(|maker| &maker.parts.borders.flows);
+        let of_run = self.node.borders.flows.checked().filter(|_| self.maker.is_none());
+        of_nodes.chain(of_run).map(|border| &*border.app)
     }
 }

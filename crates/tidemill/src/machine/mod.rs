@@ -53,7 +53,6 @@ use tidemill_proc::{Communication, Home, Over, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
 use tidemill_stat::Registry;
 
-use crate::borders::flows::Past;
 use crate::borders::{self, sinks::Sinks};
 use crate::components::system::{self as offered, Systems};
 use crate::console::Console;
@@ -87,8 +86,6 @@ pub(crate) struct Machine {
     pub(crate) sinks: Sinks,
     /// Packets that were lost with nodes that ended.
     pub(crate) lost_packets: u64,
-    /// What was counted at flows of nodes that ended.
-    pub(crate) past_flows: Past,
     /// What has been written and found.
     pub(crate) journal: SharedJournal,
     /// What others see of the counters.
@@ -142,7 +139,6 @@ impl Machine {
             sim: None,
             sinks: Sinks::default(),
             lost_packets: 0,
-            past_flows: Past::default(),
             meters: Meters::new(registry.clone()),
             journal,
             registry,

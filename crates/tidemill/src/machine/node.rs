@@ -236,7 +236,6 @@ pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeI
         components::clear(machine, events);
         machine.lose_packets();
         borders::devices::close(machine, events);
-        borders::flows::pass(machine);
         // Files have what was written until then.
         borders::finish_node_files(machine);
     });

@@ -68,9 +68,7 @@ impl Machine {
 
     /// Stops the graph, and says what it amounts to, if there is one.
     pub(crate) fn stop_packets(&mut self, events: &mut Loop<Machine>) -> Option<PacketsEnded> {
-        let flows = borders::flows::counted(self);
-        let ended =
-            self.has.packets.then(|| PacketsEnded::of(&mut self.node.driver.engine).and(&flows));
+        let ended = self.has.packets.then(|| PacketsEnded::of(&mut self.node.driver.engine));
         self.note_apps(events);
         ended
     }

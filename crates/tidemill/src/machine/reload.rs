@@ -3,7 +3,6 @@
 
 use tidemill_event::Loop;
 use tidemill_packet::drive;
-use tidemill_packet::engine::Refused;
 use tidemill_packet::graph::Graph;
 
 use super::{Machine, nodes};
@@ -12,7 +11,8 @@ use crate::watched::Watched;
 
 /// Reads the program again if the content of one of its files has changed.
 pub(crate) fn look(machine: &mut Machine, events: &mut Loop<Machine>) {
-    if machine.source.as_mut().is_some_and(|source| source.files.have_changed()) {
+    let files = machine.source.as_mut().and_then(|source| source.files.as_mut());
+    if files.is_some_and(Watched::have_changed) {
         reload(machine, events);
     }
 }
@@ -22,7 +22,9 @@ pub(crate) fn reload(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(mut source) = machine.source.take() else { return };
     // What is wrong with it has been reported.
     if let Some(revision) = (source.read)() {
-        source.files = Watched::new(revision.files);
+        if let Some(files) = &mut source.files {
+            *files = Watched::new(revision.files);
+        }
         match (source.outline.changed(&revision.outline), source.on_change) {
             (None, _) => revision.graph.into_iter().for_each(|graph| {
                 replace_graph(machine, events, &graph);
@@ -50,21 +52,12 @@ fn replace_graph(machine: &mut Machine, events: &mut Loop<Machine>, graph: &Grap
             Some(settings) => settings.rewritten(graph.clone()),
             None => graph.clone(),
         };
-        if let Some(app) = machine.node.borders.decoders.stranger(&graph) {
-            let why = "what a Decode decodes is settled when the program is loaded";
-            return machine.note(&format!("the old graph goes on: app {app}: {why}"));
-        }
-        if let Some(app) = machine.node.borders.flows.stranger(&graph) {
-            let why = "how a Script runs components is settled when the program is loaded";
-            return machine.note(&format!("the old graph goes on: app {app}: {why}"));
-        }
-        if let Err(refused) = drive::prepare(machine, events, graph) {
-            machine.note(&kept(&refused));
+        let checked = machine.node.borders.check(&graph);
+        let replaced = checked.and_then(|()| {
+            drive::prepare(machine, events, graph).map_err(|refused| refused.to_string())
+        });
+        if let Err(why) = replaced {
+            machine.note(&format!("the old graph goes on: {why}"));
         }
     });
-}
-
-/// Why the graph that ran goes on.
-fn kept(refused: &Refused) -> String {
-    format!("the old graph goes on: {refused}")
 }

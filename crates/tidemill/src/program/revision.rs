@@ -1,9 +1,11 @@
 //! What a program says when it is read again: what of it can be replaced, and what has changed.
 
+use std::fmt::{self, Write};
 use std::path::PathBuf;
 
 use tidemill_overlog::ast;
 use tidemill_packet::graph::Graph;
+use tidemill_stdx::hash::{combine, hash_bytes};
 use tidemill_wire::Schema;
 
 use super::kind::{FileKind, Kinds};
@@ -20,12 +22,29 @@ pub struct Revision {
 }
 
 /// The rules, components and message types of a program, without where they stand and what is
-/// commented.
+/// commented: a hash of each.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Outline {
-    rules: String,
-    components: String,
-    schemas: Vec<u8>,
+    rules: u64,
+    components: u64,
+    schemas: u64,
+}
+
+/// Hashes what is written to it.
+struct Hashed(u64);
+
+impl Write for Hashed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = combine(self.0, hash_bytes(text.as_bytes()));
+        Ok(())
+    }
+}
+
+fn hash(text: &impl fmt::Display) -> u64 {
+    let mut hashed = Hashed(0);
+    // Hashing cannot fail.
+    let _ = write!(hashed, "{text}");
+    hashed.0
 }
 
 impl Outline {
@@ -36,9 +55,9 @@ impl Outline {
         schema: Option<&Schema>,
     ) -> Outline {
         Outline {
-            rules: rules.to_string(),
-            components: components.to_string(),
-            schemas: schema.map(Schema::descriptor_set).unwrap_or_default(),
+            rules: hash(rules),
+            components: hash(components),
+            schemas: schema.map_or(0, |schema| hash_bytes(&schema.descriptor_set())),
         }
     }
 

@@ -32,7 +32,7 @@ mod report;
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -55,7 +55,6 @@ pub use options::{
     Clock, ComponentOptions, DRAIN_MAX, Engine, EngineKind, Exposed, Exposure, Input, Listen,
     NodeOptions, PacketOptions, RunOptions,
 };
-pub(crate) use report::Counted;
 pub use report::{ComponentsEnded, PacketsEnded, Report};
 
 use crate::borders;
@@ -68,7 +67,7 @@ use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::parts::{Choices, Compiled, Maker, Parts};
 use crate::machine::{Machine, components, nodes, packets};
-use crate::program::{Outline, Program};
+use crate::program::Program;
 use crate::reload::Source;
 use crate::summary::Summary;
 
@@ -98,8 +97,8 @@ impl Program {
 /// A program that is compiled and can be run at once.
 pub struct Prepared {
     program: Compiled,
-    /// What of the program cannot be replaced, and its files.
-    outline: (Outline, Vec<PathBuf>),
+    /// How it is read again.
+    source: Option<Source>,
     options: RunOptions,
     /// Slices of components end after so many checkpoints.
     are_counted: bool,
@@ -115,9 +114,12 @@ impl Prepared {
         let are_counted = options.seed.is_some()
             || options.clock == Clock::Virtual
             || options.clock == Clock::Own && has_captures;
-        let outline = (program.outline(), program.files());
+        let source = options.reload.take().map(|reload| {
+            let files = reload.watches.then(|| program.files());
+            Source::new(reload, program.outline(), files)
+        });
         let program = Compiled::new(program, &mut options.components, are_counted)?;
-        Ok(Prepared { program, outline, options, are_counted })
+        Ok(Prepared { program, source, options, are_counted })
     }
 
     /// Runs it.
@@ -125,7 +127,7 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let Prepared { program, outline, mut options, are_counted } = self;
+        let Prepared { program, source, mut options, are_counted } = self;
         let has = program.has();
         let count = match options.nodes.listen {
             Listen::Nodes(count) => count,
@@ -188,10 +190,8 @@ impl Prepared {
             }
         };
         machine.sinks = sinks;
-        let watches = options.reload.as_ref().is_some_and(|reload| reload.watches);
-        let (outline, files) = outline;
-        let source = |reload| Source::new(reload, outline, files);
-        machine.source = options.reload.take().map(source);
+        let watches = source.as_ref().is_some_and(|source| source.files.is_some());
+        machine.source = source;
         let mut run = Run { machine, events: Loop::new(host), options, heard, captures };
         Machine::follow(&mut run.events);
         if watches {

@@ -93,9 +93,6 @@ impl ComponentsEnded {
     }
 }
 
-/// What was counted beside the graph, by app.
-pub(crate) type Counted = Vec<(String, Vec<(&'static str, u64)>)>;
-
 /// Adds counts by name.
 fn add(sums: &mut Vec<(String, u64)>, ones: Vec<(String, u64)>) {
     for (name, value) in ones {
@@ -142,16 +139,11 @@ impl PacketsEnded {
         PacketsEnded { links, apps, engine: stats, packets, out_of_order }
     }
 
-    /// With what was counted where apps meet components.
-    pub(crate) fn and(mut self, counted: &Counted) -> PacketsEnded {
-        for (app, counts) in counted {
-            let own = counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
-            match self.apps.iter_mut().find(|(known, _)| known == app) {
-                Some((_, sums)) => add(sums, own),
-                None => self.apps.push((app.clone(), own)),
-            }
+    /// Adds what was counted where an app meets components.
+    pub(crate) fn add(&mut self, app: &str, counts: Vec<(String, u64)>) {
+        if let Some((_, sums)) = self.apps.iter_mut().find(|(known, _)| known == app) {
+            add(sums, counts);
         }
-        self
     }
 
     /// Those of two nodes, whose graphs have the same links and apps.

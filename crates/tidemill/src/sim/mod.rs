@@ -240,7 +240,7 @@ impl Simulation {
         let mut events = Loop::new(Box::new(host));
         let journal = SharedJournal::new(Journal::new(console));
         let engine = components::idle(events.host())?;
-        let mut machine = Machine::new(engine, journal.clone(), Registry::in_memory(), has)?;
+        let mut machine = Machine::new(engine, journal.clone(), Registry::keeping("border/"), has)?;
         let stop = options.stop.clone().unwrap_or_default();
         events.stop_when(stop.clone());
         machine.fleet = fleet(rules, &mut options, &stop, Box::new(journal));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{EngineKind, found, options};
+use super::{EngineKind, first_error, found, options};
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::Report;
 use tidemill::script::parse;
@@ -260,15 +260,7 @@ fn offering(component: &str) -> String {
 }
 
 fn error(components: &str, graph: &str) -> (String, Vec<String>, String) {
-    let program = load(components, graph);
-    let mut all = program.diagnostics.iter().filter(|one| one.is_error());
-    let error = all.next().unwrap_or_else(|| panic!("no error"));
-    let spans = std::iter::once(error.span).chain(error.labels.iter().map(|(span, _)| *span));
-    let places = spans.map(|span| {
-        let name = program.sources.name(span.file);
-        format!("{name}: {}", program.sources.slice(span))
-    });
-    (error.message.clone(), places.collect(), error.help.clone().unwrap_or_default())
+    first_error(&load(components, graph), |_| true)
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{Engine, Report, RunOptions};
 use tidemill::tape::taped;
 
-use super::found;
+use super::{first_error, found};
 
 /// Adds up what it is given and says the sum; negative numbers make it fail, 0 is not answered.
 const ADDER: &str = "
@@ -103,15 +103,7 @@ pub(super) fn run(rules: &str, components: &str) -> Ran {
 
 /// The message, the texts of its labels, and the help of the error of this code.
 pub(super) fn error(rules: &str, components: &str, code: &str) -> (String, Vec<String>, String) {
-    let program = load(rules, components);
-    let mut all = program.diagnostics.iter().filter(|one| one.is_error());
-    let error = all.find(|one| one.code == code).unwrap_or_else(|| panic!("{}", found(&program)));
-    let spans = std::iter::once(error.span).chain(error.labels.iter().map(|(span, _)| *span));
-    let places = spans.map(|span| {
-        let name = program.sources.name(span.file);
-        format!("{name}: {}", program.sources.slice(span))
-    });
-    (error.message.clone(), places.collect(), error.help.clone().unwrap_or_default())
+    first_error(&load(rules, components), |one| one.code == code)
 }
 
 #[test]

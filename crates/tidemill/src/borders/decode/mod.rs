@@ -11,15 +11,15 @@
 mod check;
 
 use tidemill_event::Loop;
-use tidemill_packet::app::Direction;
 use tidemill_packet::fields::FieldValue;
-use tidemill_packet::graph::{AppSpec, Graph};
+use tidemill_packet::graph::Graph;
 use tidemill_packet::packet::Packet;
 use tidemill_relation::limits::NESTING_MAX;
 use tidemill_relation::{SeqBuilder, Value};
 use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::marks;
 
+use super::apps;
 use super::files::{Files, Place};
 use super::inbox::{self, Become, Taken};
 use super::latency::Latency;
@@ -102,13 +102,9 @@ impl Decoders {
 
     /// The app of another graph that is not one of these, as it was checked: what it decodes
     /// into was settled when the program was loaded.
-    pub(crate) fn stranger<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
-        let is_known = |app: &AppSpec| {
-            let mut all = self.apps.iter().map(|border| &border.checked);
-            all.any(|known| known.app == app.name && known.config == app.config)
-        };
-        let mut apps = graph.apps.iter().filter(|app| app.kind.name == DECODE);
-        apps.find(|app| !is_known(app)).map(|app| &*app.name)
+    pub(super) fn unchecked<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
+        let checked = self.apps.iter().map(|it| (&*it.checked.app, &it.checked.config));
+        apps::unchecked(graph, |app| app.kind.name == DECODE, checked)
     }
 
     /// Whether some write files.
@@ -153,9 +149,7 @@ fn says(app: &str, fault: &str) -> String {
 pub(super) fn link(machine: &mut Machine) {
     let engine = &machine.node.driver.engine;
     for border in &mut machine.node.borders.decoders.apps {
-        let links = |direction| engine.links_of(&border.checked.app, direction).into_iter();
-        border.inputs = links(Direction::Input).map(|(link, _)| link).collect();
-        border.rest = links(Direction::Output).map(|(link, _)| link).next();
+        (border.inputs, border.rest) = apps::links(engine, &border.checked.app);
     }
 }
 

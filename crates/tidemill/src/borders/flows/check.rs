@@ -9,11 +9,11 @@ use tidemill_packet::graph::AppSpec;
 use tidemill_stdx::id::Id;
 
 use super::border::{FLOWS_MAX, FlowBorder, IDLE_SECONDS, Limits, QUEUE_MAX, is_of_program, per};
+use super::state::PACKETS;
 use crate::components::system::ports::ends;
 use crate::program::{FileKind, Program};
 
-/// By what components reach packets, and the message that names ports.
-const PACKETS: &str = "Packets";
+/// The message of Packets that names ports.
 const OPEN: &str = "Open";
 
 /// An app of this kind, as it stands in the graph.

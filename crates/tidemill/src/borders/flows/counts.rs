@@ -1,8 +1,8 @@
 //! What is counted at an app that runs a component for each flow.
 
-use tidemill_stat::{Counter, Registry};
+use std::collections::BTreeMap;
 
-use crate::run::Counted;
+use tidemill_stat::{Counter, Registry};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $field:ident,)+) => {
@@ -18,11 +18,14 @@ macro_rules! counters {
                 Counters { $($field: counter(stringify!($field)),)+ }
             }
 
-            /// All of them, by name.
-            pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &Counter)> {
-                [$((stringify!($field), &self.$field),)+].into_iter()
+            /// What they are now, by name.
+            pub(super) fn read(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($field), self.$field.get()),)+]
             }
         }
+
+        /// Their names.
+        const NAMES: &[&str] = &[$(stringify!($field),)+];
     };
 }
 
@@ -59,36 +62,11 @@ counters! {
     dropped_failed,
 }
 
-impl Counters {
-    /// What they are now.
-    pub(super) fn read(&self) -> Vec<(&'static str, u64)> {
-        self.all().map(|(name, counter)| (name, counter.get())).collect()
-    }
-
-    /// Adds what another has counted, whose instances are gone.
-    fn add(&self, other: &Counters) {
-        for ((_, sum), (_, one)) in self.all().zip(other.all()) {
-            sum.add(one.get());
-        }
-    }
-}
-
-/// What apps have counted in lives of nodes that are over.
-#[derive(Default)]
-pub(crate) struct Past(Vec<(String, Counters)>);
-
-impl Past {
-    /// Adds what an app has counted in one of them.
-    pub(super) fn add(&mut self, registry: &Registry, app: &str, counters: &Counters) {
-        let known = self.0.iter().position(|(name, _)| name == app).unwrap_or_else(|| {
-            self.0.push((app.to_owned(), Counters::new(registry, app)));
-            self.0.len() - 1
-        });
-        self.0[known].1.add(counters);
-    }
-
-    /// What it amounts to.
-    pub(crate) fn counted(&self) -> Counted {
-        self.0.iter().map(|(app, counters)| (app.clone(), counters.read())).collect()
-    }
+/// What an app has counted at all nodes, in all their lives, out of all counters.
+pub(crate) fn of_app(app: &str, counters: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
+    let count = |name: &&str| {
+        let count = counters.get(&format!("border/{app}/{name}"));
+        ((*name).to_owned(), count.copied().unwrap_or_default())
+    };
+    NAMES.iter().map(count).collect()
 }

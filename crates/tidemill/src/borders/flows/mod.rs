@@ -34,11 +34,11 @@ use crate::components::system::packets_number;
 use crate::components::system::ports::ends;
 use crate::machine::Machine;
 use crate::machine::node::Node;
-use crate::run::{Counted, DRAIN_MAX};
+use crate::run::DRAIN_MAX;
 pub use border::FlowBorder;
 pub(super) use border::is_of_program;
 pub(crate) use border::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, per};
-pub(crate) use counts::Past;
+pub(crate) use counts::of_app;
 use flow::Stage;
 pub(crate) use hand::Room;
 use hand::{Exit, Hand};
@@ -333,15 +333,7 @@ pub(crate) fn clear(machine: &mut Machine) {
     flows.waiting = 0;
 }
 
-/// The life of the node is over: what it has counted stays.
-pub(crate) fn pass(machine: &mut Machine) {
-    for app in &machine.node.borders.flows.apps {
-        machine.past_flows.add(&machine.registry, &app.checked.app, &app.counters);
-    }
-}
-
-/// What the apps of the node have counted.
-pub(crate) fn counted(machine: &Machine) -> Counted {
-    let apps = machine.node.borders.flows.apps.iter();
-    apps.map(|app| (app.checked.app.clone(), app.counters.read())).collect()
+/// What is counted of the flows of a program that is an app itself.
+pub(crate) fn counted(machine: &Machine) -> Vec<(&'static str, u64)> {
+    machine.node.borders.flows.apps.iter().flat_map(|app| app.counters.read()).collect()
 }

@@ -1,7 +1,7 @@
 //! The flows of a node, and what is known of those they are of.
 
 use tidemill_event::{Owner, TimerId};
-use tidemill_packet::graph::{AppSpec, Graph};
+use tidemill_packet::graph::Graph;
 use tidemill_proc::program::Program as Types;
 use tidemill_proc::{CommunicationMap, Worker};
 use tidemill_stat::Registry;
@@ -11,9 +11,10 @@ use super::app::App;
 use super::border::{FlowBorder, is_of_program};
 use super::flow::FlowId;
 use super::table::Table;
+use crate::borders::apps;
 
 /// The interface by which instances reach packets.
-const PACKETS: &str = "Packets";
+pub(super) const PACKETS: &str = "Packets";
 
 /// Packets that wait at a time, of all flows of a node: each has a buffer of the pool.
 pub(super) const WAITING_MAX: usize = 16_384;
@@ -77,17 +78,22 @@ pub(crate) struct Flows {
     pub(super) deadline: Option<TimerId>,
 }
 
+/// None.
 impl Default for Flows {
     fn default() -> Flows {
-        Flows::new(&[], &Registry::in_memory(), Secret::FIXED)
+        Flows::of(Vec::new(), Secret::FIXED)
     }
 }
 
 impl Flows {
     /// Of a program that has these; keys are hashed with the secret.
     pub(crate) fn new(checked: &[FlowBorder], registry: &Registry, secret: Secret) -> Flows {
+        Flows::of(checked.iter().map(|checked| App::new(checked, registry)).collect(), secret)
+    }
+
+    fn of(apps: Vec<App>, secret: Secret) -> Flows {
         Flows {
-            apps: checked.iter().map(|checked| App::new(checked, registry)).collect(),
+            apps,
             table: Table::default(),
             doors: CommunicationMap::default(),
             numbers: Numbers::default(),
@@ -105,6 +111,11 @@ impl Flows {
     /// Takes the names of its ports, of a program that is an app itself.
     pub(crate) fn name(&mut self, inputs: &[String], outputs: &[String]) {
         self.apps.iter_mut().for_each(|app| app.name(inputs, outputs));
+    }
+
+    /// The apps, as they were checked.
+    pub(crate) fn checked(&self) -> impl Iterator<Item = &FlowBorder> {
+        self.apps.iter().map(|app| &app.checked)
     }
 
     /// Whether there are none.
@@ -132,12 +143,8 @@ impl Flows {
     }
 
     /// The app of another graph that is not one of these, as it was checked.
-    pub(crate) fn stranger<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
-        let mut apps = graph.apps.iter().filter(|app| is_of_program(app));
-        let is_known = |app: &AppSpec| {
-            let mut all = self.apps.iter().map(|app| &app.checked);
-            all.any(|known| known.app == app.name && known.config == app.config)
-        };
-        apps.find(|app| !is_known(app)).map(|app| &*app.name)
+    pub(in crate::borders) fn unchecked<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
+        let checked = self.apps.iter().map(|it| (&*it.checked.app, &it.checked.config));
+        apps::unchecked(graph, is_of_program, checked)
     }
 }

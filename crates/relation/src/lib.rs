@@ -16,6 +16,7 @@ pub mod messages;
 mod narrow;
 pub mod operator;
 pub mod plan;
+mod spare;
 pub mod strand;
 pub mod table;
 #[cfg(test)]
@@ -28,5 +29,6 @@ pub mod view;
 pub use flat::{OwnedValue, Seq, SeqBuilder, TupleBuf};
 pub use id::Id;
 pub use messages::Messages;
+pub use spare::SpareRows;
 pub use types::TypeSet;
 pub use value::{Type, Value};

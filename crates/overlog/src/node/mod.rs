@@ -27,7 +27,7 @@ use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
 use tidemill_relation::plan::{Action, On, Plan, RelationId, RuleId};
 use tidemill_relation::view::{Progress, Views};
-use tidemill_relation::{OwnedValue, SeqBuilder, TupleBuf, Value};
+use tidemill_relation::{OwnedValue, SeqBuilder, SpareRows, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::region::Bump;
@@ -55,12 +55,6 @@ pub use watch::{Observer, Sighting, Stage, Stages};
 
 /// What this file says at most.
 const CEILING: Level = Level::Debug;
-
-/// Rows whose memory is kept for others, and the most that one of them keeps.
-const SPARE_ROWS_MAX: usize = 256;
-const SPARE_BYTES_MAX: usize = 4096;
-/// What most rows have room in.
-const SPARE_BYTES_MIN: usize = 128;
 
 /// A program made ready to run on any number of nodes.
 #[derive(Clone, Debug)]
@@ -237,7 +231,7 @@ pub struct Node {
     firing: Vec<bool>,
     inbox: VecDeque<Event>,
     /// Memory of rows that were handed over.
-    spare: Vec<SeqBuilder>,
+    spare: SpareRows,
     counters: Counters,
     /// Rules whose first failure has been reported.
     reported: Vec<bool>,
@@ -266,7 +260,7 @@ impl Node {
             periodics: Vec::new(),
             firing: vec![false; program.dispatch.periodics.len()],
             inbox: VecDeque::new(),
-            spare: Vec::new(),
+            spare: SpareRows::default(),
             counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
             allowances: Allowances::default(),
@@ -385,15 +379,12 @@ impl Node {
 
     /// An empty row to be filled for an [`Event::Row`]: in memory that earlier ones have used.
     pub fn spare_row(&mut self) -> SeqBuilder {
-        self.spare.pop().unwrap_or_else(|| SeqBuilder::with_capacity(SPARE_BYTES_MIN))
+        self.spare.take()
     }
 
     /// Takes a row back whose memory may be used again.
-    pub fn reuse_row(&mut self, mut row: SeqBuilder) {
-        if self.spare.len() < SPARE_ROWS_MAX && row.capacity() <= SPARE_BYTES_MAX {
-            row.clear();
-            self.spare.push(row);
-        }
+    pub fn reuse_row(&mut self, row: SeqBuilder) {
+        self.spare.give(row);
     }
 
     /// The turn has ended, whatever started it.

@@ -15,10 +15,6 @@ use crate::borders::inbox;
 use crate::borders::parameters::{emptied, fill};
 use crate::machine::Machine;
 
-/// Rows whose memory is kept for others, and the most that one of them keeps.
-const ROWS_MAX: usize = 256;
-const ROW_BYTES_MAX: usize = 4096;
-
 /// A stage at work.
 pub(super) struct Hand<'h> {
     pub(super) machine: &'h mut Machine,
@@ -50,7 +46,7 @@ impl Hand<'_> {
             if instance.queue.len() >= WAITING_MAX {
                 return self.stage.counters.full.add(1);
             }
-            let mut row = scratch.rows.pop().unwrap_or_default();
+            let mut row = scratch.rows.take();
             row.extend(columns);
             return instance.queue.push_back(row);
         }
@@ -58,17 +54,14 @@ impl Hand<'_> {
     }
 
     /// Gives a tuple that has waited to an instance that has nothing to do.
-    fn say_next(&mut self, name: Communication, mut row: SeqBuilder, scratch: &mut Scratch) {
+    fn say_next(&mut self, name: Communication, row: SeqBuilder, scratch: &mut Scratch) {
         let mut words = emptied(std::mem::take(&mut scratch.words));
         // It has been found to fit when it came.
         if self.stage.words(row.as_seq(), &mut words).is_ok() {
             self.say(name, row.as_seq(), &words);
         }
         scratch.words = emptied(words);
-        if scratch.rows.len() < ROWS_MAX && row.capacity() <= ROW_BYTES_MAX {
-            row.clear();
-            scratch.rows.push(row);
-        }
+        scratch.rows.give(row);
     }
 
     /// A new instance for a key; none, if there is no memory for it.

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use tidemill_event::Loop;
 use tidemill_overlog::node::{Crossing, CrossingKind};
 use tidemill_proc::{Communication, CommunicationMap, Heard, Value as Word, Values, arm};
-use tidemill_relation::{SeqBuilder, TupleBuf};
+use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf};
 use tidemill_stat::Registry;
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::marks;
@@ -57,7 +57,7 @@ struct Scratch {
     words: Vec<Word<'static>>,
     key: SeqBuilder,
     /// Of tuples that have waited.
-    rows: Vec<SeqBuilder>,
+    rows: SpareRows,
 }
 
 impl Stages {

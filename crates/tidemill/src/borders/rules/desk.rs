@@ -16,10 +16,6 @@ use crate::borders::inbox;
 use crate::borders::parameters::{self, emptied, fill};
 use crate::machine::Machine;
 
-/// Rows whose memory is kept for others, and the most that one of them keeps.
-const ROWS_MAX: usize = 256;
-const ROW_BYTES_MAX: usize = 4096;
-
 impl Desk {
     pub(super) fn request(
         &mut self,
@@ -119,13 +115,10 @@ impl Desk {
     ) {
         let Some(client) = self.open.get_mut(name) else { return };
         match client.queue.take() {
-            Some(Delivery { message, change, mut row }) => {
+            Some(Delivery { message, change, row }) => {
                 client.is_waiting = false;
                 self.deliver((machine, events), name, (message, change), row.as_seq());
-                if self.rows.len() < ROWS_MAX && row.capacity() <= ROW_BYTES_MAX {
-                    row.clear();
-                    self.rows.push(row);
-                }
+                self.rows.give(row);
             }
             None if self.is_ending => {
                 (client.is_waiting, client.has_ended) = (false, true);
@@ -200,7 +193,7 @@ impl Desk {
                 now = Some(name);
                 continue;
             }
-            let mut row = self.rows.pop().unwrap_or_default();
+            let mut row = self.rows.take();
             row.extend(columns);
             match client.queue.put(Delivery { message, change, row }, key.clone()) {
                 Put::Waits => {}

@@ -20,7 +20,7 @@ use tidemill_event::Loop;
 use tidemill_overlog::node::Crossing;
 use tidemill_proc::{Communication, CommunicationMap, Request, Value as Word, Worker, arm};
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::{SeqBuilder, TupleBuf};
+use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf};
 use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::marks;
 
@@ -42,7 +42,7 @@ pub(crate) struct Desk {
     is_ending: bool,
     /// Memory for the parameters of a message, and for tuples that wait.
     words: Vec<Word<'static>>,
-    rows: Vec<SeqBuilder>,
+    rows: SpareRows,
 }
 
 /// An interface.

@@ -1,0 +1,46 @@
+//! Rows in memory that earlier ones have used.
+
+use crate::flat::SeqBuilder;
+
+/// Rows whose memory is kept for others, and the most bytes that one of them keeps.
+const ROWS_MAX: usize = 256;
+const BYTES_MAX: usize = 4096;
+/// What most rows have room in, in bytes.
+const BYTES_MIN: usize = 128;
+
+/// Memory of rows that come and go.
+#[derive(Clone, Debug, Default)]
+pub struct SpareRows(Vec<SeqBuilder>);
+
+impl SpareRows {
+    /// An empty row.
+    pub fn take(&mut self) -> SeqBuilder {
+        self.0.pop().unwrap_or_else(|| SeqBuilder::with_capacity(BYTES_MIN))
+    }
+
+    /// Takes a row back, whose memory may be used again.
+    pub fn give(&mut self, mut row: SeqBuilder) {
+        if self.0.len() < ROWS_MAX && row.capacity() <= BYTES_MAX {
+            row.clear();
+            self.0.push(row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Value;
+
+    #[test]
+    fn only_so_much_is_kept() {
+        let mut spare = SpareRows::default();
+        let mut large = spare.take();
+        large.push(Value::Bytes(&[0; 2 * BYTES_MAX]));
+        spare.give(large);
+        assert!(spare.0.is_empty());
+        (0..2 * ROWS_MAX).for_each(|_| spare.give(SeqBuilder::with_capacity(BYTES_MIN)));
+        assert_eq!(spare.0.len(), ROWS_MAX);
+        assert!(spare.take().as_seq().is_empty());
+    }
+}

@@ -5,7 +5,7 @@
 //! grow like the logarithm of the group.
 
 use tidemill_overlog::node::{Event, Node};
-use tidemill_relation::{OwnedValue, Value};
+use tidemill_relation::Value;
 use tidemill_stdx::rng::Rng;
 
 use crate::clock::cpu_seconds;
@@ -223,6 +223,6 @@ fn change(node: &mut Node, group: &mut Group, key: usize, value: i64) -> Result<
 fn item(node: &Node, key: usize, value: i64) -> Result<Event, String> {
     let relation = node.program().plan().find("item").ok_or("no table")?;
     let columns = [Value::Str(ADDRESS), Value::Int(key as i64), Value::Int(value)];
-    let columns = columns.map(OwnedValue::new).to_vec();
-    Ok(Event::Tuple { relation, columns, delete: false, received: false })
+    let row = columns.into_iter().collect();
+    Ok(Event::Tuple { relation, row, delete: false, received: false })
 }

@@ -1,8 +1,8 @@
 //! Events per second: each is a turn of its own, from the inbox to settled tables.
 
 use tidemill_overlog::node::{Event, Node};
+use tidemill_relation::Value;
 use tidemill_relation::view::Progress;
-use tidemill_relation::{OwnedValue, Value};
 
 use crate::clock::cpu_seconds;
 use crate::extent::Extent;
@@ -17,13 +17,32 @@ const THREE_WAY_JOIN: &str = "
     r1 out(@N, X, C) :- in(@N, X), a(@N, X, B), b(@N, B, C).
 ";
 
+const JOIN_AGGREGATE: &str = "
+    materialize(a, infinity, infinity, keys(2)).
+    materialize(b, infinity, infinity, keys(2)).
+    r1 out(@N, X, a_COUNT<*>, a_MAX<C>) :- in(@N, X), a(@N, X, B), b(@N, B, C).
+";
+
+const TEN_EXPRESSIONS: &str = "
+    r1 out(@N, A, B, C, D, E) :- in(@N, X), A := X * 3 + 1, B := A % 17, C := (B << 2) ^ X,
+        D := C - A, E := D & 255, A > X, B < 17, C != 5000, D < 100000, E >= 0.
+";
+
+/// What each case is called, and its program.
+const CASES: [(&str, &str); 4] = [
+    ("one-rule", ONE_RULE),
+    ("three-way-join", THREE_WAY_JOIN),
+    ("join-aggregate", JOIN_AGGREGATE),
+    ("ten-expressions", TEN_EXPRESSIONS),
+];
+
 /// Rows of each table that is joined.
 const ROWS: i64 = 1000;
 
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let events = if extent.small { 2_000 } else { 500_000 };
     let runs = if extent.small { 1 } else { 5 };
-    for (case, source) in [("one-rule", ONE_RULE), ("three-way-join", THREE_WAY_JOIN)] {
+    for (case, source) in CASES {
         let mut rates = Vec::new();
         for _ in 0..runs {
             let mut node = node("events.olg", source)?;
@@ -57,9 +76,10 @@ fn pass(node: &mut Node, events: i64) {
 /// One turn with this tuple.
 fn give(node: &mut Node, relation: &str, values: &[i64]) {
     let Some(relation) = node.program().plan().find(relation) else { return };
-    let mut columns = vec![OwnedValue::new(Value::Str(ADDRESS))];
-    columns.extend(values.iter().map(|&value| OwnedValue::new(Value::Int(value))));
-    node.enqueue(Event::Tuple { relation, columns, delete: false, received: false });
+    let mut row = node.spare_row();
+    row.push(Value::Str(ADDRESS));
+    values.iter().for_each(|&value| row.push(Value::Int(value)));
+    node.enqueue(Event::Tuple { relation, row, delete: false, received: false });
     turns(node, 0);
 }
 

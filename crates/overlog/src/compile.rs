@@ -6,48 +6,24 @@
 //! Each stage gathers diagnostics; rules that are wrong are left out of later stages, so that one
 //! run finds as much as it can.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
-use tidemill_relation::TypeSet;
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
 
 use crate::ast::{Name, Program, Stage, Statement};
+use crate::check::rule::unlabelled;
 use crate::check::{self, Checked, system};
 use crate::exports;
 use crate::ir::Catalog;
 use crate::lower;
 use crate::node::Stages;
+use crate::options::Options;
 use crate::program::{Compiled, Fact, Query, SinkUse, StageUse, Watch, WorkedBy};
 use crate::rewrite::{self, Parts, View};
 use crate::stage::{Registry, Works};
 use crate::stratify::{self, Group};
 use crate::translate;
-
-/// What the compiler should know besides the program.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Operators that `stage` may name.
-    pub operators: Arc<Registry>,
-    /// Relations whose insertions are taken from the network beside those that the program exports.
-    pub exports: Vec<String>,
-    /// Events that other parts of the program give the rules.
-    pub given: Vec<Given>,
-    /// What the columns, without the location, of relations hold that other parts of the program
-    /// fill, unless something else does, too: else they could hold anything.
-    pub filled: BTreeMap<String, Vec<TypeSet>>,
-}
-
-/// An event that another part of the program gives the rules, whose columns it knows.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Given {
-    /// The relation, with its namespace.
-    pub relation: String,
-    /// What each column holds, and where that is said; the first is the location.
-    pub columns: Vec<(TypeSet, Span)>,
-}
 
 /// Compiles a program.
 ///
@@ -68,7 +44,7 @@ pub fn compile(
     rewrite::trails(&mut parts, &mut catalog);
     let exported = exports::exported(program, options);
     exports::allow(&exported, &mut catalog);
-    exports::refuse_reserved(&checked, &mut catalog, &mut diagnostics);
+    exports::refuse_reserved(&checked.rules, &mut catalog, &mut diagnostics);
     rewrite::candidates(&mut parts, &compiled.facts, &mut catalog);
     let groups = match stratify::stratify(&parts.views, &catalog) {
         Ok(groups) => groups,
@@ -144,11 +120,6 @@ fn rules(program: &Program, sources: &Sources) -> Vec<PlanRule> {
             place: place(sources, rule.head.span),
         })
         .collect()
-}
-
-/// What a rule without a label is called; `position` counts from 0.
-pub(crate) fn unlabelled(position: usize) -> String {
-    format!("rule{}", position + 1)
 }
 
 /// `file:line:column`.

@@ -7,10 +7,11 @@ use tidemill_relation::plan::Action;
 
 use crate::arrivals::is_reserved;
 use crate::ast::{Name, Program, Statement, Term};
+use crate::check::rule::CheckedRule;
 use crate::check::symbols::{self, Symbols};
-use crate::check::{Checked, system};
-use crate::compile::Options;
+use crate::check::system;
 use crate::ir::Catalog;
+use crate::options::Options;
 
 /// A relation that is exported, and whether its deletions are, too.
 pub(crate) type Exported = BTreeMap<String, bool>;
@@ -41,12 +42,12 @@ pub(crate) fn allow(exported: &Exported, catalog: &mut Catalog) {
 
 /// Takes the system's relations out of what other nodes may send; warns of rules that ship them.
 pub(crate) fn refuse_reserved(
-    checked: &Checked<'_>,
+    rules: &[CheckedRule<'_>],
     catalog: &mut Catalog,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let mut reserved = BTreeSet::new();
-    for rule in &checked.rules {
+    for rule in rules {
         let name = &rule.ast.head.name;
         let relation = system::canonical(&name.resolved);
         let Some(id) = catalog.find(relation).filter(|_| is_reserved(relation)) else { continue };

@@ -18,17 +18,16 @@
 
 mod align;
 mod layout;
+mod measures;
 mod spacing;
 
 use crate::lex::{Sym, Token, TokenKind, lex};
 use layout::{Layout, Word};
+use measures::slice;
+pub use measures::{CONTINUATION, WIDTH};
 use spacing::Spacing;
 use tidemill_diag::{Diagnostic, FileId};
 
-/// Columns of a line.
-pub const WIDTH: usize = 100;
-/// Columns that the lines of a statement behind its first are indented by.
-pub const CONTINUATION: usize = 4;
 /// Columns that the inside of a namespace is indented by.
 pub const INDENT: usize = 2;
 /// Columns that nested namespaces are indented by at most.
@@ -73,10 +72,6 @@ fn same(old: &str, tokens: &[Token], new: &str, file: FileId) -> bool {
         tokens.iter().map(see).collect()
     };
     shape(old, tokens) == shape(new, &lex(file, new, 0))
-}
-
-fn slice<'a>(text: &'a str, token: &Token) -> &'a str {
-    &text[token.span.start as usize..token.span.end as usize]
 }
 
 /// The text without blanks at line ends.

@@ -21,6 +21,7 @@ mod localise;
 mod lower;
 pub mod net;
 pub mod node;
+mod options;
 pub mod parse;
 pub mod pre;
 pub mod program;
@@ -30,4 +31,5 @@ pub mod stage;
 mod stratify;
 mod translate;
 
-pub use compile::{Given, Options, compile};
+pub use compile::compile;
+pub use options::{Given, Options};

@@ -7,14 +7,16 @@ use tidemill_relation::expr::{End, Expr, Reg};
 use tidemill_relation::function::FunctionId;
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, Relation, RelationId, RuleId, Storage};
 use tidemill_relation::table::{Key, TableSpec};
-use tidemill_relation::{Id, TypeSet, Value};
+use tidemill_relation::{TypeSet, Value};
 
 use crate::ast::{
-    self, AggregateOver, Arg, BinaryOp, ExprKind, Functor, Literal, Materialize, Program,
-    Statement, Term as AstTerm,
+    self, AggregateOver, Arg, BinaryOp, ExprKind, Functor, Materialize, Program, Statement,
+    Term as AstTerm,
 };
+use crate::check::literals::{self, literal_value};
+use crate::check::rule::CheckedRule;
 use crate::check::symbols::{Symbol, Symbols};
-use crate::check::{Checked, CheckedRule, expressions, system, types};
+use crate::check::{Checked, expressions, system};
 use crate::ir::{AggregateTerm, Atom, Catalog, Head, Rule, Term, Var, whole_row};
 
 /// The relations of a program: those of `symbols`, in their order, and the timer.
@@ -281,11 +283,11 @@ impl Vars {
             // The checker admits these in patterns alone.
             ExprKind::Fresh | ExprKind::ListPattern(..) => Expr::constant(Value::Null),
             ExprKind::Unary(op, operand) => {
-                Expr::Unary(types::unary(*op), Box::new(self.expr(operand)))
+                Expr::Unary(literals::unary(*op), Box::new(self.expr(operand)))
             }
             ExprKind::Binary(op, left, right) => {
                 let operands = Box::new([self.expr(left), self.expr(right)]);
-                match (types::binary(*op), op) {
+                match (literals::binary(*op), op) {
                     (Some(binary), _) => Expr::Binary(binary, operands),
                     (None, BinaryOp::Or) => Expr::Or(operands),
                     (None, _) => Expr::And(operands),
@@ -342,21 +344,6 @@ fn is_literal(expr: &ast::Expr) -> bool {
         ExprKind::Literal(_) => true,
         ExprKind::List(elements) => elements.iter().all(is_literal),
         _ => false,
-    }
-}
-
-pub(crate) fn literal_value(literal: &Literal) -> Value<'_> {
-    match literal {
-        Literal::Int(value) => Value::Int(*value),
-        Literal::Double(value) => Value::Double(*value),
-        Literal::Str(text) => Value::Str(text),
-        Literal::Id(bytes) => Value::Id(Id::from_be_bytes(*bytes)),
-        Literal::Bool(value) => Value::Bool(*value),
-        Literal::Null => Value::Null,
-        Literal::Infinity => Value::Double(f64::INFINITY),
-        Literal::Bytes(bytes) => Value::Bytes(bytes),
-        Literal::Time(ns) => Value::Time(*ns),
-        Literal::Interval(ns) => Value::Interval(*ns),
     }
 }
 

@@ -38,7 +38,7 @@ fn send(source: &str, text: &str, delete: bool) -> (Vec<String>, u64) {
     append_tuple(&mut datagram, Content::Columns { name: &name, columns: &columns }, delete);
     let mut taken = Vec::new();
     mail.receive("stranger:9", &datagram, 0, &mut |delivery| {
-        let columns = delivery.columns.iter().map(|column| column.get());
+        let columns = delivery.columns.iter();
         let name = &program.plan().relation(delivery.relation).name;
         let sign = if delivery.delete { "-" } else { "" };
         taken.push(format!("{sign}{}", DisplayTuple::new(name, columns)));

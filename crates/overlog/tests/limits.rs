@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tidemill_overlog::node::{
     CYCLE_TUPLES_MAX, Event, GivenUp, Identity, Limit, Node, Observer, Sighting,
 };
+use tidemill_relation::SeqBuilder;
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_relation::view::{Overrun, Progress};
 use tidemill_stdx::keyed::Secret;
@@ -38,7 +39,8 @@ fn node(source: &str) -> Node {
 fn turn(node: &mut Node, log: &mut Log, tuple: &str) -> Progress {
     let (name, columns) = parse_tuple(tuple).expect("a tuple");
     let relation = node.program().plan().find(&name).expect("a relation");
-    node.enqueue(Event::Tuple { relation, columns, delete: false, received: false });
+    let row = SeqBuilder::from(&columns[..]);
+    node.enqueue(Event::Tuple { relation, row, delete: false, received: false });
     run(node, log)
 }
 

@@ -24,7 +24,7 @@ fn hand(node: &mut Node, relation: &str, columns: &[Value<'_>]) {
     let mut row = node.spare_row();
     assert_eq!(row.as_seq().len(), 0);
     columns.iter().for_each(|column| row.push(*column));
-    node.enqueue(Event::Row { relation, row });
+    node.enqueue(Event::Tuple { relation, row, delete: false, received: true });
 }
 
 fn run(node: &mut Node) {

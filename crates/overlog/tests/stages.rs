@@ -13,7 +13,7 @@ use tidemill_overlog::stage::{Memory, Registry};
 use tidemill_overlog::{Options, compile};
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_relation::view::Progress;
-use tidemill_relation::{OwnedValue, TypeSet, plan};
+use tidemill_relation::{OwnedValue, SeqBuilder, TypeSet, plan};
 use tidemill_stdx::keyed::Secret;
 
 /// `word` has its location in the second column; `seen` keeps what has come.
@@ -81,7 +81,8 @@ impl World {
     fn inject(&mut self, tuple: &str) {
         let (name, columns) = parse_tuple(tuple).unwrap();
         let relation = self.node.program().plan().find(&name).unwrap();
-        self.node.enqueue(Event::Tuple { relation, columns, delete: false, received: false });
+        let row = SeqBuilder::from(&columns[..]);
+        self.node.enqueue(Event::Tuple { relation, row, delete: false, received: false });
     }
 
     /// Runs one turn; false if nothing waits.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
 use tidemill_stdx::region::Bump;
 
 use crate::flat::OwnedValue;
@@ -230,7 +231,10 @@ pub fn evaluate<'a>(
         Expr::Param(param) => scope.ambient.param(*param),
         Expr::Unary(operator, operand) => operator.apply(value(operand)?, scope)?,
         Expr::Binary(operator, operands) => {
-            operator.apply(value(&operands[0])?, value(&operands[1])?, scope)?
+            let (mut left, mut right) = (Value::Null, Value::Null);
+            let left = operand(&operands[0], regs, scope, &mut left)?;
+            let right = operand(&operands[1], regs, scope, &mut right)?;
+            operator.apply_to(left, right, scope)?
         }
         Expr::And(operands) => Value::Bool(
             is_true(value(&operands[0])?, "&&")? && is_true(value(&operands[1])?, "&&")?,
@@ -248,10 +252,8 @@ pub fn evaluate<'a>(
             value(if is_true(value(condition)?, "?:")? { then } else { otherwise })?
         }
         Expr::Call(function, operands) => {
-            let mut arguments = Vec::with_capacity(operands.len());
-            for operand in operands {
-                arguments.push(value(operand)?);
-            }
+            let arguments: SmallVec<[Value<'a>; 4]> =
+                operands.iter().map(value).collect::<Result<_, _>>()?;
             function.call(&arguments, scope)?
         }
         Expr::List(elements) => Value::List(sequence(elements, regs, scope)?),
@@ -263,6 +265,27 @@ pub fn evaluate<'a>(
             Value::Matrix(matrix.finish(scope.scratch))
         }
     })
+}
+
+/// The value of an operand: where it is, if that is a register, else in `space`.
+#[inline]
+fn operand<'v, 'a>(
+    expr: &'a Expr,
+    regs: &'v [Value<'a>],
+    scope: Scope<'a>,
+    space: &'v mut Value<'a>,
+) -> Result<&'v Value<'a>, EvalError> {
+    match expr {
+        Expr::Reg(reg) => Ok(&regs[reg.0 as usize]),
+        Expr::Const(constant) => {
+            *space = constant.get();
+            Ok(space)
+        }
+        _ => {
+            *space = evaluate(expr, regs, scope)?;
+            Ok(space)
+        }
+    }
 }
 
 fn sequence<'a>(

@@ -104,6 +104,19 @@ pub struct SeqIter<'a> {
     bytes: &'a [u8],
 }
 
+impl<'a> SeqIter<'a> {
+    /// Puts the next element where it is wanted; false if there is none.
+    #[inline]
+    pub(crate) fn next_into(&mut self, to: &mut Value<'a>) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        *to = read_value(&mut self.bytes);
+        true
+    }
+}
+
 impl<'a> Iterator for SeqIter<'a> {
     type Item = Value<'a>;
 
@@ -181,6 +194,20 @@ impl SeqBuilder {
     }
 }
 
+impl<'a> FromIterator<Value<'a>> for SeqBuilder {
+    fn from_iter<I: IntoIterator<Item = Value<'a>>>(values: I) -> SeqBuilder {
+        let mut row = SeqBuilder::new();
+        values.into_iter().for_each(|value| row.push(value));
+        row
+    }
+}
+
+impl From<&[OwnedValue]> for SeqBuilder {
+    fn from(values: &[OwnedValue]) -> SeqBuilder {
+        values.iter().map(OwnedValue::get).collect()
+    }
+}
+
 impl PartialEq for SeqBuilder {
     fn eq(&self, other: &SeqBuilder) -> bool {
         let (own, others) = (self.as_seq(), other.as_seq());
@@ -235,6 +262,7 @@ fn length(bytes: usize) -> u32 {
 }
 
 /// Reads one value from the front of `bytes`, which [`write_value`] wrote.
+#[inline]
 fn read_value<'a>(bytes: &mut &'a [u8]) -> Value<'a> {
     match take::<1>(bytes)[0] {
         tag::NULL => Value::Null,
@@ -279,34 +307,47 @@ fn take_slice<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
 
 /// A value that owns its bytes: a program's constants, node parameters, aggregates between rows.
 #[derive(Clone, Debug)]
-pub struct OwnedValue {
-    bytes: Vec<u8>,
+pub struct OwnedValue(Owned);
+
+#[derive(Clone, Debug)]
+enum Owned {
+    /// A value without parts elsewhere, ready to be used.
+    Plain(Value<'static>),
+    /// The encoding of any other.
+    Encoded(Vec<u8>),
 }
 
 impl OwnedValue {
     /// Copies `value`.
     pub fn new(value: Value<'_>) -> OwnedValue {
-        let mut bytes = Vec::new();
-        write_value(&mut bytes, value);
-        OwnedValue { bytes }
+        OwnedValue(match value.without_parts() {
+            Some(plain) => Owned::Plain(plain),
+            None => {
+                let mut bytes = Vec::new();
+                write_value(&mut bytes, value);
+                Owned::Encoded(bytes)
+            }
+        })
     }
 
     /// The value.
+    #[inline]
     pub fn get(&self) -> Value<'_> {
-        read_value(&mut self.bytes.as_slice())
-    }
-
-    /// The encoding.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        match &self.0 {
+            Owned::Plain(value) => *value,
+            Owned::Encoded(bytes) => read_value(&mut bytes.as_slice()),
+        }
     }
 
     /// Replaces the value, keeping the memory.
     pub fn set(&mut self, value: Value<'_>) {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.clear();
-        write_value(&mut bytes, value);
-        self.bytes = bytes;
+        match (&mut self.0, value.without_parts()) {
+            (Owned::Encoded(bytes), None) => {
+                bytes.clear();
+                write_value(bytes, value);
+            }
+            _ => *self = OwnedValue::new(value),
+        }
     }
 }
 
@@ -353,11 +394,17 @@ impl<L: Copy> TupleBuf<L> {
 
     /// Appends a tuple.
     pub fn push(&mut self, label: L, columns: &[Value<'_>]) {
-        let start = self.bytes.len();
-        for &value in columns {
+        self.push_all(label, columns.iter().copied());
+    }
+
+    /// Appends a tuple with these columns.
+    pub fn push_all<'v>(&mut self, label: L, columns: impl Iterator<Item = Value<'v>>) {
+        let (start, mut count) = (self.bytes.len(), 0);
+        for value in columns {
             write_value(&mut self.bytes, value);
+            count += 1;
         }
-        self.entries.push(Entry { label, start, columns: columns.len() as u32 });
+        self.entries.push(Entry { label, start, columns: count });
     }
 
     /// Appends a tuple whose columns are elements of a sequence.

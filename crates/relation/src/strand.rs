@@ -4,9 +4,12 @@
 //! row it finds, or comes back. Tables do not change while a strand runs; what it derives goes to
 //! a [`Sink`].
 
+use smallvec::{SmallVec, smallvec};
+
 use crate::aggregate::Accumulator;
 use crate::database::Database;
 use crate::expr::{EvalError, Expr, Scope, evaluate, is_true};
+use crate::flat::Seq;
 use crate::plan::{Bind, HeadColumn, Lookup, Output, Pattern, RuleId, Step, Strand};
 use crate::table::{RowId, Rows, Visible};
 use crate::value::Value;
@@ -72,15 +75,52 @@ impl<'a> Reading<'a> {
 /// [prepared](Database::prepare).
 pub fn run<'a>(
     strand: &'a Strand,
+    trigger: Seq<'a>,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    let mut columns = trigger.iter();
+    run_for(strand, |value| columns.next_into(value), reading, scope, sink);
+}
+
+/// [`run`] for a trigger whose columns are values.
+pub fn run_values<'a>(
+    strand: &'a Strand,
     trigger: impl Iterator<Item = Value<'a>>,
     reading: Reading<'a>,
     scope: Scope<'a>,
     sink: &mut dyn Sink,
 ) {
-    let mut run = Run::new(strand, reading, scope, sink);
+    run_for(strand, each(trigger), reading, scope, sink);
+}
+
+fn run_for<'a>(
+    strand: &'a Strand,
+    trigger: impl FnMut(&mut Value<'a>) -> bool,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    let mut space = Space::for_strand(strand);
+    let mut run = Run::new(strand, &mut space, reading, scope, sink);
     run.start(trigger);
     let looked = run.looked % LOOK_EVERY;
     run.sink.looked(looked);
+}
+
+/// Values one after the other, each put where it is wanted; false when there are no more.
+///
+/// They are written in place: a value that is copied right after it was written in parts waits
+/// until the parts have reached the cache.
+fn each<'a>(mut values: impl Iterator<Item = Value<'a>>) -> impl FnMut(&mut Value<'a>) -> bool {
+    move |to| match values.next() {
+        Some(value) => {
+            *to = value;
+            true
+        }
+        None => false,
+    }
 }
 
 /// [`run`] for each of some stored rows.
@@ -92,12 +132,13 @@ pub fn run_rows<'a>(
     sink: &mut dyn Sink,
 ) {
     let table = reading.database.table(strand.trigger.relation);
-    let mut run = Run::new(strand, reading, scope, sink);
+    let mut space = Space::for_strand(strand);
+    let mut run = Run::new(strand, &mut space, reading, scope, sink);
     for &row in rows {
         if run.is_over() {
             break;
         }
-        run.start((0..strand.trigger.columns.len() as u32).map(|column| table.value(row, column)));
+        run.start(each(table.values(row)));
     }
 }
 
@@ -133,9 +174,10 @@ pub fn run_on<'a>(
     debug_assert!(!strand.output.aggregates(), "an aggregate does not rest");
     rest.rows_left = rows;
     rest.resting = false;
-    let mut run = Run::new(strand, reading, scope, sink);
+    let mut space = Space::for_strand(strand);
+    let mut run = Run::new(strand, &mut space, reading, scope, sink);
     run.rest = Some(rest);
-    run.start(std::iter::empty());
+    run.start(|_| false);
     !rest.resting
 }
 
@@ -143,12 +185,12 @@ struct Run<'a, 'r> {
     strand: &'a Strand,
     reading: Reading<'a>,
     scope: Scope<'a>,
-    regs: Vec<Value<'a>>,
+    regs: &'r mut [Value<'a>],
     sink: &'r mut dyn Sink,
     /// One per column of the head, while aggregating.
     aggregates: Option<Aggregates<'a>>,
-    /// The head being projected; kept for its memory.
-    columns: Vec<Value<'a>>,
+    /// The head being projected.
+    columns: &'r mut SmallVec<[Value<'a>; 8]>,
     /// Where the run stands, if it can rest.
     rest: Option<&'r mut Rest>,
     /// Rows looked at.
@@ -159,6 +201,20 @@ struct Run<'a, 'r> {
 
 /// Rows looked at between two looks at whether to go on at all.
 const LOOK_EVERY: u32 = 256;
+
+/// Where a run keeps its values: on the stack, for most strands, and never moved.
+struct Space<'a> {
+    regs: SmallVec<[Value<'a>; 16]>,
+    columns: SmallVec<[Value<'a>; 8]>,
+}
+
+impl Space<'_> {
+    #[inline(always)]
+    fn for_strand(strand: &Strand) -> Self {
+        let regs = smallvec![Value::Null; strand.regs as usize];
+        Space { regs, columns: SmallVec::new() }
+    }
+}
 
 struct Aggregates<'a> {
     columns: Vec<Aggregated<'a>>,
@@ -173,19 +229,19 @@ enum Aggregated<'a> {
 impl<'a, 'r> Run<'a, 'r> {
     fn new(
         strand: &'a Strand,
+        space: &'r mut Space<'a>,
         reading: Reading<'a>,
         scope: Scope<'a>,
         sink: &'r mut dyn Sink,
     ) -> Run<'a, 'r> {
-        let regs = vec![Value::Null; strand.regs as usize];
         Run {
             strand,
             reading,
             scope,
-            regs,
+            regs: &mut space.regs,
             sink,
             aggregates: None,
-            columns: Vec::new(),
+            columns: &mut space.columns,
             rest: None,
             looked: 0,
             over: false,
@@ -203,7 +259,7 @@ impl<'a, 'r> Run<'a, 'r> {
         self.over
     }
 
-    fn start(&mut self, trigger: impl Iterator<Item = Value<'a>>) {
+    fn start(&mut self, trigger: impl FnMut(&mut Value<'a>) -> bool) {
         match self.bind(&self.strand.trigger.columns, trigger) {
             Ok(true) if self.strand.output.aggregates() => self.aggregate(),
             Ok(true) => self.step(0),
@@ -212,29 +268,39 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
+    #[inline]
     fn value(&self, expr: &'a Expr) -> Result<Value<'a>, EvalError> {
-        evaluate(expr, &self.regs, self.scope)
+        match expr {
+            Expr::Reg(reg) => Ok(self.regs[reg.0 as usize]),
+            _ => evaluate(expr, self.regs, self.scope),
+        }
     }
 
     fn fail(&mut self, error: EvalError) {
         self.sink.failed(self.strand.rule, error);
     }
 
-    /// Binds columns to registers; false if one does not equal what it must.
+    /// Binds columns, as many as `next` gives, to registers; false if one does not equal what it
+    /// must.
+    #[inline]
     fn bind(
         &mut self,
         binds: &'a [Bind],
-        values: impl Iterator<Item = Value<'a>>,
+        mut next: impl FnMut(&mut Value<'a>) -> bool,
     ) -> Result<bool, EvalError> {
-        for (bind, value) in binds.iter().zip(values) {
-            match bind {
-                Bind::Ignore => {}
-                Bind::Reg(reg) => self.regs[reg.0 as usize] = value,
-                Bind::Equal(expr) => {
-                    if !self.value(expr)?.equal(&value) {
-                        return Ok(false);
-                    }
-                }
+        let mut value = Value::Null;
+        for bind in binds {
+            let to = match bind {
+                Bind::Reg(reg) => &mut self.regs[reg.0 as usize],
+                Bind::Ignore | Bind::Equal(_) => &mut value,
+            };
+            if !next(to) {
+                return Ok(true);
+            }
+            if let Bind::Equal(expr) = bind
+                && !self.value(expr)?.equal(&value)
+            {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -245,7 +311,10 @@ impl<'a, 'r> Run<'a, 'r> {
         for (column, bind) in (0..).zip(&lookup.columns) {
             match bind {
                 Bind::Ignore => {}
-                Bind::Reg(reg) => self.regs[reg.0 as usize] = table.value(row, column),
+                Bind::Reg(reg) => {
+                    let to = &mut self.regs[reg.0 as usize];
+                    *to = table.value(row, column);
+                }
                 Bind::Equal(expr) => {
                     if !self.value(expr)?.equal(&table.value(row, column)) {
                         return Ok(false);
@@ -295,19 +364,19 @@ impl<'a, 'r> Run<'a, 'r> {
         self.try_step(at + 1)
     }
 
-    fn key(&self, lookup: &'a Lookup) -> Result<Key<'a>, EvalError> {
-        let mut key = Key { values: [Value::Null; Key::INSIDE], rest: Vec::new(), len: 0 };
+    fn put_key(&self, lookup: &'a Lookup, key: &mut Key<'a>) -> Result<(), EvalError> {
         for expr in &lookup.key {
             key.push(self.value(expr)?);
         }
-        Ok(key)
+        Ok(())
     }
 
     fn join(&mut self, lookup: &'a Lookup, next: usize) -> Result<(), EvalError> {
         let visible = (self.reading.visible)(lookup.atom, lookup);
-        let key = self.key(lookup)?;
+        let mut key = Key::new();
+        self.put_key(lookup, &mut key)?;
         let table = self.reading.database.table(lookup.relation);
-        let rows = table.rows(lookup.access, key.as_slice(), visible);
+        let rows = table.rows(lookup.access, &key, visible);
         match self.rest {
             None => {
                 for row in rows {
@@ -370,9 +439,10 @@ impl<'a, 'r> Run<'a, 'r> {
     /// Whether a row is found; what fails in a row before it is reported as in a join.
     fn exists(&mut self, lookup: &'a Lookup) -> Result<bool, EvalError> {
         let visible = (self.reading.visible)(lookup.atom, lookup);
-        let key = self.key(lookup)?;
+        let mut key = Key::new();
+        self.put_key(lookup, &mut key)?;
         let table = self.reading.database.table(lookup.relation);
-        for row in table.rows(lookup.access, key.as_slice(), visible) {
+        for row in table.rows(lookup.access, &key, visible) {
             if self.is_over() {
                 break;
             }
@@ -387,13 +457,14 @@ impl<'a, 'r> Run<'a, 'r> {
 
     fn finds(&mut self, lookup: &'a Lookup) -> Result<bool, EvalError> {
         let visible = (self.reading.visible)(lookup.atom, lookup);
-        let key = self.key(lookup)?;
+        let mut key = Key::new();
+        self.put_key(lookup, &mut key)?;
         // What is compared must have a value, whether there is a row to compare it with or not.
         for expr in lookup.compared_alike() {
             self.value(expr)?;
         }
         let table = self.reading.database.table(lookup.relation);
-        for row in table.rows(lookup.access, key.as_slice(), visible) {
+        for row in table.rows(lookup.access, &key, visible) {
             // One that is over derives nothing more.
             if self.is_over() || self.bind_row(lookup, row)? {
                 return Ok(true);
@@ -450,11 +521,11 @@ impl<'a, 'r> Run<'a, 'r> {
         self.columns.clear();
         for column in &output.columns {
             if let HeadColumn::Value(expr) = column {
-                let value = evaluate(expr, &self.regs, self.scope)?;
+                let value = self.value(expr)?;
                 self.columns.push(value);
             }
         }
-        self.sink.derive(output, &self.columns, 1);
+        self.sink.derive(output, self.columns, 1);
         Ok(())
     }
 
@@ -478,7 +549,7 @@ impl<'a, 'r> Run<'a, 'r> {
             }
         }
         aggregates.results += 1;
-        self.sink.gathered(&self.columns);
+        self.sink.gathered(self.columns);
         Ok(())
     }
 
@@ -533,36 +604,10 @@ impl<'a, 'r> Run<'a, 'r> {
             };
             self.columns.push(value);
         }
-        self.sink.derive(&self.strand.output, &self.columns, aggregates.results);
+        self.sink.derive(&self.strand.output, self.columns, aggregates.results);
         Ok(())
     }
 }
 
-/// The values of an index key; short ones need no allocation.
-struct Key<'a> {
-    values: [Value<'a>; Key::INSIDE],
-    rest: Vec<Value<'a>>,
-    len: usize,
-}
-
-impl Key<'_> {
-    const INSIDE: usize = 4;
-}
-
-impl<'a> Key<'a> {
-    fn push(&mut self, value: Value<'a>) {
-        if self.len < Key::INSIDE {
-            self.values[self.len] = value;
-        } else {
-            if self.rest.is_empty() {
-                self.rest.extend_from_slice(&self.values);
-            }
-            self.rest.push(value);
-        }
-        self.len += 1;
-    }
-
-    fn as_slice(&self) -> &[Value<'a>] {
-        if self.len <= Key::INSIDE { &self.values[..self.len] } else { &self.rest }
-    }
-}
+/// The values of an index key.
+type Key<'a> = SmallVec<[Value<'a>; 4]>;

@@ -1,6 +1,6 @@
 //! Values: what stands in one column of a tuple.
 //!
-//! A [`Value`] is a view of three words that borrows its long parts from whoever owns them: a
+//! A [`Value`] is a view of four words that borrows its long parts from whoever owns them: a
 //! table, a tuple buffer, the region of the running turn, or the constants of a program. It is
 //! copied freely and never counted. Lists, vectors and matrices are views of one flat encoding
 //! ([`crate::flat`]), so that copying one between owners is copying bytes.
@@ -126,6 +126,36 @@ impl<'a> Value<'a> {
             Value::List(_) => Type::List,
             Value::Vector(_) => Type::Vector,
             Value::Matrix(_) => Type::Matrix,
+        }
+    }
+
+    /// The value, if it borrows nothing.
+    pub(crate) fn without_parts(&self) -> Option<Value<'static>> {
+        Some(match *self {
+            Value::Null => Value::Null,
+            Value::Bool(value) => Value::Bool(value),
+            Value::Int(value) => Value::Int(value),
+            Value::Double(value) => Value::Double(value),
+            Value::Id(value) => Value::Id(value),
+            Value::Time(value) => Value::Time(value),
+            Value::Interval(value) => Value::Interval(value),
+            Value::Str(_)
+            | Value::Bytes(_)
+            | Value::List(_)
+            | Value::Vector(_)
+            | Value::Matrix(_) => return None,
+        })
+    }
+
+    /// Whether two values are equal and of one type, with all their parts, so that one can stand
+    /// for the other.
+    pub(crate) fn is_identical(&self, other: &Value<'_>) -> bool {
+        match (self, other) {
+            (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
+            (Value::List(a), Value::List(b))
+            | (Value::Vector(a), Value::Vector(b))
+            | (Value::Matrix(a), Value::Matrix(b)) => a.parts().bytes == b.parts().bytes,
+            _ => self.type_of() == other.type_of() && self.equal(other),
         }
     }
 

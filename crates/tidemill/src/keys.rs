@@ -11,7 +11,7 @@ use tidemill_event::{Host, Os};
 use tidemill_fabric::seal::keys::{FleetKeys, Identity, KEY_BYTES, KnownPeers, PublicKey, encode};
 pub use tidemill_fabric::token::Token;
 use tidemill_overlog::fleet::Seal;
-use tidemill_overlog::net::mail::canonical;
+use tidemill_overlog::net::address::canonical;
 
 use crate::watched::{Mark, mark};
 

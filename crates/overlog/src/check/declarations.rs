@@ -9,8 +9,8 @@ use crate::ast::{
     Arg, Export, ExprKind, Fact, Ident, Keys, Name, Program, Query, Sink, Stage, Statement, Watch,
     WatchMod,
 };
-use crate::compile::Options;
 use crate::node::Stages;
+use crate::options::Options;
 use crate::stage::{Declaration, Missing, Works};
 
 /// Checks all statements but rules.

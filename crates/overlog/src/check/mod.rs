@@ -13,8 +13,10 @@
 
 pub(crate) mod declarations;
 pub(crate) mod expressions;
+pub(crate) mod literals;
 mod messages;
 mod origins;
+pub(crate) mod rule;
 pub(crate) mod safety;
 pub(crate) mod shape;
 mod stages;
@@ -24,9 +26,10 @@ pub(crate) mod types;
 
 use tidemill_diag::{Diagnostic, has_errors};
 
-use crate::ast::{self, Program, Statement};
-use crate::compile::Options;
+use crate::ast::{Program, Statement};
 use crate::exports;
+use crate::options::Options;
+use rule::CheckedRule;
 use symbols::Symbols;
 use types::Types;
 
@@ -35,15 +38,6 @@ pub(crate) struct Checked<'a> {
     pub symbols: Symbols<'a>,
     pub rules: Vec<CheckedRule<'a>>,
     pub types: Types,
-}
-
-/// A rule that makes sense.
-pub(crate) struct CheckedRule<'a> {
-    pub ast: &'a ast::Rule,
-    /// The label, or one made from its position.
-    pub name: String,
-    /// The position among all rules of the program.
-    pub position: usize,
 }
 
 /// Checks a program.
@@ -69,7 +63,7 @@ pub(crate) fn check<'a>(
         if !has_errors(&found) {
             let name = match &ast.label {
                 Some(label) => label.resolved.clone(),
-                None => crate::compile::unlabelled(position),
+                None => rule::unlabelled(position),
             };
             rules.push(CheckedRule { ast, name, position });
         }

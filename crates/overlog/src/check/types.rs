@@ -10,21 +10,20 @@ use std::collections::BTreeMap;
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::TypeSet;
 use tidemill_relation::aggregate::Aggregate;
-use tidemill_relation::expr::Param;
 use tidemill_relation::function::{FunctionId, Misuse};
-use tidemill_relation::operator::{Binary, Unary};
 use tidemill_relation::value::Type;
 
+use super::literals::{binary, literal_type, literal_value, param_type, unary};
 use super::origins::{Origins, Place};
+use super::rule::CheckedRule;
 use super::symbols::{Symbol, Symbols};
-use super::{CheckedRule, expressions, stages, system};
+use super::{expressions, stages, system};
 use crate::ast::{
     AggView, AggregateOver, Arg, BinaryOp, Expr, ExprKind, Functor, Literal, Program, Rule,
-    Statement, Term, UnaryOp,
+    Statement, Term,
 };
-use crate::compile::{Given, Options};
 use crate::exports;
-use crate::translate;
+use crate::options::{Given, Options};
 
 /// What was inferred.
 #[derive(Default)]
@@ -651,7 +650,7 @@ impl<'r> Judge<'r, '_> {
 /// Why a call of literals fails, if it does so whatever happens.
 fn always_fails(function: FunctionId, arguments: &[Expr]) -> Option<String> {
     let literals = arguments.iter().map(|argument| match &argument.kind {
-        ExprKind::Literal(literal) => Some(translate::literal_value(literal)),
+        ExprKind::Literal(literal) => Some(literal_value(literal)),
         _ => None,
     });
     let literals: Vec<_> = literals.collect::<Option<_>>()?;
@@ -676,60 +675,4 @@ fn address_help(text: &Expr, beside: TypeSet) -> Option<String> {
 fn seconds(a: TypeSet, b: TypeSet) -> bool {
     let both = |a: TypeSet, b: TypeSet| a.meets(TypeSet::INTERVAL) && b.meets(TypeSet::NUMERIC);
     both(a, b) || both(b, a)
-}
-
-pub(crate) fn param_type(param: Param) -> TypeSet {
-    match param {
-        Param::Node | Param::Landmark => TypeSet::TEXT,
-        Param::NodeIndex | Param::NodeCount => TypeSet::INT,
-        Param::NodeId => TypeSet::ID,
-    }
-}
-
-fn literal_type(literal: &Literal) -> TypeSet {
-    TypeSet::of(match literal {
-        Literal::Int(_) => Type::Int,
-        Literal::Double(_) | Literal::Infinity => Type::Double,
-        Literal::Str(_) => Type::Str,
-        Literal::Id(_) => Type::Id,
-        Literal::Bool(_) => Type::Bool,
-        Literal::Null => Type::Null,
-        Literal::Bytes(_) => Type::Bytes,
-        Literal::Time(_) => Type::Time,
-        Literal::Interval(_) => Type::Interval,
-    })
-}
-
-/// The operator of the engine.
-pub(crate) fn unary(op: UnaryOp) -> Unary {
-    match op {
-        UnaryOp::Neg => Unary::Negate,
-        UnaryOp::Not => Unary::Not,
-        UnaryOp::BitNot => Unary::Complement,
-    }
-}
-
-/// The operator of the engine; `None` for `&&` and `||`, which do not evaluate both operands.
-pub(crate) fn binary(op: BinaryOp) -> Option<Binary> {
-    Some(match op {
-        BinaryOp::Or | BinaryOp::And => return None,
-        BinaryOp::Eq => Binary::Equal,
-        BinaryOp::Ne => Binary::NotEqual,
-        BinaryOp::Lt => Binary::Less,
-        BinaryOp::Gt => Binary::Greater,
-        BinaryOp::Le => Binary::LessEqual,
-        BinaryOp::Ge => Binary::GreaterEqual,
-        BinaryOp::BitOr => Binary::BitOr,
-        BinaryOp::Append => Binary::Append,
-        BinaryOp::BitXor => Binary::BitXor,
-        BinaryOp::BitAnd => Binary::BitAnd,
-        BinaryOp::Shl => Binary::ShiftLeft,
-        BinaryOp::Shr => Binary::ShiftRight,
-        BinaryOp::Add => Binary::Add,
-        BinaryOp::Sub => Binary::Subtract,
-        BinaryOp::Mul => Binary::Multiply,
-        BinaryOp::Div => Binary::Divide,
-        BinaryOp::Rem => Binary::Remainder,
-        BinaryOp::Pow => Binary::Power,
-    })
 }

@@ -1,22 +1,43 @@
 //! Control messages from bytes that anyone may have sent.
 
+use std::fmt;
+
 use tidemill_relation::{OwnedValue, SeqBuilder};
 use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Stop};
 
 use super::fields::{CONTROL, Fields, UNSUPPORTED};
-use super::{Control, End, Message, Status};
+use super::message::{Control, End, Message, Status};
 use crate::net::values::{self, Reader};
 
 /// Messages inside each other: those of a value that nests as deep as it may, and four around it.
 const DEPTH_MAX: usize = 2 * values::NESTING_MAX + 8;
 
-pub(super) fn decode(bytes: &[u8]) -> Result<Control, DecodeError> {
-    let fields = &*CONTROL;
-    let reader = Reader::new(&fields.value);
-    let mut sink = ControlSink { fields, control: Control::default(), reader, in_column: false };
-    let decoder = Decoder::new(&fields.schema).depth_max(DEPTH_MAX);
-    decoder.decode(fields.control, bytes, &mut sink)?;
-    Ok(sink.control)
+/// A frame that cannot be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Malformed(DecodeError);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a control message cannot be read: {}", self.0)
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+impl Control {
+    /// Reads a frame. Fields that are not known are skipped.
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn decode(bytes: &[u8]) -> Result<Control, Malformed> {
+        let fields = &*CONTROL;
+        let reader = Reader::new(&fields.value);
+        let mut sink =
+            ControlSink { fields, control: Control::default(), reader, in_column: false };
+        let decoder = Decoder::new(&fields.schema).depth_max(DEPTH_MAX);
+        decoder.decode(fields.control, bytes, &mut sink).map_err(Malformed)?;
+        Ok(sink.control)
+    }
 }
 
 struct ControlSink<'f, 'a> {

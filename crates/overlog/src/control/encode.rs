@@ -3,8 +3,8 @@
 use tidemill_relation::Value;
 use tidemill_wire::{Writer, encode};
 
-use super::End;
 use super::fields::{CONTROL, Fields};
+use super::message::End;
 use crate::net::values;
 
 fn message(id: u64, put: impl Fn(&mut Writer<'_>, &Fields)) -> Vec<u8> {

@@ -5,8 +5,10 @@ use std::sync::LazyLock;
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{FieldId, MessageId, Schema};
 
-use super::PROTO;
 use crate::net::protocol::ValueFields;
+
+/// The definition of the messages.
+pub const PROTO: &str = include_str!("control.proto");
 
 const PACKAGE: &str = "tidemill.control";
 

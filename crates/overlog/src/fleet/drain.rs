@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use tidemill_event::Loop;
 
 use super::{Fleet, World};
-use crate::net::mail::canonical;
+use crate::net::address::canonical;
 
 /// Begins it, for all living nodes; [`Fleet::is_drained`] says when it is done.
 pub fn drain<W: World>(world: &mut W, events: &mut Loop<W>) {

@@ -33,7 +33,7 @@ use tidemill_relation::{OwnedValue, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use crate::net::mail::{Delivery, Fabric, Fate, Mail};
+use crate::net::mail::{Fabric, Fate, Mail};
 use crate::node::{Crossing, Event, Identity, Node, Observer, Program};
 use crate::query::{AskerId, Desk, Limits, QueryCounters, Shown};
 pub use drain::drain;
@@ -139,6 +139,8 @@ struct Alive {
     system: Option<system::SystemTables>,
     /// When this life began.
     started: Time,
+    /// The tuples of a datagram, before they are events; kept for its memory.
+    arrived: Vec<(RelationId, SeqBuilder, bool)>,
 }
 
 impl Alive {
@@ -159,19 +161,25 @@ impl Alive {
         let (bytes, drops) = (datagram.len(), self.mail.counters().drops());
         let name = &self.node.identity().address;
         say!(Trace, "net", "{name}: {bytes} bytes from {from}");
-        let mut deliveries = Vec::new();
-        self.mail.receive(from, datagram, now_ns, &mut |delivery| deliveries.push(delivery));
+        let (mut arrived, node) = (std::mem::take(&mut self.arrived), &mut self.node);
+        self.mail.receive(from, datagram, now_ns, &mut |delivery| {
+            let mut row = node.spare_row();
+            row.extend(delivery.columns);
+            arrived.push((delivery.relation, row, delivery.delete));
+        });
         self.log_drop(from, bytes, drops);
         // What a peer's earlier life left goes before what its new life brings.
         let mut count = self.settle_fates();
-        for Delivery { relation, columns, delete } in deliveries {
+        for (relation, row, delete) in arrived.drain(..) {
             if self.node.waiting() >= INBOX_MAX {
                 self.node.counters_mut().dropped_queue_full += 1;
+                self.node.reuse_row(row);
                 continue;
             }
-            self.node.enqueue(Event::Tuple { relation, columns, delete, received: true });
+            self.node.enqueue(Event::Tuple { relation, row, delete, received: true });
             count += 1;
         }
+        self.arrived = arrived;
         count
     }
 
@@ -520,6 +528,7 @@ fn bring_up<W: World>(
         peers,
         system,
         started: events.now(),
+        arrived: Vec::new(),
     };
     alive.watch_peers();
     let slot = &mut world.fleet().slots[id.0 as usize];
@@ -612,7 +621,7 @@ pub fn hand<W: World, E>(
         node.reuse_row(row);
         return Err(error);
     }
-    node.enqueue(Event::Row { relation, row });
+    node.enqueue(Event::Tuple { relation, row, delete: false, received: true });
     turns::schedule(world, events, id, life, 1);
     Ok(true)
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tidemill_event::Loop;
 use tidemill_fabric::seal::{PeerInfo, PeerState};
 use tidemill_relation::plan::{Plan, RelationId};
-use tidemill_relation::{OwnedValue, Value};
+use tidemill_relation::{OwnedValue, SeqBuilder, Value};
 
 use super::{Alive, INBOX_MAX};
 use crate::node::Event;
@@ -129,8 +129,8 @@ impl Alive {
             let Some(row) = new.as_ref().or(old) else { continue };
             let node = &self.node.identity().address;
             let columns = columns(node, &name, row, clocks);
-            let relation = peers.relation;
-            self.node.enqueue(Event::Tuple { relation, columns, delete, received: false });
+            let (relation, row) = (peers.relation, SeqBuilder::from(&columns[..]));
+            self.node.enqueue(Event::Tuple { relation, row, delete, received: false });
             count += 1;
             match new {
                 Some(row) => peers.rows.insert(name, row),

@@ -10,7 +10,7 @@ use tidemill_fabric::seal::{
 };
 
 use super::{Alive, Fleet, World, timers};
-use crate::net::mail::canonical;
+use crate::net::address::canonical;
 
 /// Bytes of a datagram before it is sealed.
 pub(super) const CONTENT_BYTES: usize = DATAGRAM_BYTES_MAX - SEAL_BYTES;

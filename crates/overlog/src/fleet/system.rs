@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tidemill_event::{Loop, Time, TimerId};
 use tidemill_relation::plan::{Plan, RelationId};
-use tidemill_relation::{OwnedValue, Value};
+use tidemill_relation::{OwnedValue, SeqBuilder, Value};
 
 use super::{Alive, INBOX_MAX, NodeId, World, turns};
 use crate::check::system::{self, SystemTable};
@@ -35,7 +35,7 @@ pub(super) struct SystemTables {
 struct Kept {
     relation: RelationId,
     table: &'static SystemTable,
-    rows: BTreeMap<Vec<String>, Vec<OwnedValue>>,
+    rows: BTreeMap<Vec<String>, SeqBuilder>,
 }
 
 impl SystemTables {
@@ -109,30 +109,26 @@ fn compare<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
 impl SystemTables {
     /// A change was not brought to the node.
     fn forget(&mut self, change: &Event) {
-        let Event::Tuple { relation, columns, .. } = change else { return };
+        let Event::Tuple { relation, row, .. } = change else { return };
         for kept in self.tables.iter_mut().filter(|kept| kept.relation == *relation) {
-            kept.rows.remove(&kept.key(columns));
+            kept.rows.remove(&kept.key(row));
         }
     }
 }
 
 impl Kept {
-    fn key(&self, row: &[OwnedValue]) -> Vec<String> {
-        let column = |&column: &u32| row.get(column as usize).map(|value| value.get().to_string());
+    fn key(&self, row: &SeqBuilder) -> Vec<String> {
+        let row = row.as_seq();
+        let column = |&column: &u32| row.get(column as usize).map(|value| value.to_string());
         self.table.key.iter().filter_map(column).collect()
     }
 
     /// Takes the rows of now; what is different from before is added to `changes`.
     fn compare(&mut self, rows: Vec<Vec<OwnedValue>>, changes: &mut Vec<Event>) {
         let relation = self.relation;
-        let change = |columns: Vec<OwnedValue>, delete| Event::Tuple {
-            relation,
-            columns,
-            delete,
-            received: false,
-        };
+        let change = |row, delete| Event::Tuple { relation, row, delete, received: false };
         let mut old = std::mem::take(&mut self.rows);
-        for row in rows {
+        for row in rows.iter().map(|row| SeqBuilder::from(&row[..])) {
             let key = self.key(&row);
             if old.remove(&key).as_ref() != Some(&row) {
                 changes.push(change(row.clone(), false));

@@ -1,6 +1,6 @@
 //! Comments behind neighbouring lines, one below the other.
 
-use super::WIDTH;
+use super::measures::WIDTH;
 
 /// A line, cut before the blank of its trailing comment.
 struct Line<'a> {

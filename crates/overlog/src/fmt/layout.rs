@@ -1,7 +1,7 @@
 //! Words into lines.
 
+use super::measures::{CONTINUATION, WIDTH};
 use super::spacing::Place;
-use super::{CONTINUATION, WIDTH};
 
 /// A token, comment or directive of a statement.
 pub(super) struct Word {

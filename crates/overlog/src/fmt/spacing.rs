@@ -1,6 +1,6 @@
 //! Which tokens stand tight, and where a line may end.
 
-use super::slice;
+use super::measures::slice;
 use crate::lex::{Sym, Token, TokenKind};
 
 /// Where a token may begin a line.

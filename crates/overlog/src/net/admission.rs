@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tidemill_fabric::counters::Count;
 use tidemill_relation::Seq;
 
-use super::mail::canonical;
+use super::address::canonical;
 use crate::arrivals::Arrival;
 
 /// What the nodes of a program take, by the numbers of their messages.

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use tidemill_fabric::endpoint::Config;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::value::Type;
-use tidemill_relation::{OwnedValue, Seq, TypeSet, Value};
+use tidemill_relation::{Seq, TypeSet, Value};
 
+use super::address::canonical;
 use super::admission::{self, Admission};
 use super::endpoint::Endpoint;
 use super::schema::{ColumnType, ProgramSchema};
@@ -40,12 +41,12 @@ pub enum Fabric {
 const FRAME_BYTES: usize = MESSAGE_BYTES_MAX + HEADER_BYTES_MAX;
 
 /// A tuple that has come for this node.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Delivery {
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery<'a> {
     /// Its relation.
     pub relation: RelationId,
     /// Its columns.
-    pub columns: Vec<OwnedValue>,
+    pub columns: Seq<'a>,
     /// Take the row out instead of putting it in.
     pub delete: bool,
 }
@@ -220,16 +221,16 @@ impl Mail {
         from: &str,
         bytes: &[u8],
         now_ns: u64,
-        deliver: &mut dyn FnMut(Delivery),
+        deliver: &mut dyn FnMut(Delivery<'_>),
     ) {
         let from = canonical(from);
         let post = &self.post;
         let mut senders = BTreeSet::new();
         self.endpoint.receive(&from, bytes, now_ns, &mut |received| {
             let relation = post.relations[received.relation as usize - 1];
-            let columns: Vec<OwnedValue> = received.columns.iter().map(OwnedValue::new).collect();
+            let columns = received.columns;
             if post.imports.contains(&relation)
-                && let Some(sender) = columns.last().and_then(|sender| sender.get().as_str())
+                && let Some(sender) = columns.iter().last().and_then(|sender| sender.as_str())
             {
                 senders.insert(sender.to_owned());
             }
@@ -292,15 +293,6 @@ impl Mail {
     }
 }
 
-/// One spelling for the addresses of this host, so that where a datagram came from and where one
-/// is sent are the same peer.
-pub fn canonical(address: &str) -> String {
-    match address.strip_prefix("localhost:") {
-        Some(port) => format!("127.0.0.1:{port}"),
-        None => address.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,11 +304,5 @@ mod tests {
         assert_eq!(column_type(TypeSet::ID.union(TypeSet::TEXT)), ColumnType::Value);
         assert_eq!(column_type(TypeSet::ANY), ColumnType::Value);
         assert_eq!(column_type(TypeSet::NONE), ColumnType::Value);
-    }
-
-    #[test]
-    fn the_local_host_has_one_spelling() {
-        assert_eq!(canonical("localhost:1"), canonical("127.0.0.1:1"));
-        assert_eq!(canonical("n0:1"), "n0:1");
     }
 }

@@ -4,9 +4,11 @@
 //!   [mail]       what turns send and what comes for a node, views and their leases
 //!   [endpoint]   tuples through an endpoint of the fabric
 //!   [envelope]   Envelope, Tuple     [values]  columns as Value
+//!   [address]    addresses as text
 //!   [schema]     a program's own messages, its text and its identity
 //! ```
 
+pub mod address;
 pub mod admission;
 pub mod endpoint;
 pub mod envelope;

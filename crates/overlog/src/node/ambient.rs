@@ -8,7 +8,7 @@ use tidemill_relation::function;
 use tidemill_relation::{Id, Messages, OwnedValue, Value};
 use tidemill_stdx::rng::Rng;
 
-use super::limit::Interrupt;
+use super::allowances::Interrupt;
 
 /// How a node is called and where it stands among those started with it.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,12 +11,25 @@
 //! Between any two of these calls the loop may let others run; the node's tables do not change
 //! until `commit`, and nobody else sees them before `finish`.
 
+mod allowances;
 mod ambient;
+mod begin;
+mod commit;
 mod counters;
+mod derive;
+mod deriving;
 mod dispatch;
+mod event;
+mod failing;
 mod limit;
+mod operate;
+mod program;
+mod ship;
 mod shipping;
+mod sight;
+mod stages;
 mod staging;
+mod tuples;
 mod turn;
 mod watch;
 
@@ -25,193 +38,30 @@ use std::sync::Arc;
 
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
-use tidemill_relation::plan::{Action, On, Plan, RelationId, RuleId};
-use tidemill_relation::view::{Progress, Views};
-use tidemill_relation::{OwnedValue, SeqBuilder, SpareRows, TupleBuf, Value};
+use tidemill_relation::plan::{Action, On, RelationId, RuleId};
+use tidemill_relation::table::{Access, Visible};
+use tidemill_relation::view::Views;
+use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
-use tidemill_stdx::log::Level;
 use tidemill_stdx::region::Bump;
-use tidemill_stdx::say;
 
-use crate::net::mail::{Post, canonical};
-use crate::program::Compiled;
-use crate::stage::Registry;
+use crate::net::address::canonical;
+use allowances::Allowances;
 use ambient::NodeAmbient;
-use dispatch::Dispatch;
-use limit::Allowances;
 use shipping::Shipping;
 use staging::Staging;
 use turn::Turn;
-pub(crate) use turn::is_address;
-use watch::Watching;
 
+pub use allowances::{CYCLE_TUPLES_MAX, GivenUp, Limit, TURN_TUPLES_MAX};
 pub use ambient::{Identity, node_id};
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
-pub use limit::{CYCLE_TUPLES_MAX, GivenUp, Limit, TURN_TUPLES_MAX};
+pub use event::{Event, Periodic};
+pub use program::Program;
 pub use shipping::HOLD_NS;
+pub use stages::{Stage, Stages};
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
-pub use turn::{Crossing, CrossingKind, Send};
-pub use watch::{Observer, Sighting, Stage, Stages};
-
-/// What this file says at most.
-const CEILING: Level = Level::Debug;
-
-/// A program made ready to run on any number of nodes.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// What the compiler gave.
-    pub compiled: Compiled,
-    dispatch: Dispatch,
-    watching: Watching,
-    /// Relations that become events of their own when their rows change, or are watched.
-    observed: Vec<RelationId>,
-    /// By relation: its tuples are also for the world outside the fleet.
-    crossing: Vec<bool>,
-    post: Arc<Post>,
-    registry: Arc<Registry>,
-}
-
-impl Program {
-    /// Prepares a compiled program whose stages are built-in operators.
-    ///
-    /// # Errors
-    /// Relations whose messages would have one name, as text.
-    pub fn new(compiled: Compiled) -> Result<Program, String> {
-        Program::with_operators(compiled, Arc::default())
-    }
-
-    /// Prepares a compiled program; `registry` makes the operators of its stages.
-    ///
-    /// # Errors
-    /// As [`Program::new`].
-    pub fn with_operators(compiled: Compiled, registry: Arc<Registry>) -> Result<Program, String> {
-        let post = Arc::new(Post::new(&compiled)?);
-        let plan = &compiled.plan;
-        let dispatch = Dispatch::new(&compiled);
-        let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
-        let watching = Watching::new(plan, watches, &compiled.queries);
-        let exported = |id| compiled.exports.iter().any(|export| export.out == id);
-        let observed = (0..plan.relations.len() as u32)
-            .map(RelationId)
-            .filter(|&id| {
-                plan.relation(id).table().is_some()
-                    && (!dispatch.changes[id.index()].is_empty()
-                        || watching.watches(id)
-                        || watching.violation == Some(id)
-                        || exported(id))
-            })
-            .collect();
-        let (relations, rules) = (plan.relations.len(), plan.rules.len());
-        let (strands, strata) = (plan.strands.len(), plan.strata.len());
-        say!(
-            Debug,
-            "plan",
-            "{relations} relations, {rules} rules, {strands} strands, {strata} strata"
-        );
-        let schema = post.schema();
-        say!(Debug, "plan", "{} relations travel, as {:016x}", schema.len(), schema.program());
-        let crossing = vec![false; compiled.plan.relations.len()];
-        Ok(Program { compiled, dispatch, watching, observed, crossing, post, registry })
-    }
-
-    /// Hands the event tuples of a relation, or the changes of a table, to
-    /// [`World::crossed`](crate::fleet::World::crossed) too.
-    pub fn cross(&mut self, relation: RelationId) {
-        let Some(crosses) = self.crossing.get_mut(relation.index()) else { return };
-        *crosses = true;
-        let is_table = self.compiled.plan.relation(relation).table().is_some();
-        if is_table && !self.observed.contains(&relation) {
-            self.observed.push(relation);
-        }
-    }
-
-    /// The messages in which its tuples travel.
-    pub fn post(&self) -> &Arc<Post> {
-        &self.post
-    }
-
-    /// The operators of its stages, and the message types that its rules know.
-    pub fn operators(&self) -> &Arc<Registry> {
-        &self.registry
-    }
-
-    /// The plan.
-    pub fn plan(&self) -> &Plan {
-        &self.compiled.plan
-    }
-}
-
-/// What starts a turn.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Event {
-    /// A tuple: a fact, an injected one, or from the network.
-    Tuple {
-        /// Its relation.
-        relation: RelationId,
-        /// Its columns.
-        columns: Vec<OwnedValue>,
-        /// For a table: take the row out instead of putting it in.
-        delete: bool,
-        /// It came from the network.
-        received: bool,
-    },
-    /// A tuple that another part of the program has handed over, see [`Node::spare_row`].
-    Row {
-        /// Its relation.
-        relation: RelationId,
-        /// Its columns.
-        row: SeqBuilder,
-    },
-    /// A row changed in an earlier turn.
-    Change {
-        /// The table.
-        relation: RelationId,
-        /// The row.
-        columns: Vec<OwnedValue>,
-    },
-    /// A timer fired.
-    Periodic {
-        /// Position among [`Node::periodics`].
-        timer: usize,
-    },
-    /// Rows of some table have lived long enough.
-    Expiry,
-    /// Rows of views that were held back may go.
-    Release,
-    /// An operator has more rows for an input of an earlier turn.
-    Resume,
-    /// Tuples of tables whose changes start no strand, in one commit.
-    Facts {
-        /// Each with its relation.
-        tuples: Vec<(RelationId, Vec<OwnedValue>)>,
-    },
-    /// Rows that are the same at all nodes but for their location, in one commit.
-    Everywhere {
-        /// The table.
-        relation: RelationId,
-        /// The rows without their location.
-        rows: Arc<Vec<Vec<OwnedValue>>>,
-    },
-    /// What a sender has put into views here no longer stands.
-    Lost {
-        /// As its rows call it.
-        sender: String,
-    },
-    /// A peer has forgotten what exported views have put there.
-    Forgotten {
-        /// Where it is.
-        peer: String,
-    },
-}
-
-/// A periodic of a program, evaluated for one node.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Periodic {
-    /// Nanoseconds between firings.
-    pub period_ns: u64,
-    /// Firings left; `None`: for ever.
-    pub left: Option<u64>,
-}
+pub use tuples::{Crossing, CrossingKind, Send};
+pub use watch::{Observer, Sighting};
 
 /// One node; see the module.
 #[derive(Debug)]
@@ -313,18 +163,18 @@ impl Node {
     pub fn together(&self, events: Vec<Event>) -> Vec<Event> {
         let mut all: Vec<Event> = Vec::with_capacity(events.len());
         for event in events {
-            let Event::Tuple { relation, columns, delete: false, received: false } = event else {
+            let Event::Tuple { relation, row, delete: false, received: false } = event else {
                 all.push(event);
                 continue;
             };
             let is_quiet = self.program.plan().relation(relation).table().is_some()
                 && self.program.dispatch.changes[relation.index()].is_empty();
             match (is_quiet, all.last_mut()) {
-                (true, Some(Event::Facts { tuples })) => tuples.push((relation, columns)),
-                (true, _) => all.push(Event::Facts { tuples: vec![(relation, columns)] }),
+                (true, Some(Event::Facts { tuples })) => tuples.push((relation, row)),
+                (true, _) => all.push(Event::Facts { tuples: vec![(relation, row)] }),
                 (false, _) => {
                     let (delete, received) = (false, false);
-                    all.push(Event::Tuple { relation, columns, delete, received });
+                    all.push(Event::Tuple { relation, row, delete, received });
                 }
             }
         }
@@ -349,11 +199,11 @@ impl Node {
         location: u32,
     ) -> Result<Option<Event>, EvalError> {
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
-        let value = |column| evaluate(column, &[], scope).map(OwnedValue::new);
-        let columns: Vec<OwnedValue> = columns.iter().map(value).collect::<Result<_, _>>()?;
-        let here = columns.get(location as usize).and_then(|column| column.get().as_str())
-            == Some(self.identity.address.as_str());
-        Ok(here.then_some(Event::Tuple { relation, columns, delete: false, received: false }))
+        let value = |column| evaluate(column, &[], scope);
+        let row: SeqBuilder = columns.iter().map(value).collect::<Result<_, _>>()?;
+        let place = row.as_seq().get(location as usize);
+        let is_here = place.and_then(|value| value.as_str()) == Some(&self.identity.address);
+        Ok(is_here.then_some(Event::Tuple { relation, row, delete: false, received: false }))
     }
 
     /// Queues an event; the driver begins a turn for each.
@@ -377,7 +227,7 @@ impl Node {
         }
     }
 
-    /// An empty row to be filled for an [`Event::Row`]: in memory that earlier ones have used.
+    /// An empty row to be filled for an [`Event::Tuple`]: in memory that earlier ones have used.
     pub fn spare_row(&mut self) -> SeqBuilder {
         self.spare.take()
     }
@@ -389,7 +239,7 @@ impl Node {
 
     /// The turn has ended, whatever started it.
     fn end_start(&mut self) {
-        if let Some(Event::Row { row, .. }) = self.turn.start.take() {
+        if let Some(Event::Tuple { row, .. } | Event::Change { row, .. }) = self.turn.start.take() {
             self.reuse_row(row);
         }
     }
@@ -490,24 +340,15 @@ impl Node {
         }
     }
 
-    /// One round of the views of the running commit. [`Progress::Exceeded`] has been reported: the
-    /// turn must be given up.
-    pub fn refine(&mut self, observer: &mut dyn Observer) -> Progress {
-        let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
-        let mut failures = turn::Failing {
-            program: &self.program,
-            node: &self.identity.address,
-            ambient: &self.ambient,
-            counters: &mut self.counters,
-            reported: &mut self.reported,
-            observer: &mut *observer,
-        };
-        let plan = &self.program.compiled.plan;
-        let now_ns = self.turn.now_ns;
-        let progress = self.views.step(plan, &mut self.database, scope, now_ns, &mut failures);
-        if progress == Progress::Exceeded {
-            self.report_commit(self.views.overrun(), observer);
+    /// Reads the live rows of a table of this node.
+    pub fn rows(&self, relation: RelationId, mut row: impl FnMut(&[Value<'_>])) {
+        let database: &Database = &self.database;
+        let Some(table) = database.get(relation) else { return };
+        let mut columns = Vec::new();
+        for id in table.rows(Access::Scan, &[], Visible::Live) {
+            columns.clear();
+            table.read_row(id, &mut columns);
+            row(&columns);
         }
-        progress
     }
 }

@@ -15,9 +15,10 @@ use crate::ast::{
     Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Keys, Materialize, Name, Program, Rule,
     Statement, Term, Variable,
 };
-use crate::compile::{self, compile};
+use crate::compile::compile;
+use crate::options::Options;
 use crate::parse::parse_text;
-use crate::pre::{MemoryFiles, Options};
+use crate::pre::{self, MemoryFiles};
 use crate::stage::Registry;
 
 /// The head of the small program; no program can write such a name.
@@ -62,12 +63,12 @@ fn read_rule(plan: &Plan, operators: &Arc<Registry>, text: &str) -> Result<Quest
         errors.map(|one| sources.render(one)).collect::<String>().trim_end().to_owned()
     };
     let files = MemoryFiles::default();
-    let (tree, found) = parse_text("query", &text, &Options::default(), &files, &mut sources);
+    let (tree, found) = parse_text("query", &text, &pre::Options::default(), &files, &mut sources);
     if has_errors(&found) {
         return Err(render(&sources, &found));
     }
     let (small, name) = small_program(plan, tree).map_err(|found| render(&sources, &[found]))?;
-    let options = compile::Options { operators: operators.clone(), ..Default::default() };
+    let options = Options { operators: operators.clone(), ..Default::default() };
     let (compiled, found) = compile(&small, &sources, &options);
     let Some(compiled) = compiled.filter(|_| !has_errors(&found)) else {
         return Err(render(&sources, &found));

@@ -27,7 +27,8 @@ use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, ViewKind};
 use tidemill_relation::table::Key;
 
-use super::{Parts, View, locations, table_rule, tables};
+use super::parts::{Parts, View, locations, tables, type_of_expr};
+use super::table_rules;
 use crate::ir::{AggregateTerm, Atom, Catalog, Head, Location, Rule, Term, Var, whole_row};
 use crate::localise::type_of;
 use crate::lower::home;
@@ -120,7 +121,7 @@ pub(super) fn rewrite_head(
     let head = Head { relation, columns, place: None, action: Action::Insert };
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
     catalog.mark_exact(relation);
-    table_rule(copy, catalog, parts)
+    table_rules::rewrite(copy, catalog, parts)
 }
 
 /// Columns of the head that neither the key of its table has nor its other columns determine.
@@ -240,7 +241,7 @@ fn keep_columns(
     let head = Head { relation, columns, place: None, action: Action::Insert };
     parts.views.push(View { rule: Rule { head, ..rule }, kind: ViewKind::Grouped });
     catalog.mark_exact(relation);
-    table_rule(copy, catalog, parts)
+    table_rules::rewrite(copy, catalog, parts)
 }
 
 /// Of several groups with one key a single row stays.
@@ -310,7 +311,7 @@ fn gather(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<Rule, 
     let exprs = std::iter::once(place.expr()).chain(vars.iter().map(|reg| Expr::Reg(*reg)));
     let columns = exprs.map(HeadColumn::Value).collect();
     let head = Head { relation, columns, place: None, action: Action::Insert };
-    table_rule(Rule { head, ..rule.clone() }, catalog, parts)?;
+    table_rules::rewrite(Rule { head, ..rule.clone() }, catalog, parts)?;
     let first = match place {
         Location::Var(reg) => Pattern::Reg(reg),
         Location::Fixed(expr) => Pattern::Equal(expr),
@@ -327,27 +328,5 @@ fn type_of_column(rule: &Rule, column: &HeadColumn) -> TypeSet {
             let values = input.as_ref().map_or(TypeSet::ANY, |input| type_of_expr(rule, input));
             function.declaration().result_of_rows(values).unwrap_or(TypeSet::ANY)
         }
-    }
-}
-
-/// What an expression may be, as far as a glance tells.
-pub(super) fn type_of_expr(rule: &Rule, expr: &Expr) -> TypeSet {
-    let of = |expr: &Expr| type_of_expr(rule, expr);
-    match expr {
-        Expr::Const(value) => TypeSet::of(value.get().type_of()),
-        Expr::Reg(reg) => type_of(rule, *reg),
-        Expr::Param(param) => crate::check::types::param_type(*param),
-        Expr::Unary(operator, operand) => operator.result_type(of(operand)).unwrap_or(TypeSet::ANY),
-        Expr::Binary(operator, operands) => {
-            operator.result_type(of(&operands[0]), of(&operands[1])).unwrap_or(TypeSet::ANY)
-        }
-        Expr::And(_) | Expr::Or(_) | Expr::In { .. } => TypeSet::BOOL,
-        Expr::If(branches) => of(&branches[1]).union(of(&branches[2])),
-        Expr::Call(function, operands) => {
-            let types: Vec<TypeSet> = operands.iter().map(of).collect();
-            function.result_type(&types).unwrap_or(TypeSet::ANY)
-        }
-        Expr::List(_) => TypeSet::LIST,
-        Expr::Matrix(_) => TypeSet::MATRIX,
     }
 }

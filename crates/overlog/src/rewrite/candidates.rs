@@ -9,7 +9,7 @@ use tidemill_relation::plan::{HeadColumn, Pattern, RelationId, Storage, Strand, 
 use tidemill_relation::table::Key;
 use tidemill_relation::{TypeSet, Value};
 
-use super::{Parts, View};
+use super::parts::{Parts, View};
 use crate::ir::{Catalog, Softness, Term, whole_row};
 use crate::program::Fact;
 use crate::translate::count_once;

@@ -19,7 +19,7 @@ use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::operator::{Binary, Unary};
 use tidemill_relation::plan::{HeadColumn, RelationId, ViewKind};
 
-use super::{Parts, View};
+use super::parts::{Parts, View};
 use crate::ir::{Rule, Term};
 use crate::stratify::improves;
 

@@ -14,36 +14,22 @@
 mod aggregates;
 mod candidates;
 mod circles;
+mod parts;
 mod remote;
+mod table_rules;
 mod trails;
 
 use tidemill_diag::Diagnostic;
 use tidemill_relation::expr::Expr;
-use tidemill_relation::plan::{Action, On, Pattern, RelationId, Storage, Strand, ViewKind};
+use tidemill_relation::plan::{On, Pattern, Storage};
 
 use crate::check::system;
-use crate::ir::{Atom, Catalog, Location, Rule};
+use crate::ir::{Atom, Catalog, Rule};
 use crate::localise::{self, Start};
-use crate::program::Export;
 
 pub(crate) use candidates::candidates;
+pub(crate) use parts::{Parts, View};
 pub(crate) use trails::trails;
-
-/// A rule whose body and head are tables of one node.
-#[derive(Clone, Debug)]
-pub(crate) struct View {
-    pub rule: Rule,
-    pub kind: ViewKind,
-}
-
-/// What the rules of a program become.
-#[derive(Default)]
-pub(crate) struct Parts {
-    pub strands: Vec<Strand>,
-    pub views: Vec<View>,
-    pub exports: Vec<Export>,
-    pub warnings: Vec<Diagnostic>,
-}
 
 /// Rewrites one rule.
 pub(crate) fn rewrite(
@@ -58,7 +44,7 @@ pub(crate) fn rewrite(
     }
     match rule.aggregates() {
         true => aggregates::rewrite_head(rule, catalog, parts),
-        false => table_rule(rule, catalog, parts),
+        false => table_rules::rewrite(rule, catalog, parts),
     }
 }
 
@@ -83,64 +69,4 @@ fn constant(atom: &Atom, column: usize) -> Option<Expr> {
         Pattern::Equal(expr) => Some(expr.clone()),
         _ => None,
     }
-}
-
-/// A rule over tables without aggregates.
-fn table_rule(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<(), Diagnostic> {
-    if rule.head.action != Action::Insert || rule.is_impure() {
-        return on_change(&rule, catalog, parts);
-    }
-    if locations(&rule, catalog).len() > 1 {
-        let [first, rest] = remote::split(rule, catalog)?;
-        table_rule(first, catalog, parts)?;
-        return table_rule(rest, catalog, parts);
-    }
-    let maintained = is_maintained(&rule, catalog);
-    match (maintained, stays_home(&rule, catalog)) {
-        (true, true) => parts.views.push(View { rule, kind: ViewKind::Maintained }),
-        (false, true) => parts.views.push(View { rule, kind: ViewKind::Plain }),
-        (true, false) => remote::export(rule, catalog, parts),
-        (false, false) => return on_change(&rule, catalog, parts),
-    }
-    Ok(())
-}
-
-/// One strand for each table of the body: what its new rows derive.
-fn on_change(rule: &Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<(), Diagnostic> {
-    for (number, atom) in rule.atoms().enumerate() {
-        if !atom.negated {
-            let start = Start { number: number as u16, on: On::Change };
-            parts.strands.append(&mut localise::strands(rule, start, catalog)?);
-        }
-    }
-    Ok(())
-}
-
-/// Whether the head stays until it is deleted, and the body tells what goes.
-fn is_maintained(rule: &Rule, catalog: &Catalog) -> bool {
-    tables(rule).all(|table| catalog.is_exact(table)) && catalog.is_hard(rule.head.relation)
-}
-
-/// The tables of a body, negated ones included.
-fn tables(rule: &Rule) -> impl Iterator<Item = RelationId> {
-    rule.atoms().map(|atom| atom.relation)
-}
-
-/// The different locations of a body, in textual order; `@NODE` is any of them.
-fn locations(rule: &Rule, catalog: &Catalog) -> Vec<Location> {
-    let mut locations = Vec::new();
-    for atom in rule.atoms() {
-        let location = atom.location(catalog);
-        if !location.is_here() && !locations.contains(&location) {
-            locations.push(location);
-        }
-    }
-    locations
-}
-
-/// Whether the head lies where the body does.
-fn stays_home(rule: &Rule, catalog: &Catalog) -> bool {
-    let Some(head) = rule.head_location(catalog) else { return false };
-    let home = crate::lower::home(rule, catalog);
-    head == home || head.is_here()
 }

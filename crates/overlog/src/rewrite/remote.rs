@@ -26,8 +26,7 @@ use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, RelationId, ViewKind};
 
-use super::aggregates::type_of_expr;
-use super::{Parts, View, locations};
+use super::parts::{Parts, View, locations, type_of_expr};
 use crate::ir::{Atom, Catalog, Head, Location, Rule, Softness, Term, Var, whole_row};
 use crate::localise::{settle_params, type_of, unroutable_at};
 use crate::lower::home;

@@ -50,8 +50,9 @@ use tidemill_relation::table::Key;
 use tidemill_relation::{TypeSet, Value};
 use tidemill_stdx::hash::Map;
 
+use super::candidates;
 use super::circles::{Circles, circles};
-use super::{Parts, View, candidates};
+use super::parts::{Parts, View};
 use crate::ir::{ANYWHERE, Atom, Catalog, Head, Rule, Softness, Term, whole_row};
 
 /// Gives trails to the views that need them.

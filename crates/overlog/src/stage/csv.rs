@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use tidemill_relation::{SeqBuilder, TypeSet, Value};
 
+use super::context::Context;
 use super::records::{BadRecord, Dialect, Field, Outcome, Quoting, Records};
-use super::{Context, DataFiles, Declaration, Failure, Input, Next, Operator, Phase, Rows};
+use super::{DataFiles, Declaration, Failure, Input, Next, Operator, Phase, Rows};
 
 /// What both yield of this input.
 const EXAMPLE: (&str, &[&str]) = (

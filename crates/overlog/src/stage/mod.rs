@@ -43,6 +43,7 @@
 //! # Ok::<(), tidemill_overlog::stage::NameTaken>(())
 //! ```
 
+mod context;
 mod csv;
 mod declared;
 mod failure;
@@ -56,11 +57,12 @@ mod tokenizer;
 
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 
+pub use context::Context;
 pub use declared::{Column, Columns, Declaration, Example, Leading, Works};
 pub use failure::Failure;
 pub use family::{Family, Missing};
 pub use files::{DataFiles, Folder, Memory};
-pub use registry::{Context, NameTaken, Registry};
+pub use registry::{NameTaken, Registry};
 
 /// An operator as one node runs it: it may keep state from one input to the next.
 pub trait Operator: Send {

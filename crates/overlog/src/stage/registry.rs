@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tidemill_diag::{Span, nearest};
 use tidemill_relation::Messages;
 
+use super::context::Context;
 use super::files::{DataFiles, Folder};
 use super::{Declaration, Family, Missing, Operator, csv, tokenizer};
 
@@ -18,13 +19,6 @@ pub struct Registry {
     families: Vec<Arc<dyn Family>>,
     messages: Option<Arc<dyn Messages>>,
     context: Context,
-}
-
-/// What operators may use of the world.
-#[derive(Clone)]
-pub struct Context {
-    /// Where files come from.
-    pub files: Arc<dyn DataFiles>,
 }
 
 /// A name that has been given to another operator before.

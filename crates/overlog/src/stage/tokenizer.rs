@@ -2,7 +2,8 @@
 
 use tidemill_relation::{SeqBuilder, TypeSet, Value};
 
-use super::{Context, Declaration, Failure, Input, Next, Operator, Rows};
+use super::context::Context;
+use super::{Declaration, Failure, Input, Next, Operator, Rows};
 
 pub(super) fn declaration() -> Declaration {
     Declaration::new("TOKENIZER")

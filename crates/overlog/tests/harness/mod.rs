@@ -15,8 +15,8 @@ use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting};
 use tidemill_overlog::pre::MemoryFiles;
 use tidemill_overlog::query::AskerId;
 use tidemill_overlog::{Options, compile, parse, pre};
-use tidemill_relation::OwnedValue;
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
+use tidemill_relation::{OwnedValue, SeqBuilder};
 
 /// What was seen, one line each.
 pub type Lines = Rc<RefCell<Vec<String>>>;
@@ -218,7 +218,8 @@ impl Network {
     fn give(&mut self, node: u32, tuple: &str, delete: bool) -> &mut Network {
         let (name, columns): (String, Vec<OwnedValue>) = parse_tuple(tuple).unwrap();
         let relation = self.world.fleet.program().plan().find(&name).expect("a known relation");
-        let event = Event::Tuple { relation, columns, delete, received: false };
+        let row = SeqBuilder::from(&columns[..]);
+        let event = Event::Tuple { relation, row, delete, received: false };
         assert!(fleet::inject(&mut self.world, &mut self.events, NodeId(node), event));
         self
     }

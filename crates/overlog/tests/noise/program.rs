@@ -85,7 +85,7 @@ fn run(compiled: Compiled) {
         for (index, relation) in (0..).zip(&plan.relations).filter(|(_, it)| !it.hidden) {
             node.enqueue(Event::Tuple {
                 relation: RelationId(index),
-                columns: columns(relation, round),
+                row: columns(relation, round),
                 delete: round == 2,
                 received: true,
             });
@@ -126,7 +126,7 @@ fn run_turn(node: &mut Node, now_ns: u64) -> bool {
 }
 
 /// A tuple for a relation: of the types that it may hold, and in later rounds of others too.
-fn columns(relation: &Relation, round: usize) -> Vec<OwnedValue> {
+fn columns(relation: &Relation, round: usize) -> SeqBuilder {
     let column = |(index, types): (usize, &TypeSet)| {
         if index == relation.location as usize {
             return OwnedValue::new(Value::Str("n0:1"));
@@ -151,5 +151,6 @@ fn columns(relation: &Relation, round: usize) -> Vec<OwnedValue> {
             Type::Matrix => Value::Matrix(Seq::EMPTY),
         })
     };
-    relation.columns.iter().enumerate().map(column).collect()
+    let columns: Vec<OwnedValue> = relation.columns.iter().enumerate().map(column).collect();
+    SeqBuilder::from(&columns[..])
 }

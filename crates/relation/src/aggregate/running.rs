@@ -206,7 +206,7 @@ impl Multiset {
             return Ok(());
         };
         // 1 and 1.0 are equal and not the same: the first of them would have to stay.
-        if known.0.bytes() != value.0.bytes() {
+        if !known.0.get().is_identical(&value.0.get()) {
             return Err(Irregular);
         }
         *count = step(count).ok_or(Irregular)?;

@@ -14,6 +14,7 @@ mod ring;
 mod tests;
 mod wide;
 
+use std::cmp::Ordering;
 use std::fmt;
 
 pub(crate) use arithmetic::join;
@@ -154,6 +155,51 @@ impl Binary {
         self.declaration().result_type(&[left, right])
     }
 
+    /// [`Binary::apply`] to operands that stay where they are. Two integers, which most operands
+    /// are, take a short way.
+    #[inline]
+    pub fn apply_to<'a>(
+        self,
+        left: &Value<'a>,
+        right: &Value<'a>,
+        scope: Scope<'a>,
+    ) -> Result<Value<'a>, EvalError> {
+        if let (&Value::Int(a), &Value::Int(b)) = (left, right)
+            && let Some(value) = self.of_ints(a, b)
+        {
+            return Ok(value);
+        }
+        self.apply(*left, *right, scope)
+    }
+
+    /// What two integers give; `None` where it takes more than an instruction or is an error.
+    #[inline]
+    fn of_ints(self, a: i64, b: i64) -> Option<Value<'static>> {
+        Some(match self {
+            Binary::Add => Value::Int(a.checked_add(b)?),
+            Binary::Subtract => Value::Int(a.checked_sub(b)?),
+            Binary::Multiply => Value::Int(a.checked_mul(b)?),
+            Binary::BitAnd => Value::Int(a & b),
+            Binary::BitOr => Value::Int(a | b),
+            Binary::BitXor => Value::Int(a ^ b),
+            _ => Value::Bool(self.compares(a.cmp(&b))?),
+        })
+    }
+
+    /// What the comparison says of operands in that order; `None` for the other operators.
+    #[inline]
+    fn compares(self, order: Ordering) -> Option<bool> {
+        Some(match self {
+            Binary::Equal => order.is_eq(),
+            Binary::NotEqual => order.is_ne(),
+            Binary::Less => order.is_lt(),
+            Binary::LessEqual => order.is_le(),
+            Binary::Greater => order.is_gt(),
+            Binary::GreaterEqual => order.is_ge(),
+            _ => return None,
+        })
+    }
+
     /// Applies it; texts and lists that it makes lie in the scratch region.
     pub fn apply<'a>(
         self,
@@ -174,12 +220,14 @@ impl Binary {
             Binary::BitOr => arithmetic::bitwise("|", left, right, |a, b| a | b)?,
             Binary::BitXor => arithmetic::bitwise("^", left, right, |a, b| a ^ b)?,
             Binary::Append => arithmetic::append(left, right, scope)?,
-            Binary::Equal => Value::Bool(compare(left, right).is_eq()),
-            Binary::NotEqual => Value::Bool(compare(left, right).is_ne()),
-            Binary::Less => Value::Bool(compare(left, right).is_lt()),
-            Binary::LessEqual => Value::Bool(compare(left, right).is_le()),
-            Binary::Greater => Value::Bool(compare(left, right).is_gt()),
-            Binary::GreaterEqual => Value::Bool(compare(left, right).is_ge()),
+            Binary::Equal
+            | Binary::NotEqual
+            | Binary::Less
+            | Binary::LessEqual
+            | Binary::Greater
+            | Binary::GreaterEqual => {
+                Value::Bool(self.compares(compare(left, right)).unwrap_or(false))
+            }
         })
     }
 }

@@ -84,7 +84,7 @@ impl Repr {
             (Repr::Int32, Value::Int(value)) => i32::try_from(*value).is_ok(),
             (Repr::Word(kind), value) => *kind == value.type_of(),
             (Repr::Text, Value::Str(_)) | (Repr::Id, Value::Id(_)) | (Repr::Any, _) => true,
-            (Repr::Const(constant), value) => same(&constant.get(), value),
+            (Repr::Const(constant), value) => constant.get().is_identical(value),
             _ => false,
         }
     }
@@ -114,19 +114,6 @@ impl Repr {
             Value::Id(_) => Repr::Id,
             _ => Repr::Any,
         }
-    }
-}
-
-/// Equal and of one type, so that storing one instead of the other loses nothing.
-fn same(a: &Value<'_>, b: &Value<'_>) -> bool {
-    if a.type_of() != b.type_of() {
-        return false;
-    }
-    match (a, b) {
-        (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
-        // Equal sequences can differ in the types of their elements.
-        _ if a.as_seq().is_some() => OwnedValue::new(*a).bytes() == OwnedValue::new(*b).bytes(),
-        _ => a.equal(b),
     }
 }
 

@@ -246,7 +246,12 @@ impl Table {
 
     /// Appends the values of `row` to `out`.
     pub fn read_row<'t>(&'t self, row: RowId, out: &mut Vec<Value<'t>>) {
-        out.extend((0..self.spec.arity).map(|column| self.value(row, column)));
+        out.extend(self.values(row));
+    }
+
+    /// The values of `row`.
+    pub fn values(&self, row: RowId) -> impl Iterator<Item = Value<'_>> {
+        (0..self.spec.arity).map(move |column| self.value(row, column))
     }
 
     /// A copy of `row`, to be kept while the table changes.

@@ -216,6 +216,11 @@ impl Changes {
         log.refreshed.retain(|&row| table.is_live(row));
     }
 
+    /// False if no row of an observed table has changed.
+    pub(super) fn has_order(&self) -> bool {
+        !self.order.is_empty()
+    }
+
     /// The net changes of observed tables, in the order in which they began.
     pub(super) fn net(&self, database: &Database) -> Vec<Change> {
         let mut seen = HashSet::with_capacity(self.order.len());

@@ -21,7 +21,7 @@ use crate::flat::{Seq, SeqBuilder, TupleBuf, write_value};
 use crate::plan::{
     Bind, HeadColumn, Lookup, Output, Plan, RuleId, Strand, Stratum, ViewKind, ViewRule,
 };
-use crate::strand::{Reading, Sink, run};
+use crate::strand::{Reading, Sink, run_values};
 use crate::table::{Access, RowId, Table, TableSpec, Visible};
 use crate::value::Value;
 use tidemill_stdx::keyed::Secret;
@@ -455,7 +455,7 @@ impl Round<'_> {
             failures: self.failures,
         };
         let reading = Reading::present(self.database);
-        run(check, group.iter().copied(), reading, self.scope, &mut sink);
+        run_values(check, group.iter().copied(), reading, self.scope, &mut sink);
         if let Some(results) = sink.results
             && !self.is_over()
             && results.len() as u64 >= self.views.kept_from

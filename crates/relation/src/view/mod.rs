@@ -378,6 +378,11 @@ impl Views {
         }
     }
 
+    /// False if the commit has changed nothing in observed tables.
+    pub fn has_net(&self) -> bool {
+        self.changes.has_order()
+    }
+
     /// What the commit has changed in observed tables, in order; before [`Views::settle`].
     pub fn net(&self, database: &Database) -> Vec<Change> {
         self.changes.net(database)

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Failures, Source};
 use crate::database::Database;
 use crate::expr::{EvalError, Scope};
-use crate::flat::{TupleBuf, write_value};
+use crate::flat::{Seq, TupleBuf, write_value};
 use crate::plan::{Output, Plan, RelationId, RuleId, Stratum, ViewKind, ViewRule};
 use crate::strand::{Reading, Sink, run};
 use crate::table::{Access, Key, Table, Visible};
@@ -132,12 +132,12 @@ fn apply(
 fn derive(rule: &ViewRule, now: &Database, scope: Scope<'_>, head: &mut Table) {
     let mut rows = Rows::default();
     let reading = Reading::present(now);
-    run(&rule.scan, std::iter::empty(), reading, scope, &mut rows);
+    run(&rule.scan, Seq::EMPTY, reading, scope, &mut rows);
     if rule.kind == ViewKind::Grouped {
         let groups = std::mem::take(&mut rows.0);
         for (_, group) in groups.iter() {
             if let Some(check) = &rule.check {
-                run(check, group.iter(), reading, scope, &mut rows);
+                run(check, group, reading, scope, &mut rows);
             }
         }
     }

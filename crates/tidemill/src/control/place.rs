@@ -11,7 +11,7 @@ use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-use tidemill_overlog::net::mail::canonical;
+use tidemill_overlog::net::address::canonical;
 use tidemill_stat::place;
 
 use crate::reach::Reach;

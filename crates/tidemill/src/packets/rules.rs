@@ -44,8 +44,8 @@ use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting, Stage
 use tidemill_overlog::program::{Compiled, Watch};
 use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, Wrong};
 use tidemill_packet::fields::Fields;
+use tidemill_relation::Value;
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::{OwnedValue, Value};
 
 use crate::program::{LoadOptions, Program as Loaded};
 
@@ -286,9 +286,8 @@ impl OwnNode {
             while let Some(packet) = io.receive(input) {
                 let port = self.inputs.get(input).map_or("", String::as_str);
                 let columns = [Value::Str(ADDRESS), Value::Str(port), Value::Bytes(packet.bytes())];
-                let columns = columns.map(OwnedValue::new).to_vec();
-                let (relation, received) = (self.packet, true);
-                let event = Event::Tuple { relation, columns, delete: false, received };
+                let (relation, row) = (self.packet, columns.into_iter().collect());
+                let event = Event::Tuple { relation, row, delete: false, received: true };
                 drop(packet);
                 match fleet::inject(&mut self.world, &mut self.events, self.node, event) {
                     true => self.taken += 1,

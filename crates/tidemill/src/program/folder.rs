@@ -219,7 +219,7 @@ impl Reader<'_> {
                 Some(link) => link,
                 None => {
                     let help = "write \"link:NAME\" or \"pcap:FILE\"".to_owned();
-                    self.error(value.span, "nothing stands for a device so", Some(help));
+                    self.error(value.span, "not a stand-in for a device", Some(help));
                     continue;
                 }
             };
@@ -352,7 +352,7 @@ mod tests {
         let place = Place::new("devices", Some("[sim.devices]\neth0 = \"lan\"\n"));
         assert_eq!(
             place.errors(),
-            "tidemill.toml:2:9: error[settings]: nothing stands for a device so\n  \
+            "tidemill.toml:2:9: error[settings]: not a stand-in for a device\n  \
              help: write \"link:NAME\" or \"pcap:FILE\"\n"
         );
         let place = Place::new("broken", Some("[run\n"));

@@ -72,8 +72,8 @@ fn tell(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, about: u32
         Value::Id(node_id(address(about))),
         Value::Bool(alive),
     ];
-    let columns = columns.map(OwnedValue::new).to_vec();
-    let event = Event::Tuple { relation, columns, delete: false, received: false };
+    let row = columns.into_iter().collect();
+    let event = Event::Tuple { relation, row, delete: false, received: false };
     // A full inbox has been counted.
     fleet::inject(machine, events, NodeId(node), event);
 }

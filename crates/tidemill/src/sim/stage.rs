@@ -7,6 +7,7 @@ use std::time::Duration;
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_overlog::node::Event;
+use tidemill_relation::SeqBuilder;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
@@ -51,8 +52,8 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, cue: &Cue) {
     match &cue.deed {
         Deed::Put(tuples) => {
             for (node, relation, columns) in tuples {
-                let (relation, columns) = (*relation, columns.clone());
-                let event = Event::Tuple { relation, columns, delete: false, received: false };
+                let (relation, row) = (*relation, SeqBuilder::from(&columns[..]));
+                let event = Event::Tuple { relation, row, delete: false, received: false };
                 if !fleet::inject(machine, events, NodeId(*node), event) {
                     let note = format!("{}: node {node} is not there to get it", cue.place);
                     machine.journal.get_mut().console.note(note);

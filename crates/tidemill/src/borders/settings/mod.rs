@@ -210,15 +210,14 @@ fn derive(
     let node = machine.node.id;
     let Some(address) = machine.fleet.address(node).map(str::to_owned) else { return };
     let Refused { app, key, value, reason } = refused;
-    let texts = [Value::Str(&address), Value::Str(app), Value::Str(key)];
-    let mut columns = texts.map(OwnedValue::new).to_vec();
-    columns.extend([value.clone(), OwnedValue::new(Value::Str(reason))]);
+    let (address, app, key) = (Value::Str(&address), Value::Str(app), Value::Str(key));
+    let row = [address, app, key, value.get(), Value::Str(reason)].into_iter().collect();
     // What the node does not take it counts.
     fleet::inject(
         machine,
         events,
         node,
-        Event::Tuple { relation, columns, delete: false, received: false },
+        Event::Tuple { relation, row, delete: false, received: false },
     );
 }
 

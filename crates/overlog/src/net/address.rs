@@ -1,0 +1,28 @@
+//! Addresses of nodes as text.
+
+/// One spelling for the addresses of this host, so that where a datagram came from and where one
+/// is sent are the same peer.
+pub fn canonical(address: &str) -> String {
+    match address.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => address.to_owned(),
+    }
+}
+
+/// `host:port`, as far as one can tell without asking the network.
+pub(crate) fn is_address(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| {
+        !host.is_empty() && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_local_host_has_one_spelling() {
+        assert_eq!(canonical("localhost:1"), canonical("127.0.0.1:1"));
+        assert_eq!(canonical("n0:1"), "n0:1");
+    }
+}

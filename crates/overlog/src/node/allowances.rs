@@ -1,0 +1,129 @@
+//! What a turn may take.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tidemill_relation::view::{COMPUTED_MAX, DERIVED_MAX, Overrun};
+
+/// Event tuples that a turn may derive, unless [`limit_turns`](super::Node::limit_turns) says
+/// otherwise.
+pub const TURN_TUPLES_MAX: u64 = 10_000_000;
+
+/// Tuples of any kind (events, table changes, those for other nodes) that rules may derive which go
+/// round a cycle. A turn without end does nothing else, and these take some tenths of a second.
+pub const CYCLE_TUPLES_MAX: u64 = 500_000;
+
+/// Rows of tables that joins may look at for each of those.
+pub(super) const CYCLE_ROWS_PER_TUPLE: u64 = 20;
+
+/// Table changes and tuples for other nodes that a turn may derive.
+pub(super) const TURN_CHANGES_MAX: usize = DERIVED_MAX as usize;
+
+/// Which limit a turn has run into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// So many event tuples.
+    Tuples(u64),
+    /// So many tuples of rules that go round a cycle.
+    Cycle(u64),
+    /// So many rows looked at by such rules.
+    Looked(u64),
+    /// So many table changes and tuples for other nodes.
+    Changes(u64),
+    /// What its views may do in a commit.
+    Views(Overrun),
+}
+
+/// How much of something a turn may take. What is given up would cost as much each time it is
+/// tried, so each time halves it, to a 64th; a turn that ends within it and took more than half
+/// doubles it again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    whole: u64,
+    halved: u32,
+}
+
+impl Allowance {
+    const HALVED_MAX: u32 = 6;
+
+    pub(super) fn new(whole: u64) -> Allowance {
+        Allowance { whole, halved: 0 }
+    }
+
+    pub(super) fn get(self) -> u64 {
+        self.whole >> self.halved
+    }
+
+    pub(super) fn exceeded(&mut self) {
+        self.halved = (self.halved + 1).min(Allowance::HALVED_MAX);
+    }
+
+    pub(super) fn ended(&mut self, taken: u64) {
+        if taken > self.get() / 2 {
+            self.halved = self.halved.saturating_sub(1);
+        }
+    }
+}
+
+/// What a turn may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowances {
+    pub(super) tuples: Allowance,
+    pub(super) cycle_tuples: Allowance,
+    pub(super) cycle_rows: Allowance,
+    /// Rows that views which compute values as they recurse may change in a commit.
+    pub(super) computed: Allowance,
+    /// Rows that all views may.
+    pub(super) rows: Allowance,
+}
+
+impl Default for Allowances {
+    fn default() -> Allowances {
+        Allowances {
+            tuples: Allowance::new(TURN_TUPLES_MAX),
+            cycle_tuples: Allowance::new(CYCLE_TUPLES_MAX),
+            cycle_rows: Allowance::new(CYCLE_TUPLES_MAX * CYCLE_ROWS_PER_TUPLE),
+            computed: Allowance::new(COMPUTED_MAX),
+            rows: Allowance::new(DERIVED_MAX),
+        }
+    }
+}
+
+/// What the running turn has taken.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Taken {
+    /// Event tuples whose strands have run.
+    pub(super) tuples: u64,
+    /// Tuples that rules derived which go round a cycle, and rows looked at for them.
+    pub(super) cycle_tuples: u64,
+    pub(super) cycle_rows: u64,
+    /// How many derivations lie between the current tuples and the one that started the turn.
+    pub(super) generation: usize,
+}
+
+/// A turn that was given up: nothing of it is left.
+#[derive(Clone, Debug)]
+pub struct GivenUp<'a> {
+    /// The node.
+    pub node: &'a str,
+    /// What started the turn: a tuple, or a few words.
+    pub start: &'a str,
+    /// How often turns of this node were given up with these rules, this one included.
+    pub times: u64,
+    /// Why.
+    pub limit: Limit,
+    /// The rules of the cycle, or those at work if there is none, in program order: the label
+    /// and the place of each.
+    pub rules: Vec<(&'a str, &'a str)>,
+}
+
+/// The wish that all that runs comes to an end, for good.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Interrupt(pub(super) Option<Arc<AtomicBool>>);
+
+impl Interrupt {
+    pub(super) fn is_set(&self) -> bool {
+        // Relaxed: a wish, which nothing else is published with.
+        self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,116 @@
+//! The first part of a turn: its event becomes tuples of the turn.
+
+use tidemill_relation::plan::{Action, RelationId};
+use tidemill_relation::{OwnedValue, Seq, Value};
+use tidemill_stdx::marks;
+
+use super::Node;
+use super::allowances::Taken;
+use super::event::Event;
+use super::stages::Stage;
+use super::tuples::{Derived, Origin};
+use super::watch::Observer;
+
+impl Node {
+    /// Takes the first waiting event and starts its turn; false if none waits.
+    ///
+    /// `now_ns` is the loop's clock, `wall_ns` what rules see as the time.
+    pub fn begin(&mut self, now_ns: u64, wall_ns: i64, observer: &mut dyn Observer) -> bool {
+        let Some(event) = self.inbox.pop_front() else { return false };
+        self.counters.turns += 1;
+        let follows = matches!(event, Event::Change { .. } | Event::Resume);
+        self.counters.external_turns += u64::from(!follows);
+        self.turn.now_ns = now_ns;
+        self.turn.taken = Taken::default();
+        self.end_start();
+        self.ambient.set_now(wall_ns);
+        match &event {
+            &Event::Tuple { relation, ref row, delete, received } => {
+                self.begin_tuple(relation, row.as_seq(), (delete, received), observer);
+            }
+            &Event::Change { relation, ref row } => {
+                let program = self.program.clone();
+                let strands = &program.dispatch.changes[relation.index()];
+                self.run_strands(strands, relation, row.as_seq(), observer);
+            }
+            &Event::Periodic { timer } => {
+                self.firing[timer] = false;
+                self.begin_periodic(timer, observer);
+            }
+            Event::Expiry => self.turn.expiry = true,
+            Event::Release => self.begin_release(),
+            Event::Resume => self.resume_stage(observer),
+            Event::Facts { tuples } => {
+                for (relation, row) in tuples {
+                    self.begin_tuple(*relation, row.as_seq(), (false, false), observer);
+                }
+            }
+            Event::Everywhere { relation, rows } => {
+                let location = self.program.plan().relation(*relation).location as usize;
+                let address = self.identity.address.clone();
+                for row in rows.iter() {
+                    let mut columns: Vec<Value<'_>> = row.iter().map(OwnedValue::get).collect();
+                    columns.insert(location.min(columns.len()), Value::Str(&address));
+                    self.turn.put(*relation, Action::Insert, &columns);
+                }
+            }
+            Event::Lost { sender } => self.lose(sender),
+            Event::Forgotten { peer } => self.remind(peer),
+        }
+        self.turn.start = Some(event);
+        true
+    }
+
+    fn begin_tuple(
+        &mut self,
+        relation: RelationId,
+        columns: Seq<'_>,
+        (delete, received): (bool, bool),
+        observer: &mut dyn Observer,
+    ) {
+        let description = self.program.compiled.plan.relation(relation);
+        if !description.takes(columns.len()) {
+            self.counters.dropped_arity += 1;
+            return;
+        }
+        let action = match (description.table().is_some(), delete) {
+            (false, _) => Action::Emit,
+            (true, false) => Action::Insert,
+            (true, true) => Action::Delete,
+        };
+        self.counters.received += u64::from(received);
+        if received {
+            self.sight(relation, Stage::Received, None, columns, observer);
+        }
+        let derived = Derived { relation, origin: Origin::Outside, action };
+        match action {
+            Action::Emit => self.turn.queue.push_seq(derived, columns),
+            _ => self.turn.changes.push_seq(derived, columns),
+        }
+        marks::arrive("rules/turn");
+    }
+
+    fn begin_periodic(&mut self, timer: usize, observer: &mut dyn Observer) {
+        let program = self.program.clone();
+        let strand = program.dispatch.periodics[timer];
+        let trigger = &program.plan().strands[strand as usize].trigger;
+        let random = {
+            use tidemill_relation::expr::Ambient;
+            (self.ambient.random() >> 1) as i64
+        };
+        let Some(periodic) = self.periodics.get(timer) else { return };
+        let period = periodic.period_ns as f64 / 1e9;
+        let period = match period.fract() == 0.0 {
+            true => Value::Int(period as i64),
+            false => Value::Double(period),
+        };
+        let left = Value::Int(periodic.left.map_or(0, |left| left as i64));
+        let address = self.identity.address.clone();
+        let columns = [Value::Str(&address), Value::Int(random), period, left];
+        let mut row = self.spare.take();
+        columns.iter().take(trigger.columns.len()).for_each(|&column| row.push(column));
+        self.sight(trigger.relation, Stage::Periodic, None, row.as_seq(), observer);
+        self.run_strands(&[strand], trigger.relation, row.as_seq(), observer);
+        self.reuse_row(row);
+    }
+}

@@ -1,0 +1,140 @@
+//! The second part of a turn: strands run until nothing is left that starts one.
+
+use tidemill_relation::expr::Scope;
+use tidemill_relation::plan::{RelationId, Strand};
+use tidemill_relation::strand::{Reading, run};
+use tidemill_relation::view::Progress;
+use tidemill_relation::{Seq, TupleBuf};
+
+use super::Node;
+use super::allowances::Limit;
+use super::deriving::{Cycle, Deriving};
+use super::failing::Failing;
+use super::program::Program;
+use super::stages::Stage;
+use super::tuples::{Columns, Crossing, CrossingKind, Derived, Origin};
+use super::watch::Observer;
+
+impl Node {
+    /// Runs strands for at most `tuples_max` event tuples. [`Progress::Exceeded`] has been
+    /// reported: the turn must be given up.
+    pub fn derive(&mut self, tuples_max: usize, observer: &mut dyn Observer) -> Progress {
+        // Strands append to the turn while its current tuples are read.
+        let mut current = std::mem::take(&mut self.turn.current);
+        let derived = self.derive_from(&mut current, tuples_max, observer);
+        self.turn.current = current;
+        derived.unwrap_or_else(|limit| {
+            self.report_turn(limit, observer);
+            Progress::Exceeded
+        })
+    }
+
+    fn derive_from(
+        &mut self,
+        current: &mut TupleBuf<Derived>,
+        tuples_max: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<Progress, Limit> {
+        let program = self.program.clone();
+        for _ in 0..tuples_max {
+            if let Some(limit) = self.passed() {
+                return Err(limit);
+            }
+            if self.is_interrupted() {
+                return Ok(Progress::More);
+            }
+            if self.turn.position == current.len() {
+                current.clear();
+                self.turn.position = 0;
+                std::mem::swap(current, &mut self.turn.queue);
+                self.turn.taken.generation += 1;
+                if current.is_empty() {
+                    return Ok(Progress::Done);
+                }
+            }
+            if let Some((derived, columns)) = current.get(self.turn.position) {
+                self.derive_one(&program, derived, columns, observer);
+            }
+            self.turn.position += 1;
+        }
+        Ok(Progress::More)
+    }
+
+    /// Runs all that an event tuple starts.
+    fn derive_one(
+        &mut self,
+        program: &Program,
+        derived: Derived,
+        columns: Seq<'_>,
+        observer: &mut dyn Observer,
+    ) {
+        self.counters.events += 1;
+        self.turn.taken.tuples += 1;
+        let (relation, rule) = (derived.relation, derived.origin.rule());
+        let is_open = program.plan().relation(relation).is_open();
+        if derived.origin != Origin::Outside || is_open {
+            self.sight(relation, Stage::Received, rule, columns, observer);
+        }
+        if program.watching.violation == Some(relation) {
+            let columns: Columns<'_> = columns.iter().collect();
+            observer.violated(self.sighting(relation, Stage::Received, rule, &columns));
+        }
+        if program.crossing[relation.index()] {
+            let crossing = Crossing { relation, kind: CrossingKind::Event };
+            self.turn.crossings.push_seq(crossing, columns);
+        }
+        self.run_strands(&program.dispatch.events[relation.index()], relation, columns, observer);
+        for &stage in &program.dispatch.stages[relation.index()] {
+            self.run_stage(stage, columns, observer);
+        }
+    }
+
+    /// Runs strands for one trigger.
+    pub(super) fn run_strands(
+        &mut self,
+        strands: &[u32],
+        relation: RelationId,
+        columns: Seq<'_>,
+        observer: &mut dyn Observer,
+    ) {
+        let in_cycle = self.in_cycle();
+        let program = &*self.program;
+        let traced = program.watching.wants(relation, Stage::AfterJoin);
+        let most = self.allowances;
+        let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);
+        for &position in strands {
+            let strand: &Strand = &program.plan().strands[position as usize];
+            let rule = strand.rule;
+            self.turn.at_work = Some(rule);
+            self.database.prepare(strand);
+            self.counters.rules[rule.index()].fired += 1;
+            self.sight(relation, Stage::BeforeJoin, Some(rule), columns, observer);
+            let mut sink = Deriving {
+                failing: Failing {
+                    program,
+                    node: &self.identity.address,
+                    ambient: &self.ambient,
+                    counters: &mut self.counters,
+                    reported: &mut self.reported,
+                    observer: &mut *observer,
+                },
+                now_ns: self.turn.now_ns,
+                queue: &mut self.turn.queue,
+                changes: &mut self.turn.changes,
+                sends: &mut self.turn.sends,
+                trigger: traced.then_some((relation, columns)),
+                rule,
+                tuples_left: tuples_left as usize,
+                cycle: in_cycle.then_some(Cycle {
+                    taken: &mut self.turn.taken,
+                    tuples_max: most.cycle_tuples.get(),
+                    rows_max: most.cycle_rows.get(),
+                }),
+            };
+            let reading = Reading { traced, ..Reading::present(&self.database) };
+            let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
+            run(strand, columns, reading, scope, &mut sink);
+        }
+        self.scratch.reset();
+    }
+}

@@ -1,0 +1,133 @@
+//! What becomes of the tuples that strands derive.
+
+use tidemill_relation::expr::EvalError;
+use tidemill_relation::plan::{Action, Output, RelationId, RuleId};
+use tidemill_relation::strand::Sink;
+use tidemill_relation::view::Failures;
+use tidemill_relation::{Seq, TupleBuf, Value};
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
+
+use super::allowances::{TURN_CHANGES_MAX, Taken};
+use super::failing::Failing;
+use super::stages::Stage;
+use super::tuples::{Columns, Derived, Origin, Send};
+use super::watch::Sighting;
+use crate::net::address::is_address;
+
+/// What this file says at most.
+const CEILING: Level = Level::Debug;
+
+/// Where a node's strands put what they derive.
+pub(super) struct Deriving<'n> {
+    pub(super) failing: Failing<'n>,
+    pub(super) now_ns: u64,
+    pub(super) queue: &'n mut TupleBuf<Derived>,
+    pub(super) changes: &'n mut TupleBuf<Derived>,
+    pub(super) sends: &'n mut TupleBuf<Send>,
+    /// The trigger, for watches of its joins.
+    pub(super) trigger: Option<(RelationId, Seq<'n>)>,
+    pub(super) rule: RuleId,
+    /// Event tuples that the turn may still derive.
+    pub(super) tuples_left: usize,
+    /// What is taken, where the trigger comes out of a cycle of rules.
+    pub(super) cycle: Option<Cycle<'n>>,
+}
+
+/// What strands take in a cycle of rules.
+pub(super) struct Cycle<'n> {
+    pub(super) taken: &'n mut Taken,
+    pub(super) tuples_max: u64,
+    pub(super) rows_max: u64,
+}
+
+impl Cycle<'_> {
+    fn is_over(&self) -> bool {
+        self.taken.cycle_tuples > self.tuples_max || self.taken.cycle_rows > self.rows_max
+    }
+}
+
+impl Deriving<'_> {
+    fn sight(&mut self, relation: RelationId, stage: Stage, columns: &[Value<'_>]) {
+        let failing = &mut self.failing;
+        if failing.program.watching.shows(relation, stage, columns, failing.ambient) {
+            let plan = failing.program.plan();
+            failing.observer.sighted(Sighting {
+                at_ns: self.now_ns,
+                node: failing.node,
+                stage,
+                rule: Some(&plan.rules[self.rule.index()].name),
+                relation: &plan.relation(relation).name,
+                columns,
+            });
+        }
+    }
+
+    /// Whether a tuple stays here; `None` if it has no place to go.
+    fn is_local(&self, location: u32, columns: &[Value<'_>]) -> Option<bool> {
+        let address = columns.get(location as usize)?.as_str()?;
+        if address == self.failing.node {
+            return Some(true);
+        }
+        is_address(address).then_some(false)
+    }
+}
+
+impl Sink for Deriving<'_> {
+    fn derive(&mut self, output: &Output, columns: &[Value<'_>], _: u64) {
+        let relation = output.relation;
+        let watched = self.failing.program.watching.any;
+        if watched {
+            self.sight(relation, Stage::Head, columns);
+        }
+        self.failing.counters.rules[self.rule.index()].derived += 1;
+        if let Some(cycle) = &mut self.cycle {
+            cycle.taken.cycle_tuples += 1;
+        }
+        let derived = Derived { relation, origin: Origin::Rule(self.rule), action: output.action };
+        let location = output
+            .location
+            .unwrap_or_else(|| self.failing.program.plan().relation(relation).location);
+        let Some(local) = self.is_local(location, columns) else {
+            self.failing.counters.dropped_unaddressed += 1;
+            let (node, name) =
+                (self.failing.node, &self.failing.program.plan().relation(relation).name);
+            say!(Debug, "node", "{node}: a tuple of {name} has no place to go");
+            return;
+        };
+        if watched && (!local || output.action == Action::Emit) {
+            self.sight(relation, Stage::Sent, columns);
+        }
+        match (local, output.action) {
+            (true, Action::Emit) => self.queue.push(derived, columns),
+            (true, Action::Insert | Action::Delete) => self.changes.push(derived, columns),
+            (false, action) => {
+                let delete = action == Action::Delete;
+                self.sends.push(Send { relation, delete, view: false, location }, columns);
+            }
+        }
+    }
+
+    fn failed(&mut self, rule: RuleId, error: EvalError) {
+        self.failing.failed(rule, error);
+    }
+
+    fn looked(&mut self, rows: u32) {
+        if let Some(cycle) = &mut self.cycle {
+            cycle.taken.cycle_rows += u64::from(rows);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.queue.len() > self.tuples_left
+            || self.cycle.as_ref().is_some_and(Cycle::is_over)
+            || self.changes.len() + self.sends.len() > TURN_CHANGES_MAX
+    }
+
+    fn joined(&mut self, _: RuleId) {
+        if let Some((relation, columns)) = self.trigger {
+            let columns: Columns<'_> = columns.iter().collect();
+            self.sight(relation, Stage::AfterJoin, &columns);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What starts turns.
+
+use std::sync::Arc;
+
+use tidemill_relation::plan::RelationId;
+use tidemill_relation::{OwnedValue, SeqBuilder};
+
+/// What starts a turn.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// A tuple: a fact, an injected one, one from the network or from another part of the program.
+    Tuple {
+        /// Its relation.
+        relation: RelationId,
+        /// Its columns; [`Node::spare_row`](super::Node::spare_row) gives memory for them.
+        row: SeqBuilder,
+        /// For a table: take the row out instead of putting it in.
+        delete: bool,
+        /// It came from the network, or from another part of the program.
+        received: bool,
+    },
+    /// A row changed in an earlier turn.
+    Change {
+        /// The table.
+        relation: RelationId,
+        /// The row.
+        row: SeqBuilder,
+    },
+    /// A timer fired.
+    Periodic {
+        /// Position among [`Node::periodics`](super::Node::periodics).
+        timer: usize,
+    },
+    /// Rows of some table have lived long enough.
+    Expiry,
+    /// Rows of views that were held back may go.
+    Release,
+    /// An operator has more rows for an input of an earlier turn.
+    Resume,
+    /// Tuples of tables whose changes start no strand, in one commit.
+    Facts {
+        /// Each with its relation.
+        tuples: Vec<(RelationId, SeqBuilder)>,
+    },
+    /// Rows that are the same at all nodes but for their location, in one commit.
+    Everywhere {
+        /// The table.
+        relation: RelationId,
+        /// The rows without their location.
+        rows: Arc<Vec<Vec<OwnedValue>>>,
+    },
+    /// What a sender has put into views here no longer stands.
+    Lost {
+        /// As its rows call it.
+        sender: String,
+    },
+    /// A peer has forgotten what exported views have put there.
+    Forgotten {
+        /// Where it is.
+        peer: String,
+    },
+}
+
+/// A periodic of a program, evaluated for one node.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Periodic {
+    /// Nanoseconds between firings.
+    pub period_ns: u64,
+    /// Firings left; `None`: for ever.
+    pub left: Option<u64>,
+}

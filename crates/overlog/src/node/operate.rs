@@ -1,0 +1,126 @@
+//! Giving tuples to external operators, and taking their rows.
+
+use smallvec::SmallVec;
+use tidemill_relation::plan::Action;
+use tidemill_relation::{Seq, SeqBuilder, Value};
+use tidemill_stdx::marks;
+
+use super::Node;
+use super::stages::Stage;
+use super::staging::{BYTES_PER_TURN_MAX, FEW, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX, Work};
+use super::tuples::{Derived, Origin};
+use super::watch::Observer;
+use crate::program::StageUse;
+use crate::stage::{Failure, Input, Next, Phase, Rows, output_columns};
+
+impl Node {
+    /// Gives a tuple to a stage that reads its relation.
+    pub(super) fn run_stage(
+        &mut self,
+        stage: usize,
+        columns: Seq<'_>,
+        observer: &mut dyn Observer,
+    ) {
+        marks::leave();
+        self.counters.stages[stage].inputs += 1;
+        match self.start_stage(stage, columns) {
+            Ok(rows) if rows.phase() == Phase::Later => {
+                self.staging.begun.push(Work { stage, rows });
+            }
+            Ok(rows) => self.pull(Work { stage, rows }, observer),
+            Err(failure) => {
+                self.counters.stages[stage].refused += 1;
+                self.report_stage(stage, &failure, observer);
+            }
+        }
+    }
+
+    fn start_stage(&mut self, stage: usize, columns: Seq<'_>) -> Result<Box<dyn Rows>, Failure> {
+        let input = &self.program.compiled.stages[stage].input;
+        let location = self.program.plan().relation(*input).location as usize;
+        let own = (columns.iter().enumerate()).filter(|(index, _)| *index != location);
+        let columns: SmallVec<[Value<'_>; FEW]> = own.map(|(_, column)| column).collect();
+        let known = self.staging.operators[stage].as_mut();
+        let (declaration, operator) =
+            known.ok_or_else(|| Failure::Operator("there is no such operator".to_owned()))?;
+        declaration.check(&columns)?;
+        if self.staging.waiting.len() + self.staging.begun.len() >= INPUTS_AT_WORK_MAX {
+            let reason = format!("{INPUTS_AT_WORK_MAX} inputs are being worked on already");
+            return Err(Failure::Operator(reason));
+        }
+        operator.start(Input::new(&columns))
+    }
+
+    /// Goes on with the input whose turn it is.
+    pub(super) fn resume_stage(&mut self, observer: &mut dyn Observer) {
+        if let Some(work) = self.staging.waiting.pop_front() {
+            self.pull(work, observer);
+        }
+    }
+
+    /// Takes as many rows as a turn takes.
+    fn pull(&mut self, mut work: Work, observer: &mut dyn Observer) {
+        let mut bytes = 0;
+        for _ in 0..ROWS_PER_TURN_MAX {
+            let mut row = SeqBuilder::new();
+            match work.rows.next(&mut row) {
+                Ok(Next::End) => return,
+                Ok(Next::Skipped) => {}
+                Ok(Next::Row) => {
+                    bytes += row.bytes();
+                    self.yield_row(work.stage, &row, observer);
+                }
+                Err(failure) => {
+                    self.counters.stages[work.stage].failed += 1;
+                    self.report_stage(work.stage, &failure, observer);
+                }
+            }
+            if bytes >= BYTES_PER_TURN_MAX {
+                break;
+            }
+        }
+        self.staging.begun.push(work);
+    }
+
+    /// Makes a row a tuple of the running turn.
+    fn yield_row(&mut self, stage: usize, row: &SeqBuilder, observer: &mut dyn Observer) {
+        let program = self.program.clone();
+        let relation = program.compiled.stages[stage].output;
+        let description = program.plan().relation(relation);
+        let arity = match description.is_open() {
+            true => row.as_seq().len() + 1,
+            false => description.arity(),
+        };
+        let location = description.location as usize;
+        let address = &self.identity.address;
+        match output_columns(row.as_seq(), address, location, arity) {
+            Some(columns) => {
+                self.counters.stages[stage].outputs += 1;
+                let derived = Derived { relation, origin: Origin::Stage, action: Action::Emit };
+                self.turn.taken.cycle_tuples += u64::from(self.in_cycle());
+                let number = self.turn.queue.len();
+                self.turn.queue.push(derived, &columns);
+                if let Some((_, columns)) = self.turn.queue.get(number) {
+                    self.sight(relation, Stage::Sent, None, columns, observer);
+                }
+            }
+            None => {
+                self.counters.stages[stage].misfits += 1;
+                let (given, name) = (row.as_seq().len() + 1, &description.name);
+                let reason =
+                    format!("a row of {given} columns with the location; `{name}` has {arity}");
+                self.report_stage(stage, &Failure::Operator(reason), observer);
+            }
+        }
+    }
+
+    /// Reports the first failure of a stage.
+    fn report_stage(&mut self, stage: usize, failure: &Failure, observer: &mut dyn Observer) {
+        if !std::mem::replace(&mut self.staging.reported[stage], true) {
+            let StageUse { operator, place, .. } = &self.program.compiled.stages[stage];
+            let name = format!("stage {operator}");
+            let address = &self.identity.address;
+            observer.rule_failed(address, &name, place, &failure.to_string());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A program as nodes run it.
+
+use std::sync::Arc;
+
+use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
+
+use super::dispatch::Dispatch;
+use super::watch::Watching;
+use crate::net::mail::Post;
+use crate::program::Compiled;
+use crate::stage::Registry;
+
+/// What this file says at most.
+const CEILING: Level = Level::Debug;
+
+/// A program made ready to run on any number of nodes.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// What the compiler gave.
+    pub compiled: Compiled,
+    pub(super) dispatch: Dispatch,
+    pub(super) watching: Watching,
+    /// Relations that become events of their own when their rows change, or are watched.
+    pub(super) observed: Vec<RelationId>,
+    /// By relation: its tuples are also for the world outside the fleet.
+    pub(super) crossing: Vec<bool>,
+    post: Arc<Post>,
+    pub(super) registry: Arc<Registry>,
+}
+
+impl Program {
+    /// Prepares a compiled program whose stages are built-in operators.
+    ///
+    /// # Errors
+    /// Relations whose messages would have one name, as text.
+    pub fn new(compiled: Compiled) -> Result<Program, String> {
+        Program::with_operators(compiled, Arc::default())
+    }
+
+    /// Prepares a compiled program; `registry` makes the operators of its stages.
+    ///
+    /// # Errors
+    /// As [`Program::new`].
+    pub fn with_operators(compiled: Compiled, registry: Arc<Registry>) -> Result<Program, String> {
+        let post = Arc::new(Post::new(&compiled)?);
+        let plan = &compiled.plan;
+        let dispatch = Dispatch::new(&compiled);
+        let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
+        let watching = Watching::new(plan, watches, &compiled.queries);
+        let exported = |id| compiled.exports.iter().any(|export| export.out == id);
+        let observed = (0..plan.relations.len() as u32)
+            .map(RelationId)
+            .filter(|&id| {
+                plan.relation(id).table().is_some()
+                    && (!dispatch.changes[id.index()].is_empty()
+                        || watching.watches(id)
+                        || watching.violation == Some(id)
+                        || exported(id))
+            })
+            .collect();
+        let (relations, rules) = (plan.relations.len(), plan.rules.len());
+        let (strands, strata) = (plan.strands.len(), plan.strata.len());
+        say!(
+            Debug,
+            "plan",
+            "{relations} relations, {rules} rules, {strands} strands, {strata} strata"
+        );
+        let schema = post.schema();
+        say!(Debug, "plan", "{} relations travel, as {:016x}", schema.len(), schema.program());
+        let crossing = vec![false; compiled.plan.relations.len()];
+        Ok(Program { compiled, dispatch, watching, observed, crossing, post, registry })
+    }
+
+    /// Hands the event tuples of a relation, or the changes of a table, to
+    /// [`World::crossed`](crate::fleet::World::crossed) too.
+    pub fn cross(&mut self, relation: RelationId) {
+        let Some(crosses) = self.crossing.get_mut(relation.index()) else { return };
+        *crosses = true;
+        let is_table = self.compiled.plan.relation(relation).table().is_some();
+        if is_table && !self.observed.contains(&relation) {
+            self.observed.push(relation);
+        }
+    }
+
+    /// The messages in which its tuples travel.
+    pub fn post(&self) -> &Arc<Post> {
+        &self.post
+    }
+
+    /// The operators of its stages, and the message types that its rules know.
+    pub fn operators(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.compiled.plan
+    }
+}

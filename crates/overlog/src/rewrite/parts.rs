@@ -1,0 +1,66 @@
+//! What rules become, and what is asked of a rule on the way.
+
+use tidemill_diag::Diagnostic;
+use tidemill_relation::TypeSet;
+use tidemill_relation::expr::Expr;
+use tidemill_relation::plan::{RelationId, Strand, ViewKind};
+
+use crate::check::literals::param_type;
+use crate::ir::{Catalog, Location, Rule};
+use crate::localise::type_of;
+use crate::program::Export;
+
+/// A rule whose body and head are tables of one node.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub rule: Rule,
+    pub kind: ViewKind,
+}
+
+/// What the rules of a program become.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub strands: Vec<Strand>,
+    pub views: Vec<View>,
+    pub exports: Vec<Export>,
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// The tables of a body, negated ones included.
+pub(super) fn tables(rule: &Rule) -> impl Iterator<Item = RelationId> {
+    rule.atoms().map(|atom| atom.relation)
+}
+
+/// The different locations of a body, in textual order; `@NODE` is any of them.
+pub(super) fn locations(rule: &Rule, catalog: &Catalog) -> Vec<Location> {
+    let mut locations = Vec::new();
+    for atom in rule.atoms() {
+        let location = atom.location(catalog);
+        if !location.is_here() && !locations.contains(&location) {
+            locations.push(location);
+        }
+    }
+    locations
+}
+
+/// What an expression may be, as far as a glance tells.
+pub(super) fn type_of_expr(rule: &Rule, expr: &Expr) -> TypeSet {
+    let of = |expr: &Expr| type_of_expr(rule, expr);
+    match expr {
+        Expr::Const(value) => TypeSet::of(value.get().type_of()),
+        Expr::Reg(reg) => type_of(rule, *reg),
+        Expr::Param(param) => param_type(*param),
+        Expr::Unary(operator, operand) => operator.result_type(of(operand)).unwrap_or(TypeSet::ANY),
+        Expr::Binary(operator, operands) => {
+            operator.result_type(of(&operands[0]), of(&operands[1])).unwrap_or(TypeSet::ANY)
+        }
+        Expr::And(_) | Expr::Or(_) | Expr::In { .. } => TypeSet::BOOL,
+        Expr::If(branches) => of(&branches[1]).union(of(&branches[2])),
+        Expr::Call(function, operands) => {
+            let types: Vec<TypeSet> = operands.iter().map(of).collect();
+            function.result_type(&types).unwrap_or(TypeSet::ANY)
+        }
+        Expr::List(_) => TypeSet::LIST,
+        Expr::Matrix(_) => TypeSet::MATRIX,
+    }
+}

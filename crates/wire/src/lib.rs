@@ -93,6 +93,7 @@ pub mod decode;
 pub mod delimited;
 pub mod encode;
 mod escape;
+mod flow;
 mod inside;
 pub mod json;
 mod merge;

@@ -30,6 +30,7 @@ mod lists;
 mod load;
 #[cfg(feature = "native")]
 mod native;
+mod nodes;
 mod packed;
 mod select;
 mod skip;

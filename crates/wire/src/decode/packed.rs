@@ -5,7 +5,7 @@
 //! knows what to do with each.
 
 use super::load::{SLACK, u32_at, u64_at, varint};
-use super::tables::{Action, Entry};
+use super::nodes::{Action, Entry};
 use crate::packed::are_varints;
 use crate::schema::{FieldId, NamedNumbers};
 use crate::sink::{Flow, Sink};

@@ -9,8 +9,9 @@
 //!   level 1   { number: 1 }              the open phone
 //! ```
 
+use super::nodes::{Action, NONE};
 use super::state::Frame;
-use super::tables::{Action, NONE, Tables};
+use super::tables::Tables;
 use crate::schema::WireType;
 use crate::varint;
 

@@ -16,8 +16,9 @@ use super::engine::Engine;
 use super::error::ErrorKind;
 use super::held::Held;
 use super::load::SLACK;
+use super::nodes::Entry;
 use super::state::{Frame, State, Why, Within};
-use super::tables::{Entry, Tables};
+use super::tables::Tables;
 use crate::schema::{MessageId, Schema};
 use crate::sink::{Flow, Sink, Wants};
 

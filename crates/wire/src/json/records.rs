@@ -1,6 +1,6 @@
 //! Messages in memory into JSON: what [`JsonSink`] makes of their events, without events.
 //!
-//! A record is printed by the [`Steps`] of its type, through the end of the text (`cursor.rs`),
+//! A record is printed by the [`JsonSteps`] of its type, through the end of the text (`cursor.rs`),
 //! with one question for room before each value. Whatever is printed has a comma behind it, which
 //! becomes the bracket if nothing follows: so nobody asks what comes first.
 //!
@@ -10,11 +10,12 @@
 //! Messages that have a form of their own, extensions, and what nests deep are left to the events.
 
 use super::cursor::{self, End, Roomy, Text};
-use super::mapping::{EnumName, Kind, List};
+use super::mapping::EnumName;
+use super::names::{Kind, List};
 use super::options::{Defaults, Enums, Unknown};
 use super::print::{self, Base64};
-use super::steps::{RecordSteps, Step, Steps};
-use super::write::JsonSink;
+use super::sink::JsonSink;
+use super::steps::{JsonSteps, RecordSteps, Step};
 use super::{PrintError, WriteProblem};
 use crate::message::MessageRef;
 use crate::message::map::map_of;
@@ -82,7 +83,7 @@ struct Printer<'k, 'm, 's, 't> {
     /// For what is printed by events; its buffer is with the text.
     sink: &'k mut JsonSink<'m, 's>,
     text: &'k mut Text<'t>,
-    steps: &'s Steps,
+    steps: &'s JsonSteps,
     /// Keys; [`super::scan::WIDE`] bytes follow the last.
     texts: &'s [u8],
     refuse_unknown: bool,

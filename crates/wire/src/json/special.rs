@@ -4,7 +4,7 @@ use super::any;
 use super::check::Loosely;
 use super::error::Fault;
 use super::lex::{Lex, Lexer};
-use super::mapping::Shape;
+use super::names::Shape;
 use super::options::Unknown;
 use super::read::{Place, Reader};
 use super::time;

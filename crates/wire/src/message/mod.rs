@@ -20,19 +20,22 @@
 //!
 //! Memory of values that are replaced or taken away comes back with the message, not before.
 
+mod access;
 pub mod arena;
 pub mod batch;
 mod build;
 mod chance;
 mod compare;
+mod entry;
 pub mod layout;
 pub(crate) mod lazy;
-pub(crate) mod map;
+pub mod map;
 pub(crate) mod present;
 pub(crate) mod put_off;
 mod raw;
-pub(crate) mod read;
+mod read;
 pub mod record;
+pub mod slots;
 pub(crate) mod storage;
 mod value;
 mod walk;
@@ -41,17 +44,17 @@ mod write;
 use std::fmt;
 use std::marker::PhantomData;
 
+pub use access::{AccessError, FieldName};
 pub use arena::Arena;
 pub use batch::Batch;
 pub use build::{Builder, Copies, Keep, Views};
 pub use layout::{Cell, FieldLayout, Kind, Layouts, RecordLayout, Shape};
 pub use lazy::{Check, Lazy, LazyList, LazyValue};
+pub use map::MapOrder;
 pub use raw::Place;
-pub use read::{ListRef, MapRef, MessageRef};
 #[doc(hidden)]
 pub use storage::Storage;
-pub use value::{AccessError, FieldName, Value};
-pub use walk::MapOrder;
+pub use value::{ListRef, MapRef, MessageRef, Value};
 pub use write::{ListMut, MapMut, MessageMut};
 
 use crate::decode::{DecodeError, Decoder};

@@ -6,8 +6,8 @@
 use std::ptr::NonNull;
 
 use super::Message;
-use super::read::MessageRef;
 use super::record::Record;
+use super::value::MessageRef;
 use super::write::MessageMut;
 use crate::schema::MessageId;
 

@@ -2,10 +2,9 @@
 
 use tidemill_stdx::region::Bump;
 
-use super::any::is_of_url;
-use super::group_name;
 use super::lex::{Lex, Lexer};
 use super::literal::{decimal, integer};
+use super::names::{group_name, is_of_url};
 use crate::encode::BinarySink;
 use crate::json::{Fault, Kind, List, Mapping, ReadError, Shape, message_of, utf8};
 use crate::schema::{EnumId, FieldId, FieldType, Label, MessageId};

@@ -1,8 +1,9 @@
 //! The loop of the filler.
 
 use super::super::load::{u16_at, u32_at, u64_at, varint};
+use super::super::nodes::NONE;
 use super::super::state::{Frame, State};
-use super::super::tables::{NONE, Tables};
+use super::super::tables::Tables;
 use super::super::walk::Zone;
 use super::plan::{Op, Step};
 use super::record_at;

@@ -17,12 +17,12 @@ use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{CallConv, InstBuilder, IntCC, Value, signature, types};
 use tidemill_jit::{FuncId, Module};
 
-use super::super::tables::{Action, Entry};
+use super::super::nodes::{Action, Entry};
 use super::calls::{GO_ON, STOP};
 use super::context::{ARENA, Context, FRAME_BYTES, FRAME_RECORD};
-use super::target::ListExit;
-use super::target::Target;
-use super::write::Writer;
+use super::writer::ListExit;
+use super::writer::Target;
+use super::writer::Writer;
 use crate::message::arena::{ALIGN, END_OFFSET, NEXT_OFFSET};
 use crate::message::layout::{Cell, FieldLayout, Layouts, PRESENCE_OFFSET, Shape};
 use crate::message::record::{List, Record, View};

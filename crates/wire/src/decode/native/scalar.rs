@@ -3,10 +3,11 @@
 use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{InstBuilder, IntCC, Switch, Value, types};
 
-use super::super::tables::{Action, Entry};
+use super::super::nodes::{Action, Entry};
 use super::context::*;
-use super::target::ListExit;
-use super::write::{TagBytes, Writer};
+use super::write::TagBytes;
+use super::writer::ListExit;
+use super::writer::Writer;
 use crate::schema::{EnumId, WireType};
 
 /// How a number lies in bytes.

@@ -29,7 +29,7 @@ pub(super) fn told(flow: Flow) -> Step {
     flow.map_err(|_| ErrorKind::Stopped)
 }
 
-/// One piece of input, what was left of those before, and who looks at it.
+/// One piece of input, what was left of those before, and what looks at it.
 pub(super) struct Walk<'w, 'a, S> {
     pub(super) schema: &'w Schema,
     pub(super) tables: &'w Tables,

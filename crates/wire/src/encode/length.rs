@@ -21,7 +21,7 @@ impl<'s> Length<'s> {
         Length { schema, layouts: schema.layouts() }
     }
 
-    /// Bytes that a record takes, inside of so many others.
+    /// Bytes that a record takes, with `depth` others around it.
     pub(super) fn of(
         self,
         layout: &RecordLayout,

@@ -93,7 +93,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         Fault::new(self.lexer.at, message)
     }
 
-    /// The value of a message; its beginning is told.
+    /// The value of a message; its beginning has been reported.
     pub(super) fn message(&mut self, message: MessageId) -> Lex {
         match self.mapping.message(message).shape {
             Shape::Plain | Shape::Entry => self.object(message, Place::Plain),

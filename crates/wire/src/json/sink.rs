@@ -142,6 +142,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     }
 
     /// Opens a message; what stands before it is written.
+    #[inline]
     pub(super) fn open(&mut self, message: MessageId) {
         let map = *self.mapping.message(message);
         let seen = self.seen.len();
@@ -206,6 +207,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     }
 
     /// True if zero, or an empty string, is not written, as it stands for the field's absence.
+    #[inline]
     pub(super) fn is_absent(&mut self, field: FieldId) -> Result<bool, Stop> {
         let map = self.mapping.field(field);
         let written = !map.implicit
@@ -265,6 +267,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn is_key(&self, field: FieldId) -> bool {
         self.mapping.field(field).seen == 0
     }
@@ -408,6 +411,7 @@ pub(super) struct Mark {
 }
 
 impl Frame {
+    #[inline]
     fn new(message: MessageId, shape: Shape, seen: u32) -> Frame {
         let (comma, done, open, close, map) = (false, false, NONE, 0, 0);
         Frame { message, shape, comma, done, open, close, seen, map, seconds: 0, nanos: 0 }

@@ -344,7 +344,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
             return Ok(());
         }
         if self.mapping.field(field).kind == Kind::String {
-            // So messages tell of strings that are not UTF-8.
+            // So messages give strings that are not UTF-8.
             return Err(self.no_utf8(field));
         }
         self.absent = length == 0 && self.is_absent(field)?;

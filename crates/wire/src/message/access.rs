@@ -96,9 +96,10 @@ impl FieldName for FieldId {
     }
 
     fn text(self, schema: &Schema) -> String {
-        match self.index() < schema.field_count() {
-            true => schema.field(self).name().to_owned(),
-            false => format!("of another schema ({})", self.index()),
+        if self.index() < schema.field_count() {
+            schema.field(self).name().to_owned()
+        } else {
+            format!("of another schema ({})", self.index())
         }
     }
 }

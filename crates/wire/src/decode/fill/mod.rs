@@ -97,9 +97,10 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         // frames were just compared with them; of each zone SLACK bytes can be read from all
         // places before `to`, and the piece holds all from the first place up to `have`.
         let record = unsafe {
-            match storage.copies() {
-                true => filler.run::<true>(self.state, storage, record),
-                false => filler.run::<false>(self.state, storage, record),
+            if storage.copies() {
+                filler.run::<true>(self.state, storage, record)
+            } else {
+                filler.run::<false>(self.state, storage, record)
             }
         };
         leave(self.state, self.tables, storage, record);

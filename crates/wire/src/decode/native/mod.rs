@@ -81,7 +81,7 @@ impl fmt::Debug for Native {
 
 impl Native {
     /// Compiles a decoder for `tables`, which were made from `schema`, and for the events that
-    /// sinks of it want. A sink that wants more is served by the table decoder.
+    /// sinks of it need. A sink that needs more is served by the table decoder.
     ///
     /// # Errors
     /// No code can be made for this machine, or there is no memory for it.

@@ -407,7 +407,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.switch_to_block(next);
     }
 
-    /// So many bytes at `pos`.
+    /// The `length` bytes at `pos`.
     fn raw_tag(&mut self, length: i64) -> Value {
         let at = self.pos();
         match length {
@@ -606,10 +606,7 @@ impl<'w, 'm> Writer<'w, 'm> {
 
     /// The required fields that the message has had.
     fn seen_so_far(&mut self) -> Value {
-        match self.checks_required {
-            true => self.body.use_var(self.seen),
-            false => self.number(types::I64, 0),
-        }
+        if self.checks_required { self.body.use_var(self.seen) } else { self.number(types::I64, 0) }
     }
 
     // ---- frames

@@ -1,7 +1,8 @@
 //! The `tidemill` command.
 //!
-//! Parses arguments, calls the library, and turns results into text and an exit status: data on
-//! standard output, everything else on standard error. It holds no logic of its own beyond that.
+//! Parses arguments, calls the library `tidemill`, and turns results into text and an exit status:
+//! data on standard output, everything else on standard error. It holds no logic of its own beyond
+//! that.
 //!
 //! | part | holds |
 //! |---|---|
@@ -9,11 +10,13 @@
 //! | `verbs` | what each verb does |
 //! | `report` | diagnostics and notes on standard error |
 //! | `output` | data on standard output, closed pipes and full disks |
+//! | `status` | exit statuses |
 #![forbid(unsafe_code)]
 
 mod args;
 mod output;
 mod report;
+mod status;
 mod verbs;
 
 use std::process::ExitCode;
@@ -25,23 +28,10 @@ use tidemill_stdx::log::{self, Filters};
 use args::{Cli, Global, Refused, Verb};
 use output::Out;
 use report::Reporter;
+use status::Status;
 
-/// How a verb ends; the numbers are the exit status.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Status {
-    /// All is well.
-    Fine = 0,
-    /// The program or its input failed.
-    Failed = 1,
-    /// The command line is wrong.
-    Usage = 2,
-    /// Ended by SIGINT before its end.
-    Interrupted = 130,
-    /// Ended by SIGTERM before its end.
-    Terminated = 143,
-}
-
-fn main() -> ExitCode {
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
     let status = match Cli::try_parse() {
         Ok(cli) => expand_and_run(cli),
         Err(error) => explain_usage(&error),
@@ -71,7 +61,7 @@ fn explain_usage(error: &clap::Error) -> Status {
             out.finish()
         }
         _ => {
-            // If standard error is gone there is nobody to tell.
+            // If standard error is gone there is nowhere to report it.
             let _ = error.print();
             Status::Usage
         }
@@ -125,9 +115,10 @@ fn start_log(global: &Global) -> Result<Lines, String> {
         (None, false, _) => "trace,place",
     };
     let filters = Filters::parse(spec).map_err(|error| format!("--log: {error}"))?;
-    let (form, output) = match filters.is_json() {
-        true => (Lines::Json, log::json_lines(std::io::stderr(), report::now_ns)),
-        false => (Lines::Text, log::lines(std::io::stderr())),
+    let (form, output) = if filters.is_json() {
+        (Lines::Json, log::json_lines(std::io::stderr(), report::now_ns))
+    } else {
+        (Lines::Text, log::lines(std::io::stderr()))
     };
     log::init(filters, output).map_err(|error| error.to_string())?;
     Ok(form)

@@ -6,6 +6,7 @@
 mod folder;
 mod messages;
 mod options;
+mod sources;
 mod unused;
 mod values;
 
@@ -16,6 +17,7 @@ pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
     Clocks, EngineKind, ExplainArgs, Fabric, Form, Keys, QueryArgs, RunArgs, SimArgs, Tuples,
 };
+pub use sources::{SchemaArgs, Sources};
 pub use unused::unused;
 pub use values::Define;
 
@@ -197,7 +199,7 @@ pub struct TopArgs {
 pub enum Whom {
     /// Those of a process, from its files.
     Process(u32),
-    /// Those that the run of a node tells.
+    /// Those that the run of a node reports.
     Node(String),
 }
 
@@ -251,17 +253,6 @@ pub enum ProtoVerb {
     Bench(MessagesArgs),
 }
 
-/// Where a schema comes from.
-#[derive(Args, Debug)]
-pub struct SchemaArgs {
-    /// Files of the schema: .proto texts, .fds sets of descriptors
-    #[arg(long = "schema", required = true, num_args = 1.., value_name = "FILE")]
-    pub files: Vec<std::path::PathBuf>,
-    /// Look for imported files here; without any, in the current folder and beside the files
-    #[arg(short = 'I', value_name = "DIR")]
-    pub includes: Vec<std::path::PathBuf>,
-}
-
 /// `schema`.
 #[derive(Args, Debug)]
 pub struct PrintedArgs {
@@ -270,21 +261,6 @@ pub struct PrintedArgs {
     pub control: bool,
     /// Source files; several form one program
     #[arg(required_unless_present = "control", value_name = "FILE")]
-    pub files: Vec<String>,
-    /// Define a macro before the first file is read
-    #[arg(short = 'D', value_name = "NAME=VALUE")]
-    pub defines: Vec<Define>,
-    /// Look for included files here too
-    #[arg(short = 'I', value_name = "DIR")]
-    pub includes: Vec<std::path::PathBuf>,
-}
-
-/// Where a program comes from.
-#[derive(Args, Clone, Debug)]
-pub struct Sources {
-    /// Source files, which form one program: .olg rules, .com or .cl components, .flow packet
-    /// graphs, .proto or .fds schemas; or a folder, whose sources form it
-    #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
     /// Define a macro before the first file is read
     #[arg(short = 'D', value_name = "NAME=VALUE")]

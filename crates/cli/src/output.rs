@@ -1,12 +1,11 @@
 //! Data on standard output.
 //!
-//! A reader that went away (`| head`) is no failure: nobody wants the rest, and the command ends
-//! in silence. Anything else that prevents writing, such as a full disk, is told and gives
-//! status 1.
+//! A reader that went away (`| head`) is no failure: the command ends in silence. Anything else
+//! that prevents writing, such as a full disk, is reported and gives status 1.
 
 use std::io::{self, ErrorKind, Write};
 
-use crate::Status;
+use crate::status::Status;
 
 /// Gathers the output of a verb.
 #[derive(Debug, Default)]

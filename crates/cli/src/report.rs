@@ -40,17 +40,15 @@ impl Reporter {
 
     /// Where runs write notes, whole lines.
     pub fn notes(self) -> Box<dyn Write> {
-        match self.json {
-            true => Box::new(JsonNotes { line: Vec::new() }),
-            false => Box::new(io::stderr()),
-        }
+        if self.json { Box::new(JsonNotes { line: Vec::new() }) } else { Box::new(io::stderr()) }
     }
 
     fn line(self, level: Level, text: &str) {
-        match self.json {
-            true => json_line(level, text.strip_prefix("tidemill: ").unwrap_or(text), &[]),
-            // If standard error is gone there is nobody to tell.
-            false => drop(writeln!(io::stderr(), "{text}")),
+        if self.json {
+            json_line(level, text.strip_prefix("tidemill: ").unwrap_or(text), &[]);
+        } else {
+            // Standard error may be closed: then there is nowhere to report that.
+            let _ = writeln!(io::stderr(), "{text}");
         }
     }
 
@@ -94,13 +92,15 @@ impl Reporter {
     pub fn diagnostics(self, sources: &Sources, diagnostics: &[Diagnostic]) {
         let mut out = Vec::new();
         for diagnostic in diagnostics.iter().filter(|one| !self.quiet || one.is_error()) {
-            match self.fancy {
-                _ if self.json => json_diagnostic(sources, diagnostic),
-                true => write_fancy(&mut out, sources, diagnostic),
-                false => out.extend_from_slice(sources.render(diagnostic).as_bytes()),
+            if self.json {
+                json_diagnostic(sources, diagnostic);
+            } else if self.fancy {
+                write_fancy(&mut out, sources, diagnostic);
+            } else {
+                out.extend_from_slice(sources.render(diagnostic).as_bytes());
             }
         }
-        // If standard error is gone there is nobody to tell.
+        // Standard error may be closed: then there is nowhere to report that.
         let _ = io::stderr().write_all(&out);
     }
 }
@@ -115,7 +115,7 @@ fn json_line(level: Level, message: &str, fields: &[(&str, Value)]) {
     let mut out = String::new();
     let (time_ns, target) = (now_ns(), "tidemill");
     JsonLine { time_ns, level, target, message, fields, place: None }.append(&mut out);
-    // In one piece, so that it stays one line; if standard error is gone there is nobody to tell.
+    // In one piece, so that it stays one line. A closed standard error is ignored, as above.
     let _ = io::stderr().write_all(out.as_bytes());
 }
 

@@ -5,32 +5,13 @@
 
 use std::time::Duration;
 
-use crate::event_loop::BATCH_TIMERS;
-use crate::task::Task;
+use crate::event_loop::{Task, TimerHandler};
 use crate::time::nanos;
-use crate::{Loop, Scope, Time, TimerId};
+use crate::timer_entry::{Alarm, TimerEntry};
+use crate::{Loop, Time, TimerId};
 
-type Handler<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, TimerId)>;
-
-/// What the loop keeps of a timer.
-pub(crate) struct Timer<W> {
-    scope: Scope,
-    alarm: Alarm<W>,
-}
-
-impl<W> Timer<W> {
-    pub(crate) fn scope(&self) -> Scope {
-        self.scope
-    }
-}
-
-/// What a timer does when it fires.
-pub(crate) enum Alarm<W> {
-    /// Runs once; the timer is gone before it does.
-    Once(Task<W>),
-    /// Rests until armed again, at once if it has a period. Absent while it runs.
-    Lasting { handler: Option<Handler<W>>, period: Option<Duration> },
-}
+/// Timers fired at a stretch.
+const BATCH_TIMERS: usize = 1024;
 
 impl<W: 'static> Loop<W> {
     /// Calls `f` once at `at`, or as soon as possible if that is past. The timer is gone when
@@ -52,8 +33,8 @@ impl<W: 'static> Loop<W> {
     }
 
     /// A timer of the scope that runs.
-    fn set(&mut self, at: Time, alarm: Alarm<W>) -> TimerId {
-        self.timers.insert(at, Timer { scope: self.scope, alarm })
+    fn set(&mut self, at: Time, alarm: Alarm<Task<W>, TimerHandler<W>>) -> TimerId {
+        self.timers.insert(at, TimerEntry { scope: self.scope, alarm })
     }
 
     /// Calls `f` every `period` from now on, the first time after one period, until cancelled.
@@ -65,7 +46,8 @@ impl<W: 'static> Loop<W> {
         f: impl FnMut(&mut W, &mut Loop<W>, TimerId) + 'static,
     ) -> TimerId {
         let period = period.max(Duration::from_nanos(1));
-        let alarm = Alarm::Lasting { handler: Some(Box::new(f)), period: Some(period) };
+        let handler: TimerHandler<W> = Box::new(f);
+        let alarm = Alarm::Lasting { handler: Some(handler), period: Some(period) };
         self.set(self.now() + period, alarm)
     }
 
@@ -115,9 +97,9 @@ impl<W: 'static> Loop<W> {
             self.timers.remove(id);
             return;
         }
-        let Some(Timer { alarm, .. }) = self.timers.payload(id) else { return };
+        let Some(TimerEntry { alarm, .. }) = self.timers.payload(id) else { return };
         let Alarm::Lasting { handler, period } = alarm else {
-            if let Some(Timer { alarm: Alarm::Once(task), .. }) = self.timers.remove(id) {
+            if let Some(TimerEntry { alarm: Alarm::Once(task), .. }) = self.timers.remove(id) {
                 task.run(world, self);
             }
             return;
@@ -130,7 +112,7 @@ impl<W: 'static> Loop<W> {
         let Some(mut f) = taken else { return };
         f(world, self, id);
         let timer = self.timers.payload(id);
-        if let Some(Timer { alarm: Alarm::Lasting { handler, .. }, .. }) = timer {
+        if let Some(TimerEntry { alarm: Alarm::Lasting { handler, .. }, .. }) = timer {
             *handler = Some(f);
         }
     }

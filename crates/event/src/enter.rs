@@ -36,7 +36,7 @@ impl<W: 'static> Loop<W> {
         for id in self.watches_of(scope) {
             self.unwatch(id);
         }
-        self.timers.retain(|timer| timer.scope() != scope);
+        self.timers.retain(|timer| timer.scope != scope);
     }
 
     /// Turns the world to a scope; false if that has ended.
@@ -48,9 +48,10 @@ impl<W: 'static> Loop<W> {
     #[cold]
     fn switch_to(&mut self, world: &mut W, scope: Scope) -> bool {
         let lives = self.switch.is_none_or(|switch| switch(world, scope));
-        match lives {
-            true => self.scope = scope,
-            false => self.stats.dropped_ended += 1,
+        if lives {
+            self.scope = scope;
+        } else {
+            self.stats.dropped_ended += 1;
         }
         lives
     }

@@ -1,13 +1,4 @@
-//! The loop: descriptors, timers, then turns, for ever.
-//!
-//! ```text
-//! 1  serve every descriptor the host reported
-//! 2  fire every timer that is due
-//! 3  nothing queued: wait, until the next deadline at most; go to 1
-//! 4  else run turns: 64 of them or 50 us, whichever is first
-//! 5  look at the descriptors without waiting; go to 1
-//! ```
-//! The look in step 5 is a system call and costs more than most turns, hence the batch.
+//! The loop and what it holds. What it does with it is in `run`.
 
 use std::io;
 use std::sync::Arc;
@@ -15,29 +6,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidemill_stdx::log::Level;
-use tidemill_stdx::{marks, say};
+use tidemill_stdx::say;
 
-use crate::host::{Host, Ready, Slice, Wait, Wake};
-use crate::queue::{Event, Full, Next, Owner, Queue};
-use crate::remote::Inbox;
+use crate::Time;
+use crate::host::{Host, Slice};
+use crate::inbox::Inbox;
+use crate::owner::Owner;
+use crate::queue::{Event, Full, Queue};
 use crate::scope::{Scope, Switch};
+use crate::source::{Interest, Ready};
 use crate::stats::{KindStats, LoopStats};
-use crate::task::Task;
-use crate::time::nanos;
-use crate::timer::Timers;
-use crate::turn::{Meter, Turn};
-use crate::watch::Watches;
-use crate::{Time, alarm};
+use crate::task;
+use crate::timer::{TimerId, Timers};
+use crate::timer_entry::TimerEntry;
+use crate::turn::Turn;
+use crate::watches::{WatchId, Watches};
 
 /// What this file says at most.
 const CEILING: Level = Level::Trace;
 
-/// Turns between two looks at the descriptors.
-const BATCH_TURNS: usize = 64;
-/// Time between two looks at the descriptors.
-const BATCH_SPAN: Duration = Duration::from_micros(50);
-/// Timers fired at a stretch.
-pub(crate) const BATCH_TIMERS: usize = 1024;
+/// A closure that runs once.
+pub(crate) type Task<W> = task::Task<W, Loop<W>>;
+/// What a timer calls that may fire again.
+pub(crate) type TimerHandler<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, TimerId)>;
+/// A closure from another thread.
+pub(crate) type Posted<W> = Box<dyn FnOnce(&mut W, &mut Loop<W>) + Send>;
+pub(crate) type OnReady<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, WatchId)>;
+type OnError<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, WatchId, io::Error)>;
 
 /// How much a loop may hold.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -75,16 +70,16 @@ pub enum Outcome {
 /// See the crate's documentation for a tour.
 pub struct Loop<W> {
     pub(crate) host: Box<dyn Host>,
-    queue: Queue<W>,
-    pub(crate) turn: Turn<W>,
+    pub(crate) queue: Queue<Task<W>>,
+    pub(crate) turn: Turn<Task<W>>,
     pub(crate) in_turn: bool,
-    pub(crate) timers: Timers<alarm::Timer<W>>,
-    pub(crate) watches: Watches<W>,
-    pub(crate) inbox: Option<Inbox<W>>,
+    pub(crate) timers: Timers<TimerEntry<Task<W>, TimerHandler<W>>>,
+    pub(crate) watches: Watches<Handlers<W>>,
+    pub(crate) inbox: Option<Inbox<Posted<W>>>,
     pub(crate) stats: LoopStats,
     pub(crate) limits: Limits,
     /// What is known of each owner, by its number.
-    owners: Vec<Known>,
+    pub(crate) owners: Vec<Known>,
     /// The scope of what runs.
     pub(crate) scope: Scope,
     /// Turns the world to a scope.
@@ -92,28 +87,77 @@ pub struct Loop<W> {
     /// The clock when it was last read.
     pub(crate) now: Time,
     /// The wall clock at a time, once asked for since the host was last looked at.
-    wall: Option<(Time, i64)>,
-    /// Steps, handlers included, since the host was last told.
+    pub(crate) wall: Option<(Time, i64)>,
+    /// Steps, handlers included, last reported to the host.
     pub(crate) steps: u64,
     /// What the running turn has charged, not yet counted.
-    charged: u64,
-    running: bool,
-    stopping: bool,
+    pub(crate) charged: u64,
+    pub(crate) running: bool,
+    pub(crate) stopping: bool,
     /// Stops it from another thread or a signal handler.
     stop_flag: Option<Arc<AtomicBool>>,
-    ready: Vec<Ready>,
+    pub(crate) ready: Vec<Ready>,
 }
 
 /// An owner.
 #[derive(Copy, Clone)]
-struct Known {
+pub(crate) struct Known {
     /// An index into [`LoopStats::kinds`].
-    kind: u16,
-    scope: Scope,
+    pub(crate) kind: u16,
+    pub(crate) scope: Scope,
 }
 
 /// Owner 0, and owners that the loop has not given out.
 const UNKNOWN: Known = Known { kind: 0, scope: Scope::LOOP };
+
+/// What to call when a watched source has something to say.
+///
+/// Handlers are bound when the watch begins, so there is no moment at which a source could be
+/// ready without a handler to call.
+pub struct Handlers<W> {
+    pub(crate) read: Option<OnReady<W>>,
+    pub(crate) write: Option<OnReady<W>>,
+    pub(crate) error: Option<OnError<W>>,
+}
+
+impl<W> Default for Handlers<W> {
+    fn default() -> Handlers<W> {
+        Handlers::new()
+    }
+}
+
+impl<W> Handlers<W> {
+    /// No handlers yet.
+    pub fn new() -> Handlers<W> {
+        Handlers { read: None, write: None, error: None }
+    }
+
+    /// Calls `f` when the source can be read, or is at its end.
+    pub fn read(mut self, f: impl FnMut(&mut W, &mut Loop<W>, WatchId) + 'static) -> Self {
+        self.read = Some(Box::new(f));
+        self
+    }
+
+    /// Calls `f` when the source can be written.
+    pub fn write(mut self, f: impl FnMut(&mut W, &mut Loop<W>, WatchId) + 'static) -> Self {
+        self.write = Some(Box::new(f));
+        self
+    }
+
+    /// Calls `f` when the source fails. If it failed for good (its descriptor was closed, or
+    /// its other side was), the watch has ended by then and the id names nothing any more.
+    pub fn error(
+        mut self,
+        f: impl FnMut(&mut W, &mut Loop<W>, WatchId, io::Error) + 'static,
+    ) -> Self {
+        self.error = Some(Box::new(f));
+        self
+    }
+
+    pub(crate) fn covers(&self, interest: Interest) -> bool {
+        (!interest.reads() || self.read.is_some()) && (!interest.writes() || self.write.is_some())
+    }
+}
 
 impl<W: 'static> Loop<W> {
     /// A loop on `host` with the default limits.
@@ -150,7 +194,7 @@ impl<W: 'static> Loop<W> {
     }
 
     /// A new owner of a kind such as `"node"`: turns are counted by kind. Its turns are of the
-    /// [scope](Scope) that it is made in, whoever queues them.
+    /// [scope](Scope) that it is made in, wherever they are queued.
     pub fn owner(&mut self, kind: &str) -> Owner {
         let known = self.stats.kinds.iter().position(|stats| stats.kind == kind);
         let kind = known.unwrap_or_else(|| {
@@ -208,7 +252,7 @@ impl<W: 'static> Loop<W> {
         }
     }
 
-    /// Queues an event of nobody, of the scope that runs.
+    /// Queues an event of [`Owner::LOOP`], of the scope that runs.
     fn event_in_scope(&mut self, f: impl FnOnce(&mut W, &mut Loop<W>) + 'static) {
         let task = match self.scope {
             Scope::LOOP => Task::new(f),
@@ -216,7 +260,7 @@ impl<W: 'static> Loop<W> {
                 lp.within(world, scope, f);
             }),
         };
-        // A full queue has been counted; there is nobody to tell.
+        // A full queue has counted the drop.
         let _ = self.enqueue(Owner::LOOP, task);
     }
 
@@ -243,7 +287,7 @@ impl<W: 'static> Loop<W> {
     }
 
     /// The wall clock in nanoseconds since the Unix epoch; the same throughout a turn. It is read
-    /// once between two looks at the host, and the loop's own clock tells how far it has gone on.
+    /// once between two looks at the host, and advanced by the loop's own clock.
     pub fn wall(&mut self) -> i64 {
         if let (true, Some(wall)) = (self.in_turn, self.turn.wall) {
             return wall;
@@ -268,8 +312,8 @@ impl<W: 'static> Loop<W> {
         self.timers.next()
     }
 
-    /// How long a poll may take that would take so long by the clock: no time where slices are
-    /// counted, for how often it looks would be different each time.
+    /// How long a poll may take that takes `span` where slices are measured by the clock. Where
+    /// they are counted it is no time: the number of looks would differ from run to run.
     pub fn patience(&self, span: Duration) -> Duration {
         match self.host.slice() {
             Slice::Span(_) => span,
@@ -299,256 +343,12 @@ impl<W: 'static> Loop<W> {
         self.stop_flag = Some(flag);
     }
 
-    fn is_told_to_stop(&self) -> bool {
-        // Relaxed: a wish, which nothing else is published with.
+    pub(crate) fn is_asked_to_stop(&self) -> bool {
+        // Relaxed: a request, which nothing else is published with.
         self.stop_flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// Runs until stopped, or until nothing is left to do.
-    pub fn run(&mut self, world: &mut W) -> Outcome {
-        self.run_to(world, None)
-    }
-
-    /// Runs until `end`: everything due by then has happened, and the clock has reached it.
-    pub fn run_until(&mut self, world: &mut W, end: Time) -> Outcome {
-        self.run_to(world, Some(end))
-    }
-
-    /// As [`Loop::run_until`], but [`Outcome::Stopped`] as soon as so many steps were run and not
-    /// all that is due by `end` has happened: calling it again goes on. For loops inside something
-    /// else, which has other things to do.
-    pub fn run_within(&mut self, world: &mut W, end: Time, steps: u64) -> Outcome {
-        if self.running {
-            return Outcome::Failed(runs_already());
-        }
-        self.running = true;
-        self.stopping = false;
-        let outcome = self.rounds_within(world, end, self.stats.steps.saturating_add(steps));
-        self.enter(world, Scope::LOOP);
-        self.running = false;
-        outcome
-    }
-
-    fn rounds_within(&mut self, world: &mut W, end: Time, steps_end: u64) -> Outcome {
-        loop {
-            let wait = self.may_wait(Some(end));
-            if let Err(error) = self.look(world, wait) {
-                return Outcome::Failed(error);
-            }
-            self.turns(world, 1);
-            let is_quiet = self.is_quiet(wait);
-            if is_quiet && self.now >= end {
-                return Outcome::Reached;
-            }
-            let stopping = self.stopping || self.is_told_to_stop();
-            if stopping || !is_quiet && self.stats.steps >= steps_end {
-                return Outcome::Stopped;
-            }
-        }
-    }
-
-    /// Serves what is ready without waiting and runs at most one turn or one slice of it; false
-    /// if there was nothing to do. For tests that look between turns.
-    pub fn step(&mut self, world: &mut W) -> io::Result<bool> {
-        let before = (self.stats.served, self.stats.timers, self.stats.remote);
-        self.look(world, Wait::Poll)?;
-        let ran = self.turns(world, 1);
-        self.enter(world, Scope::LOOP);
-        Ok(ran || before != (self.stats.served, self.stats.timers, self.stats.remote))
-    }
-
-    fn run_to(&mut self, world: &mut W, end: Option<Time>) -> Outcome {
-        if self.running {
-            return Outcome::Failed(runs_already());
-        }
-        self.running = true;
-        self.stopping = false;
-        let outcome = self.rounds(world, end);
-        self.enter(world, Scope::LOOP);
-        self.running = false;
-        outcome
-    }
-
-    fn rounds(&mut self, world: &mut W, end: Option<Time>) -> Outcome {
-        loop {
-            if self.stopping || self.is_told_to_stop() {
-                return Outcome::Stopped;
-            }
-            if end.is_none() && self.is_exhausted() {
-                return Outcome::Idle;
-            }
-            let wait = self.may_wait(end);
-            if let Err(error) = self.look(world, wait) {
-                return Outcome::Failed(error);
-            }
-            self.turns(world, BATCH_TURNS);
-            if end.is_some_and(|end| self.is_past(end, wait)) {
-                return Outcome::Reached;
-            }
-        }
-    }
-
-    /// Whether `end` has come. What is due exactly then still happens first, and what it causes
-    /// at that very time; a flood that outlasts it does not hold the loop back.
-    fn is_past(&self, end: Time, waited: Wait) -> bool {
-        self.now > end || self.now == end && self.is_quiet(waited)
-    }
-
-    /// Whether nothing is left to do at this time.
-    fn is_quiet(&self, waited: Wait) -> bool {
-        self.queue.is_idle()
-            && waited == Wait::Poll
-            && self.timers.next().is_none_or(|at| at > self.now)
-    }
-
-    /// Whether nothing is queued and nothing can come that would be.
-    fn is_exhausted(&self) -> bool {
-        self.queue.is_idle()
-            && self.timers.armed() == 0
-            && !self.has_remotes()
-            && self.host.is_idle()
-    }
-
-    /// The longest the next look may wait: not at all if a turn could run instead.
-    fn may_wait(&self, end: Option<Time>) -> Wait {
-        if !self.queue.is_idle() {
-            return Wait::Poll;
-        }
-        let deadline = match (self.timers.next(), end) {
-            (Some(at), Some(end)) => at.min(end),
-            (Some(at), None) | (None, Some(at)) => at,
-            (None, None) => return Wait::Forever,
-        };
-        if deadline <= self.now { Wait::Poll } else { Wait::Until(deadline) }
-    }
-
-    /// Steps 1 to 3 and 5: asks the host, serves descriptors, fires timers.
-    fn look(&mut self, world: &mut W, wait: Wait) -> io::Result<()> {
-        match wait {
-            Wait::Poll => self.stats.polls += 1,
-            _ => self.stats.waits += 1,
-        }
-        self.host.spent(std::mem::take(&mut self.steps));
-        let mut ready = std::mem::take(&mut self.ready);
-        let wake = self.host.wait(wait, &mut ready);
-        self.stats.host = self.host.stats();
-        self.read_clock();
-        self.wall = None;
-        for report in ready.drain(..) {
-            self.serve(world, report);
-        }
-        self.ready = ready;
-        self.stats.interrupts += u64::from(wake? == Wake::Interrupted);
-        self.fire_timers(world);
-        self.take_remote();
-        Ok(())
-    }
-
-    fn read_clock(&mut self) {
-        self.now = self.host.now();
-    }
-
-    /// Step 4: at most `turns` turns; whether there was any.
-    fn turns(&mut self, world: &mut W, turns: usize) -> bool {
-        let began = self.now;
-        let slice = self.host.slice();
-        let limit = match slice {
-            Slice::Span(span) => nanos(span),
-            Slice::Steps(steps) => steps,
-        };
-        for count in 0..turns {
-            if self.stopping || self.now - began >= BATCH_SPAN || self.is_told_to_stop() {
-                return count > 0;
-            }
-            marks::leave();
-            let Some(next) = self.queue.next(limit) else { return count > 0 };
-            if !self.enter(world, self.known(next.owner()).scope) {
-                continue;
-            }
-            if !self.run_slice(world, next, slice) {
-                // A whole slice is gone: time to look.
-                return true;
-            }
-        }
-        true
-    }
-
-    /// Starts or resumes a turn and runs it to its end, or, for false, the end of its slice.
-    fn run_slice(&mut self, world: &mut W, next: Next<W>, slice: Slice) -> bool {
-        let began = self.now;
-        let mut meter = Meter::new(slice, began);
-        self.in_turn = true;
-        match next {
-            Next::Start(event) => {
-                let kind = usize::from(self.known(event.owner).kind);
-                let delay = &mut self.stats.kinds[kind].delay_max;
-                *delay = (*delay).max(began - event.queued);
-                self.turn.begin(event.owner, began);
-                event.task.run(world, self);
-                meter.add(1 + std::mem::take(&mut self.charged));
-            }
-            Next::Resume(turn) => self.turn = turn,
-        }
-        let finished = self.quiesce(world, &mut meter);
-        self.in_turn = false;
-        self.read_clock();
-        let elapsed = nanos(self.now - began);
-        self.steps += meter.steps();
-        self.stats.steps += meter.steps();
-        self.turn.elapsed_ns += elapsed;
-        self.turn.steps += meter.steps();
-        if finished {
-            self.count_turn();
-            self.queue.charge(match slice {
-                Slice::Span(_) => elapsed,
-                Slice::Steps(_) => meter.steps(),
-            });
-        } else {
-            self.stats.suspensions += 1;
-            say!(Trace, "event", "a turn is suspended after {} steps", self.turn.steps);
-            let rest = std::mem::replace(&mut self.turn, Turn::new(Owner::LOOP, self.now));
-            self.queue.suspend(rest);
-        }
-        finished
-    }
-
-    /// Runs deferred calls and actions; false if the slice ended before they did.
-    fn quiesce(&mut self, world: &mut W, meter: &mut Meter) -> bool {
-        while self.turn.len() > 0 {
-            if self.turn.len() > self.limits.calls {
-                self.stats.turns_abandoned += 1;
-                let dropped = self.turn.abandon() as u64;
-                self.stats.dropped_calls += dropped;
-                say!(Error, "event", "a turn is given up with {dropped} calls left");
-                return true;
-            }
-            if meter.is_over(&mut *self.host) || self.is_told_to_stop() {
-                return false;
-            }
-            let Some(task) = self.turn.next() else { break };
-            task.run(world, self);
-            meter.add(1 + std::mem::take(&mut self.charged));
-        }
-        true
-    }
-
-    fn count_turn(&mut self) {
-        self.stats.turns += 1;
-        let kind = usize::from(self.known(self.turn.owner()).kind);
-        let kind = &mut self.stats.kinds[kind];
-        let elapsed = Duration::from_nanos(self.turn.elapsed_ns);
-        kind.turns += 1;
-        kind.steps += self.turn.steps;
-        kind.total += elapsed;
-        kind.longest = kind.longest.max(elapsed);
-        kind.steps_max = kind.steps_max.max(self.turn.steps);
-    }
-
-    fn known(&self, owner: Owner) -> Known {
+    pub(crate) fn known(&self, owner: Owner) -> Known {
         self.owners.get(owner.0 as usize).copied().unwrap_or(UNKNOWN)
     }
-}
-
-fn runs_already() -> io::Error {
-    io::Error::new(io::ErrorKind::Deadlock, "the loop is already running")
 }

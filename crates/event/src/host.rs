@@ -9,108 +9,13 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::net::SocketAddr;
-use std::os::fd::RawFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidemill_stdx::keyed::Secret;
 
-use crate::slab::Key;
+use crate::source::{Address, Endpoint, Interest, Peer, Ready, Source, unsupported};
 use crate::{Sim, Time};
-
-/// A port, listener or stream that the host holds: watched like a descriptor.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Endpoint(pub(crate) Key);
-
-/// Where a datagram came from; small, and good for answering without looking up a name.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Address {
-    /// An IPv4 or IPv6 address and port.
-    Inet(SocketAddr),
-    /// A node of a simulation, numbered in the order its name was first used.
-    Sim(u32),
-    /// A process of this host at the other end of a local stream, as the kernel vouches for it.
-    Local(Peer),
-}
-
-/// Who opened the other end of a local stream.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Peer {
-    /// The user that it ran as then.
-    pub uid: u32,
-    /// The process; 0 if it cannot be named here.
-    pub pid: u32,
-}
-
-/// What can be watched: a descriptor the caller owns, or an endpoint of the host.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Source {
-    /// A descriptor. Its owner unwatches it before closing it.
-    Fd(RawFd),
-    /// An endpoint.
-    Endpoint(Endpoint),
-}
-
-impl From<RawFd> for Source {
-    fn from(fd: RawFd) -> Source {
-        Source::Fd(fd)
-    }
-}
-
-impl From<Endpoint> for Source {
-    fn from(endpoint: Endpoint) -> Source {
-        Source::Endpoint(endpoint)
-    }
-}
-
-/// What to be told of. Errors are always told.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Interest {
-    /// Errors only: a watch that rests.
-    None,
-    /// Something can be read, or accepted, or the other side is finished.
-    Read,
-    /// Something can be written, or a connection is made.
-    Write,
-    /// Both.
-    ReadWrite,
-}
-
-impl Interest {
-    /// Whether readable is part of it.
-    pub fn reads(self) -> bool {
-        matches!(self, Interest::Read | Interest::ReadWrite)
-    }
-
-    /// Whether writable is part of it.
-    pub fn writes(self) -> bool {
-        matches!(self, Interest::Write | Interest::ReadWrite)
-    }
-}
-
-/// One source that has something to say.
-#[derive(Debug)]
-pub struct Ready {
-    /// The token it was registered with.
-    pub token: u64,
-    /// It can be read.
-    pub readable: bool,
-    /// It can be written.
-    pub writable: bool,
-    /// It failed.
-    pub trouble: Option<Trouble>,
-}
-
-/// A source that failed.
-#[derive(Debug)]
-pub enum Trouble {
-    /// An error that reading it has cleared; the source lives on.
-    Passing(io::Error),
-    /// An error that stays: the descriptor is closed, or its other side is. The host has
-    /// deregistered it, for it would be reported again and again.
-    Lasting(io::Error),
-}
 
 /// How long [`Host::wait`] may wait.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -123,7 +28,7 @@ pub enum Wait {
     Forever,
 }
 
-/// Why [`Host::wait`] came back.
+/// Why [`Host::wait`] returned.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Wake {
     /// Something is ready, or the deadline has come, or a [`Waker`] called.
@@ -188,7 +93,7 @@ pub trait Host: Transport + Streams {
     /// The next random number of the program's stream.
     fn random(&mut self) -> u64;
 
-    /// Fills `bytes` with random bytes that keys can be made of; nobody can guess them. A
+    /// Fills `bytes` with random bytes that keys can be made of and nothing can guess. A
     /// simulation has a stream of its own for them, which follows from its seed and leaves
     /// [`Host::random`] as it is.
     ///
@@ -196,8 +101,8 @@ pub trait Host: Transport + Streams {
     /// What the system reports; `bytes` must not be used then.
     fn fill_entropy(&mut self, bytes: &mut [u8]) -> io::Result<()>;
 
-    /// What tables hash keys with that strangers choose: one for all that runs here, which nobody
-    /// can guess. A simulation has a fixed one. Nothing whose order shows may follow it.
+    /// What tables hash keys with that strangers choose: one for all that runs here, which cannot
+    /// be guessed. A simulation has a fixed one. Nothing whose order shows may follow it.
     ///
     /// # Errors
     /// What the system reports.
@@ -206,8 +111,8 @@ pub trait Host: Transport + Streams {
     /// The slice of a turn here.
     fn slice(&self) -> Slice;
 
-    /// Told before each wait how many steps were run since the last: a simulation lets its clock
-    /// move after very many, so that a program that is never idle still sees its timers fire.
+    /// Takes, before each wait, the number of steps run since the last one: a simulation lets its
+    /// clock move after very many, so that a program that is never idle still sees its timers fire.
     fn spent(&mut self, steps: u64) {
         let _ = steps;
     }
@@ -278,7 +183,7 @@ pub trait Transport {
 }
 
 /// Byte streams: TCP, and local ones to processes of this host. Nothing here waits: `None` means
-/// "not now", and readiness tells when.
+/// "not now", and readiness is reported.
 pub trait Streams {
     /// Opens a listener; it is readable when a connection waits.
     fn listen(&mut self, addr: &str) -> io::Result<Endpoint>;
@@ -300,7 +205,7 @@ pub trait Streams {
         Err(unsupported("local streams are not simulated"))
     }
 
-    /// Connects to a local listener, and says who opened it.
+    /// Connects to a local listener, and returns the process that opened it.
     ///
     /// # Errors
     /// As [`Streams::listen_local`]; `WouldBlock` if too many wait to be accepted there.
@@ -314,14 +219,4 @@ pub trait Streams {
 
     /// Writes as much as fits.
     fn write(&mut self, stream: Endpoint, bytes: &[u8]) -> io::Result<Option<usize>>;
-}
-
-/// The error for what a host does not offer.
-pub(crate) fn unsupported(what: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, what)
-}
-
-/// The error for an endpoint that is closed, or of the wrong kind.
-pub(crate) fn no_such_endpoint() -> io::Error {
-    io::Error::new(io::ErrorKind::NotFound, "no such endpoint")
 }

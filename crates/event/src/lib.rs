@@ -4,34 +4,39 @@ mod alarm;
 mod enter;
 mod event_loop;
 mod host;
+mod inbox;
 mod os;
+mod owner;
 mod queue;
 mod remote;
+mod run;
 mod scope;
 mod signals;
 mod sim;
 mod slab;
+mod source;
 mod stats;
 mod task;
 mod time;
 mod timer;
+mod timer_entry;
 mod turn;
 mod user;
 mod watch;
+mod watches;
 
-pub use event_loop::{Limits, Loop, Outcome};
-pub use host::{
-    Address, Endpoint, Host, HostStats, Interest, Peer, Ready, Slice, Source, Streams, Transport,
-    Trouble, Wait, Wake, Waker,
-};
+pub use event_loop::{Handlers, Limits, Loop, Outcome};
+pub use host::{Host, HostStats, Slice, Streams, Transport, Wait, Wake, Waker};
 pub use os::Os;
-pub use queue::{Full, Owner};
+pub use owner::Owner;
+pub use queue::Full;
 pub use remote::Remote;
 pub use scope::Scope;
 pub use signals::Signal;
 pub use sim::{Conditions, NetStats, NodeStats, Sim};
+pub use source::{Address, Endpoint, Interest, Peer, Ready, Source, Trouble};
 pub use stats::{KindStats, LoopStats};
 pub use time::Time;
 pub use timer::TimerId;
 pub use user::{User, UserError};
-pub use watch::{Handlers, WatchId};
+pub use watches::WatchId;

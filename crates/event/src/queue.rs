@@ -12,20 +12,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::Time;
-use crate::task::Task;
+use crate::owner::Owner;
 use crate::turn::Turn;
-
-/// Whose an event is: a node, a packet graph, a component. Turns of one owner never interleave.
-///
-/// Numbers come from [`Loop::owner`](crate::Loop::owner), which also notes the kind of the
-/// owner; one that was not given out there works, and is counted under the loop's own kind.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Owner(pub u32);
-
-impl Owner {
-    /// The loop itself, owner of what belongs to nobody else.
-    pub const LOOP: Owner = Owner(0);
-}
 
 /// A queue is at its limit; what was to be queued has been dropped and counted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -39,21 +27,21 @@ impl std::fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
-/// The start of a turn to be.
-pub(crate) struct Event<W> {
+/// The start of a turn to be; `T` is a closure, as in [`Turn`].
+pub(crate) struct Event<T> {
     pub(crate) owner: Owner,
     /// When it was queued, for the longest delay.
     pub(crate) queued: Time,
-    pub(crate) task: Task<W>,
+    pub(crate) task: T,
 }
 
 /// What to run.
-pub(crate) enum Next<W> {
-    Start(Event<W>),
-    Resume(Turn<W>),
+pub(crate) enum Next<T> {
+    Start(Event<T>),
+    Resume(Turn<T>),
 }
 
-impl<W> Next<W> {
+impl<T> Next<T> {
     pub(crate) fn owner(&self) -> Owner {
         match self {
             Next::Start(event) => event.owner,
@@ -63,12 +51,12 @@ impl<W> Next<W> {
 }
 
 /// An owner that needs more than a slice.
-struct Lane<W> {
-    suspended: Option<Turn<W>>,
-    waiting: VecDeque<Event<W>>,
+struct Lane<T> {
+    suspended: Option<Turn<T>>,
+    waiting: VecDeque<Event<T>>,
 }
 
-impl<W> Lane<W> {
+impl<T> Lane<T> {
     fn is_empty(&self) -> bool {
         self.suspended.is_none() && self.waiting.is_empty()
     }
@@ -76,33 +64,33 @@ impl<W> Lane<W> {
 
 /// Whose slice it is.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Place {
+enum SliceOf {
     Fifo,
     Lane(Owner),
 }
 
-/// Events moved to lanes at a stretch, so that sorting a flood delays nobody for long.
+/// Events moved to lanes at a stretch, so that sorting a flood takes a bounded time.
 const MOVES: usize = 1024;
 
-pub(crate) struct Queue<W> {
-    fifo: VecDeque<Event<W>>,
-    lanes: BTreeMap<Owner, Lane<W>>,
+pub(crate) struct Queue<T> {
+    fifo: VecDeque<Event<T>>,
+    lanes: BTreeMap<Owner, Lane<T>>,
     ring: VecDeque<Owner>,
-    place: Place,
-    /// What the current place has used of its slice.
+    slice_of: SliceOf,
+    /// What has been used of the current slice.
     spent: u64,
     events: usize,
     suspended: usize,
     limit: usize,
 }
 
-impl<W> Queue<W> {
-    pub(crate) fn new(limit: usize) -> Queue<W> {
+impl<T> Queue<T> {
+    pub(crate) fn new(limit: usize) -> Queue<T> {
         Queue {
             fifo: VecDeque::new(),
             lanes: BTreeMap::new(),
             ring: VecDeque::new(),
-            place: Place::Fifo,
+            slice_of: SliceOf::Fifo,
             spent: 0,
             events: 0,
             suspended: 0,
@@ -120,7 +108,7 @@ impl<W> Queue<W> {
         self.events == 0 && self.suspended == 0
     }
 
-    pub(crate) fn push(&mut self, event: Event<W>) -> Result<(), Full> {
+    pub(crate) fn push(&mut self, event: Event<T>) -> Result<(), Full> {
         if self.events >= self.limit {
             return Err(Full);
         }
@@ -130,7 +118,7 @@ impl<W> Queue<W> {
     }
 
     /// Takes what runs next. `slice` is the limit for [`Queue::charge`].
-    pub(crate) fn next(&mut self, slice: u64) -> Option<Next<W>> {
+    pub(crate) fn next(&mut self, slice: u64) -> Option<Next<T>> {
         if self.lanes.is_empty() {
             let event = self.fifo.pop_front()?;
             self.events -= 1;
@@ -141,9 +129,9 @@ impl<W> Queue<W> {
         }
         // The FIFO may give all it has to lanes, and a lane may have run empty: then the next.
         for _ in 0..2 * self.ring.len() + 3 {
-            let next = match self.place {
-                Place::Fifo => self.next_of_fifo(),
-                Place::Lane(owner) => self.next_of_lane(owner),
+            let next = match self.slice_of {
+                SliceOf::Fifo => self.next_of_fifo(),
+                SliceOf::Lane(owner) => self.next_of_lane(owner),
             };
             if next.is_some() {
                 return next;
@@ -160,8 +148,8 @@ impl<W> Queue<W> {
 
     /// Keeps a turn for its next slice; its owner's events wait behind it. A lane's slice is over
     /// then; the FIFO keeps its own, for what stands behind the turn there is of other owners.
-    pub(crate) fn suspend(&mut self, turn: Turn<W>) {
-        if let Place::Lane(_) = self.place {
+    pub(crate) fn suspend(&mut self, turn: Turn<T>) {
+        if let SliceOf::Lane(_) = self.slice_of {
             self.rotate();
         }
         let owner = turn.owner();
@@ -188,7 +176,7 @@ impl<W> Queue<W> {
         dropped
     }
 
-    fn next_of_fifo(&mut self) -> Option<Next<W>> {
+    fn next_of_fifo(&mut self) -> Option<Next<T>> {
         for _ in 0..MOVES {
             let event = self.fifo.pop_front()?;
             match self.lanes.get_mut(&event.owner) {
@@ -202,7 +190,7 @@ impl<W> Queue<W> {
         None
     }
 
-    fn next_of_lane(&mut self, owner: Owner) -> Option<Next<W>> {
+    fn next_of_lane(&mut self, owner: Owner) -> Option<Next<T>> {
         let lane = self.lanes.get_mut(&owner)?;
         if let Some(turn) = lane.suspended.take() {
             self.suspended -= 1;
@@ -213,18 +201,18 @@ impl<W> Queue<W> {
         Some(Next::Start(event))
     }
 
-    /// Ends the slice of the current place: after each lane the FIFO, after the FIFO a lane.
+    /// Ends the current slice: after each lane the FIFO, after the FIFO a lane.
     fn rotate(&mut self) {
         self.spent = 0;
-        self.place = match self.place {
-            Place::Lane(owner) => {
+        self.slice_of = match self.slice_of {
+            SliceOf::Lane(owner) => {
                 match self.lanes.get(&owner) {
                     Some(lane) if !lane.is_empty() => self.ring.push_back(owner),
                     _ => drop(self.lanes.remove(&owner)),
                 }
-                Place::Fifo
+                SliceOf::Fifo
             }
-            Place::Fifo => self.ring.pop_front().map_or(Place::Fifo, Place::Lane),
+            SliceOf::Fifo => self.ring.pop_front().map_or(SliceOf::Fifo, SliceOf::Lane),
         };
     }
 }

@@ -7,35 +7,19 @@
 use std::collections::VecDeque;
 use std::io;
 use std::mem;
+use std::sync::Arc;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::host::Waker;
+use crate::Loop;
+use crate::event_loop::Posted;
+use crate::inbox::{Inbox, Posts};
+use crate::owner::Owner;
 use crate::queue::Full;
-use crate::{Loop, Owner};
-
-type Posted<W> = Box<dyn FnOnce(&mut W, &mut Loop<W>) + Send>;
-
-struct Shared<W> {
-    posts: Mutex<VecDeque<(Owner, Posted<W>)>>,
-    /// Something was posted that the loop has not taken over.
-    pending: AtomicBool,
-    dropped: AtomicU64,
-    handles: AtomicUsize,
-    limit: usize,
-    waker: Arc<dyn Waker>,
-}
-
-impl<W> Shared<W> {
-    /// A poster that panicked has left the queue whole: pushing is its last step.
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Owner, Posted<W>)>> {
-        self.posts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// A handle on a loop for other threads. While there is one, the loop does not end as idle.
 pub struct Remote<W> {
-    shared: Arc<Shared<W>>,
+    shared: Arc<Posts<Posted<W>>>,
 }
 
 impl<W> Remote<W> {
@@ -54,7 +38,7 @@ impl<W> Remote<W> {
         }
         posts.push_back((owner, Box::new(f)));
         drop(posts);
-        // Release, with the acquire in `take_remote`: who sees the flag sees the post.
+        // Release, with the acquire in `take_remote`: a loop that sees the flag sees the post.
         if !self.shared.pending.swap(true, Ordering::AcqRel) {
             self.shared.waker.wake();
         }
@@ -64,7 +48,7 @@ impl<W> Remote<W> {
 
 impl<W> Clone for Remote<W> {
     fn clone(&self) -> Remote<W> {
-        // Relaxed: whoever clones holds a handle, so the count cannot reach zero meanwhile.
+        // Relaxed: `self` is a handle, so the count cannot reach zero meanwhile.
         self.shared.handles.fetch_add(1, Ordering::Relaxed);
         Remote { shared: self.shared.clone() }
     }
@@ -80,13 +64,6 @@ impl<W> Drop for Remote<W> {
     }
 }
 
-/// The loop's end of its remotes.
-pub(crate) struct Inbox<W> {
-    shared: Arc<Shared<W>>,
-    /// Swapped with the posts: both keep their room.
-    taken: VecDeque<(Owner, Posted<W>)>,
-}
-
 impl<W: 'static> Loop<W> {
     /// A handle for other threads.
     ///
@@ -97,7 +74,7 @@ impl<W: 'static> Loop<W> {
             inbox.shared.handles.fetch_add(1, Ordering::Relaxed);
             return Ok(Remote { shared: inbox.shared.clone() });
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(Posts {
             posts: Mutex::new(VecDeque::new()),
             pending: AtomicBool::new(false),
             dropped: AtomicU64::new(0),

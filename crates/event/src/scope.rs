@@ -2,8 +2,8 @@
 //!
 //! A world may hold many things of one kind, such as the nodes of a simulation, each with engines
 //! of its own. Owners, timers and watches belong to the scope that they were made in, and so does
-//! all that they lead to. Before a closure of another scope than the last one's runs, the world is
-//! told, and turns to the part that is meant: the closures themselves need not know which it is.
+//! all that they lead to. Before a closure of another scope than the last one's runs, the loop
+//! turns the world to that part: the closures themselves need not know which it is.
 //!
 //! ```text
 //! within(world, s, |..| { owner, timer, watch })    all of them are of scope s

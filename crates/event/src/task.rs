@@ -9,41 +9,39 @@
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 
-use crate::Loop;
-
 /// Room for the captured values.
 type Slot = MaybeUninit<[usize; 3]>;
 
 /// What a task is run with; absent when it is only to be dropped.
-type Call<'a, W> = Option<(&'a mut W, &'a mut Loop<W>)>;
+type Call<'a, W, L> = Option<(&'a mut W, &'a mut L)>;
 
 /// What a task may hold.
-type Held<W> = Box<dyn FnOnce(&mut W, &mut Loop<W>)>;
+type Held<W, L> = Box<dyn FnOnce(&mut W, &mut L)>;
 
-/// A stored `FnOnce(&mut W, &mut Loop<W>)`.
-pub(crate) struct Task<W> {
+/// A stored `FnOnce(&mut W, &mut L)`: of a world and its loop.
+pub(crate) struct Task<W, L> {
     slot: Slot,
-    finish: unsafe fn(*mut Slot, Call<'_, W>),
+    finish: unsafe fn(*mut Slot, Call<'_, W, L>),
     /// A task is what it may hold: neither `Send` nor `Sync`.
-    holds: PhantomData<Held<W>>,
+    holds: PhantomData<Held<W, L>>,
 }
 
-impl<W: 'static> Task<W> {
+impl<W: 'static, L: 'static> Task<W, L> {
     /// Stores `f`, in place if it fits.
-    pub(crate) fn new<F: FnOnce(&mut W, &mut Loop<W>) + 'static>(f: F) -> Task<W> {
+    pub(crate) fn new<F: FnOnce(&mut W, &mut L) + 'static>(f: F) -> Task<W, L> {
         if fits::<F>() { Task::store(f) } else { Task::store(Box::new(f)) }
     }
 
-    fn store<F: FnOnce(&mut W, &mut Loop<W>) + 'static>(f: F) -> Task<W> {
+    fn store<F: FnOnce(&mut W, &mut L) + 'static>(f: F) -> Task<W, L> {
         assert!(fits::<F>());
         let mut slot = Slot::uninit();
         // SAFETY: the slot is large and aligned enough, as just checked, and holds nothing yet.
         unsafe { slot.as_mut_ptr().cast::<F>().write(f) };
-        Task { slot, finish: finish::<W, F>, holds: PhantomData }
+        Task { slot, finish: finish::<W, L, F>, holds: PhantomData }
     }
 
     /// Runs the closure.
-    pub(crate) fn run(self, world: &mut W, lp: &mut Loop<W>) {
+    pub(crate) fn run(self, world: &mut W, lp: &mut L) {
         let mut this = ManuallyDrop::new(self);
         let finish = this.finish;
         // SAFETY: `finish` was chosen for the type in the slot, which is taken out here for the
@@ -52,7 +50,7 @@ impl<W: 'static> Task<W> {
     }
 }
 
-impl<W> Drop for Task<W> {
+impl<W, L> Drop for Task<W, L> {
     fn drop(&mut self) {
         // SAFETY: a task that is dropped has not been run, so the slot still holds its closure.
         unsafe { (self.finish)(&mut self.slot, None) }
@@ -66,9 +64,9 @@ const fn fits<F>() -> bool {
 /// Takes the closure out of `slot`, and runs it if there is something to run it with.
 ///
 /// # Safety
-/// `slot` holds an `F` that nobody takes out again.
-unsafe fn finish<W, F: FnOnce(&mut W, &mut Loop<W>)>(slot: *mut Slot, call: Call<'_, W>) {
-    // SAFETY: promised by the caller.
+/// `slot` holds an `F`, which is not used again after this call.
+unsafe fn finish<W, L, F: FnOnce(&mut W, &mut L)>(slot: *mut Slot, call: Call<'_, W, L>) {
+    // SAFETY: the caller guarantees that `slot` holds an `F` and that this is its last use.
     let f = unsafe { slot.cast::<F>().read() };
     if let Some((world, lp)) = call {
         f(world, lp);
@@ -81,7 +79,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::Sim;
+    use crate::{Loop, Sim};
 
     struct Bell(Rc<Cell<u32>>);
     impl Drop for Bell {
@@ -90,7 +88,7 @@ mod tests {
         }
     }
 
-    fn try_out(make: impl Fn(Bell, Rc<Cell<u32>>) -> Task<u64>) {
+    fn try_out(make: impl Fn(Bell, Rc<Cell<u32>>) -> Task<u64, Loop<u64>>) {
         let (dropped, ran) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
         let mut lp = Loop::new(Box::new(Sim::new(1)));
         drop(make(Bell(dropped.clone()), ran.clone()));
@@ -101,7 +99,7 @@ mod tests {
 
     #[test]
     fn small_closures_stay_inline() {
-        assert_eq!(size_of::<Task<u64>>(), 32);
+        assert_eq!(size_of::<Task<u64, Loop<u64>>>(), 32);
         assert!(fits::<[usize; 3]>());
         assert!(!fits::<[usize; 4]>());
         assert!(!fits::<u128>() || align_of::<u128>() <= align_of::<usize>());

@@ -10,26 +10,26 @@
 
 use std::collections::VecDeque;
 
+use crate::Time;
 use crate::host::{Host, Slice};
-use crate::task::Task;
+use crate::owner::Owner;
 use crate::time::nanos;
-use crate::{Owner, Time};
 
-/// The state of a turn between two closures.
-pub(crate) struct Turn<W> {
+/// The state of a turn between two closures, of type `T`.
+pub(crate) struct Turn<T> {
     owner: Owner,
     /// The time the turn sees, and the wall clock once it has asked.
     pub(crate) now: Time,
     pub(crate) wall: Option<i64>,
-    dpcs: VecDeque<Task<W>>,
-    actions: VecDeque<Task<W>>,
+    dpcs: VecDeque<T>,
+    actions: VecDeque<T>,
     /// Over all its slices.
     pub(crate) elapsed_ns: u64,
     pub(crate) steps: u64,
 }
 
-impl<W> Turn<W> {
-    pub(crate) fn new(owner: Owner, now: Time) -> Turn<W> {
+impl<T> Turn<T> {
+    pub(crate) fn new(owner: Owner, now: Time) -> Turn<T> {
         Turn {
             owner,
             now,
@@ -54,11 +54,11 @@ impl<W> Turn<W> {
         self.owner
     }
 
-    pub(crate) fn defer(&mut self, task: Task<W>) {
+    pub(crate) fn defer(&mut self, task: T) {
         self.dpcs.push_back(task);
     }
 
-    pub(crate) fn act(&mut self, task: Task<W>) {
+    pub(crate) fn act(&mut self, task: T) {
         self.actions.push_back(task);
     }
 
@@ -68,7 +68,7 @@ impl<W> Turn<W> {
     }
 
     /// The next closure: deferred calls before actions.
-    pub(crate) fn next(&mut self) -> Option<Task<W>> {
+    pub(crate) fn next(&mut self) -> Option<T> {
         self.dpcs.pop_front().or_else(|| self.actions.pop_front())
     }
 

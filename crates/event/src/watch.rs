@@ -6,85 +6,11 @@
 
 use std::io;
 
-use crate::host::{Interest, Ready, Source, Trouble};
-use crate::slab::{Key, Slab};
+use crate::event_loop::{Handlers, OnReady};
+use crate::slab::Key;
+use crate::source::{Interest, Ready, Source, Trouble};
+use crate::watches::{Watch, WatchId};
 use crate::{Loop, Scope};
-
-/// Names one watch of one loop.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct WatchId(pub(crate) Key);
-
-type OnReady<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, WatchId)>;
-type OnError<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, WatchId, io::Error)>;
-
-/// What to call when a watched source has something to say.
-///
-/// Handlers are bound when the watch begins, so there is no moment at which a source could be
-/// ready with nobody to notify.
-pub struct Handlers<W> {
-    read: Option<OnReady<W>>,
-    write: Option<OnReady<W>>,
-    error: Option<OnError<W>>,
-}
-
-impl<W> Default for Handlers<W> {
-    fn default() -> Handlers<W> {
-        Handlers::new()
-    }
-}
-
-impl<W> Handlers<W> {
-    /// No handlers yet.
-    pub fn new() -> Handlers<W> {
-        Handlers { read: None, write: None, error: None }
-    }
-
-    /// Calls `f` when the source can be read, or is at its end.
-    pub fn read(mut self, f: impl FnMut(&mut W, &mut Loop<W>, WatchId) + 'static) -> Self {
-        self.read = Some(Box::new(f));
-        self
-    }
-
-    /// Calls `f` when the source can be written.
-    pub fn write(mut self, f: impl FnMut(&mut W, &mut Loop<W>, WatchId) + 'static) -> Self {
-        self.write = Some(Box::new(f));
-        self
-    }
-
-    /// Calls `f` when the source fails. If it failed for good (its descriptor was closed, or
-    /// its other side was), the watch has ended by then and the id names nothing any more.
-    pub fn error(
-        mut self,
-        f: impl FnMut(&mut W, &mut Loop<W>, WatchId, io::Error) + 'static,
-    ) -> Self {
-        self.error = Some(Box::new(f));
-        self
-    }
-
-    fn covers(&self, interest: Interest) -> bool {
-        (!interest.reads() || self.read.is_some()) && (!interest.writes() || self.write.is_some())
-    }
-}
-
-struct Watch<W> {
-    scope: Scope,
-    source: Source,
-    handlers: Handlers<W>,
-    /// What there are handlers for, some of which may be running and so absent from `handlers`.
-    reads: bool,
-    writes: bool,
-}
-
-/// The watches of a loop.
-pub(crate) struct Watches<W> {
-    slab: Slab<Watch<W>>,
-}
-
-impl<W> Watches<W> {
-    pub(crate) fn new() -> Watches<W> {
-        Watches { slab: Slab::new() }
-    }
-}
 
 impl<W: 'static> Loop<W> {
     /// Watches a descriptor or an endpoint. A source can be watched once at a time.
@@ -114,7 +40,7 @@ impl<W: 'static> Loop<W> {
         }
     }
 
-    /// Changes what a watch is told of.
+    /// Changes what is reported to a watch.
     ///
     /// # Errors
     /// `NotFound` if the watch has ended, `InvalidInput` if `interest` has no handler, else what
@@ -179,13 +105,13 @@ impl<W: 'static> Loop<W> {
         &mut self,
         world: &mut W,
         id: WatchId,
-        place: impl Fn(&mut Handlers<W>) -> &mut Option<OnReady<W>>,
+        handler_of: impl Fn(&mut Handlers<W>) -> &mut Option<OnReady<W>>,
     ) {
         let Some(watch) = self.watches.slab.get_mut(id.0) else { return };
-        let Some(mut handler) = place(&mut watch.handlers).take() else { return };
+        let Some(mut handler) = handler_of(&mut watch.handlers).take() else { return };
         handler(world, self, id);
         if let Some(watch) = self.watches.slab.get_mut(id.0) {
-            *place(&mut watch.handlers) = Some(handler);
+            *handler_of(&mut watch.handlers) = Some(handler);
         }
     }
 

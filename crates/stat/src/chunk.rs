@@ -10,7 +10,7 @@ use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-/// The words of a file and who holds them.
+/// The words of a file, and the memory that holds them.
 pub(crate) struct Chunk {
     shape: Shape,
     words: NonNull<AtomicU64>,
@@ -74,7 +74,7 @@ impl Chunk {
         for (word, value) in self.words().iter().zip(encoded).skip(1) {
             word.store(value.to_le(), Ordering::Relaxed);
         }
-        // Release: pairs with the reads of other processes; who sees the magic sees the header.
+        // Release: pairs with the reads of other processes; a reader of the magic sees the header.
         self.words()[0].store(encoded[0].to_le(), Ordering::Release);
     }
 
@@ -112,7 +112,7 @@ impl Chunk {
         let entry = self.entry(slot);
         let generation = entry[0].load(Ordering::Relaxed) as u32 | 1;
         entry[0].store(u64::from(generation), Ordering::Relaxed);
-        // Release: who sees a word of the new name sees the odd generation before it.
+        // Release: a reader of a word of the new name sees the odd generation before it.
         fence(Ordering::Release);
         for word in self.data(slot) {
             word.store(0, Ordering::Relaxed);
@@ -123,7 +123,7 @@ impl Chunk {
         }
         // 0 is for slots that were never used.
         let generation = generation.checked_add(1).unwrap_or(2);
-        // Release: who sees the even generation sees the whole name.
+        // Release: a reader of the even generation sees the whole name.
         entry[0].store(encoded[0] | u64::from(generation), Ordering::Release);
     }
 

@@ -1,6 +1,6 @@
 //! A number that is counted up.
 
-use crate::registry::Slot;
+use crate::slots::Slot;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -42,7 +42,7 @@ impl Counter {
     /// Adds `count`; wraps around after 2^64.
     #[inline]
     pub fn add(&self, count: u64) {
-        // Relaxed, and not one atomic operation: there is one writer, and readers want a recent
+        // Relaxed, and not one atomic operation: there is one writer, and readers need a recent
         // value and no order with others.
         let value = self.value().load(Ordering::Relaxed);
         self.value().store(value.wrapping_add(count), Ordering::Relaxed);
@@ -60,8 +60,8 @@ impl Counter {
         self.value().load(Ordering::Relaxed)
     }
 
-    /// Where the value is, for generated code that counts; valid as long as the counter. Whoever
-    /// writes there counts as this counter's one writer.
+    /// Where the value is, for generated code that counts; valid as long as the counter. Code
+    /// that writes there is this counter's only writer.
     pub fn address(&self) -> *mut u64 {
         self.value().as_ptr()
     }

@@ -1,7 +1,7 @@
 //! Reads the files, which may change meanwhile, and may be anything.
 //!
 //! Files are read, not mapped: a mapped file that someone makes shorter kills its readers. Every
-//! piece of data is read between two readings of what tells whether it changed (see
+//! piece of data is read between two readings of a number that shows whether it changed (see
 //! [`layout`](crate::layout)).
 
 use crate::histogram::{Distribution, SEQUENCE};
@@ -228,10 +228,10 @@ mod tests {
     use crate::registry::tests::words_of;
     use std::cell::Cell;
 
-    /// A file whose words are others than they will be for so many readings of one of them.
+    /// A file whose words change after `left` readings of one of them.
     struct Changing {
         words: Vec<u64>,
-        /// The word that tells, what it says meanwhile, and how often it is read until then.
+        /// That word, its value until then, and the readings that are left.
         flag: usize,
         meanwhile: u64,
         left: Cell<u32>,

@@ -1,7 +1,7 @@
 //! How often values of which size came.
 
 use crate::layout::{BUCKET_COUNT, BUCKETS_WORD, bucket_bounds, bucket_of};
-use crate::registry::Slot;
+use crate::slots::Slot;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;

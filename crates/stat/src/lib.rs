@@ -1,7 +1,7 @@
 //! Counters, histograms and event logs that other processes read while this one runs.
 //!
 //! They live in mapped files, so that counting is an addition in memory, and looking is reading a
-//! file: no request, no thread, no lock, and no cost while nobody looks.
+//! file: no request, no thread, no lock, and no cost while nothing reads them.
 //!
 //! ```
 //! use tidemill_stat::Registry;
@@ -20,13 +20,13 @@
 //! The parts:
 //!
 //! * [`Registry`] makes the files and hands out [`Counter`], [`Histogram`] and [`RingLog`], each
-//!   with a name `<what>/<name>/<counter>`. Each has one owner, who alone writes it; dropping it
+//!   with a name `<what>/<name>/<counter>`. Each has one owner, its only writer; dropping it
 //!   takes it out of the file. Several may have one name, for example one per loop: readers see
 //!   their sum.
 //! * [`Snapshot`] is what a reader gets. It takes the files for hostile.
 //! * [`place`] knows where the files are and removes those of dead processes; [`layout`] is the
 //!   format.
-//! * [`measure`] tells what counting costs.
+//! * [`measure`] measures what counting costs.
 //!
 //! Knows nothing of what is counted, and depends on no crate of the house. Time comes from the
 //! caller.
@@ -38,12 +38,15 @@ mod histogram;
 pub mod layout;
 mod log;
 pub mod measure;
+mod open;
 pub mod place;
 mod registry;
+mod slots;
 mod snapshot;
 
 pub use counter::Counter;
 pub use histogram::{Distribution, Histogram};
 pub use log::{LogRecord, RingLog};
+pub use open::OpenError;
 pub use registry::Registry;
-pub use snapshot::{OpenError, Snapshot};
+pub use snapshot::Snapshot;

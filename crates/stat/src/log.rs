@@ -1,7 +1,7 @@
 //! The last things that happened.
 
 use crate::layout::{LOG_HEAD_BYTES, RECORD_BYTES, RECORD_TEXT_BYTES_MAX, WORD_BYTES, pack};
-use crate::registry::Slot;
+use crate::slots::Slot;
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
@@ -27,7 +27,7 @@ pub struct LogRecord {
 }
 
 /// A log with one owner, in a mapped file. The newest record takes the place of the oldest;
-/// the numbers of records tell readers how many they missed.
+/// the numbers of records show readers how many they missed.
 ///
 /// May move to another thread, but is never used by two.
 pub struct RingLog {

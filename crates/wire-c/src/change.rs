@@ -4,7 +4,7 @@ use tidemill_wire::message::Value;
 
 use crate::error::Error;
 use crate::guard::{Out, given, run};
-use crate::schema::field_of;
+use crate::ids::field_of;
 use crate::value::CValue;
 use crate::view::View;
 

@@ -7,8 +7,9 @@ use tidemill_wire::decode::{BYTES_MAX, DEPTH_MAX, Listing, Native, Strings};
 use tidemill_wire::{Decoder, Message, Schema, Tables, Wants};
 
 use crate::error::{Error, Failure};
-use crate::guard::{Outcome, bytes, free, given, given_mut, look, new, run};
-use crate::schema::type_of;
+use crate::guard::{Outcome, bytes, given, given_mut, look, run};
+use crate::handle::{free, new};
+use crate::ids::type_of;
 use crate::view::{CMessage, View};
 
 /// The numbers are those of `tidemill_engine`.

@@ -130,5 +130,5 @@ unsafe extern "C" fn tidemill_error_offset(error: *const Error) -> usize {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_error_free(error: *mut Error) {
     // SAFETY: the caller gives a handle that is not used again, or null.
-    unsafe { crate::guard::free(error) }
+    unsafe { crate::handle::free(error) }
 }

@@ -9,8 +9,9 @@ use tidemill_wire::{Event, FieldId, Stream};
 
 use crate::decoder::{CDecoder, Parts, Task};
 use crate::error::{Error, Failure};
-use crate::guard::{Outcome, bytes, given, look, new, run};
-use crate::schema::{NONE, type_of};
+use crate::guard::{Outcome, bytes, given, look, run};
+use crate::handle::new;
+use crate::ids::{NONE, type_of};
 use crate::value::{CValue, Content, Kind};
 
 /// What an event is; the numbers are those of `tidemill_event_kind`.
@@ -199,7 +200,7 @@ unsafe fn with_stream(
     });
     if last {
         // SAFETY: its callback said that nobody uses it again.
-        unsafe { crate::guard::free(stream) };
+        unsafe { crate::handle::free(stream) };
     }
     done
 }
@@ -245,5 +246,5 @@ unsafe extern "C" fn tidemill_stream_free(stream: *mut CStream) {
         return;
     }
     // SAFETY: likewise, and it is not in use.
-    unsafe { crate::guard::free(stream) }
+    unsafe { crate::handle::free(stream) }
 }

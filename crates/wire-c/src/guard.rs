@@ -27,7 +27,7 @@ pub(crate) unsafe fn run<T>(
     };
     if !error.is_null() {
         let handle = |failure| Box::into_raw(Box::new(Error::from(failure)));
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees that it can be written, and it is not null.
         unsafe { error.write(failure.map_or(std::ptr::null_mut(), handle)) };
     }
     value
@@ -43,7 +43,7 @@ fn words(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic")
 }
 
-/// A handle, or whatever else is read through an address.
+/// A handle, or another value that is read through an address.
 ///
 /// # Safety
 /// If not null, it is what it says for as long as `'h`, and nothing changes it meanwhile.
@@ -51,7 +51,7 @@ pub(crate) unsafe fn given<'h, T>(pointer: *const T, what: &str) -> Outcome<&'h 
     if !pointer.is_aligned() {
         return Err(Failure::misuse(format!("{what} is no address of one")));
     }
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees that it is what it says, or null.
     unsafe { pointer.as_ref() }.ok_or_else(|| Failure::misuse(format!("{what} is null")))
 }
 
@@ -63,11 +63,11 @@ pub(crate) unsafe fn given_mut<'h, T>(pointer: *mut T, what: &str) -> Outcome<&'
     if !pointer.is_aligned() {
         return Err(Failure::misuse(format!("{what} is no address of one")));
     }
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees that it is what it says and not used elsewhere, or null.
     unsafe { pointer.as_mut() }.ok_or_else(|| Failure::misuse(format!("{what} is null")))
 }
 
-/// Where the caller wants a result. It is asked for before anything is made or changed: what has
+/// Where the caller expects a result. It is asked for before anything is made or changed: what has
 /// no place to go to would leak, and a call that fails would have had an effect.
 #[derive(Debug)]
 pub(crate) struct Out<T>(NonNull<T>);
@@ -86,7 +86,8 @@ impl<T> Out<T> {
 
     /// Writes the result, once.
     pub(crate) fn put(self, value: T) {
-        // SAFETY: who made it vouched for it; what was there is C's and needs no drop.
+        // SAFETY: `new` was given a place that can be written; what was there is C's and needs no
+        // drop.
         unsafe { self.0.write(value) };
     }
 }
@@ -99,7 +100,7 @@ pub(crate) unsafe fn name<'n>(text: *const c_char, what: &str) -> Outcome<&'n st
     if text.is_null() {
         return Err(Failure::misuse(format!("{what} is null")));
     }
-    // SAFETY: the caller vouches for it.
+    // SAFETY: the caller guarantees that a zero byte ends it.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_str().map_err(|_| Failure::misuse(format!("{what} is not UTF-8")))
 }
@@ -107,7 +108,7 @@ pub(crate) unsafe fn name<'n>(text: *const c_char, what: &str) -> Outcome<&'n st
 /// Bytes behind an address.
 ///
 /// # Safety
-/// If not null, so many are there for as long as `'b`, and do not change.
+/// If not null, `length` bytes are there for as long as `'b`, and do not change.
 pub(crate) unsafe fn bytes<'b>(data: *const u8, length: usize, what: &str) -> Outcome<&'b [u8]> {
     if length == 0 {
         return Ok(&[]);
@@ -115,28 +116,11 @@ pub(crate) unsafe fn bytes<'b>(data: *const u8, length: usize, what: &str) -> Ou
     if data.is_null() || isize::try_from(length).is_err() {
         return Err(Failure::misuse(format!("{what}: {length} bytes are not there")));
     }
-    // SAFETY: the caller vouches for them.
+    // SAFETY: the caller guarantees that `length` bytes are there and do not change.
     Ok(unsafe { std::slice::from_raw_parts(data, length) })
 }
 
-/// Frees a handle.
-///
-/// # Safety
-/// It is null, or was made by [`new`] and is not used again.
-pub(crate) unsafe fn free<T>(handle: *mut T) {
-    if !handle.is_null() && handle.is_aligned() {
-        // SAFETY: the caller vouches for it.
-        let boxed = unsafe { Box::from_raw(handle) };
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(boxed)));
-    }
-}
-
-/// A new handle.
-pub(crate) fn new<T>(value: T) -> *mut T {
-    Box::into_raw(Box::new(value))
-}
-
-/// Bytes that belong to somebody else: `tidemill_bytes`.
+/// Bytes that are borrowed: `tidemill_bytes`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Bytes {

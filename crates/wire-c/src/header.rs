@@ -79,7 +79,7 @@ fn every_function_of_the_code_is_declared_and_the_other_way_round() {
         include_str!("events.rs"),
         include_str!("guard.rs"),
         include_str!("schema.rs"),
-        include_str!("view.rs"),
+        include_str!("read.rs"),
         include_str!("write.rs"),
     ];
     let name = |line: &'static str, before: &str| -> Option<&'static str> {

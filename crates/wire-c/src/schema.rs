@@ -5,26 +5,13 @@ use std::path::PathBuf;
 
 use tidemill_wire::proto::{Compiled, Texts, compile, load};
 use tidemill_wire::schema::{Field, FieldType};
-use tidemill_wire::{FieldId, Label, MessageId, Schema};
+use tidemill_wire::{Label, Schema};
 
 use crate::error::{Code, Error, Failure};
-use crate::guard::{Buffer, Bytes, Out, Outcome, bytes, free, given, look, name, new, run};
+use crate::guard::{Buffer, Bytes, Out, Outcome, bytes, given, look, name, run};
+use crate::handle::{free, new};
+use crate::ids::{NONE, field_of, type_of};
 use crate::value::kind_of;
-
-/// No type, no field: `TIDEMILL_NONE`.
-pub(crate) const NONE: u32 = u32::MAX;
-
-/// The type of that number.
-pub(crate) fn type_of(schema: &Schema, number: u32) -> Outcome<MessageId> {
-    let found = schema.message_at(number as usize);
-    found.ok_or_else(|| Failure::misuse(format!("the schema has no message type {number}")))
-}
-
-/// The field of that number.
-pub(crate) fn field_of(schema: &Schema, number: u32) -> Outcome<FieldId> {
-    let found = schema.field_at(number as usize);
-    found.ok_or_else(|| Failure::misuse(format!("the schema has no field {number}")))
-}
 
 fn compiled(compiled: Compiled) -> Outcome<*mut Schema> {
     let Compiled { sources, diagnostics, schema, .. } = compiled;
@@ -44,7 +31,7 @@ unsafe extern "C" fn tidemill_schema_from_text(
     error: *mut *mut Error,
 ) -> *mut Schema {
     let work = || {
-        // SAFETY: the caller gives a name and so many bytes.
+        // SAFETY: the caller gives a name and `length` bytes.
         let (file, text) = unsafe { (name(file, "file")?, bytes(text, length, "text")?) };
         let text = std::str::from_utf8(text)
             .map_err(|_| Failure::new(Code::Schema, format!("{file}: the text is not UTF-8")))?;
@@ -57,7 +44,7 @@ unsafe extern "C" fn tidemill_schema_from_text(
 /// Names, one after the other.
 ///
 /// # Safety
-/// So many are there.
+/// `count` of them are there.
 unsafe fn paths(names: *const *const c_char, count: usize, what: &str) -> Outcome<Vec<PathBuf>> {
     if count == 0 {
         return Ok(Vec::new());
@@ -65,7 +52,7 @@ unsafe fn paths(names: *const *const c_char, count: usize, what: &str) -> Outcom
     if names.is_null() || !names.is_aligned() || count > isize::MAX as usize / 8 {
         return Err(Failure::misuse(format!("{what}: {count} names are not there")));
     }
-    // SAFETY: the caller vouches for them.
+    // SAFETY: the caller guarantees that `count` names are there.
     let names = unsafe { std::slice::from_raw_parts(names, count) };
     // SAFETY: likewise.
     names.iter().map(|&one| Ok(PathBuf::from(unsafe { name(one, what)? }))).collect()
@@ -80,7 +67,7 @@ unsafe extern "C" fn tidemill_schema_from_files(
     error: *mut *mut Error,
 ) -> *mut Schema {
     let work = || {
-        // SAFETY: the caller gives so many names.
+        // SAFETY: the caller gives `file_count` names.
         let files = unsafe { paths(files, file_count, "files")? };
         // SAFETY: likewise.
         let folders = unsafe { paths(folders, folder_count, "folders")? };
@@ -97,7 +84,7 @@ unsafe extern "C" fn tidemill_schema_from_descriptor_set(
     error: *mut *mut Error,
 ) -> *mut Schema {
     let work = || {
-        // SAFETY: the caller gives so many bytes.
+        // SAFETY: the caller gives `length` bytes.
         let data = unsafe { bytes(data, length, "data")? };
         let schema = Schema::from_descriptor_set(data);
         schema.map(new).map_err(|error| Failure::new(Code::Schema, error.to_string()))

@@ -168,7 +168,7 @@ unsafe fn give_message<T>(
     into: *const CMessage,
     store: impl FnOnce(Value<'_>) -> Outcome<T>,
 ) -> Outcome<T> {
-    // SAFETY: by the caller.
+    // SAFETY: the caller guarantees that it is a view, or null.
     let given = unsafe { view.read()? };
     if !std::ptr::eq(view.message, into) {
         return store(Value::Message(given));

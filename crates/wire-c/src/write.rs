@@ -11,7 +11,7 @@ use tidemill_wire::{Encoder, MapOrder, Schema};
 use crate::decoder::{CDecoder, Task};
 use crate::error::{Code, Error, Failure};
 use crate::guard::{Buffer, Out, Outcome, bytes, given, given_mut, run};
-use crate::schema::type_of;
+use crate::ids::type_of;
 use crate::view::{CMessage, View};
 
 /// The numbers are those of `tidemill_flags`.

@@ -2,7 +2,7 @@
 
 use tidemill_diag::text::Cursor;
 
-/// Where those who read escapes differ.
+/// Where readers of escapes differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dialect {
     /// `.proto` texts and descriptors: octal numbers lose what is above 255, and a pair of
@@ -117,7 +117,7 @@ fn escaped(
     Ok(())
 }
 
-/// Reads so many digits as a character.
+/// Reads `digits` digits as a character.
 fn character(
     cursor: &mut Cursor<'_>,
     digits: usize,
@@ -138,7 +138,7 @@ fn character(
     char::from_u32(value).ok_or("there is no such character")
 }
 
-/// Reads digits, at most so many; their value, which fits, and how many there are.
+/// Reads at most `digits_max` digits; their value, which fits, and how many there are.
 fn number(cursor: &mut Cursor<'_>, radix: u32, digits_max: usize) -> (u32, usize) {
     let (mut value, mut count) = (0, 0);
     while count < digits_max

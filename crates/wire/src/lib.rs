@@ -8,8 +8,8 @@
 //!          bytes --Decoder---+--> events of a Sink --Builder--> Message
 //!          bytes <--Encoder--+--- events, or a Message: get, set, merge, ==, walk
 //! ```
-//! The decoder walks the bytes once and tells a [`Sink`] what it meets; who wants a row or a column
-//! builds it there, and who wants a tree takes a [`Message`].
+//! The decoder walks the bytes once and gives a [`Sink`] the events of what it meets; rows and
+//! columns are built there, and a tree is a [`Message`].
 //!
 //! A message of a type that is read at run time, from bytes and back:
 //!
@@ -93,6 +93,7 @@ pub mod decode;
 pub mod delimited;
 pub mod encode;
 mod escape;
+mod flow;
 mod inside;
 pub mod json;
 mod merge;

@@ -82,7 +82,7 @@ impl Numbers {
     /// From `to` on there is room for [`Numbers::count`] cells.
     #[inline]
     pub(crate) unsafe fn read(self, bytes: &[u8], to: *mut u8) -> (usize, usize) {
-        // SAFETY: as the caller says, here and in each arm.
+        // SAFETY: the caller guarantees room for all cells, here and in each arm.
         unsafe {
             match self {
                 Numbers::Fixed64 => copy::<8>(bytes, to),
@@ -168,10 +168,10 @@ unsafe fn varints<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
     #[cfg(target_arch = "x86_64")]
     if bytes.len() >= BLOCK && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2")
     {
-        // SAFETY: the processor has both; the rest as the caller says.
+        // SAFETY: the processor has both; the caller guarantees room for the cells.
         return unsafe { varints_avx2::<V>(bytes, to) };
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees room for as many cells as `bytes` have ends.
     unsafe { blocks::<V>(bytes, to, together) }
 }
 
@@ -182,7 +182,7 @@ unsafe fn varints<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn varints_avx2<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees room for as many cells as `bytes` have ends.
     unsafe { blocks::<V>(bytes, to, |word| std::arch::x86_64::_pext_u64(word, SEVENS)) }
 }
 

@@ -1,4 +1,4 @@
-//! What a decoder tells of the bytes it walks.
+//! The events that a decoder makes of the bytes it walks.
 //!
 //! ```text
 //! start_message
@@ -14,17 +14,11 @@
 //! which hands on what is UTF-8. Events come in the order of the bytes: a field that is no list may
 //! come twice, the later one counts; a sub-message that comes twice is to be merged.
 
+pub use crate::flow::{Flow, Stop};
 pub use crate::wants::Wants;
 
 use crate::message::Storage;
 use crate::schema::{FieldId, MessageId};
-
-/// A sink's wish to end the walk; why is kept by the sink.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stop;
-
-/// Go on, or stop.
-pub type Flow = Result<(), Stop>;
 
 /// Receives the events of one message; `'a` is how long strings and bytes live.
 ///
@@ -190,7 +184,7 @@ impl Sink<'_> for () {
         Wants::NONE
     }
 
-    // Nobody asks whether it is UTF-8.
+    // It does not matter whether it is UTF-8.
     #[inline]
     fn raw_string(&mut self, _: FieldId, _: &[u8]) -> Flow {
         Ok(())

@@ -80,7 +80,7 @@ enum Front {
     All,
     /// It is not.
     Wrong,
-    /// So many bytes are whole characters; what is behind them is for std.
+    /// How many bytes are whole characters; what is behind them is for std.
     Bytes(usize),
 }
 
@@ -151,10 +151,7 @@ mod sse2 {
             return Err(Other::Unknown);
         }
         let open = open | two << 1 | three << 1 | three << 2;
-        match on == open & 0xffff {
-            true => Ok(open >> 16),
-            false => Err(Other::Wrong),
-        }
+        if on == open & 0xffff { Ok(open >> 16) } else { Err(Other::Wrong) }
     }
 
     /// A bit for each byte within bounds.

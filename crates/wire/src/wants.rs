@@ -1,4 +1,4 @@
-//! Which events a sink wants to hear of.
+//! Which events a sink needs.
 
 use std::ops::BitOr;
 

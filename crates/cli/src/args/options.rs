@@ -87,7 +87,7 @@ pub struct RunArgs {
     /// How nodes talk: udp (the default), reliable or tcp
     #[arg(long, value_name = "FABRIC", value_parser = fabric)]
     pub fabric: Option<Fabric>,
-    /// Who is heard.
+    /// Keys and identities of peers.
     #[command(flatten)]
     pub keys: Keys,
     /// Let tools on other hosts that have the token in FILE (made by `tidemill key`) ask the nodes,

@@ -62,9 +62,10 @@ pub(super) fn nodes(text: &str) -> Result<u32, String> {
 /// A user that this process may become.
 pub(super) fn user(text: &str) -> Result<User, String> {
     let user = User::find(text).map_err(|error| error.to_string())?;
-    match User::may_change() {
-        true => Ok(user),
-        false => Err("only root can go on as another user".to_owned()),
+    if User::may_change() {
+        Ok(user)
+    } else {
+        Err("only root can go on as another user".to_owned())
     }
 }
 

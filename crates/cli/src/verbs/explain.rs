@@ -6,17 +6,17 @@ use tidemill::program::{FileKind, Kinds, Program};
 use tidemill_overlog::control;
 use tidemill_wire::{MessageId, Schema};
 
-use super::{Relations, components, outside, packets};
-use crate::Status;
+use super::{Relations, common, components, packets};
 use crate::args::{ExplainArgs, Form, PrintedArgs, Sources, unused};
 use crate::output::Out;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// Explains a program: tree, plan or code of each part, layouts of messages, then the graph of it
 /// all; or one drawing; or machine code.
 pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     let kinds = Kinds::of(&args.sources.files);
-    if let Err(status) = outside::refuse(&unused(args, kinds), report) {
+    if let Err(status) = common::refuse(&unused(args, kinds), report) {
         return status;
     }
     let program = super::load(&args.sources, Relations::default(), report);
@@ -26,28 +26,24 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     let mut out = Out::new();
     match explained(&program, args, &mut out) {
         Ok(()) => out.finish(),
-        Err(message) => outside::failed(report, &message),
+        Err(message) => common::failed(report, &message),
     }
 }
 
-/// Where one type of message is asked for, the rest of the program is not.
+/// With `--type`, explains that type of message and nothing else.
 fn explained(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(), String> {
     let all = args.message.is_none();
     if args.form != Form::Text {
         draw(program, args.form, out);
         return Ok(());
     }
-    match args.asm {
-        true if all => {
-            components::list(program, out)?;
-            packets::list(program, out)?;
-        }
-        false if all => {
-            rules(program, out);
-            components::explain(program, out);
-            packets::explain(program, out);
-        }
-        _ => {}
+    if all && args.asm {
+        components::list(program, out)?;
+        packets::list(program, out)?;
+    } else if all {
+        rules(program, out);
+        components::explain(program, out);
+        packets::explain(program, out);
     }
     if let Some(schema) = &program.schema {
         messages(schema, args, out)?;
@@ -92,12 +88,11 @@ fn messages(schema: &Schema, args: &ExplainArgs, out: &mut Out) -> Result<(), St
         },
     };
     for message in chosen {
-        match args.asm {
-            false => out.write(&layout_text(schema, message)),
-            true => {
-                let listing = decoder_listing(schema, message);
-                out.write(&listing.map_err(|error| format!("--asm: {error}"))?);
-            }
+        if args.asm {
+            let listing = decoder_listing(schema, message);
+            out.write(&listing.map_err(|error| format!("--asm: {error}"))?);
+        } else {
+            out.write(&layout_text(schema, message));
         }
     }
     Ok(())

@@ -6,9 +6,9 @@ use std::path::Path;
 use tidemill::program::FileKind;
 use tidemill_diag::{Diagnostic, Sources as Texts};
 
-use crate::Status;
 use crate::args::Sources;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// Rewrites files in the common layout, or lists those that would change.
 pub fn fmt(check: bool, sources: &Sources, report: Reporter) -> Status {
@@ -21,7 +21,7 @@ pub fn fmt(check: bool, sources: &Sources, report: Reporter) -> Status {
                 report.error(&format!("{file} is not in the common layout"));
                 status = Status::Failed;
             }
-            Err(Told) => status = Status::Failed,
+            Err(Reported) => status = Status::Failed,
         }
     }
     status
@@ -33,15 +33,15 @@ enum Changed {
     Rewritten,
 }
 
-/// What is wrong has been told.
-struct Told;
+/// The failure has been reported.
+struct Reported;
 
 /// Formats one file.
-fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Told> {
+fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Reported> {
     let name = path.display();
     let fail = |message: String| {
         report.error(&message);
-        Told
+        Reported
     };
     let format = match FileKind::of(path) {
         Some(FileKind::Rules) => tidemill_overlog::fmt::format,
@@ -58,7 +58,7 @@ fn one(path: &Path, check: bool, report: Reporter) -> Result<Changed, Told> {
     let file = sources.add(name.to_string(), text.clone());
     let formatted = format(file, &text).map_err(|found: Vec<Diagnostic>| {
         report.diagnostics(&sources, &found);
-        Told
+        Reported
     })?;
     match (formatted == text, check) {
         (true, _) => Ok(Changed::Not),

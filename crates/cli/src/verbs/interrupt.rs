@@ -1,4 +1,4 @@
-//! The wish of the user or the system that the run ends.
+//! Signals by which the user or the system ends a run.
 
 use std::fs;
 use std::io::{self, Read};
@@ -14,8 +14,8 @@ use signal_hook::low_level::pipe;
 
 use tidemill::run::DRAIN_MAX;
 
-use crate::Status;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// How long a run may go on after a signal before it is ended from outside.
 const PATIENCE: Duration = Duration::from_millis(80);
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(80);
 /// Processor time of the first thread after which it is working, and not waiting for others.
 const WORKING: Duration = Duration::from_millis(50);
 
-/// A tick of the times that the kernel tells; it is the same on all of its platforms.
+/// A tick of the times that the kernel reports; it is the same on all of its platforms.
 const TICK: Duration = Duration::from_millis(10);
 
 /// What SIGTERM asks for; SIGINT always asks for the end.
@@ -35,7 +35,7 @@ pub enum OnTerminate {
     Drain,
 }
 
-/// The wish that the run ends. Who asks twice ends it at once, whatever it does.
+/// A request that the run ends. The second signal ends the process at once.
 pub struct Interrupt {
     /// Becomes true.
     pub asked: Arc<AtomicBool>,
@@ -55,12 +55,12 @@ impl Interrupt {
         let (stream, write) = UnixStream::pair()?;
         let (asked, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         // True after any signal: the next one ends the process.
-        let told = Arc::new(AtomicBool::new(false));
+        let signalled = Arc::new(AtomicBool::new(false));
         let mut drain = None;
         for number in [SIGINT, SIGTERM] {
-            flag::register_conditional_default(number, told.clone())?;
+            flag::register_conditional_default(number, signalled.clone())?;
             flag::register_usize(number, signal.clone(), number as usize)?;
-            flag::register(number, told.clone())?;
+            flag::register(number, signalled.clone())?;
             if number == SIGTERM && on_terminate == OnTerminate::Drain {
                 let (read, write) = UnixStream::pair()?;
                 pipe::register(number, write)?;
@@ -76,14 +76,14 @@ impl Interrupt {
     /// Ends the process some 100 ms after a signal if its first thread, on which this is called,
     /// works on: for what cannot be interrupted, such as the building of a large index.
     pub fn insist(&self, report: Reporter) -> io::Result<()> {
-        let (mut told, write) = UnixStream::pair()?;
+        let (mut signals, write) = UnixStream::pair()?;
         for number in [SIGINT, SIGTERM] {
             pipe::register(number, write.try_clone()?)?;
         }
         let (over, signal) = (self.over.clone(), self.signal.clone());
         let (asked, drains) = (self.asked.clone(), self.drain.is_some());
         let end = move || {
-            if !matches!(told.read(&mut [0]), Ok(1)) {
+            if !matches!(signals.read(&mut [0]), Ok(1)) {
                 return;
             }
             if drains && status_of(&signal) == Status::Terminated {
@@ -92,7 +92,7 @@ impl Interrupt {
                 while !over.load(Ordering::Acquire) && Instant::now() < end {
                     thread::sleep(Duration::from_millis(5));
                 }
-                // Relaxed: a wish, which nothing else is published with.
+                // Relaxed: a request, which nothing else is published with.
                 asked.store(true, Ordering::Relaxed);
             }
             let (began, worked) = (Instant::now(), processor_time());

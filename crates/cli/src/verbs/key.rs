@@ -2,25 +2,25 @@
 
 use tidemill::keys::{self, Made};
 
-use super::outside;
-use crate::Status;
+use super::common;
 use crate::args::KeyArgs;
 use crate::output::Out;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// Makes a key and prints what is not kept in a file.
 pub fn key(args: &KeyArgs, report: Reporter) -> Status {
     let made = if args.identity { keys::identity() } else { keys::fleet_key() };
     let made = match made {
         Ok(made) => made,
-        Err(message) => return outside::failed(report, &message),
+        Err(message) => return common::failed(report, &message),
     };
     let mut out = Out::new();
     match &args.file {
         None => out.write(made.text()),
         Some(path) => {
             if let Err(message) = keys::write(path, made.text()) {
-                return outside::failed(report, &message);
+                return common::failed(report, &message);
             }
             if let Made::Identity { public, .. } = made {
                 out.write(&format!("{public}\n"));

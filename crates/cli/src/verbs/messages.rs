@@ -8,10 +8,10 @@ use tidemill::messages::{ColumnForm, ConvertError, Converter, Counts, Engine, Fo
 use tidemill::schemas::load_schemas;
 use tidemill_wire::Schema;
 
-use crate::Status;
 use crate::args::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 use crate::output::explain_failure;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// How often progress is shown on a terminal.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);

@@ -1,12 +1,12 @@
 //! What each verb does.
 
+mod common;
 mod components;
 mod explain;
 mod fmt;
 mod interrupt;
 mod key;
 mod messages;
-mod outside;
 mod packets;
 mod proto;
 mod query;
@@ -20,10 +20,10 @@ use std::path::PathBuf;
 use clap::CommandFactory;
 use tidemill::program::{Kinds, LoadOptions, Program};
 
-use crate::Status;
 use crate::args::{Cli, Sources, unused};
 use crate::output::Out;
 use crate::report::Reporter;
+use crate::status::Status;
 
 pub use explain::{explain, schema};
 pub use fmt::fmt;
@@ -69,13 +69,11 @@ fn load(sources: &Sources, relations: Relations, report: Reporter) -> Program {
 
 /// `check`.
 pub fn check(sources: &Sources, report: Reporter) -> Status {
-    if let Err(status) = outside::refuse(&unused(sources, Kinds::of(&sources.files)), report) {
+    if let Err(status) = common::refuse(&unused(sources, Kinds::of(&sources.files)), report) {
         return status;
     }
-    match load(sources, Relations::nothing_injected(), report).has_errors() {
-        true => Status::Failed,
-        false => Status::Fine,
-    }
+    let program = load(sources, Relations::nothing_injected(), report);
+    if program.has_errors() { Status::Failed } else { Status::Fine }
 }
 
 /// `functions`.

@@ -4,10 +4,10 @@ use tidemill::packets;
 use tidemill::program::Program;
 use tidemill::run::{self, PacketsEnded};
 
-use crate::Status;
 use crate::args::EngineKind;
 use crate::output::Out;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// Prints the graph as it is understood, and the order of a breath.
 pub fn explain(program: &Program, out: &mut Out) {

@@ -5,18 +5,18 @@ use std::path::PathBuf;
 use tidemill::messages::Form;
 use tidemill::schemas::load_schemas;
 
-use crate::Status;
 use crate::args::{OutputForm, ProtoArgs, ProtoVerb};
 use crate::report::Reporter;
+use crate::status::Status;
 use crate::verbs::messages;
 
 /// `proto` and its verbs.
 pub fn proto(args: &ProtoArgs, report: Reporter) -> Status {
     match &args.verb {
-        ProtoVerb::Check(schema) => match check_schemas(&schema.files, &schema.includes, report) {
-            true => Status::Fine,
-            false => Status::Failed,
-        },
+        ProtoVerb::Check(schema) => {
+            let is_right = check_schemas(&schema.files, &schema.includes, report);
+            if is_right { Status::Fine } else { Status::Failed }
+        }
         ProtoVerb::Convert(args) | ProtoVerb::Decode(args) => {
             messages::convert(args, Form::Binary, OutputForm::Json, report)
         }

@@ -8,11 +8,11 @@ use tidemill_relation::OwnedValue;
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::text::DisplayTuple;
 
-use super::outside::{asker, failed};
-use crate::Status;
+use super::common::{asker, failed};
 use crate::args::QueryArgs;
 use crate::output::Out;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// Between two looks of `--watch`.
 const WATCH_EVERY: Duration = Duration::from_millis(500);
@@ -92,9 +92,10 @@ fn print(out: &mut Out, json: bool, change: Option<Change>, tuple: &str) {
         (false, Some(Change::New)) => "+ ",
         (false, Some(Change::Gone)) => "- ",
     };
-    match json {
-        true => out.write(&format!("{before}\"tuple\":{tuple}}}\n")),
-        false => out.write(&format!("{before}{tuple}\n")),
+    if json {
+        out.write(&format!("{before}\"tuple\":{tuple}}}\n"));
+    } else {
+        out.write(&format!("{before}{tuple}\n"));
     }
 }
 

@@ -18,14 +18,14 @@ use tidemill_overlog::fleet::Extra;
 use tidemill_overlog::net::mail;
 use tidemill_stat::Registry;
 
+use super::common::{self, console};
 use super::components::{self, end_at_once, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
-use super::outside::{self, console};
 use super::{Relations, packets};
-use crate::Status;
 use crate::args::{Clocks, Fabric, RunArgs, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// Runs a program until it ends or is interrupted.
 pub fn run(args: RunArgs, report: Reporter) -> Status {
@@ -40,20 +40,20 @@ pub fn run(args: RunArgs, report: Reporter) -> Status {
 fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     let kinds = Kinds::of(&args.sources.files);
     refuse(&args, kinds, report)?;
-    // Nodes that the command numbers are asked and told things later, by their addresses.
-    let injected = args.nodes.is_none().then(|| outside::injected(&args.tuples, None));
+    // With `--nodes`, nodes have addresses of their own, and tools may insert any tuple later.
+    let injected = args.nodes.is_none().then(|| common::injected(&args.tuples, None));
     let relations = Relations { exports: args.export.clone(), injected };
     let program = super::load(&args.sources, relations, report);
     if program.has_errors() {
         return Err(Status::Failed);
     }
-    outside::refuse_root(args.root.as_deref(), &program, report)?;
+    common::refuse_root(args.root.as_deref(), &program, report)?;
     let has_rules = kinds.has(FileKind::Rules);
     let extra = match &program.rules.program {
-        Some(rules) => outside::tuples(&args.tuples, &rules.plan, report)?,
+        Some(rules) => common::tuples(&args.tuples, &rules.plan, report)?,
         None => Vec::new(),
     };
-    let no_signals = |error: io::Error| outside::failed(report, &format!("no signals: {error}"));
+    let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
     let on_terminate = if has_rules { OnTerminate::Drain } else { OnTerminate::End };
     let interrupt = Interrupt::new(on_terminate).map_err(no_signals)?;
     if has_rules {
@@ -68,7 +68,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     // What a run that is ended at once has written must be out.
     let ran = program.run(options, if is_watched { console.eager() } else { console });
     interrupt.over();
-    let ended = ran.map_err(|message| outside::failed(report, &message))?;
+    let ended = ran.map_err(|message| common::failed(report, &message))?;
     let starts_again = ended.starts_again;
     let status = finish(ended, stats, report);
     if starts_again { Err(begin_again(report)) } else { Ok(status) }
@@ -80,21 +80,21 @@ fn begin_again(report: Reporter) -> Status {
     let name = words.next();
     let program = std::env::current_exe().unwrap_or_else(|_| name.unwrap_or_default().into());
     let error = Command::new(program).args(words).exec();
-    outside::failed(report, &format!("cannot start again: {error}"))
+    common::failed(report, &format!("cannot start again: {error}"))
 }
 
 /// Refuses options that have nothing to act on, and programs that do not run.
 fn refuse(args: &RunArgs, kinds: Kinds, report: Reporter) -> Result<(), Status> {
-    outside::refuse(&unused(args, kinds), report)?;
+    common::refuse(&unused(args, kinds), report)?;
     if args.seed.is_some() && args.workers.is_some_and(|count| count > 1) {
         let line = "--workers has no effect here: a run with a seed is on one loop";
-        outside::refuse(&[line.to_owned()], report)?;
+        common::refuse(&[line.to_owned()], report)?;
     }
     let is_idle = kinds.has(FileKind::Schemas) && kinds.iter().count() == 1;
-    match is_idle {
-        true => Err(outside::failed(report, "the program has schemas only: nothing in it runs")),
-        false => Ok(()),
+    if is_idle {
+        return Err(common::failed(report, "the program has schemas only: nothing in it runs"));
     }
+    Ok(())
 }
 
 /// What the command line says of all parts of the program.
@@ -104,12 +104,13 @@ fn options(
     interrupt: &Interrupt,
     report: Reporter,
 ) -> Result<RunOptions, Status> {
-    let no_signals = |error: io::Error| outside::failed(report, &format!("no signals: {error}"));
-    let service = outside::service(args.user, report)?;
-    let seal = outside::seal(&args.keys, report)?;
-    let token = outside::token(args.token_file.as_ref(), report)?;
-    let hang_up = Some(outside::hang_ups().map_err(no_signals)?);
+    let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
+    let service = common::service(args.user, report)?;
+    let seal = common::seal(&args.keys, report)?;
+    let token = common::token(args.token_file.as_ref(), report)?;
+    let hang_up = Some(common::hang_ups().map_err(no_signals)?);
     let reload = Some(reload(&args, report));
+    let components = component_options(&args);
     let default = NodeOptions::default();
     let nodes = NodeOptions {
         listen: match (args.listen, args.nodes) {
@@ -127,22 +128,9 @@ fn options(
         seal,
         token,
         key_files: args.keys.key.map(|key| KeyFiles { key, peers: args.keys.peers }),
-        landmark: outside::landmark(&args.sources.defines),
+        landmark: common::landmark(&args.sources.defines),
         extra,
         turn_tuples_max: args.engine.turn_limit,
-    };
-    let components = ComponentOptions {
-        engine: components::engine(args.engine.engine),
-        memory_max: args.memory.or_else(most_of_memory),
-        stack_max: args.stack,
-        root: args.root,
-        workers: args.workers,
-        no_checkpoints: args.no_checkpoints,
-        overdue: args.no_checkpoints.then_some(end_at_once),
-        png: args.png,
-        arguments: args.arguments,
-        input: io::stdin().as_fd().try_clone_to_owned().map_or(Input::None, Input::Descriptor),
-        ..ComponentOptions::default()
     };
     let packets =
         PacketOptions { engine: packets::kind(args.engine.engine), busy_wait: args.busy_wait };
@@ -163,6 +151,23 @@ fn options(
         components,
         packets,
     })
+}
+
+/// What the command line says of components.
+fn component_options(args: &RunArgs) -> ComponentOptions {
+    ComponentOptions {
+        engine: components::engine(args.engine.engine),
+        memory_max: args.memory.or_else(most_of_memory),
+        stack_max: args.stack,
+        root: args.root.clone(),
+        workers: args.workers,
+        no_checkpoints: args.no_checkpoints,
+        overdue: args.no_checkpoints.then_some(end_at_once),
+        png: args.png.clone(),
+        arguments: args.arguments.clone(),
+        input: io::stdin().as_fd().try_clone_to_owned().map_or(Input::None, Input::Descriptor),
+        ..ComponentOptions::default()
+    }
 }
 
 /// How the program is read again.
@@ -205,7 +210,7 @@ pub fn finish(ended: Report, stats: bool, report: Reporter) -> Status {
         report.summary(summary);
     }
     if stats {
-        outside::print_stats(&ended, report);
+        common::print_stats(&ended, report);
     }
     match ended.failure {
         _ if !ended.is_well() => Status::Failed,

@@ -12,14 +12,14 @@ use tidemill::script;
 use tidemill::sim::{SimOptions, Simulation};
 use tidemill_diag::{Sources, has_errors};
 
+use super::common::{self, console};
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
-use super::outside::{self, console};
 use super::{Relations, packets};
-use crate::Status;
 use crate::args::{EngineKind, Keys, SimArgs, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// Simulates a program.
 pub fn sim(args: SimArgs, report: Reporter) -> Status {
@@ -30,15 +30,15 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
 
 fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
     let kinds = Kinds::of(&args.sources.files);
-    outside::refuse(&unused(&args, kinds), report)?;
-    let no_signals = |error: io::Error| outside::failed(report, &format!("no signals: {error}"));
-    let injected = outside::injected(&args.tuples, args.script.as_deref());
+    common::refuse(&unused(&args, kinds), report)?;
+    let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
+    let injected = common::injected(&args.tuples, args.script.as_deref());
     let relations = Relations { injected: Some(injected), ..Relations::default() };
     let program = super::load(&args.sources, relations, report);
     if program.has_errors() {
         return Err(Status::Failed);
     }
-    outside::refuse_root(args.root.as_deref(), &program, report)?;
+    common::refuse_root(args.root.as_deref(), &program, report)?;
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     interrupt.insist(report).map_err(no_signals)?;
     simulate(program, args, interrupt, report)
@@ -51,14 +51,52 @@ fn simulate(
     interrupt: Interrupt,
     report: Reporter,
 ) -> Result<Status, Status> {
+    let (json, stats) = (args.engine.json, args.engine.stats);
+    let (script, seed) = (args.script.clone(), args.seed);
+    let options = options(args, &program, &interrupt, report)?;
+    let simulation = Simulation::new(program, options);
+    let mut simulation = simulation.map_err(|message| common::failed(report, &message))?;
+    if let Some(path) = &script {
+        add_script(&mut simulation, path, report)?;
+    }
+    let form = if json { Form::Json } else { Form::Text };
+    let began = Instant::now();
+    let ran = simulation.run(console(form, report));
+    interrupt.over();
+    let ended = ran.map_err(|message| common::failed(report, &message))?;
+    if ended.failure.is_none() && !ended.is_plain {
+        report.note(&format!("simulated in {:.3} s", began.elapsed().as_secs_f64()));
+    }
+    if stats {
+        common::print_stats(&ended, report);
+    }
+    if ended.nodes.as_ref().is_some_and(|summary| summary.interrupted) {
+        return Ok(interrupt.status());
+    }
+    if !ended.is_well() {
+        if !ended.is_plain {
+            report.error(&format!("failed; --seed {} repeats it", seed));
+        }
+        return Err(Status::Failed);
+    }
+    Ok(ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure)))
+}
+
+/// What the command line says of a simulation.
+fn options(
+    args: SimArgs,
+    program: &Program,
+    interrupt: &Interrupt,
+    report: Reporter,
+) -> Result<SimOptions, Status> {
     let extra = match &program.rules.program {
-        Some(rules) => outside::tuples(&args.tuples, &rules.plan, report)?,
+        Some(rules) => common::tuples(&args.tuples, &rules.plan, report)?,
         None => Vec::new(),
     };
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
-    let seal = outside::seal(&keys, report)?;
+    let seal = common::seal(&keys, report)?;
     let default = SimOptions::default();
-    let options = SimOptions {
+    Ok(SimOptions {
         nodes: args.nodes,
         seed: args.seed,
         end_ns: args.end,
@@ -69,7 +107,7 @@ fn simulate(
         churn_ns: args.churn,
         seal,
         trace: args.trace,
-        landmark: outside::landmark(&args.sources.defines),
+        landmark: common::landmark(&args.sources.defines),
         extra,
         components: components::engine(args.engine.engine),
         memory_max: most_of_memory(),
@@ -78,37 +116,11 @@ fn simulate(
         devices: args.devices,
         root: args.root,
         stop: Some(interrupt.asked.clone()),
-    };
-    let simulation = Simulation::new(program, options);
-    let mut simulation = simulation.map_err(|message| outside::failed(report, &message))?;
-    if let Some(path) = &args.script {
-        add_script(&mut simulation, path, report)?;
-    }
-    let form = if args.engine.json { Form::Json } else { Form::Text };
-    let began = Instant::now();
-    let ran = simulation.run(console(form, report));
-    interrupt.over();
-    let ended = ran.map_err(|message| outside::failed(report, &message))?;
-    if ended.failure.is_none() && !ended.is_plain {
-        report.note(&format!("simulated in {:.3} s", began.elapsed().as_secs_f64()));
-    }
-    if args.engine.stats {
-        outside::print_stats(&ended, report);
-    }
-    if ended.nodes.as_ref().is_some_and(|summary| summary.interrupted) {
-        return Ok(interrupt.status());
-    }
-    if !ended.is_well() {
-        if !ended.is_plain {
-            report.error(&format!("failed; --seed {} repeats it", args.seed));
-        }
-        return Err(Status::Failed);
-    }
-    Ok(ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure)))
+    })
 }
 
-/// What runs the graphs of so many nodes: to make code for each takes longer than it saves, and
-/// what they do is the same.
+/// The engine for the graphs of `nodes` nodes. Compiling for each of several takes longer than it
+/// saves, and the results are the same.
 fn engine_of_graphs(chosen: Option<EngineKind>, nodes: u32) -> GraphEngine {
     match (chosen, nodes) {
         (None, 2..) => GraphEngine::Dispatch,
@@ -119,7 +131,7 @@ fn engine_of_graphs(chosen: Option<EngineKind>, nodes: u32) -> GraphEngine {
 fn add_script(simulation: &mut Simulation, path: &Path, report: Reporter) -> Result<(), Status> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| {
-        outside::failed(report, &format!("{name}: cannot read the script: {error}"))
+        common::failed(report, &format!("{name}: cannot read the script: {error}"))
     })?;
     let mut sources = Sources::new();
     let file = sources.add(name, text.clone());

@@ -12,11 +12,11 @@ use tidemill::top::{prometheus, table};
 use tidemill_event::Os;
 use tidemill_stat::{Snapshot, place};
 
-use super::outside;
-use crate::Status;
+use super::common;
 use crate::args::{TopArgs, TopForm, Whom};
 use crate::output::Out;
 use crate::report::Reporter;
+use crate::status::Status;
 
 /// From one look to the next.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -57,11 +57,11 @@ fn only() -> Result<u32, String> {
     }
 }
 
-/// Who looks at the counters.
+/// Where counters are read from.
 enum Looker {
-    /// The files of a process, and what tells its component tree, if it does.
+    /// The files of a process, and a client for its component tree, if it has a socket.
     Process(u32, Option<Box<Asker>>),
-    /// The run of a node, and the component tree that it told last.
+    /// The run of a node, and the component tree of its last answer.
     Node(String, Box<Asker>, String),
 }
 
@@ -74,7 +74,7 @@ impl Looker {
             (None, None) => only().map(Looker::process),
             (Some(Whom::Process(pid)), None) => Ok(Looker::process(*pid)),
             (Some(Whom::Node(address)), token) => {
-                let asker = outside::asker(address, token.as_ref())?;
+                let asker = common::asker(address, token.as_ref())?;
                 Ok(Looker::Node(address.clone(), Box::new(asker), String::new()))
             }
         }
@@ -99,12 +99,12 @@ impl Looker {
         }
     }
 
-    /// The component tree as the process tells it; empty if it has none.
+    /// The component tree as the process reports it; empty if it has none.
     fn components(&mut self) -> String {
         match self {
             Looker::Process(_, asker) => {
-                let told = asker.as_mut().and_then(|asker| asker.top(PERIOD).ok());
-                told.map_or_else(String::new, |counted| counted.tree)
+                let counted = asker.as_mut().and_then(|asker| asker.top(PERIOD).ok());
+                counted.map_or_else(String::new, |counted| counted.tree)
             }
             Looker::Node(_, _, tree) => std::mem::take(tree),
         }

@@ -12,6 +12,7 @@
 
 mod poller;
 mod resolve;
+mod socket;
 mod sockets;
 mod streams;
 mod wake;
@@ -26,11 +27,12 @@ use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::rng::Rng;
 
 use crate::Time;
-use crate::host::{Host, HostStats, Interest, Ready, Slice, Source, Trouble, Wait, Wake, Waker};
+use crate::host::{Host, HostStats, Slice, Wait, Wake, Waker};
 use crate::slab::Slab;
+use crate::source::{Interest, Ready, Source, Trouble};
 use poller::Poller;
 use resolve::Resolver;
-use sockets::Socket;
+use socket::Socket;
 use wake::EventFd;
 
 /// A turn runs for at most this long before others get theirs.
@@ -51,7 +53,7 @@ pub struct Os {
     reports: Vec<Ready>,
     stats: HostStats,
     slice: Slice,
-    /// Time that nobody waits for, if it is so.
+    /// The clock, if it jumps over time in which nothing happens.
     skipped: Option<Skipped>,
 }
 
@@ -96,7 +98,7 @@ impl Os {
         })
     }
 
-    /// With slices of so many steps instead of spans of time: what runs does not depend on how
+    /// With slices of `steps` steps instead of spans of time: what runs does not depend on how
     /// fast it runs.
     pub fn with_counted_slices(self, steps: u64) -> Os {
         Os { slice: Slice::Steps(steps), ..self }

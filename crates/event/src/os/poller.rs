@@ -7,7 +7,7 @@
 //!   descriptors are checked every [`SWEEP`], all with one `poll`; a closed one is reported.
 //! * A report of something that is not watched comes from such a duplicate: the set is made anew
 //!   from what is, so it is not reported again and again.
-//! * Errors and hang-ups are reported wanted or not. One that nobody's read or write will clear
+//! * Errors and hang-ups are reported whatever the interest. One that no read or write will clear
 //!   ends the registration.
 
 use std::collections::{BTreeMap, HashMap};
@@ -22,7 +22,8 @@ use rustix::io::Errno;
 use rustix::net::sockopt::socket_error;
 
 use crate::Time;
-use crate::host::{Interest, Ready, Trouble, Wait, Wake};
+use crate::host::{Wait, Wake};
+use crate::source::{Interest, Ready, Trouble};
 
 use super::wake::EventFd;
 
@@ -33,7 +34,7 @@ const REPORTS: usize = 256;
 /// Time between two checks for closed descriptors.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// Who closes a descriptor.
+/// Which side closes a descriptor.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Held {
     /// The host, after removing it here.

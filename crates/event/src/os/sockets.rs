@@ -12,10 +12,12 @@ use rustix::net::{
     sendto, socket_with, sockopt,
 };
 
-use crate::host::{Address, Endpoint, Interest, Transport, no_such_endpoint};
+use crate::host::Transport;
+use crate::source::{Address, Endpoint, Interest, no_such_endpoint};
 
 use super::poller::Held;
 use super::resolve::{Lookup, split};
+use super::socket::{Opened, Socket, Twin, Waiting};
 use super::{Os, stillborn};
 
 /// Datagrams to one name that wait for its look-up.
@@ -25,111 +27,14 @@ const WAITING: usize = 64;
 /// `localhost`.
 const PORTS_TRIED: u32 = 64;
 
-/// Datagrams or connections of one of the two sockets of `localhost` before the other is asked.
-const STRETCH: u32 = 32;
-
 /// Bytes of datagrams that the kernel shall keep for a port, if it lets us: what comes while a turn
 /// runs.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// The numbers that the kernel tells of a socket, and which of them is that of drops
+/// The numbers that the kernel reports of a socket, and which of them is that of drops
 /// (`linux/sock_diag.h`).
 const MEMINFO_NUMBERS: usize = 9;
 const MEMINFO_DROPS: usize = libc::SK_MEMINFO_DROPS as usize;
-
-/// What an endpoint is.
-pub(super) enum Socket {
-    /// A port for datagrams, and those that wait until their name is known.
-    Datagram {
-        fd: OwnedFd,
-        twin: Twin,
-        name: String,
-        family: AddressFamily,
-        waiting: VecDeque<Waiting>,
-    },
-    /// Takes connections.
-    Listener { fd: OwnedFd, twin: Twin, name: String },
-    /// Takes connections from processes of this host.
-    LocalListener { fd: OwnedFd },
-    /// A connection.
-    Stream { fd: OwnedFd },
-    /// A connection to be, once its name is known; with its watch, if it has one.
-    Unresolved { name: String, watch: Option<(u64, Interest)> },
-}
-
-/// What was opened for an endpoint.
-pub(super) struct Opened {
-    pub(super) fd: OwnedFd,
-    pub(super) twin: Twin,
-    /// With the port that it really got.
-    pub(super) name: String,
-    family: AddressFamily,
-}
-
-/// What an endpoint on `localhost` has beside its socket for IPv4: one on ::1, if the host has it.
-///
-/// The socket that had something is asked first the next time, but not for ever: neither can keep
-/// the other from being heard.
-#[derive(Default)]
-pub(super) struct Twin {
-    pub(super) fd: Option<OwnedFd>,
-    /// It is asked first.
-    leads: bool,
-    /// How often the one that is asked first had something.
-    stretch: u32,
-}
-
-impl Twin {
-    /// What the first socket that has something gives.
-    pub(super) fn ask<T>(
-        &mut self,
-        fd: &OwnedFd,
-        mut socket: impl FnMut(&OwnedFd) -> io::Result<Option<T>>,
-    ) -> io::Result<Option<T>> {
-        let Some(twin) = &self.fd else { return socket(fd) };
-        let (first, second) = if self.leads { (twin, fd) } else { (fd, twin) };
-        let (found, is_over) = match socket(first)? {
-            Some(found) => {
-                self.stretch += 1;
-                (Some(found), self.stretch >= STRETCH)
-            }
-            None => {
-                let found = socket(second)?;
-                let is_over = found.is_some();
-                (found, is_over)
-            }
-        };
-        if is_over {
-            self.leads = !self.leads;
-            self.stretch = 0;
-        }
-        Ok(found)
-    }
-}
-
-pub(super) struct Waiting {
-    to: String,
-    bytes: Box<[u8]>,
-}
-
-impl Socket {
-    fn twin(&self) -> Option<&OwnedFd> {
-        match self {
-            Socket::Datagram { twin, .. } | Socket::Listener { twin, .. } => twin.fd.as_ref(),
-            _ => None,
-        }
-    }
-
-    fn fd(&self) -> Option<&OwnedFd> {
-        match self {
-            Socket::Datagram { fd, .. }
-            | Socket::Listener { fd, .. }
-            | Socket::LocalListener { fd }
-            | Socket::Stream { fd } => Some(fd),
-            Socket::Unresolved { .. } => None,
-        }
-    }
-}
 
 impl Os {
     pub(super) fn register_endpoint(
@@ -204,7 +109,7 @@ impl Os {
                 *waiting = rest;
                 for datagram in ready {
                     match address {
-                        // An error has been counted, and who sent it has long gone on.
+                        // An error has been counted, and its sender has long gone on.
                         Some(address) => drop(self.send_inet(endpoint, address, &datagram.bytes)),
                         None => self.stats.dropped_unresolved += 1,
                     }
@@ -307,7 +212,7 @@ impl Os {
                 self.resolver.note(of_twin(real.port()), &name);
             }
             self.resolver.note(real, &name);
-            let twin = Twin { fd: fd_of_twin, ..Twin::default() };
+            let twin = Twin::new(fd_of_twin);
             return Ok(Opened { fd, twin, name, family: family_of(&real) });
         }
     }

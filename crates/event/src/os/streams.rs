@@ -13,11 +13,13 @@ use rustix::net::{
     acceptfrom_with, bind, connect, listen, recv, send, sockopt,
 };
 
-use crate::host::{Address, Endpoint, Peer, Streams, no_such_endpoint};
+use crate::host::Streams;
+use crate::source::{Address, Endpoint, Peer, no_such_endpoint};
 
 use super::Os;
 use super::resolve::Lookup;
-use super::sockets::{Opened, Socket, canonical, family_of, new_socket, unresolved};
+use super::socket::{Opened, Socket};
+use super::sockets::{canonical, family_of, new_socket, unresolved};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1024;

@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::io;
 
 use crate::Time;
-use crate::host::{Address, Endpoint, Interest, Ready, no_such_endpoint};
 use crate::slab::Slab;
+use crate::source::{Address, Endpoint, Interest, Ready, no_such_endpoint};
 
 use super::conditions::{Conditions, Draws, Order};
 use super::node::{Flight, NetStats, Node, NodeStats};

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use crate::Time;
-use crate::host::{Endpoint, Interest};
+use crate::source::{Endpoint, Interest};
 
 /// What the network has done.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct NetStats {
     pub dropped_partitioned: u64,
     /// Messages dropped because their sender or receiver is crashed.
     pub dropped_crashed: u64,
-    /// Messages dropped because nobody has bound their address.
+    /// Messages dropped because their address is not bound.
     pub dropped_unbound: u64,
     /// Messages dropped because too many were under way or waiting.
     pub dropped_full: u64,

@@ -1,4 +1,9 @@
+use std::io;
+use std::time::Duration;
+
 use super::*;
+use crate::host::{Host, Transport, Wait};
+use crate::source::{Endpoint, Interest};
 use crate::{Handlers, Loop, Outcome};
 
 /// Two nodes that answer each other; what arrived when.

@@ -1,6 +1,9 @@
 //! The declaration of an app type: one place for its name, keys and ports.
 
-use super::{App, Config, Fault, Instance, Start, Value, Wrong};
+use super::config::{Config, Value};
+use super::fault::{Fault, Wrong};
+use super::instance::Instance;
+use super::io::Start;
 
 /// Which way packets go through a port.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -11,7 +14,7 @@ pub enum Direction {
     Output,
 }
 
-/// At whose pace packets go through a port; this says whom the engine notifies of packets.
+/// At whose pace packets go through a port; this decides which apps the engine notifies of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
     /// They are pushed: the app handles them when they come.
@@ -96,7 +99,8 @@ pub struct Declaration {
     /// It exchanges frames with what its first setting names; in a simulation, with what stands for
     /// that there.
     pub device: bool,
-    /// It is given as code: [`App::kernel`] says how, and making one touches nothing outside.
+    /// It is given as code: [`App::kernel`](super::App::kernel) says how, and making one touches
+    /// nothing outside.
     pub kernel: bool,
     /// What the app itself finds wrong in a config whose types are right.
     pub validate: fn(&Config) -> Result<(), Wrong>,
@@ -182,134 +186,4 @@ pub trait Settings: Sized {
     /// # Errors
     /// The first thing that is wrong.
     fn read(config: &Config) -> Result<Self, Wrong>;
-}
-
-/// Helps [`declare!`](crate::declare): the check of an app's own.
-pub fn validate<T: App>(config: &Config) -> Result<(), Wrong> {
-    T::validate(&T::Config::read(config)?)
-}
-
-/// Helps [`declare!`](crate::declare): the one constructor.
-///
-/// # Errors
-/// What is wrong with the config, or what is in the app's way.
-pub fn construct<T: App>(config: &Config, start: &mut Start) -> Result<Instance, Fault> {
-    let wrong = |wrong: Wrong| Fault::new(format!("`{}`: {}", wrong.key, wrong.message));
-    let config = T::Config::read(config).map_err(wrong)?;
-    T::validate(&config).map_err(wrong)?;
-    Ok(Instance::new(T::new(config, start)?))
-}
-
-/// The name of a key whose field is called `name`, or `r#name` where that is a word of Rust.
-#[doc(hidden)]
-pub const fn key_name(field: &'static str) -> &'static str {
-    match field.as_bytes() {
-        [b'r', b'#', ..] => field.split_at(2).1,
-        _ => field,
-    }
-}
-
-/// Declares an app type; see [`app`](crate::app) for an example.
-///
-/// The parts are `config`, a struct with a documented field per key, of a type that is a
-/// [`Setting`](crate::app::Setting), with its default unless it must be given; `ports`, with
-/// direction, flow and count; and `traits`, of which there are `pulls`, `begins`, `passes`,
-/// `exclusive`, `device` and `kernel`.
-#[macro_export]
-macro_rules! declare {
-    (
-        $(#[doc = $about:literal])+
-        app $App:ident {
-            config $Config:ident {
-                $($(#[doc = $key_about:literal])+ $key:ident : $Type:ty $(= $default:expr)?,)*
-            }
-            ports {
-                $(
-                    $(#[doc = $port_about:literal])+
-                    $port:ident : $direction:ident($flow:ident, $count:ident),
-                )*
-            }
-            traits { $($trait:ident),* }
-        }
-    ) => {
-        #[doc = concat!("What a graph says of a `", stringify!($App), "`.")]
-        #[derive(Clone, Debug)]
-        pub struct $Config {
-            $($(#[doc = $key_about])+ pub $key: $Type,)*
-        }
-
-        impl $crate::app::Settings for $Config {
-            fn read(config: &$crate::app::Config) -> Result<$Config, $crate::app::Wrong> {
-                let _ = config;
-                Ok($Config {
-                    $($key: match config.get($crate::declare!(@key $key)) {
-                        Some(value) => <$Type as $crate::app::Setting>::read(value)
-                            .map_err(|message| {
-                                $crate::app::Wrong::new($crate::declare!(@key $key), message)
-                            })?,
-                        None => $crate::declare!(@missing $key $($default)?),
-                    },)*
-                })
-            }
-        }
-
-        impl $crate::app::Declared for $App {
-            type Config = $Config;
-
-            fn declaration() -> &'static $crate::app::Declaration {
-                static DECLARATION: $crate::app::Declaration = $crate::app::Declaration {
-                    name: stringify!($App),
-                    about: concat!($($about, "\n"),+),
-                    keys: &[$($crate::app::Key {
-                        name: $crate::declare!(@key $key),
-                        about: concat!($($key_about, "\n"),+),
-                        type_name: <$Type as $crate::app::Setting>::TYPE,
-                        default: $crate::declare!(@default $Type; $($default)?),
-                        read: |value| {
-                            <$Type as $crate::app::Setting>::read(value).map(|_| ())
-                        },
-                    }),*],
-                    ports: &[$($crate::app::Port {
-                        name: stringify!($port),
-                        about: concat!($($port_about, "\n"),+),
-                        direction: $crate::app::Direction::$direction,
-                        flow: $crate::app::Flow::$flow,
-                        count: $crate::app::Count::$count,
-                    }),*],
-                    pulls: $crate::declare!(@has pulls $($trait)*),
-                    begins: $crate::declare!(@has begins $($trait)*),
-                    passes: $crate::declare!(@has passes $($trait)*),
-                    exclusive: $crate::declare!(@has exclusive $($trait)*),
-                    device: $crate::declare!(@has device $($trait)*),
-                    kernel: $crate::declare!(@has kernel $($trait)*),
-                    validate: $crate::app::validate::<$App>,
-                    construct: $crate::app::construct::<$App>,
-                    same: || std::any::TypeId::of::<$App>(),
-                };
-                &DECLARATION
-            }
-        }
-    };
-    (@key $key:ident) => { $crate::app::key_name(stringify!($key)) };
-    (@missing $key:ident $default:expr) => { $default };
-    (@missing $key:ident) => {
-        return Err($crate::app::Wrong::new($crate::declare!(@key $key), "it is missing"))
-    };
-    (@default $Type:ty; $default:expr) => {
-        Some(|| {
-            let default: $Type = $default;
-            $crate::app::Setting::value(&default)
-        })
-    };
-    (@default $Type:ty;) => { None };
-    (@has pulls pulls $($rest:ident)*) => { true };
-    (@has begins begins $($rest:ident)*) => { true };
-    (@has passes passes $($rest:ident)*) => { true };
-    (@has exclusive exclusive $($rest:ident)*) => { true };
-    (@has device device $($rest:ident)*) => { true };
-    (@has kernel kernel $($rest:ident)*) => { true };
-    (@has $wanted:ident $other:ident $($rest:ident)*) => {
-        $crate::declare!(@has $wanted $($rest)*)
-    };
-    (@has $wanted:ident) => { false };
 }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tidemill_stdx::hash::hash_bytes;
 use tidemill_stdx::rng::Rng;
 
-use super::Fault;
+use super::fault::Fault;
 use crate::link::Ring;
 use crate::packet::{Packet, Pool};
 

@@ -51,18 +51,22 @@
 //! | [`Config`], [`Value`], [`Setting`] | what a graph says of one app |
 //! | [`Bell`] | whether a source that is polled has anything |
 //! | [`App`], [`Io`], [`Start`] | the methods of an app and what they see |
-//! | `instance` | an app that runs, behind entry points that stop panics |
+//! | `instance` | an app that runs, of any type |
+//! | `seat` | an app that runs, of its type, behind entry points that stop panics |
 
 mod bell;
 mod capture_time;
 mod catalogue;
 mod config;
 mod declaration;
+mod declare;
+mod fault;
 mod instance;
 mod io;
+mod progress;
+mod seat;
 mod setting;
 
-use std::fmt;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
@@ -70,101 +74,26 @@ pub use bell::Bell;
 pub use capture_time::CaptureTime;
 pub use catalogue::Catalogue;
 pub use config::{Config, Value};
-pub use declaration::{
-    Count, Declaration, Declared, Direction, Flow, Key, Port, Settings, construct, key_name,
-    validate,
-};
+pub use declaration::{Count, Declaration, Declared, Direction, Flow, Key, Port, Settings};
+pub use declare::key_name;
+pub use fault::{Fault, Wrong};
 pub use instance::Instance;
 pub(crate) use instance::{Status, contained};
 pub(crate) use io::{Common, Input, Output};
 pub use io::{Io, Ports, Start};
+pub use progress::{Progress, Reconfigured};
+pub use seat::{construct, validate_config};
 pub use setting::Setting;
 
 use crate::kernel::Running;
-
-/// Why an app cannot go on. The engine reports it with the app's name and starts the app again,
-/// unless that would be of no use.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fault {
-    /// One sentence without a final period.
-    pub message: String,
-    /// Starting again would only repeat what has been done: a capture that makes no sense from some
-    /// place on. The app brings nothing more, what it has brought goes on its way, and the app is
-    /// out of order at the end.
-    pub is_final: bool,
-}
-
-impl Fault {
-    /// A fault that says `message`.
-    pub fn new(message: impl Into<String>) -> Fault {
-        Fault { message: message.into(), is_final: false }
-    }
-
-    /// A fault after which the app is not started again.
-    pub fn last(message: impl Into<String>) -> Fault {
-        Fault { message: message.into(), is_final: true }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl<E: std::error::Error> From<E> for Fault {
-    fn from(error: E) -> Fault {
-        Fault::new(error.to_string())
-    }
-}
-
-/// What is wrong with the value of a config key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Wrong {
-    /// The key; empty if it is about several.
-    pub key: &'static str,
-    /// One sentence without a final period.
-    pub message: String,
-}
-
-impl Wrong {
-    /// What is wrong with `key`.
-    pub fn new(key: &'static str, message: impl Into<String>) -> Wrong {
-        Wrong { key, message: message.into() }
-    }
-}
-
-/// How it stands with a source after a pull.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Progress {
-    /// There may be more at once.
-    Ready,
-    /// Nothing now; only asking again will tell.
-    Poll,
-    /// Nothing until the time comes, in nanoseconds of the event loop.
-    Until(u64),
-    /// Nothing until its descriptor is ready or packets come for it; the engine notifies it.
-    Asleep,
-    /// Nothing ever again.
-    Done,
-}
-
-/// What became of a new config.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reconfigured {
-    /// The app goes on with it and keeps its state.
-    Kept,
-    /// The app must be made anew.
-    Restart,
-}
 
 /// An app. All methods but `new` may stay as they are.
 ///
 /// What an app does outside its ports is its own: files, sockets. Time and chance it takes from
 /// [`Io`] and [`Start`], so that simulated runs repeat.
 pub trait App: Declared {
-    /// What no type tells of a config: ranges, and keys that exclude each other. Touches nothing
-    /// outside, for graphs are checked without being run.
+    /// What types cannot express of a config: ranges, and keys that exclude each other. Touches
+    /// nothing outside, for graphs are checked without being run.
     ///
     /// # Errors
     /// What is wrong, and with which key.
@@ -179,7 +108,7 @@ pub trait App: Declared {
     /// What is in the way: a file that is not there, most often.
     fn new(config: Self::Config, start: &mut Start) -> Result<Self, Fault>;
 
-    /// Tells which links there are, before the first packet and whenever they change.
+    /// Takes the names of the links there are, before the first packet and whenever they change.
     fn linked(&mut self, ports: &Ports<'_>) {
         let _ = ports;
     }

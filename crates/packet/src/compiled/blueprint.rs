@@ -124,13 +124,13 @@ pub(crate) struct Helpers {
     pub prepend: usize,
 }
 
-/// What code and engine tell each other.
+/// What code and engine share.
 #[repr(C)]
 pub(crate) struct Frame<E> {
     pub engine: *mut E,
     /// Packets given when the last breath ended.
     pub born: u64,
-    /// The batch ends when so many have come back.
+    /// The batch ends when this many have come back.
     pub freed_limit: u64,
     /// The engine asks for an end after this breath.
     pub stop: u64,
@@ -142,6 +142,23 @@ pub(crate) struct Frame<E> {
     pub ready: u64,
     /// Breaths in which something moved.
     pub busy: u64,
+}
+
+impl<E> Frame<E> {
+    /// One that no breath has used.
+    pub fn new() -> Frame<E> {
+        Frame {
+            engine: std::ptr::null_mut(),
+            born: 0,
+            freed_limit: 0,
+            stop: 0,
+            moving: 0,
+            readying: 0,
+            moved: 0,
+            ready: 0,
+            busy: 0,
+        }
+    }
 }
 
 /// Offsets of a frame, the same whatever the engine is.

@@ -27,7 +27,8 @@ const SECTION: usize = 512;
 /// Inputs that code looks at itself; of more the engine knows.
 const INPUTS_MAX: usize = 8;
 
-/// What app code says that went well, and what is more than an answer: see `app::instance::Status`.
+/// What app code returns when all went well, and the least status that is more than an answer: see
+/// `app::instance::Status`.
 const READY: i64 = 0;
 const POLL: i64 = 1;
 pub(super) const DONE: i64 = 4;

@@ -10,9 +10,31 @@
 
 use tidemill_stat::{Counter, Histogram, Registry};
 
-use super::EngineStats;
 use crate::link::LinkStats;
 use crate::packet::PoolStats;
+
+/// What an engine has done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct EngineStats {
+    /// Breaths taken.
+    pub breaths: u64,
+    /// Breaths in which something moved.
+    pub breaths_busy: u64,
+    /// Packets of links that were removed.
+    pub dropped_unlinked: u64,
+    /// Faults of apps.
+    pub faults: u64,
+}
+
+impl EngineStats {
+    /// Adds those of another engine.
+    pub fn add(&mut self, other: &EngineStats) {
+        self.breaths += other.breaths;
+        self.breaths_busy += other.breaths_busy;
+        self.dropped_unlinked += other.dropped_unlinked;
+        self.faults += other.faults;
+    }
+}
 
 pub(super) struct Meters {
     counters: [Counter; 6],

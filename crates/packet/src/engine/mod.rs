@@ -24,19 +24,22 @@
 //! | `breathe` | breaths by the loop and by the code, and what comes after |
 //! | `native` | from the graph to code, beside the running engine if asked; what code calls |
 //! | `configure` | from one graph to the next, by difference |
-//! | `notify` | who is woken by packets on which link, bound when the graph is configured |
+//! | `plan` | a graph that is ready to run |
+//! | `notify` | which app is woken by packets on which link, bound when the graph is configured |
 //! | `supervise` | apps that failed: back-off and restart |
 //! | `meters` | counters in mapped files |
 //!
-//! An engine knows no clock: its driver ([`drive`](crate::drive)) tells it the time before each
+//! An engine knows no clock: its driver ([`drive`](crate::drive)) passes it the time before each
 //! batch of breaths.
 
 mod breathe;
 mod configure;
 mod meters;
 mod native;
+mod note;
 mod notify;
 mod outside;
+mod plan;
 mod slot;
 mod supervise;
 
@@ -57,10 +60,11 @@ use crate::link::{LinkStats, Targets};
 use crate::packet::{Packet, Pool, PoolStats};
 
 pub use configure::{Changes, Refused};
-pub use supervise::Note;
+pub use meters::EngineStats;
+pub use note::Note;
 
 use meters::Meters;
-use native::Next;
+use plan::Next;
 use slot::{LinkSlot, Slot};
 
 /// How breaths are taken.
@@ -118,29 +122,6 @@ pub enum Rest {
     Finished,
 }
 
-/// What an engine has done.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct EngineStats {
-    /// Breaths taken.
-    pub breaths: u64,
-    /// Breaths in which something moved.
-    pub breaths_busy: u64,
-    /// Packets of links that were removed.
-    pub dropped_unlinked: u64,
-    /// Faults of apps.
-    pub faults: u64,
-}
-
-impl EngineStats {
-    /// Adds those of another engine.
-    pub fn add(&mut self, other: &EngineStats) {
-        self.breaths += other.breaths;
-        self.breaths_busy += other.breaths_busy;
-        self.dropped_unlinked += other.dropped_unlinked;
-        self.faults += other.faults;
-    }
-}
-
 /// A packet from outside met no port.
 #[derive(Debug)]
 pub struct NoSuchPort(pub Packet);
@@ -173,9 +154,9 @@ pub struct Engine {
     is_stale: bool,
     /// A graph that is being compiled, to run next.
     next: Option<Next>,
-    /// What code and engine tell each other; its address is in the code.
+    /// What code and engine share; its address is in the code.
     frame: NonNull<Frame<Engine>>,
-    /// Whom links notify.
+    /// The flags of the apps that links notify.
     #[allow(clippy::vec_box, reason = "rings point into the boxes, which must not move")]
     targets: Vec<Box<Targets>>,
     /// The earliest tick, restart or end of a sleep.
@@ -214,7 +195,7 @@ impl Engine {
             held_bells: Vec::new(),
             is_stale: false,
             next: None,
-            frame: native::frame(),
+            frame: NonNull::from(Box::leak(Box::new(Frame::new()))),
             targets: Vec::new(),
             due_ns: u64::MAX,
             notes: Vec::new(),
@@ -249,7 +230,7 @@ impl Engine {
     }
 
     /// Puts a packet on the link to an input, as if the app at its other end had sent it, and
-    /// notifies whom it concerns. The driver must be woken too: see
+    /// notifies the apps it is for. The driver must be woken too: see
     /// [`drive::inject`](crate::drive::inject).
     ///
     /// # Errors
@@ -306,7 +287,7 @@ impl Engine {
         Some(self.links[at].link.ring().stats())
     }
 
-    /// What an app tells of itself: its own counters, then `drop_<reason>` by reason.
+    /// What an app counts: its own counters, then `drop_<reason>` by reason.
     pub fn app_stats(&self, name: &str) -> Option<Vec<(String, u64)>> {
         let slot = &self.slots[self.graph.find(name)?];
         Some(slot.counts())
@@ -381,7 +362,7 @@ impl Drop for Engine {
         // Apps let go of rings before links go.
         self.slots.clear();
         self.next = None;
-        // SAFETY: made from a box by `native::frame`; the code that knows it runs no more.
+        // SAFETY: made from a box by `Engine::new`; the code that knows it runs no more.
         drop(unsafe { Box::from_raw(self.frame.as_ptr()) });
     }
 }

@@ -6,9 +6,9 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{TryRecvError, channel};
 
-use super::configure::{Fate, Origin, Plan, Shape};
+use super::plan::{Fate, Next, Origin, Plan, Shape};
 use super::slot::{Slot, kernel_of};
 use super::{Changes, Engine, EngineKind, Note, Refused, notify, ports_of};
 use crate::app::{Direction, Instance, Io, Status};
@@ -16,28 +16,7 @@ use crate::compiled::{AppPart, Blueprint, Frame, Helpers, LinkPart, Native, Pool
 use crate::graph::Graph;
 use crate::kernel::Kernel;
 use crate::link::Ring;
-use crate::packet::{Buffer, Packet, Shared};
-
-/// A graph that is being compiled.
-pub(super) struct Next {
-    plan: Plan,
-    made: Receiver<Result<Native, String>>,
-}
-
-/// A frame at an address that stays.
-pub(super) fn frame() -> NonNull<Frame<Engine>> {
-    NonNull::from(Box::leak(Box::new(Frame {
-        engine: std::ptr::null_mut(),
-        born: 0,
-        freed_limit: 0,
-        stop: 0,
-        moving: 0,
-        readying: 0,
-        moved: 0,
-        ready: 0,
-        busy: 0,
-    })))
-}
+use crate::packet::{Buffer, Freelist, Packet};
 
 impl Engine {
     /// Gets a graph ready to run, while the running one goes on; code for it is made on a thread
@@ -51,7 +30,7 @@ impl Engine {
         if self.kind == EngineKind::Compiled {
             let blueprint = self.blueprint_of(&plan);
             let work = move || {
-                // If the engine has gone meanwhile, nobody wants it.
+                // If the engine has gone meanwhile, the code is not needed.
                 let _ = send.send(compile(&blueprint).map_err(|error| error.to_string()));
             };
             let name = "packets-compile".to_owned();
@@ -112,12 +91,12 @@ impl Engine {
         let made: Result<Vec<Option<Instance>>, _> = graph.apps.iter().map(make).collect();
         let made = made.map_err(|fault| fault.to_string())?;
         let ios: Vec<Io> = made.iter().map(|_| Io::new(engine.common.clone())).collect();
-        let places: Vec<Place<'_>> = made
+        let places: Vec<PlannedApp<'_>> = made
             .iter()
             .zip(&ios)
             .map(|(instance, io)| {
                 let instance = instance.as_ref();
-                Place { instance, kernel: instance.and_then(kernel_of), io }
+                PlannedApp { instance, kernel: instance.and_then(kernel_of), io }
             })
             .collect();
         let links: Vec<crate::link::Link> =
@@ -171,10 +150,10 @@ impl Engine {
     pub(super) fn renew_code(&mut self) {
         self.is_stale = false;
         let shape = Shape::again(&self.graph, &self.flags);
-        let places: Vec<Place<'_>> = self
+        let places: Vec<PlannedApp<'_>> = self
             .slots
             .iter()
-            .map(|slot| Place { instance: slot.place(), kernel: slot.kernel(), io: &slot.io })
+            .map(|slot| PlannedApp { instance: slot.place(), kernel: slot.kernel(), io: &slot.io })
             .collect();
         let rings: Vec<usize> =
             self.links.iter().map(|slot| slot.link.address().as_ptr() as usize).collect();
@@ -185,7 +164,7 @@ impl Engine {
     }
 
     fn blueprint_of(&self, plan: &Plan) -> Blueprint {
-        let places: Vec<Place<'_>> = plan
+        let places: Vec<PlannedApp<'_>> = plan
             .fates
             .iter()
             .zip(&plan.ios)
@@ -193,13 +172,15 @@ impl Engine {
                 let slot = |at: &usize| &self.slots[*at];
                 let own = |at: &usize| io.as_deref().unwrap_or_else(|| &slot(at).io);
                 match fate {
-                    Fate::Keep(at) | Fate::Offer(at) => {
-                        Place { instance: slot(at).place(), kernel: slot(at).kernel(), io: own(at) }
-                    }
+                    Fate::Keep(at) | Fate::Offer(at) => PlannedApp {
+                        instance: slot(at).place(),
+                        kernel: slot(at).kernel(),
+                        io: own(at),
+                    },
                     Fate::Begin(instance, at) => {
                         let io = at.as_ref().map(own).or(io.as_deref());
                         let io = io.expect("an app without a place has new ports");
-                        Place { instance: Some(instance), kernel: kernel_of(instance), io }
+                        PlannedApp { instance: Some(instance), kernel: kernel_of(instance), io }
                     }
                 }
             })
@@ -219,10 +200,10 @@ impl Engine {
         &self,
         graph: &Graph,
         shape: &Shape,
-        places: &[Place<'_>],
+        places: &[PlannedApp<'_>],
         rings: &[usize],
     ) -> Blueprint {
-        let whom = notify::whom(graph);
+        let notified = notify::notified(graph);
         let count = graph.apps.len();
         let (mut inputs, mut outputs) = (vec![Vec::new(); count], vec![Vec::new(); count]);
         for (at, link) in graph.links.iter().enumerate() {
@@ -233,8 +214,8 @@ impl Engine {
             let ports = ports_of(graph, app, direction, links).into_iter();
             ports.map(|(_, link)| link).collect::<Vec<Option<usize>>>()
         };
-        let app = |(at, place): (usize, &Place<'_>)| {
-            // An app that is not there has addresses that nobody enters: only people read the code.
+        let app = |(at, place): (usize, &PlannedApp<'_>)| {
+            // An app that is not there has addresses that are never called: the code is only read.
             let nowhere = (NOWHERE + at * 64, NOWHERE, NOWHERE);
             let (state, pull, push) = place.instance.map_or(nowhere, |instance| {
                 let state = instance.state().as_ptr() as usize;
@@ -261,7 +242,7 @@ impl Engine {
             ring: rings[at],
             from: link.from.app,
             to: link.to.app,
-            is_watched: !whom[at].is_empty(),
+            is_watched: !notified[at].is_empty(),
         };
         Blueprint {
             apps: places.iter().enumerate().map(app).collect(),
@@ -280,7 +261,7 @@ impl Engine {
 const NOWHERE: usize = 1 << 62;
 
 /// An app as code sees it.
-struct Place<'a> {
+struct PlannedApp<'a> {
     instance: Option<&'a Instance>,
     kernel: Option<(&'a Arc<Kernel>, usize)>,
     io: &'a Io,
@@ -361,7 +342,7 @@ unsafe extern "C" fn no_packet(mut io: NonNull<Io>) {
 }
 
 /// More for a freelist that is empty.
-unsafe extern "C" fn grow(pool: NonNull<Shared>) -> Option<NonNull<Buffer>> {
+unsafe extern "C" fn grow(pool: NonNull<Freelist>) -> Option<NonNull<Buffer>> {
     // SAFETY: code calls this with the pool of its graph.
     unsafe { pool.as_ref() }.grow()
 }
@@ -375,13 +356,13 @@ unsafe extern "C" fn duplicate(buffer: NonNull<Buffer>) -> Option<NonNull<Buffer
 
 /// Copies bytes from packet to packet.
 unsafe extern "C" fn copy(to: NonNull<u8>, from: NonNull<u8>, bytes: usize) {
-    // SAFETY: code calls this with two packets that have so many bytes there.
+    // SAFETY: code calls this with two packets that have `bytes` bytes there.
     unsafe { to.copy_from_nonoverlapping(from, bytes) }
 }
 
 /// Zeros in a packet.
 unsafe extern "C" fn clear(to: NonNull<u8>, bytes: usize) {
-    // SAFETY: code calls this with a packet that has so many bytes there.
+    // SAFETY: code calls this with a packet that has `bytes` bytes there.
     unsafe { to.write_bytes(0, bytes) }
 }
 

@@ -1,11 +1,10 @@
-//! Who is notified of packets on a link: bound once, when the graph is configured.
+//! Which apps are notified of packets on a link: bound once, when the graph is configured.
 //!
 //! Apps that are pushed need no notification, the breath sees their packets. An app that *pulls*
 //! from an input sleeps when there is nothing, and the first packet must wake it. Were the callback
-//! handed over with each pull, an app that has never pulled could not be notified (the flaw that
-//! section 4.3 of the scheduler's plan describes); so each link has its targets from the start. And
-//! as apps that merely pass packets on say so in their declaration, the targets of a link are those
-//! behind such apps: the notification leaps over them.
+//! handed over with each pull, an app that has never pulled could not be notified; so each link
+//! has its targets from the start. And as apps that merely pass packets on say so in their
+//! declaration, the targets of a link are those behind such apps: the notification leaps over them.
 //!
 //! ```text
 //! src -> tee -> shaper (pulls)       link src->tee notifies shaper, so does link tee->shaper
@@ -36,8 +35,8 @@ fn pullers(graph: &Graph, outputs: &[Vec<usize>], link: usize) -> Vec<usize> {
     found
 }
 
-/// By link, whom it notifies.
-pub(super) fn whom(graph: &Graph) -> Vec<Vec<usize>> {
+/// By link, the apps that it notifies.
+pub(super) fn notified(graph: &Graph) -> Vec<Vec<usize>> {
     let pulls = |app: &crate::graph::AppSpec| {
         app.kind.ports(Direction::Input).any(|port| port.flow == Flow::Pull)
     };
@@ -54,10 +53,10 @@ pub(super) fn whom(graph: &Graph) -> Vec<Vec<usize>> {
 impl Engine {
     /// Binds the notifications of all links.
     pub(super) fn bind_notifications(&mut self) {
-        let whom = whom(&self.graph);
+        let notified = notified(&self.graph);
         self.slots.iter_mut().for_each(|slot| slot.feeds.clear());
         let mut bound = Vec::new();
-        for (at, found) in whom.into_iter().enumerate() {
+        for (at, found) in notified.into_iter().enumerate() {
             let ring = self.links[at].link.ring();
             if found.is_empty() {
                 ring.bind(std::ptr::null());

@@ -194,15 +194,12 @@ impl Slot {
 
     /// Packets it took in, or, if it has no inputs, those it sent.
     pub fn packets(&self) -> u64 {
-        match self.io.inputs.is_empty() {
-            true => {
-                let rings = self.io.outputs.iter().filter_map(|output| output.ring());
-                rings.map(|ring| ring.written()).sum()
-            }
-            false => {
-                let rings = self.io.inputs.iter().filter_map(|input| input.ring());
-                rings.map(|ring| ring.written() - ring.len()).sum()
-            }
+        if self.io.inputs.is_empty() {
+            let rings = self.io.outputs.iter().filter_map(|output| output.ring());
+            rings.map(|ring| ring.written()).sum()
+        } else {
+            let rings = self.io.inputs.iter().filter_map(|input| input.ring());
+            rings.map(|ring| ring.written() - ring.len()).sum()
         }
     }
 

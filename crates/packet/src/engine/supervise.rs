@@ -2,8 +2,7 @@
 //! anew from their config. The pause doubles with each fault in a row. Those whose fault is final
 //! are not made anew.
 
-use std::fmt;
-
+use super::note::Note;
 use super::{Engine, construct};
 use crate::app::Fault;
 
@@ -13,45 +12,8 @@ const PAUSE_NS: u64 = 100_000_000;
 /// The longest pause.
 const PAUSE_NS_MAX: u64 = 10_000_000_000;
 
-/// Notes kept until somebody takes them.
+/// Notes kept until they are taken.
 const NOTES_MAX: usize = 1000;
-
-/// What happened to an app.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Note {
-    /// It failed.
-    Failed {
-        /// Its name.
-        app: String,
-        /// Why.
-        fault: Fault,
-        /// When it will be tried again, from then on.
-        restart_in_ns: Option<u64>,
-    },
-    /// It runs again.
-    Restarted {
-        /// Its name.
-        app: String,
-    },
-    /// There is no native code for the graph: it is dispatched.
-    Dispatched {
-        /// Why.
-        reason: String,
-    },
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Note::Failed { app, fault, restart_in_ns: None } => write!(f, "{app}: {fault}"),
-            Note::Failed { app, fault, restart_in_ns: Some(ns) } => {
-                write!(f, "{app}: {fault}; it restarts in {} ms", ns / 1_000_000)
-            }
-            Note::Restarted { app } => write!(f, "{app}: restarted"),
-            Note::Dispatched { reason } => write!(f, "dispatched, not compiled: {reason}"),
-        }
-    }
-}
 
 impl Engine {
     /// Has an app fail, as if it had said so itself; false if there is none, or it is out of order.
@@ -67,9 +29,10 @@ impl Engine {
     pub(super) fn failed(&mut self, index: usize) {
         let fault = self.slots[index].io.fault.take();
         let fault = fault.unwrap_or_else(|| Fault::new("it failed without saying why"));
-        match fault.is_final {
-            true => self.end_by(index, fault),
-            false => self.take_out(index, fault),
+        if fault.is_final {
+            self.end_by(index, fault);
+        } else {
+            self.take_out(index, fault);
         }
     }
 

@@ -273,14 +273,12 @@ impl Parser<'_> {
 
     fn stop(&mut self) -> Option<Stop> {
         let app = self.name("the name of an app", "a link joins apps: `from -> to`")?;
-        let port = match self.takes(&Kind::Mark('.')) {
-            true => Some(self.name("the name of a port", "write `app.port`")?),
-            false => None,
+        let port = if self.takes(&Kind::Mark('.')) {
+            Some(self.name("the name of a port", "write `app.port`")?)
+        } else {
+            None
         };
-        let declares = match self.takes(&Kind::Is) {
-            true => Some(self.declares()?),
-            false => None,
-        };
+        let declares = if self.takes(&Kind::Is) { Some(self.declares()?) } else { None };
         Some(Stop { app, port, declares })
     }
 

@@ -133,9 +133,6 @@ impl Running {
             Verdict::Drop(reason) => return drop(reason as usize),
             Verdict::Take => return,
         };
-        match io.is_linked(output) {
-            true => io.send(output, packet),
-            false => drop(kernel.reasons.len()),
-        }
+        if io.is_linked(output) { io.send(output, packet) } else { drop(kernel.reasons.len()) }
     }
 }

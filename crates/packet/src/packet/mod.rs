@@ -19,63 +19,19 @@
 //!
 //! Prepending and stripping move `start`; what stands there already is not copied.
 
+mod buffer;
 mod pool;
 
 use std::fmt;
 use std::ptr::NonNull;
 
-pub(crate) use pool::Shared;
+use buffer::ROOM;
+pub use buffer::{BYTES_MAX, HEADROOM, offsets};
+pub(crate) use buffer::{Buffer, Freelist, OUTGOING};
 pub use pool::{Pool, PoolStats};
-
-/// The most bytes of a packet.
-pub const BYTES_MAX: usize = 10 * 1024;
-
-/// Bytes before a fresh packet, for headers to be prepended.
-pub const HEADROOM: usize = 256;
-
-/// Bytes of a buffer behind its header.
-const ROOM: usize = HEADROOM + BYTES_MAX;
-
-/// What a packet lives in. Generated code knows the offsets below.
-#[repr(C, align(64))]
-pub(crate) struct Buffer {
-    /// The next on the freelist, while it is there.
-    next: *mut Buffer,
-    /// The pool it came from; outlives the buffer.
-    home: *const Shared,
-    /// Where the packet begins in `bytes`; never beyond `ROOM - length`.
-    start: u32,
-    /// Bytes of the packet, at most `BYTES_MAX`.
-    length: u32,
-    /// When it was taken from the pool, in the time of the event loop.
-    born_ns: u64,
-    /// When it was captured, in nanoseconds since the epoch, plus [`TIME_BIAS`]; 0: not known. So
-    /// the zeros of a fresh packet say that it has no time, and the epoch is a time.
-    time: u64,
-    /// Whatever apps agree on.
-    mark: u64,
-    /// Bytes that it had on the wire and that are not here.
-    missing: u64,
-    /// [`OUTGOING`], or 0.
-    flags: u64,
-    bytes: [u8; ROOM],
-}
-
-/// This machine sent the packet: a device has seen it leave.
-pub(crate) const OUTGOING: u64 = 1;
 
 /// Makes the earliest time that can be said the one that says nothing.
 const TIME_BIAS: u64 = 1 << 63;
-
-impl Buffer {
-    /// Puts the packet where fresh ones begin: the most room behind.
-    #[cold]
-    fn move_to_headroom(&mut self) {
-        let start = self.start as usize;
-        self.bytes.copy_within(start..start + self.length as usize, HEADROOM);
-        self.start = HEADROOM as u32;
-    }
-}
 
 /// The shortest packets are the most frequent: these are moved without a call, as two halves that
 /// may overlap.
@@ -108,33 +64,6 @@ fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Where generated code finds the parts of a buffer, in bytes from the address of the packet.
-pub mod offsets {
-    use super::Buffer;
-    use std::mem::offset_of;
-
-    /// The start of the packet within its bytes: `u32`.
-    pub const START: usize = offset_of!(Buffer, start);
-    /// The length: `u32`.
-    pub const LENGTH: usize = offset_of!(Buffer, length);
-    /// The next on the freelist: an address.
-    pub const NEXT: usize = offset_of!(Buffer, next);
-    /// The pool it came from: an address.
-    pub const HOME: usize = offset_of!(Buffer, home);
-    /// When it was taken from its pool: `u64`.
-    pub const BORN: usize = offset_of!(Buffer, born_ns);
-    /// When it was captured: `u64`.
-    pub const TIME: usize = offset_of!(Buffer, time);
-    /// The mark: `u64`.
-    pub const MARK: usize = offset_of!(Buffer, mark);
-    /// Bytes that are not here: `u64`.
-    pub const MISSING: usize = offset_of!(Buffer, missing);
-    /// What else is known of it: `u64`, behind what is missing.
-    pub const FLAGS: usize = offset_of!(Buffer, flags);
-    /// The bytes, headroom first.
-    pub const BYTES: usize = offset_of!(Buffer, bytes);
-}
-
 /// A packet does not fit what was asked of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoRoom;
@@ -157,9 +86,16 @@ impl Packet {
     /// A packet in `buffer`, whose only handle it becomes.
     ///
     /// # Safety
-    /// `buffer` is a live buffer of a live pool, and nobody else has it.
+    /// `buffer` is a live buffer of a live pool, and has no other handle.
     pub(crate) unsafe fn from_raw(buffer: NonNull<Buffer>) -> Packet {
         Packet { buffer }
+    }
+
+    /// A fresh packet, empty; nothing if the freelist is at its limit.
+    #[inline]
+    fn of(freelist: &Freelist) -> Option<Packet> {
+        // SAFETY: `take` gives a buffer of a live freelist that has no other handle.
+        freelist.take().map(|buffer| unsafe { Packet::from_raw(buffer) })
     }
 
     /// The buffer, which is the caller's to take care of from now on.
@@ -294,7 +230,7 @@ impl Packet {
         Ok(())
     }
 
-    /// Makes room for so many bytes; what is new is as it was left by whoever had it.
+    /// Makes room for `length` bytes; new ones hold what the last owner of the buffer left there.
     #[inline]
     fn set_length(&mut self, length: usize) -> Result<(), NoRoom> {
         if length > BYTES_MAX {
@@ -313,8 +249,8 @@ impl Packet {
     pub fn duplicate(&self) -> Option<Packet> {
         let head = self.head();
         // SAFETY: the pool outlives its buffers.
-        let shared = unsafe { &*head.home };
-        let mut copy = shared.take()?;
+        let freelist = unsafe { &*head.home };
+        let mut copy = Packet::of(freelist)?;
         let to = copy.head_mut();
         (to.start, to.length) = (head.start, head.length);
         (to.born_ns, to.time, to.mark) = (head.born_ns, head.time, head.mark);
@@ -335,7 +271,7 @@ impl Packet {
     }
 
     /// Whether this machine sent it, as a device has seen; what is made here or comes out of a
-    /// capture tells nothing, and counts as received.
+    /// capture does not say, and counts as received.
     pub fn is_outgoing(&self) -> bool {
         self.head().flags & OUTGOING != 0
     }
@@ -368,7 +304,7 @@ impl Drop for Packet {
     fn drop(&mut self) {
         let home = self.head().home;
         // SAFETY: the pool outlives its buffers, and the only handle of this one ends here.
-        unsafe { Shared::give_back(home, self.buffer) };
+        unsafe { Freelist::give_back(home, self.buffer) };
     }
 }
 

@@ -1,6 +1,8 @@
 use super::*;
-use crate::layout::{FILE_BYTES_MAX, HEADER_BYTES, HISTOGRAM_BYTES};
+use crate::layout::{FILE_BYTES_MAX, HEADER_BYTES, HISTOGRAM_BYTES, Header, Kind};
+
 use proptest::prelude::*;
+use std::fs;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -29,7 +31,7 @@ impl Drop for TempDir {
 
 /// The words of the first file of a kind.
 pub(crate) fn words_of(registry: &Registry, kind: Kind) -> Vec<u64> {
-    let state = registry.state();
+    let state = registry.0.state();
     let mut chunks = state.chunks.iter().map(|slots| &slots.chunk);
     let chunk = chunks.find(|chunk| chunk.shape().kind == kind).unwrap();
     chunk.words().iter().map(|word| u64::from_le(word.load(Ordering::Relaxed))).collect()
@@ -240,7 +242,7 @@ proptest! {
             log.append(0, 0, "text");
         }
         let chunks: Vec<Arc<Chunk>> =
-            registry.state().chunks.iter().map(|slots| slots.chunk.clone()).collect();
+            registry.0.state().chunks.iter().map(|slots| slots.chunk.clone()).collect();
         for chunk in chunks {
             let words = chunk.words();
             for (place, value) in &damage {

@@ -1,9 +1,9 @@
-//! Who reads messages: the tables, or code that was made of them.
+//! What reads messages: the tables, or code that was made of them.
 
 #[cfg(feature = "native")]
 use super::native::Unit;
 
-/// Who reads the middle of the input.
+/// What reads the middle of the input.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Engine<'w> {
     /// The table decoder, which needs nothing else.

@@ -14,8 +14,8 @@
 
 use super::error::ErrorKind;
 use super::load::{u32_at, u64_at, varint};
+use super::nodes::Action;
 use super::state::{Why, Within};
-use super::tables::Action;
 use super::walk::{Step, Walk, Zone, told};
 use crate::schema::{EnumId, FIELD_NUMBER_MAX, WireType};
 use crate::sink::Sink;
@@ -232,7 +232,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
 
     /// A string or bytes that are all there.
     #[inline]
-    fn whole_text(&mut self, entry: &super::tables::Entry, body: usize, end: usize) -> Step {
+    fn whole_text(&mut self, entry: &super::nodes::Entry, body: usize, end: usize) -> Step {
         let field = entry.field;
         let text = &self.piece[body - self.piece_start..end - self.piece_start];
         match entry.action {

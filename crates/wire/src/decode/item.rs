@@ -5,8 +5,8 @@
 //! ```
 //! The number may come behind the message, so an item is read once all of it is there.
 
+use super::nodes::{Action, Entry};
 use super::state::Why;
-use super::tables::{Action, Entry};
 use super::walk::{Step, Walk, told};
 use crate::schema::{RawFields, RawValue};
 use crate::sink::Sink;

@@ -1,9 +1,9 @@
 //! Packed lists, read as a whole or number by number.
 
 use super::error::ErrorKind;
+use super::nodes::{Action, Entry};
 use super::packed::{checked, element, tell};
 use super::state::Within;
-use super::tables::{Action, Entry};
 use super::walk::{Step, Walk, Zone, told};
 use crate::schema::EnumId;
 use crate::sink::{Sink, Wants};

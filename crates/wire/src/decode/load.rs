@@ -1,14 +1,14 @@
 //! Reads that look at no end: their callers have made sure of [`SLACK`] bytes.
 
-/// So many bytes can be read from where a tag begins: two of the longest varints, and what reading
-/// whole words adds.
+/// This many bytes can be read from where a tag begins: two of the longest varints, and what
+/// reading whole words adds.
 pub(crate) const SLACK: usize = 32;
 
 /// # Safety
 /// Eight bytes can be read.
 #[inline(always)]
 pub(super) unsafe fn u64_at(at: *const u8) -> u64 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that eight bytes can be read.
     u64::from_le_bytes(unsafe { at.cast::<[u8; 8]>().read_unaligned() })
 }
 
@@ -16,7 +16,7 @@ pub(super) unsafe fn u64_at(at: *const u8) -> u64 {
 /// Four bytes can be read.
 #[inline(always)]
 pub(super) unsafe fn u32_at(at: *const u8) -> u32 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that four bytes can be read.
     u32::from_le_bytes(unsafe { at.cast::<[u8; 4]>().read_unaligned() })
 }
 
@@ -24,7 +24,7 @@ pub(super) unsafe fn u32_at(at: *const u8) -> u32 {
 /// Two bytes can be read.
 #[inline(always)]
 pub(super) unsafe fn u16_at(at: *const u8) -> u16 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that two bytes can be read.
     u16::from_le_bytes(unsafe { at.cast::<[u8; 2]>().read_unaligned() })
 }
 
@@ -34,7 +34,7 @@ pub(super) unsafe fn u16_at(at: *const u8) -> u16 {
 /// Sixteen bytes can be read.
 #[inline(always)]
 pub(super) unsafe fn varint(at: *const u8) -> (u64, usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that sixteen bytes can be read.
     let two = u64::from(unsafe { u16_at(at) });
     if two & 0x80 == 0 {
         return (two & 0x7f, 1);
@@ -42,7 +42,7 @@ pub(super) unsafe fn varint(at: *const u8) -> (u64, usize) {
     if two & 0x8000 == 0 {
         return (two & 0x7f | two >> 1 & 0x3f80, 2);
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that sixteen bytes can be read.
     unsafe { long_varint(at) }
 }
 
@@ -52,7 +52,7 @@ pub(super) unsafe fn varint(at: *const u8) -> (u64, usize) {
 /// # Safety
 /// Sixteen bytes can be read.
 pub(super) unsafe fn long_varint(at: *const u8) -> (u64, usize) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that sixteen bytes can be read.
     let word = unsafe { u64_at(at) };
     let ends = !word & 0x8080_8080_8080_8080;
     // Up to the first byte that says it is the last; all of them if there is none.

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `tables`, `select` | what is to be known of each field, and which are wanted |
 //! | `state`, `held` | what is kept between two pieces of input |
-//! | `walk`, `engine`, `load` | zones, frames, faults; who reads |
+//! | `walk`, `engine`, `load` | zones, frames, faults; the engine |
 //! | `fields`, `text`, `lists`, `packed`, `skip`, `item` | the table decoder |
 //! | `fill` | the table decoder for messages in memory |
 //! | `stream` | input in pieces |
@@ -30,6 +30,7 @@ mod lists;
 mod load;
 #[cfg(feature = "native")]
 mod native;
+mod nodes;
 mod packed;
 mod select;
 mod skip;
@@ -153,12 +154,12 @@ impl<'s> Decoder<'s> {
             root_end: State::root_end(self.bytes_max),
             engine,
         };
-        let result = match input.len() > self.bytes_max {
-            true => Err(ErrorKind::TooLarge),
-            false => walk
-                .begin(message)
+        let result = if input.len() > self.bytes_max {
+            Err(ErrorKind::TooLarge)
+        } else {
+            walk.begin(message)
                 .and_then(|()| walk.over_piece())
-                .and_then(|()| walk.end(message, input.len())),
+                .and_then(|()| walk.end(message, input.len()))
         };
         result.map_err(|kind| self.explain(kind, node, input, &state))
     }
@@ -202,7 +203,7 @@ impl<'s> Decoder<'s> {
         error::error(kind, self.schema, self.tables, state, &tally)
     }
 
-    /// Who reads for a sink.
+    /// What reads for a sink.
     #[inline]
     fn engine<'a, S: Sink<'a>>(&self, message: MessageId, sink: &mut S) -> Engine<'s> {
         #[cfg(feature = "native")]

@@ -5,13 +5,13 @@
 //! knows what to do with each.
 
 use super::load::{SLACK, u32_at, u64_at, varint};
-use super::tables::{Action, Entry};
+use super::nodes::{Action, Entry};
 use crate::packed::are_varints;
 use crate::schema::{FieldId, NamedNumbers};
 use crate::sink::{Flow, Sink};
 use crate::varint::{self as varints, unzigzag};
 
-/// How many bytes of a list need no other look if nobody hears of them.
+/// How many bytes of a list need no other look if the sink does not need them.
 #[inline]
 pub(super) fn checked(entry: &Entry, bytes: &[u8]) -> usize {
     match entry.single_tag() & 7 {
@@ -120,14 +120,14 @@ fn each_varint(
 pub(super) unsafe fn element(entry: &Entry, at: *const u8) -> (u64, usize) {
     match entry.action {
         Action::Double | Action::Fixed64 | Action::Sfixed64 => {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees that sixteen bytes can be read.
             (unsafe { u64_at(at) }, 8)
         }
         Action::Float | Action::Fixed32 | Action::Sfixed32 => {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees that sixteen bytes can be read.
             (u64::from(unsafe { u32_at(at) }), 4)
         }
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees that sixteen bytes can be read.
         _ => unsafe { varint(at) },
     }
 }

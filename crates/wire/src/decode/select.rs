@@ -1,17 +1,17 @@
-//! Which fields are wanted: a tree of them, read from paths.
+//! Which fields are selected: a tree of them, read from paths.
 
 use std::fmt;
 
 use tidemill_stdx::hash::Map;
 
-use crate::schema::{FieldId, MessageId, Schema};
+use crate::schema::{Definitions, FieldId, MessageId};
 
-/// The wanted fields of a message, and of the messages in it.
+/// The selected fields of a message, and of the messages in it.
 #[derive(Clone, Debug)]
 pub(crate) enum Selection {
     /// Everything.
     All,
-    /// These fields, and what is wanted in each.
+    /// These fields, and what is selected in each.
     Some(Map<FieldId, Selection>),
 }
 
@@ -37,7 +37,7 @@ impl std::error::Error for SelectError {}
 
 impl Selection {
     pub(crate) fn of(
-        schema: &Schema,
+        schema: &Definitions,
         message: MessageId,
         paths: &[impl AsRef<str>],
     ) -> Result<Selection, SelectError> {
@@ -53,7 +53,12 @@ impl Selection {
         Selection::Some(fields.into_iter().map(|id| (id, Selection::All)).collect())
     }
 
-    fn add(&mut self, schema: &Schema, root: MessageId, path: &str) -> Result<(), SelectError> {
+    fn add(
+        &mut self,
+        schema: &Definitions,
+        root: MessageId,
+        path: &str,
+    ) -> Result<(), SelectError> {
         let (mut at, mut message) = (self, Some(root));
         let mut where_ = schema.full_name(root).to_owned();
         for name in names(path) {
@@ -66,7 +71,7 @@ impl Selection {
             message = schema.field(field).field_type().message();
             where_ = message.map_or(name.to_owned(), |id| schema.full_name(id).to_owned());
             at = match at {
-                // All of it is wanted already; the rest of the path is only checked.
+                // All of it is selected already; the rest of the path is only checked.
                 Selection::All => at,
                 Selection::Some(fields) => {
                     fields.entry(field).or_insert_with(|| Selection::Some(Map::default()))
@@ -77,7 +82,7 @@ impl Selection {
         Ok(())
     }
 
-    /// What is wanted in a field; `None` if the field is not.
+    /// What is selected in a field; `None` if the field is not.
     pub(crate) fn of_field(&self, field: FieldId) -> Option<&Selection> {
         match self {
             Selection::All => Some(&Selection::All),
@@ -95,7 +100,7 @@ fn names(path: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn find(schema: &Schema, message: MessageId, name: &str) -> Option<FieldId> {
+fn find(schema: &Definitions, message: MessageId, name: &str) -> Option<FieldId> {
     match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
         Some(name) => {
             let id = schema.extension_by_name(name)?;

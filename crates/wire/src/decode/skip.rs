@@ -38,12 +38,11 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         let (start, number) = (self.state.tag_start, self.state.number);
         let result = self.skip_on(zone);
         (self.state.tag_start, self.state.number) = (start, number);
-        match result? {
-            false => {
-                self.collect();
-                Ok(false)
-            }
-            true => self.skipped(start, number).map(|()| true),
+        if result? {
+            self.skipped(start, number).map(|()| true)
+        } else {
+            self.collect();
+            Ok(false)
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) struct Frame {
     pub(crate) entry: u32,
 }
 
-/// So many frames need no memory of their own.
+/// This many frames need no memory of their own.
 const INLINE: usize = 16;
 
 /// A stack of frames.
@@ -122,9 +122,9 @@ pub(crate) enum Within {
 /// Why a field is skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Why {
-    /// Nobody wants it.
+    /// It is not needed.
     Unwanted,
-    /// It is unknown, and the sink wants those.
+    /// It is unknown, and the sink needs those.
     Unknown,
     /// It is an item of a `MessageSet`, which is read once all of it is there.
     Item,

@@ -13,7 +13,7 @@ use crate::sink::Sink;
 /// A message that comes in pieces; made by [`Decoder::stream`].
 ///
 /// Each piece is read when it comes; between two of them at most 19 bytes are kept, and what an
-/// unknown field has had if the sink wants unknown fields. Strings are told as they arrive.
+/// unknown field has had if the sink needs unknown fields. Strings are passed on as they arrive.
 ///
 /// ```
 /// use tidemill_wire::sink::stream_events;

@@ -1,16 +1,17 @@
 //! Which element of a list it is: counted for the paths of errors only.
 //!
 //! A second walk over the bytes that the decoder has passed, which skips all that is complete and
-//! counts the fields of the messages that are still open. It runs when an error is told, and at the
-//! end of each piece of a stream, because then the bytes go. The hot loops count nothing.
+//! counts the fields of the messages that are still open. It runs when an error is reported, and at
+//! the end of each piece of a stream, because then the bytes go. The hot loops count nothing.
 //!
 //! ```text
 //!   level 0   { phones: 4, name: 1 }     up to here, the outermost message has had these
 //!   level 1   { number: 1 }              the open phone
 //! ```
 
+use super::nodes::{Action, NONE};
 use super::state::Frame;
-use super::tables::{Action, NONE, Tables};
+use super::tables::Tables;
 use crate::schema::WireType;
 use crate::varint;
 
@@ -81,13 +82,12 @@ impl Tally {
         while self.pos < to {
             // A field that begins in the bytes before may end in the piece.
             let joint;
-            let rest = match self.pos < start {
-                true => {
-                    let near = &piece[..piece.len().min(32)];
-                    joint = [&before[self.pos - before_start..], near].concat();
-                    &joint[..]
-                }
-                false => &piece[self.pos - start..],
+            let rest = if self.pos < start {
+                let near = &piece[..piece.len().min(32)];
+                joint = [&before[self.pos - before_start..], near].concat();
+                &joint[..]
+            } else {
+                &piece[self.pos - start..]
             };
             if self.step(tables, rest, to).is_none() {
                 // Not what the decoder saw there: better no index than a wrong one.

@@ -1,8 +1,8 @@
 //! Strings and bytes that come in pieces.
 
 use super::error::ErrorKind;
+use super::nodes::{Action, Entry};
 use super::state::Within;
-use super::tables::{Action, Entry};
 use super::walk::{Step, Walk, told};
 use crate::sink::Sink;
 

@@ -16,8 +16,9 @@ use super::engine::Engine;
 use super::error::ErrorKind;
 use super::held::Held;
 use super::load::SLACK;
+use super::nodes::Entry;
 use super::state::{Frame, State, Why, Within};
-use super::tables::{Entry, Tables};
+use super::tables::Tables;
 use crate::schema::{MessageId, Schema};
 use crate::sink::{Flow, Sink, Wants};
 
@@ -28,7 +29,7 @@ pub(super) fn told(flow: Flow) -> Step {
     flow.map_err(|_| ErrorKind::Stopped)
 }
 
-/// One piece of input, what was left of those before, and who looks at it.
+/// One piece of input, what was left of those before, and what looks at it.
 pub(super) struct Walk<'w, 'a, S> {
     pub(super) schema: &'w Schema,
     pub(super) tables: &'w Tables,

@@ -13,8 +13,8 @@
 //! buffer: it is another lifetime for each call of [`append()`], so no place of one buffer can be
 //! given to another.
 //!
-//! What fails is noted and told at the end: until then writing goes on in the room that there is,
-//! and no value asks whether the one before went well.
+//! What fails is noted and reported at the end: until then writing goes on in the room that there
+//! is, and no value asks whether the one before went well.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -100,7 +100,7 @@ impl EncodeBuffer {
         work: impl for<'b> FnOnce(Back<'b>, At<'b>) -> (Back<'b>, At<'b>),
     ) -> Result<&[u8], EncodeError> {
         let written = write(&mut self.0, work)?;
-        // SAFETY: these are written, in the room of the vector, which nobody changes meanwhile.
+        // SAFETY: these are written, in the room of the vector, which does not change meanwhile.
         Ok(unsafe { std::slice::from_raw_parts(written.start, written.bytes) })
     }
 }
@@ -177,7 +177,7 @@ impl<'b> Back<'b> {
         at.0.addr() - self.limit.addr() >= bytes
     }
 
-    /// Room for so many bytes; after an error at least [`FAILED_BYTES`].
+    /// Room for `bytes` bytes; after an error at least [`FAILED_BYTES`].
     #[cold]
     #[inline(never)]
     fn grow(&mut self, at: At<'b>, bytes: usize) -> At<'b> {
@@ -224,7 +224,7 @@ impl<'b> Back<'b> {
             }
         }
         let at = at.0.wrapping_sub(bytes.len());
-        // SAFETY: there is room for them, which is nobody's.
+        // SAFETY: there is room for them, which is not used yet.
         unsafe { copy_few(at, bytes) };
         Roomy(at, PhantomData)
     }
@@ -245,7 +245,7 @@ impl<'b> Back<'b> {
             let at = At(at, PhantomData);
             if self.has(&at, need) { at.0 } else { self.grow(at, need).0 }
         };
-        // SAFETY: as the caller says; the room is there.
+        // SAFETY: the caller guarantees `count` numbers from `cells` on; the room is there.
         At(unsafe { kind.write(cells, count, at.0, room) }, PhantomData)
     }
 }

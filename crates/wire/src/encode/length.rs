@@ -2,10 +2,9 @@
 
 use super::error::{BYTES_MAX, DEPTH_MAX, EncodeError};
 use super::packed::Varints;
-use crate::message::layout::{FieldLayout, Layouts, RecordLayout, Shape};
+use crate::message::layout::{FieldLayout, Layouts, RecordLayout, Shape, cell_at};
 use crate::message::map::map_of;
 use crate::message::present::Present;
-use crate::message::read::cell_at;
 use crate::message::record::{List, Record, Slot, View};
 use crate::schema::{FieldType, Scalar, Schema};
 use crate::varint;
@@ -22,7 +21,7 @@ impl<'s> Length<'s> {
         Length { schema, layouts: schema.layouts() }
     }
 
-    /// Bytes that a record takes, inside of so many others.
+    /// Bytes that a record takes, with `depth` others around it.
     pub(super) fn of(
         self,
         layout: &RecordLayout,

@@ -52,8 +52,8 @@ impl Varints {
         }
     }
 
-    /// Writes a list before `at` and gives where it begins. `room` is asked for so many free bytes
-    /// before a place, and gives the place, which may be another; null ends it.
+    /// Writes a list before `at` and gives where it begins. `room` is asked for a number of free
+    /// bytes before a place, and gives the place, which may be another; null ends it.
     ///
     /// # Safety
     /// From `cells` on there are `count` such numbers. What `room` gives has the room.
@@ -92,7 +92,7 @@ impl Varints {
     /// # Safety
     /// From `cells` on there are `count` such numbers.
     pub(super) unsafe fn measure(self, cells: *const u8, count: usize) -> usize {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees `count` numbers of this kind from `cells` on.
         unsafe {
             match self {
                 Varints::Int32 => sum::<Int32>(cells.cast(), count),
@@ -143,7 +143,7 @@ number!(Sint64, i64, true, value => zigzag(value));
 /// From `cells` on there are `count` numbers.
 #[inline(always)]
 unsafe fn sum<N: Number>(cells: *const N::Cell, count: usize) -> usize {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees `count` numbers from `cells` on.
     let cells = unsafe { std::slice::from_raw_parts(cells, count) };
     cells.iter().map(|&cell| varint::len(N::raw(cell))).sum()
 }
@@ -159,14 +159,14 @@ unsafe fn piece<N: Number>(
     count: usize,
     at: *mut u8,
 ) -> *mut u8 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that these numbers are there.
     let cells = unsafe { std::slice::from_raw_parts(cells.add(from), count) };
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("lzcnt") {
-        // SAFETY: the processor has both; the rest as the caller says.
+        // SAFETY: the processor has both; the caller guarantees the free bytes before `at`.
         return unsafe { piece_bmi2::<N>(cells, at) };
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees the free bytes before `at`.
     unsafe { backwards::<N>(cells, at, apart) }
 }
 
@@ -177,7 +177,7 @@ unsafe fn piece<N: Number>(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "bmi1,bmi2,lzcnt")]
 unsafe fn piece_bmi2<N: Number>(cells: &[N::Cell], at: *mut u8) -> *mut u8 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees the free bytes, and the processor's features.
     unsafe { backwards::<N>(cells, at, |raw| std::arch::x86_64::_pdep_u64(raw, SEVENS)) }
 }
 
@@ -215,7 +215,7 @@ unsafe fn backwards<N: Number>(
             unsafe { at.cast::<[u8; RUN]>().write(narrow) };
             continue;
         }
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees ten free bytes for each number.
         at = unsafe { each::<N>(run, at, apart) };
     }
     // SAFETY: likewise.
@@ -289,7 +289,7 @@ mod tests {
             assert!(at.addr() - range.start.addr() >= need);
             at
         };
-        // SAFETY: there are so many cells, and the room is there.
+        // SAFETY: there are that many cells, and the room is there.
         let start = unsafe {
             assert_eq!(kind.measure(aligned.as_ptr().cast(), numbers.len()), expected.len());
             kind.write(aligned.as_ptr().cast(), numbers.len(), range.end, free)

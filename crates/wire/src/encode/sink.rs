@@ -65,7 +65,7 @@ struct Frame {
 /// How a sub-message ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// By its length, for which so many bytes are left.
+    /// By its length, for which this many bytes are left.
     Length(u8),
     /// With a tag.
     Group,
@@ -266,10 +266,7 @@ impl<'a> Sink<'a> for BinarySink<'_> {
             End::Item(self.leave_room(field).0)
         } else {
             self.tag(&def.tag);
-            match is_group {
-                true => End::Group,
-                false => End::Length(self.leave_room(field).0),
-            }
+            if is_group { End::Group } else { End::Length(self.leave_room(field).0) }
         };
         let (outside, serial, start) = (self.here, self.serial, self.out.len());
         self.frames.push(Frame { field, outside, serial, start, end });

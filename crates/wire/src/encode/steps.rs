@@ -1,8 +1,8 @@
 //! What the table encoder must know of each field, in one place.
 
 use super::back::TagWord;
-use crate::message::layout::{FieldLayout, RecordLayout, Shape};
-use crate::schema::{FieldId, FieldType, Label, MessageId, Scalar, Schema};
+use crate::message::layout::{FieldLayout, Layouts, RecordLayout, Shape};
+use crate::schema::{Definitions, FieldId, FieldType, Label, MessageId, Scalar};
 
 /// What is written of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,9 +70,9 @@ pub(super) struct Step {
 }
 
 impl Step {
-    fn new(schema: &Schema, id: FieldId) -> Step {
-        let (wire, field) = (schema.wire_field(id), schema.layouts().field(id));
-        let in_record = schema.layouts().record(field.message);
+    fn new(schema: &Definitions, layouts: &Layouts, id: FieldId) -> Step {
+        let (wire, field) = (schema.wire_field(id), layouts.field(id));
+        let in_record = layouts.record(field.message);
         let each = if in_record.message_set { Op::Item } else { Op::of(field.ty) };
         let op = match field.shape {
             Shape::Single => each,
@@ -101,7 +101,7 @@ struct Fields {
     count: u32,
 }
 
-/// The steps of all messages of a schema; [`Schema::encoding`] makes them once.
+/// The steps of all messages of a schema; a schema makes them once.
 #[derive(Debug)]
 pub(crate) struct Steps {
     steps: Box<[Step]>,
@@ -112,12 +112,11 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    pub(crate) fn new(schema: &Schema) -> Steps {
-        let layouts = schema.layouts();
+    pub(crate) fn new(schema: &Definitions, layouts: &Layouts) -> Steps {
         let mut steps = Vec::with_capacity(schema.field_count());
         let mut in_order = |record: &RecordLayout| {
             let first = steps.len() as u32;
-            steps.extend(record.fields.iter().map(|&id| Step::new(schema, id)));
+            steps.extend(record.fields.iter().map(|&id| Step::new(schema, layouts, id)));
             Fields { first, count: record.fields.len() as u32 }
         };
         let fields = schema.messages().map(|id| in_order(layouts.record(id))).collect();
@@ -125,7 +124,7 @@ impl Steps {
         for id in (0..schema.field_count() as u32).map(FieldId) {
             if layouts.field(id).extension {
                 extensions.push((id, steps.len() as u32));
-                steps.push(Step::new(schema, id));
+                steps.push(Step::new(schema, layouts, id));
             }
         }
         Steps { steps: steps.into(), fields, extensions: extensions.into() }

@@ -4,15 +4,14 @@ use super::back::{self, At, Back, TagWord};
 use super::error::{DEPTH_MAX, EncodeError};
 use super::packed::Varints;
 use super::steps::{Op, Step, Steps};
-use crate::message::MapOrder;
-use crate::message::map::map_of;
+use crate::message::map::{MapOrder, map_of, sorted_entries};
 use crate::message::present::Backwards;
-use crate::message::read::sorted_entries;
-use crate::message::record::{List, Record, Slot, View};
+use crate::message::record::Record;
+use crate::message::slots::{List, Slot, View};
 use crate::schema::{FieldId, MessageId, Schema, WireType};
 use crate::varint::zigzag;
 
-/// What is written: a record of a message, inside of so many others.
+/// What is written: a record of a message, `depth` others around it.
 #[derive(Clone, Copy)]
 pub(super) struct Whole<'s> {
     pub(super) schema: &'s Schema,
@@ -278,7 +277,7 @@ impl<'s, 'b> Walk<'s, 'b> {
     }
 }
 
-/// The cells of a list, which take so many bytes.
+/// The cells of a list, of `bytes` bytes each.
 #[inline(always)]
 fn cells(list: &List, bytes: u8) -> impl DoubleEndedIterator<Item = Slot> + use<> {
     let start = list.start;

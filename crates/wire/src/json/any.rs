@@ -1,7 +1,7 @@
 //! `google.protobuf.Any`: messages inside of bytes.
 
-use super::mapping::Shape;
-use super::write::{AnyParts, JsonSink, WriteProblem};
+use super::names::Shape;
+use super::sink::{AnyParts, JsonSink, WriteProblem};
 use crate::decode::{Decoder, ErrorKind};
 use crate::inside::{Inside, Opened};
 use crate::merge::walk_merged;

@@ -10,7 +10,7 @@ use super::{digits, scan};
 /// Digits of a number that is read as it should be: none of fewer is too large for a double.
 const LONG: usize = 300;
 
-/// Looks at a number of which nobody wants the value, if there is something odd about it: an
+/// Looks at a number whose value is not needed, if there is something odd about it: an
 /// exponent, or [`LONG`] digits.
 pub(crate) trait Looks {
     /// # Errors

@@ -103,13 +103,10 @@ impl<'t> Text<'t> {
         self.with(end, |bytes| bytes.reserve(room)).0
     }
 
-    /// So many bytes behind the end.
+    /// This many bytes behind the end.
     #[inline(always)]
     fn reserve(&mut self, end: End<'t>, room: usize) -> End<'t> {
-        match self.limit.addr() - end.0.as_ptr().addr() < room {
-            true => self.grow(end, room),
-            false => end,
-        }
+        if self.limit.addr() - end.0.as_ptr().addr() < room { self.grow(end, room) } else { end }
     }
 
     /// Room for a value.
@@ -125,7 +122,7 @@ impl<'t> Text<'t> {
     pub(super) fn key(&mut self, end: End<'t>, bytes: &[u8], length: usize) -> Roomy<'t> {
         let length = length.min(bytes.len());
         let End(at, of) = self.reserve(end, length.max(scan::WIDE) + ROOM);
-        // SAFETY: there is room for them, and for a block, which are nobody else's.
+        // SAFETY: there is room for them, and for a block, which nothing else uses.
         unsafe {
             match bytes.first_chunk::<{ scan::WIDE }>() {
                 Some(block) if length <= scan::WIDE => at.cast().write(*block),
@@ -181,12 +178,7 @@ impl<'t> Text<'t> {
         let Roomy(at, of) = self.room(end);
         let is_first = at.as_ptr().cast_const() == self.bytes.as_ptr();
         // SAFETY: a byte that is not the first has one before it, which is written.
-        let at = unsafe {
-            match !is_first && at.sub(1).read() == b',' {
-                true => at.sub(1),
-                false => at,
-            }
-        };
+        let at = unsafe { if !is_first && at.sub(1).read() == b',' { at.sub(1) } else { at } };
         Roomy(at, of).put(bytes)
     }
 }
@@ -278,7 +270,7 @@ impl<'t> Roomy<'t> {
 #[inline(always)]
 unsafe fn write_truth(at: *mut u8, value: bool) -> *mut u8 {
     let (text, length) = if value { (b"true ", 4) } else { (b"false", 5) };
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees room for `print::ROOM` bytes at `at`.
     unsafe {
         at.cast::<[u8; 5]>().write(*text);
         at.add(length)

@@ -60,7 +60,7 @@ unsafe fn write_short(at: *mut u8, amount: u64) -> *mut u8 {
     let digits = digits(amount);
     // The last digit is written even if it is 0.
     let zeros = (digits | 1 << 56).trailing_zeros() & !7;
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees room for eight bytes at `at`.
     unsafe {
         at.cast::<[u8; 8]>().write(((digits | ZEROS) >> zeros).to_le_bytes());
         at.add(8 - zeros as usize / 8)
@@ -73,7 +73,7 @@ unsafe fn write_short(at: *mut u8, amount: u64) -> *mut u8 {
 /// Eight bytes at `at` may be written.
 #[inline]
 unsafe fn write_block(at: *mut u8, amount: u64) -> *mut u8 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees room for eight bytes at `at`.
     unsafe {
         at.cast::<[u8; 8]>().write((digits(amount) | ZEROS).to_le_bytes());
         at.add(8)

@@ -58,7 +58,7 @@ impl Fault {
         self
     }
 
-    /// As it is told to those outside.
+    /// As it is reported to callers.
     #[cold]
     pub(crate) fn explain(self, text: &[u8]) -> ReadError {
         let Inner { at, message, mut path } = *self.0;

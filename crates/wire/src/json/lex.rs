@@ -93,9 +93,10 @@ impl<'a> Lexer<'a> {
 
     #[inline(never)]
     fn expect_after_blanks(&mut self, byte: u8) -> Lex {
-        match self.take(byte) {
-            true => Ok(()),
-            false => Err(self.expected(&format!("`{}`", char::from(byte)))),
+        if self.take(byte) {
+            Ok(())
+        } else {
+            Err(self.expected(&format!("`{}`", char::from(byte))))
         }
     }
 
@@ -268,12 +269,11 @@ impl<'a> Lexer<'a> {
     #[inline]
     pub(crate) fn literal(&mut self, word: &'static str) -> Lex {
         self.peek();
-        match self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
-            true => {
-                self.at += word.len();
-                Ok(())
-            }
-            false => Err(self.expected("a value")),
+        if self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            Ok(())
+        } else {
+            Err(self.expected("a value"))
         }
     }
 

@@ -128,10 +128,8 @@ impl<'a> Number<'a> {
         let value = if self.exact && self.mantissa <= 1 << 53 && power < POWERS.len() {
             // One operation on exact operands rounds once.
             let mantissa = self.mantissa as f64;
-            let value = match self.exponent < 0 {
-                true => mantissa / POWERS[power],
-                false => mantissa * POWERS[power],
-            };
+            let value =
+                if self.exponent < 0 { mantissa / POWERS[power] } else { mantissa * POWERS[power] };
             if self.negative { -value } else { value }
         } else {
             return self.parse();
@@ -154,9 +152,10 @@ impl<'a> Number<'a> {
         let value = if exact {
             // One operation on exact operands rounds once.
             let mantissa = self.mantissa as f32;
-            let value = match self.exponent < 0 {
-                true => mantissa / SINGLE_POWERS[power],
-                false => mantissa * SINGLE_POWERS[power],
+            let value = if self.exponent < 0 {
+                mantissa / SINGLE_POWERS[power]
+            } else {
+                mantissa * SINGLE_POWERS[power]
             };
             if self.negative { -value } else { value }
         } else {
@@ -244,10 +243,7 @@ fn after_digits(bytes: &[u8], start: usize) -> Result<usize, BadNumber> {
     while digit(bytes, at).is_some() {
         at += 1;
     }
-    match at == start {
-        true => Err(BadNumber { at, what: "a digit is expected" }),
-        false => Ok(at),
-    }
+    if at == start { Err(BadNumber { at, what: "a digit is expected" }) } else { Ok(at) }
 }
 
 /// Digits gathered into an integer.

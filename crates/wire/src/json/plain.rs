@@ -19,7 +19,7 @@ use crate::sink::Flow;
 /// sink that merely validates.
 #[allow(unused_variables)]
 pub trait ValueSink<'a> {
-    /// False if it need not be told of anything, so that values are not even made.
+    /// False if it needs no values, so that values are not even made.
     fn listens(&self) -> bool {
         true
     }
@@ -93,10 +93,7 @@ struct Doubles;
 impl Looks for Doubles {
     #[inline]
     fn number(&self, number: Number<'_>, at: usize) -> Lex {
-        match number.is_double() {
-            true => Ok(()),
-            false => Err(too_large(at)),
-        }
+        if number.is_double() { Ok(()) } else { Err(too_large(at)) }
     }
 }
 
@@ -116,13 +113,17 @@ pub fn read<'a, S: ValueSink<'a>>(
     sink: &mut S,
 ) -> Result<(), ReadError> {
     let mut reader = Reader { lexer: Lexer::new(utf8(text)?, arena), sink };
-    let read = match reader.sink.listens() {
-        true => reader.value(depth_max),
-        false => reader.lexer.skip(depth_max, Doubles),
+    let read = if reader.sink.listens() {
+        reader.value(depth_max)
+    } else {
+        reader.lexer.skip(depth_max, Doubles)
     };
-    let end = read.and_then(|()| match reader.lexer.is_at_end() {
-        true => Ok(()),
-        false => Err(reader.lexer.expected("the end of the text")),
+    let end = read.and_then(|()| {
+        if reader.lexer.is_at_end() {
+            Ok(())
+        } else {
+            Err(reader.lexer.expected("the end of the text"))
+        }
     });
     end.map_err(|fault| fault.explain(text))
 }

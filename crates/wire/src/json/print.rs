@@ -60,7 +60,7 @@ pub(crate) const ROOM: usize = 2 * digits::ROOM;
 #[inline]
 pub(super) unsafe fn write_integer(at: *mut u8, value: impl Integer) -> *mut u8 {
     let (negative, amount) = value.split();
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees room for `ROOM` bytes at `at`.
     unsafe { digits::write(at, negative, amount) }
 }
 
@@ -71,7 +71,7 @@ pub(super) unsafe fn write_integer(at: *mut u8, value: impl Integer) -> *mut u8 
 #[inline]
 pub(super) unsafe fn write_quoted(at: *mut u8, value: impl Integer) -> *mut u8 {
     let (negative, amount) = value.split();
-    // SAFETY: as the caller says; a decimal and two quotes are less.
+    // SAFETY: the caller guarantees `ROOM` bytes; a decimal and two quotes are less.
     unsafe {
         at.write(b'"');
         let end = digits::write(at.add(1), negative, amount);
@@ -141,15 +141,16 @@ pub(super) unsafe fn write_double(at: *mut u8, value: f64) -> *mut u8 {
         let rounded = (scaled + 0.5f64.copysign(scaled)) as i64;
         // Both operands are exact, so the quotient is what the decimal is read as.
         if rounded as f64 / f64::from(SCALE) == value && rounded != 0 {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees room for `ROOM` bytes at `at`.
             return unsafe { write_short_decimal(at, rounded) };
         }
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees room for `ROOM` bytes at `at`.
     unsafe {
-        match value.is_finite() {
-            true => write_decimal(at, zmij::Buffer::new().format_finite(value)),
-            false => write_decimal(at, not_finite(value)),
+        if value.is_finite() {
+            write_decimal(at, zmij::Buffer::new().format_finite(value))
+        } else {
+            write_decimal(at, not_finite(value))
         }
     }
 }
@@ -167,15 +168,16 @@ pub(super) unsafe fn write_float(at: *mut u8, value: f32) -> *mut u8 {
         if rounded as f32 / f32::from(SCALE) == value
             && (1..1_000_000).contains(&rounded.unsigned_abs())
         {
-            // SAFETY: as the caller says.
+            // SAFETY: the caller guarantees room for `ROOM` bytes at `at`.
             return unsafe { write_short_decimal(at, rounded.into()) };
         }
     }
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees room for `ROOM` bytes at `at`.
     unsafe {
-        match value.is_finite() {
-            true => write_decimal(at, zmij::Buffer::new().format_finite(value)),
-            false => write_decimal(at, not_finite(f64::from(value))),
+        if value.is_finite() {
+            write_decimal(at, zmij::Buffer::new().format_finite(value))
+        } else {
+            write_decimal(at, not_finite(f64::from(value)))
         }
     }
 }

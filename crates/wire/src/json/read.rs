@@ -11,7 +11,8 @@ use tidemill_stdx::region::Bump;
 use super::check::Loosely;
 use super::error::{Fault, ReadError, utf8};
 use super::lex::{Lex, Lexer};
-use super::mapping::{FieldMap, Kind, List, Mapping, NONE, Shape};
+use super::mapping::Mapping;
+use super::names::{FieldMap, Kind, List, NONE, Shape};
 use super::number::Number;
 use super::options::{Names, ReadOptions, Unknown};
 use super::{print, scan};
@@ -92,7 +93,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         Fault::new(self.lexer.at, message)
     }
 
-    /// The value of a message; its beginning is told.
+    /// The value of a message; its beginning has been reported.
     pub(super) fn message(&mut self, message: MessageId) -> Lex {
         match self.mapping.message(message).shape {
             Shape::Plain | Shape::Entry => self.object(message, Place::Plain),

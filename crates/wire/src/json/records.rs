@@ -1,8 +1,8 @@
 //! Messages in memory into JSON: what [`JsonSink`] makes of their events, without events.
 //!
-//! A record is printed by the [`Steps`] of its type, through the end of the text (`cursor.rs`),
+//! A record is printed by the [`JsonSteps`] of its type, through the end of the text (`cursor.rs`),
 //! with one question for room before each value. Whatever is printed has a comma behind it, which
-//! becomes the bracket if nothing follows: so nobody asks what comes first.
+//! becomes the bracket if nothing follows: so it need not be known what comes first.
 //!
 //! ```text
 //!   {"a":1,"b":[1,2,      -->      {"a":1,"b":[1,2],      -->      {"a":1,"b":[1,2]},
@@ -10,11 +10,12 @@
 //! Messages that have a form of their own, extensions, and what nests deep are left to the events.
 
 use super::cursor::{self, End, Roomy, Text};
-use super::mapping::{EnumName, Kind, List};
+use super::mapping::EnumName;
+use super::names::{Kind, List};
 use super::options::{Defaults, Enums, Unknown};
 use super::print::{self, Base64};
-use super::steps::{RecordSteps, Step, Steps};
-use super::write::JsonSink;
+use super::sink::JsonSink;
+use super::steps::{JsonSteps, RecordSteps, Step};
 use super::{PrintError, WriteProblem};
 use crate::message::MessageRef;
 use crate::message::map::map_of;
@@ -82,7 +83,7 @@ struct Printer<'k, 'm, 's, 't> {
     /// For what is printed by events; its buffer is with the text.
     sink: &'k mut JsonSink<'m, 's>,
     text: &'k mut Text<'t>,
-    steps: &'s Steps,
+    steps: &'s JsonSteps,
     /// Keys; [`super::scan::WIDE`] bytes follow the last.
     texts: &'s [u8],
     refuse_unknown: bool,
@@ -106,7 +107,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         if !steps.plain || depth == 0 || odd {
             return self.by_events(end.end(), message, record);
         }
-        // SAFETY: as the caller says.
+        // SAFETY: record and slot are those of the schema's layouts, as the caller guarantees.
         unsafe { self.record(end, steps, record, depth - 1) }
     }
 
@@ -144,7 +145,8 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
                 && let Some(step) = steps.get(left.trailing_zeros() as usize)
             {
                 left &= left - 1;
-                // SAFETY: as the caller says; what has its bit set is there.
+                // SAFETY: the record is of these steps' message, and a slot whose bit is set is
+                // stored.
                 end = unsafe {
                     let slot = record.at(step.offset);
                     match step.list {
@@ -174,12 +176,12 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         slot: Slot,
         depth: u32,
     ) -> Option<End<'t>> {
-        // SAFETY: as the caller says.
+        // SAFETY: record and slot are those of the schema's layouts, as the caller guarantees.
         if step.implicit && unsafe { is_zero(step.cell, slot) } {
             return Some(end);
         }
         let value = self.key(end, step);
-        // SAFETY: as the caller says.
+        // SAFETY: record and slot are those of the schema's layouts, as the caller guarantees.
         unsafe { self.value(value, step, slot, depth) }
     }
 
@@ -192,7 +194,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         slot: Slot,
         depth: u32,
     ) -> Option<End<'t>> {
-        // SAFETY: as the caller says; a slot holds what its kind says.
+        // SAFETY: the slot is that of the step, and holds what its kind says.
         unsafe {
             Some(match step.kind {
                 Kind::Int64 => end.quoted(slot.cast::<i64>().read(), b','),
@@ -225,7 +227,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         slot: Slot,
         depth: u32,
     ) -> Option<End<'t>> {
-        // SAFETY: as the caller says; the slot of a repeated field holds a list.
+        // SAFETY: the slot is that of the step, and the slot of a repeated field holds a list.
         let list = unsafe { slot.cast::<record::List>().read() };
         if list.len == 0 {
             return Some(end);
@@ -234,7 +236,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         let cell_bytes = step.cell.bytes() as usize;
         for at in 0..list.len as usize {
             let value = self.text.room(end);
-            // SAFETY: the list has so many cells of that size.
+            // SAFETY: the list has `len` cells of that size.
             end = unsafe {
                 let cell = Slot::new_unchecked(list.start).add(at * cell_bytes);
                 self.value(value, step, cell, depth)?
@@ -248,7 +250,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
     unsafe fn map(&mut self, end: End<'t>, step: &Step, slot: Slot, depth: u32) -> Option<End<'t>> {
         let Kind::Message(entry_type) = step.kind else { return None };
         let [key, value] = &*self.steps.of(entry_type.index()).steps else { return None };
-        // SAFETY: as the caller says; the slot of a map field holds one.
+        // SAFETY: the slot is that of the step, and the slot of a map field holds a map.
         let entries = unsafe { map_of(slot) }.records();
         if entries.is_empty() {
             return Some(end);
@@ -259,7 +261,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
                 return None;
             }
             let place = self.text.room(end);
-            // SAFETY: as the caller says; an entry has both.
+            // SAFETY: the entry is of these steps' message, and has key and value.
             end = unsafe {
                 let end = self.map_key(place, key, entry.at(key.offset))?;
                 let place = self.text.room(end);
@@ -281,7 +283,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
 
     /// The key of an entry, which is a string whatever its type, and a colon.
     unsafe fn map_key(&mut self, end: Roomy<'t>, step: &Step, slot: Slot) -> Option<End<'t>> {
-        // SAFETY: as the caller says; a slot holds what its kind says.
+        // SAFETY: the slot is that of the step, and holds what its kind says.
         unsafe {
             Some(match step.kind {
                 Kind::Int64 => end.quoted(slot.cast::<i64>().read(), b':'),

@@ -4,7 +4,7 @@ use super::any;
 use super::check::Loosely;
 use super::error::Fault;
 use super::lex::{Lex, Lexer};
-use super::mapping::Shape;
+use super::names::Shape;
 use super::options::Unknown;
 use super::read::{Place, Reader};
 use super::time;
@@ -13,7 +13,7 @@ use crate::schema::{FieldId, MessageId};
 use crate::sink::Sink;
 
 impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
-    /// The value of a message that is no object of fields; its beginning is told.
+    /// The value of a message that is no object of fields; its beginning has been reported.
     pub(super) fn special(&mut self, message: MessageId, shape: Shape) -> Lex {
         match shape {
             Shape::Plain | Shape::Entry => self.object(message, Place::Plain),
@@ -153,9 +153,10 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         let flow = self.sink.start_message(message);
         self.told(flow)?;
         let shape = self.mapping.message(message).shape;
-        match shape.is_special() {
-            false => self.object(message, Place::InAny)?,
-            true => self.value_in_any(message, shape)?,
+        if shape.is_special() {
+            self.value_in_any(message, shape)?
+        } else {
+            self.object(message, Place::InAny)?
         }
         let flow = self.sink.end_message(message);
         self.told(flow)
@@ -175,10 +176,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
                 "value" => {
                     found = true;
                     let null = self.lexer.peek() == b'n' && shape != Shape::Value;
-                    match null {
-                        true => self.lexer.literal("null")?,
-                        false => self.special(message, shape)?,
-                    }
+                    if null { self.lexer.literal("null")? } else { self.special(message, shape)? }
                 }
                 "@type" => self.lexer.skip(self.depth, Loosely)?,
                 _ if self.options.unknown == Unknown::Ignore => {

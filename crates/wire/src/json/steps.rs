@@ -1,13 +1,13 @@
 //! What is to be done to print the fields of a record, one step for each presence bit.
 
-use super::mapping::{FieldMap, Kind, List, Mapping, Shape};
+use super::names::{FieldMap, JsonNames, Kind, List, Shape};
 use super::options::Names;
-use crate::message::{Cell, FieldLayout};
-use crate::schema::{FieldId, Label};
+use crate::message::layout::{Cell, FieldLayout, Layouts};
+use crate::schema::{Definitions, FieldId, Label};
 
 /// The steps of a schema's messages, with keys of one sort of names.
 #[derive(Debug)]
-pub(crate) struct Steps {
+pub(crate) struct JsonSteps {
     /// By message.
     messages: Box<[RecordSteps]>,
 }
@@ -39,16 +39,20 @@ pub(crate) struct Step {
     pub(crate) utf8: bool,
 }
 
-impl Steps {
-    pub(super) fn new(mapping: &Mapping<'_>, names: Names) -> Steps {
-        let (schema, layouts) = (mapping.schema, mapping.schema.layouts());
+impl JsonSteps {
+    pub(crate) fn new(
+        schema: &Definitions,
+        layouts: &Layouts,
+        json: &JsonNames,
+        names: Names,
+    ) -> JsonSteps {
         let record = |message| {
             let layout = layouts.record(message);
-            let step = |&id: &FieldId| step(id, layouts.field(id), mapping.field(id), names);
-            let plain = mapping.message(message).shape == Shape::Plain;
+            let step = |&id: &FieldId| step(id, layouts.field(id), &json.fields[id.index()], names);
+            let plain = json.messages[message.index()].shape == Shape::Plain;
             RecordSteps { plain, steps: layout.fields.iter().map(step).collect() }
         };
-        Steps { messages: schema.messages().map(record).collect() }
+        JsonSteps { messages: schema.messages().map(record).collect() }
     }
 
     /// The steps of a message, by its index.

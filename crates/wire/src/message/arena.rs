@@ -18,8 +18,8 @@ pub const ALIGN: usize = 8;
 /// Size of the first chunk; each further one has the size of all before it.
 const FIRST_CHUNK_BYTES: usize = 1024;
 
-/// Bytes behind the end of a chunk, which nobody gets: what lies in it may be read in pieces of
-/// this size, whatever its own.
+/// Bytes behind the end of a chunk, which are not given out: what lies there may be read in pieces
+/// of this size, whatever its own.
 pub const SPARE_BYTES: usize = 32;
 
 /// See the module.
@@ -41,9 +41,9 @@ pub struct Arena {
 /// What memory holds that comes from the system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fresh {
-    /// Anything; nobody may read it.
+    /// Anything; it is not read.
     Unknown,
-    /// Zeros, so that all of it may be read: also what nobody wrote since, or what stayed from
+    /// Zeros, so that all of it may be read: also what was not written since, or what stayed from
     /// before a reset.
     Zeroed,
 }

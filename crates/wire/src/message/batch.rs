@@ -1,6 +1,6 @@
 //! Many messages of one type in one memory, to be read field by field.
 //!
-//! Who turns messages into columns reads one field of all of them, then the next: loops that are
+//! Turning messages into columns reads one field of all of them, then the next: loops that are
 //! short and have nothing to decide. The layout is that of messages, but for maps, which are lists
 //! of their entries here: as they came, also those with the same key.
 //!
@@ -134,7 +134,7 @@ impl Batch {
     /// The record of a message that is not there.
     fn nothing(&self) -> Record {
         let place = NonNull::from(&*self.nothing).cast();
-        // SAFETY: a record without fields is its header, which nobody writes to.
+        // SAFETY: a record without fields is its header, which is not written to.
         unsafe { Record::from_address(place) }
     }
 }
@@ -235,7 +235,7 @@ impl Place {
         Some(unsafe { slot.cast::<T>().read() })
     }
 
-    /// The same, or `absent`; without a jump, which nobody could foresee.
+    /// The same, or `absent`; without a jump, which could not be predicted.
     ///
     /// # Safety
     /// The field's slot is for a `T`, and any bits are one.
@@ -257,7 +257,7 @@ impl Place {
     /// The field's slot holds a list.
     #[inline(always)]
     unsafe fn list(self, record: Record) -> List {
-        // SAFETY: any bits are a list, as long as nobody goes to its values.
+        // SAFETY: any bits are a list, as long as its values are not read.
         unsafe { self.read_or(record, List::EMPTY) }
     }
 }
@@ -464,7 +464,7 @@ impl<T: Copy> Tail<'_, T> {
     /// Appends values of an arena.
     ///
     /// # Safety
-    /// So many are there, and behind them what an arena has behind all that is in it.
+    /// `count` are there, and behind them what an arena has behind all that is in it.
     #[inline(always)]
     unsafe fn append(&mut self, from: *const T, count: usize) {
         if self.to.capacity() - self.len < count + Self::PIECE {
@@ -476,10 +476,10 @@ impl<T: Copy> Tail<'_, T> {
         let to = self.to.as_mut_ptr().wrapping_add(self.len);
         if count <= Self::PIECE {
             // SAFETY: the vector has room for a piece more than that, and from a place in an arena
-            // a piece can be read. What is read too much is nobody's value.
+            // a piece can be read. What is read too much is no value.
             unsafe { to.cast::<Piece>().write_unaligned(from.cast::<Piece>().read_unaligned()) };
         } else {
-            // SAFETY: as the caller says, and the vector has room.
+            // SAFETY: the caller guarantees `count` values to read, and the vector has room.
             unsafe { to.copy_from_nonoverlapping(from, count) };
         }
         self.len += count;
@@ -488,18 +488,18 @@ impl<T: Copy> Tail<'_, T> {
     #[cold]
     #[inline(never)]
     fn grow(&mut self, more: usize) {
-        // SAFETY: so many were appended.
+        // SAFETY: `len` values were appended.
         unsafe { self.to.set_len(self.len) };
         self.to.reserve(more);
     }
 }
 
-/// Bytes that are copied, but for which nobody vouches.
+/// Bytes that are copied, but whose meaning is not known.
 type Piece = [MaybeUninit<u64>; SPARE_BYTES / 8];
 
 impl<T> Drop for Tail<'_, T> {
     fn drop(&mut self) {
-        // SAFETY: so many were appended.
+        // SAFETY: `len` values were appended.
         unsafe { self.to.set_len(self.len) };
     }
 }

@@ -1,11 +1,11 @@
 //! Whether generated code is tried for a whole message at once: what it does not come to the end
-//! of, it has done in vain.
+//! of, it has done without use.
 
-/// So many messages in a row are missed before it is tried less often: perhaps all of them have
+/// This many messages in a row are missed before it is tried less often: perhaps all of them have
 /// unknown fields, which are not for the code.
 const MISSED_MAX: u8 = 4;
 
-/// Then it is tried once in so many messages.
+/// Then it is tried once in this many messages.
 const TRIED_EVERY: u8 = 64;
 
 /// See the module.

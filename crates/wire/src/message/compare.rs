@@ -13,8 +13,8 @@
 use super::layout::{Cell, FieldLayout, Layouts, RecordLayout, Shape};
 use super::map::{Key, Map, map_of};
 use super::present::Present;
-use super::read::MessageRef;
 use super::record::{List, Record, Slot, View};
+use super::value::MessageRef;
 use crate::schema::{Label, Schema};
 
 impl PartialEq for MessageRef<'_> {

@@ -10,7 +10,7 @@
 //! ```
 //! **Each field has one presence bit, whatever its label**: bit `field.bit & 63` of word
 //! `field.bit >> 6`, where `bit` is the field's place in its message by number. *A slot whose bit
-//! is clear holds garbage*: nobody reads it, whoever sets the bit writes the slot first. So a new
+//! is clear holds garbage*: it is not read, and the slot is written before the bit is set. So a new
 //! record costs the zeroing of its header only, and walking the set bits upwards gives the fields
 //! ascending by number.
 //!
@@ -33,30 +33,30 @@
 //! | [`Cell::View`] | 16 | a [`View`]: address, `u32` length; strings are UTF-8 |
 //! | [`Cell::Record`] | 8 | address of a record of type [`FieldLayout::record`], never 0 |
 //! | [`Shape::List`] of a cell | 16 | a [`List`]: address, `u32` length, `u32` capacity |
-//! | [`Shape::Map`] | 8 | address of a [`Map`], never 0 |
+//! | [`Shape::Map`] | 8 | address of a [`Map`](super::map::Map), never 0 |
 //!
 //! Lists hold their cells one after the other (records by address). A list is full if length and
 //! capacity are equal: then [`Arena`](super::Arena) gives it more. A map is a list of addresses of
 //! entry records (the layout of the entry message, key and value always stored, keys different),
 //! with an index from keys once it is large; entries go in through
-//! [`Map::insert`](super::record::Map). A lazy sub-message does not exist in a record (it is in a
-//! [`Lazy`](super::Lazy)): addresses of records are always addresses of records.
+//! [`Map::insert`](super::map::Map::insert). A lazy sub-message does not exist in a record (it is
+//! in a [`Lazy`](super::Lazy)): addresses of records are always addresses of records.
 //!
-//! Views point into the input, which then outlives the message, or into the arena: nothing tells
-//! them apart. Addresses are 64 bits wide here and only here decided: records, views and lists name
-//! them through the types of [`super::record`].
+//! Views point into the input, which then outlives the message, or into the arena: nothing
+//! distinguishes them. Addresses are 64 bits wide here and only here decided: records, views and
+//! lists name them through the types of [`super::slots`].
 //!
-//! **Extensions and unknown fields** are in the [`Extra`], which most records do not have: a list
-//! of [`Extension`]s ascending by number, each with a slot of its own of 16 bytes that holds what a
-//! field's slot would, and a list of views of unknown fields, tag and value, in the order in which
-//! they came. Extensions have no bit: one that is in the list is there.
+//! **Extensions and unknown fields** are in the [`Extra`](super::slots::Extra), which most records
+//! do not have: a list of [`Extension`](super::slots::Extension)s ascending by number, each with a
+//! slot of its own of 16 bytes that holds what a field's slot would, and a list of views of unknown
+//! fields, tag and value, in the order in which they came. Extensions have no bit: one that is in
+//! the list is there.
 
-use super::record::{Address, List, View};
+use std::ptr::NonNull;
+
+use super::slots::{Address, List, Slot, View};
 use crate::packed::Numbers;
-use crate::schema::{FieldId, FieldType, Label, MessageId, Scalar, Schema};
-
-#[allow(unused_imports, reason = "the manual above refers to them")]
-use super::record::{Extension, Extra, Map};
+use crate::schema::{Definitions, FieldId, FieldType, Label, MessageId, Scalar};
 
 /// Where the presence words of a record begin, in bytes.
 pub const PRESENCE_OFFSET: u32 = 8;
@@ -114,7 +114,15 @@ impl Cell {
     }
 }
 
-/// What the values of a field are to those who read and write them.
+/// A place in a list; `index` is less than its length.
+#[inline]
+pub(crate) fn cell_at(cell: Cell, list: &List, index: usize) -> Slot {
+    debug_assert!(index < list.len as usize);
+    let place = list.start.wrapping_add(index * cell.bytes() as usize);
+    NonNull::new(place).expect("a list that is not empty is somewhere")
+}
+
+/// What the values of a field are to readers and writers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `double`.
@@ -161,7 +169,7 @@ impl Kind {
         }
     }
 
-    /// What people call it.
+    /// Its name in messages to users.
     pub fn name(self) -> &'static str {
         match self {
             Kind::F64 => "double",
@@ -186,7 +194,7 @@ pub enum Shape {
     Single,
     /// Many, in a [`List`].
     List,
-    /// Entries, in a [`Map`].
+    /// Entries, in a [`Map`](super::map::Map).
     Map,
 }
 
@@ -290,7 +298,7 @@ impl RecordLayout {
 /// What becomes of the entries of a map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Maps {
-    /// They are in a [`Map`], one for each key.
+    /// They are in a [`Map`](super::map::Map), one for each key.
     Indexed,
     /// They are a list of messages, all that came.
     Listed,
@@ -305,13 +313,13 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    /// Lays out all messages; [`Schema::layouts`] does it once.
-    pub fn new(schema: &Schema) -> Layouts {
+    /// Lays out all messages; [`Schema::layouts`](crate::Schema::layouts) does it once.
+    pub fn new(schema: &Definitions) -> Layouts {
         Layouts::with(schema, Maps::Indexed)
     }
 
-    /// Lays out all messages, for readers who want maps so.
-    pub fn with(schema: &Schema, maps: Maps) -> Layouts {
+    /// Lays out all messages, with maps as `maps` says.
+    pub fn with(schema: &Definitions, maps: Maps) -> Layouts {
         let mut fields: Vec<FieldLayout> =
             (0..schema.field_count() as u32).map(|id| outline(schema, FieldId(id), maps)).collect();
         let place = |message| lay_out(schema, message, &mut fields);
@@ -337,6 +345,18 @@ impl Layouts {
         &self.fields[field.index()]
     }
 
+    /// The fields of the entries of a map: key and value.
+    pub(crate) fn entry_fields(
+        &self,
+        map: &FieldLayout,
+    ) -> (FieldId, &FieldLayout, FieldId, &FieldLayout) {
+        let Some(entry) = map.record else { unreachable!("maps have entries") };
+        let [key, value] = self.record(entry).fields[..] else {
+            unreachable!("entries have a key and a value")
+        };
+        (key, self.field(key), value, self.field(value))
+    }
+
     /// The layout of a field, if the schema has that id.
     #[inline]
     pub fn find(&self, field: FieldId) -> Option<&FieldLayout> {
@@ -345,7 +365,7 @@ impl Layouts {
 }
 
 /// A field without its place.
-fn outline(schema: &Schema, id: FieldId, maps: Maps) -> FieldLayout {
+fn outline(schema: &Definitions, id: FieldId, maps: Maps) -> FieldLayout {
     let field = schema.field(id);
     let ty = field.field_type();
     let repeated = field.label() == Label::Repeated;
@@ -381,7 +401,7 @@ struct Piece {
     members: Vec<FieldId>,
 }
 
-fn lay_out(schema: &Schema, message: MessageId, fields: &mut [FieldLayout]) -> RecordLayout {
+fn lay_out(schema: &Definitions, message: MessageId, fields: &mut [FieldLayout]) -> RecordLayout {
     let def = schema.message(message);
     let mut pieces: Vec<Piece> = Vec::new();
     let mut piece_of_oneof = vec![None; def.oneofs().len()];

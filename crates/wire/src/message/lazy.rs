@@ -38,7 +38,8 @@ use std::sync::OnceLock;
 
 use tidemill_stdx::hash::Map;
 
-use super::value::{self, Value};
+use super::access;
+use super::value::Value;
 use super::{AccessError, FieldName, Message, MessageError, MessageName};
 use crate::decode::{DecodeError, Decoder, ErrorKind, Tables};
 use crate::schema::{FieldId, Label, MessageId, RawFields, RawValue, Schema};
@@ -223,7 +224,7 @@ impl<'i> Lazy<'i> {
     }
 
     fn id(&self, name: impl FieldName) -> Result<FieldId, AccessError> {
-        value::field(self.schema(), self.message_type(), name).map(|(id, _)| id)
+        access::field(self.schema(), self.message_type(), name).map(|(id, _)| id)
     }
 
     fn inner(&self, field: FieldId) -> &[Inner<'i>] {

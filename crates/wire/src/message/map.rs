@@ -12,8 +12,9 @@ use std::ptr::NonNull;
 use tidemill_stdx::keyed::Secret;
 
 use super::arena::Arena;
-use super::layout::{Cell, FieldLayout};
-use super::record::{List, Record, View};
+use super::layout::{Cell, FieldLayout, Kind, RecordLayout, Shape};
+use super::record::Record;
+use super::slots::{List, Slot, View};
 
 /// Entries from which on there is an index.
 const INDEXED: u32 = 9;
@@ -206,8 +207,55 @@ impl Map {
 /// The map at an address that a slot holds.
 ///
 /// # Safety
-/// The slot is that of a map field and is stored; nobody changes the map for `'m`.
-pub(crate) unsafe fn map_of<'m>(slot: NonNull<u8>) -> &'m Map {
-    // SAFETY: the caller vouches for it.
+/// The slot is that of a map field and is stored; the map does not change for `'m`.
+pub(crate) unsafe fn map_of<'m>(slot: Slot) -> &'m Map {
+    // SAFETY: the caller guarantees that the slot is that of a map field and is stored.
     unsafe { slot.cast::<NonNull<Map>>().read().as_ref() }
+}
+
+impl Record {
+    /// The map of a map field, made if there is none.
+    pub(crate) fn make_map(
+        self,
+        arena: &mut Arena,
+        layout: &RecordLayout,
+        id: u32,
+        field: &FieldLayout,
+    ) -> Option<NonNull<Map>> {
+        debug_assert_eq!(field.shape, Shape::Map);
+        if let Some(slot) = self.slot(field) {
+            // SAFETY: the slot of a map field that is stored holds the address of a map.
+            return Some(unsafe { slot.cast::<NonNull<Map>>().read() });
+        }
+        let map = arena.alloc(size_of::<Map>())?.cast::<Map>();
+        // SAFETY: just allocated for it.
+        unsafe { map.write(Map::EMPTY) };
+        let (slot, _) = self.make_slot(arena, layout, id, field)?;
+        // SAFETY: the slot of a map field holds the address of a map.
+        unsafe { slot.cast::<NonNull<Map>>().write(map) };
+        Some(map)
+    }
+}
+
+/// The order in which entries of maps are walked and written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MapOrder {
+    /// As they are stored: cheap, and different for equal messages.
+    #[default]
+    Stored,
+    /// Ascending by key.
+    ByKey,
+}
+
+/// Entries ascending by key: numbers by value, false before true, strings by their bytes.
+pub(crate) fn sorted_entries(entries: &[Record], key: &FieldLayout) -> Vec<Record> {
+    let mut sorted = entries.to_vec();
+    let order = |entry: &Record| match (Key::of(*entry, key), key.kind) {
+        // Signed numbers in the order of their values.
+        (Key::Word(word), Kind::I32) => Key::Word((word as i32 as i64 ^ i64::MIN) as u64),
+        (Key::Word(word), Kind::I64) => Key::Word((word as i64 ^ i64::MIN) as u64),
+        (key, _) => key,
+    };
+    sorted.sort_by(|a, b| order(a).cmp(&order(b)));
+    sorted
 }

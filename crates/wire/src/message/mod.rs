@@ -11,7 +11,7 @@
 //!      |                      '---- walk(sink) --> JSON, text, another message
 //!      '-- builder() ----> Builder <-- decoder, parsers      `'i`: strings stay in the input
 //! ```
-//! A [`Batch`] has many messages of one type, for those who read them field by field; a [`Lazy`] is
+//! A [`Batch`] has many messages of one type, to be read field by field; a [`Lazy`] is
 //! a message whose sub-messages are read when they are asked for.
 //!
 //! Fields are named by their ids or by their names ([`FieldName`]) and are [`Value`]s. Nothing here
@@ -20,19 +20,22 @@
 //!
 //! Memory of values that are replaced or taken away comes back with the message, not before.
 
+mod access;
 pub mod arena;
 pub mod batch;
 mod build;
 mod chance;
 mod compare;
+mod entry;
 pub mod layout;
 pub(crate) mod lazy;
-pub(crate) mod map;
+pub mod map;
 pub(crate) mod present;
 pub(crate) mod put_off;
 mod raw;
-pub(crate) mod read;
+mod read;
 pub mod record;
+pub mod slots;
 pub(crate) mod storage;
 mod value;
 mod walk;
@@ -41,17 +44,17 @@ mod write;
 use std::fmt;
 use std::marker::PhantomData;
 
+pub use access::{AccessError, FieldName};
 pub use arena::Arena;
 pub use batch::Batch;
 pub use build::{Builder, Copies, Keep, Views};
 pub use layout::{Cell, FieldLayout, Kind, Layouts, RecordLayout, Shape};
 pub use lazy::{Check, Lazy, LazyList, LazyValue};
+pub use map::MapOrder;
 pub use raw::Place;
-pub use read::{ListRef, MapRef, MessageRef};
 #[doc(hidden)]
 pub use storage::Storage;
-pub use value::{AccessError, FieldName, Value};
-pub use walk::MapOrder;
+pub use value::{ListRef, MapRef, MessageRef, Value};
 pub use write::{ListMut, MapMut, MessageMut};
 
 use crate::decode::{DecodeError, Decoder};
@@ -140,9 +143,10 @@ impl<'i> Message<'i> {
         decoder: &Decoder<'_>,
         input: &'i [u8],
     ) -> Result<(), DecodeError> {
-        match self.fill_whole(decoder, input, Views::default()) {
-            true => Ok(()),
-            false => decoder.decode(self.message, input, &mut self.builder()),
+        if self.fill_whole(decoder, input, Views::default()) {
+            Ok(())
+        } else {
+            decoder.decode(self.message, input, &mut self.builder())
         }
     }
 
@@ -155,9 +159,10 @@ impl<'i> Message<'i> {
         decoder: &Decoder<'_>,
         input: &[u8],
     ) -> Result<(), DecodeError> {
-        match self.fill_whole(decoder, input, Copies) {
-            true => Ok(()),
-            false => decoder.decode(self.message, input, &mut self.copying_builder()),
+        if self.fill_whole(decoder, input, Copies) {
+            Ok(())
+        } else {
+            decoder.decode(self.message, input, &mut self.copying_builder())
         }
     }
 
@@ -208,13 +213,13 @@ impl<'i> Message<'i> {
         Decoder::new(schema).decode(*message, input, &mut builder)
     }
 
-    /// A sink that merges what it is told into the message; strings stay where they are.
+    /// A sink that merges its events into the message; strings stay where they are.
     pub fn builder(&mut self) -> Builder<'_, Views<'i>> {
         let Message { schema, message, arena, root, frames, .. } = self;
         Builder::new(schema, arena, *message, *root, frames, Views::default())
     }
 
-    /// A sink that merges what it is told into the message; strings are copied.
+    /// A sink that merges its events into the message; strings are copied.
     pub fn copying_builder(&mut self) -> Builder<'_, Copies> {
         let Message { schema, message, arena, root, frames, .. } = self;
         Builder::new(schema, arena, *message, *root, frames, Copies)
@@ -375,9 +380,10 @@ pub trait MessageName {
 
 impl MessageName for MessageId {
     fn find(self, schema: &Schema) -> Result<MessageId, AccessError> {
-        match self.index() < schema.messages().len() {
-            true => Ok(self),
-            false => Err(no_message(format!("of another schema ({})", self.index()))),
+        if self.index() < schema.messages().len() {
+            Ok(self)
+        } else {
+            Err(no_message(format!("of another schema ({})", self.index())))
         }
     }
 }

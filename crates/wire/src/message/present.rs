@@ -26,7 +26,7 @@ pub(crate) fn counts(field: &FieldLayout, slot: Slot) -> bool {
 /// The slot is stored and holds such a cell.
 #[inline(always)]
 pub(crate) unsafe fn is_zero(cell: Cell, slot: Slot) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that the slot is stored and holds such a cell.
     unsafe {
         match cell {
             Cell::Bool => slot.read() == 0,

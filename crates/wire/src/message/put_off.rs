@@ -1,9 +1,9 @@
 //! Which fields can be put off: sub-messages that are read when they are asked for.
 
-use crate::schema::{FieldId, FieldType, Schema};
+use crate::schema::{Definitions, FieldId, FieldType};
 
 /// True for the fields of a message that are put off; see [`lazy`](super::lazy).
-pub(crate) fn is_put_off(schema: &Schema, field: FieldId) -> bool {
+pub(crate) fn is_put_off(schema: &Definitions, field: FieldId) -> bool {
     let is_message = |field: FieldId| {
         let field = schema.field(field);
         match field.field_type() {

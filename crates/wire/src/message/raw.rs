@@ -1,4 +1,4 @@
-//! Messages by the addresses of their records, for callers who cannot carry lifetimes.
+//! Messages by the addresses of their records, for callers that cannot carry lifetimes.
 //!
 //! A record stays where it is until its tree is cleared, filled anew or dropped. Who keeps a
 //! [`Place`] sees to it that none of these happened when it is used again.
@@ -6,8 +6,8 @@
 use std::ptr::NonNull;
 
 use super::Message;
-use super::read::MessageRef;
 use super::record::Record;
+use super::value::MessageRef;
 use super::write::MessageMut;
 use crate::schema::MessageId;
 
@@ -41,7 +41,7 @@ impl Message<'_> {
     /// # Safety
     /// The place is of a message in this tree, which was neither cleared nor filled anew since.
     pub unsafe fn at(&self, place: Place) -> MessageRef<'_> {
-        // SAFETY: the caller vouches for the record and its type.
+        // SAFETY: the caller guarantees that the place is of a message in this tree as it is now.
         let record = place.record.map(|record| unsafe { Record::from_address(record) });
         MessageRef::new(&self.schema, place.message, record)
     }
@@ -51,7 +51,7 @@ impl Message<'_> {
     /// # Safety
     /// As of [`Message::at`].
     pub unsafe fn at_mut(&mut self, place: Place) -> Option<MessageMut<'_>> {
-        // SAFETY: the caller vouches for the record and its type.
+        // SAFETY: the caller guarantees that the place is of a message in this tree as it is now.
         let record = unsafe { Record::from_address(place.record?) };
         Some(MessageMut::new(&self.schema, &mut self.arena, place.message, record))
     }

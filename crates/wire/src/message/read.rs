@@ -1,31 +1,16 @@
-//! Reading of messages: references that are cheap to copy and never fail to be followed.
+//! Reading of messages: references are followed without errors, as what is missing is empty.
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
 
-use super::layout::{Cell, FieldLayout, Kind, RecordLayout, Shape};
-use super::map::{Key, Map, map_of};
+use super::access::{AccessError, FieldName, field, wrong_kind};
+use super::layout::{FieldLayout, Kind, Shape, cell_at};
+use super::map::{Map, map_of, sorted_entries};
 use super::present::Present;
-use super::record::{List, Record, Slot, View};
-use super::value::{AccessError, FieldName, Value, field, wrong_kind};
-use super::write::key_of;
+use super::record::Record;
+use super::slots::{List, Slot, View};
+use super::value::{ListRef, MapRef, MessageRef, Value};
 use crate::schema::{DefaultValue, FieldId, FieldType, MessageId, OneofId, Schema};
-
-/// A message, or the empty one of its type where there is none.
-#[derive(Clone, Copy)]
-pub struct MessageRef<'m> {
-    pub(crate) schema: &'m Schema,
-    pub(crate) layout: &'m RecordLayout,
-    /// `None` for the empty message.
-    pub(crate) record: Option<Record>,
-    pub(crate) tree: PhantomData<&'m [u8]>,
-}
-
-// SAFETY: what it refers to does not change while it lives.
-unsafe impl Send for MessageRef<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for MessageRef<'_> {}
 
 impl<'m> MessageRef<'m> {
     /// A record that lives, and does not change, for `'m`.
@@ -180,7 +165,7 @@ pub(super) fn value_at<'m>(schema: &'m Schema, layout: &FieldLayout, at: Slot) -
 #[inline]
 fn text<'m>(layout: &FieldLayout, bytes: &'m [u8]) -> Value<'m> {
     if layout.utf8 {
-        // SAFETY: who stores into such a field has checked it.
+        // SAFETY: what is stored into such a field has been checked.
         return Value::String(unsafe { std::str::from_utf8_unchecked(bytes) });
     }
     match std::str::from_utf8(bytes) {
@@ -224,21 +209,6 @@ fn default_of<'m>(schema: &'m Schema, id: FieldId, layout: &FieldLayout) -> Valu
         },
     }
 }
-
-/// The values of a repeated field.
-#[derive(Clone, Copy)]
-pub struct ListRef<'m> {
-    pub(super) schema: &'m Schema,
-    pub(super) field: FieldId,
-    pub(super) layout: &'m FieldLayout,
-    pub(super) list: List,
-    pub(super) tree: PhantomData<&'m [u8]>,
-}
-
-// SAFETY: what it refers to does not change while it lives.
-unsafe impl Send for ListRef<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for ListRef<'_> {}
 
 impl<'m> ListRef<'m> {
     /// The field.
@@ -313,28 +283,6 @@ impl fmt::Debug for ListRef<'_> {
     }
 }
 
-/// A place in a list; `index` is less than its length.
-#[inline]
-pub(crate) fn cell_at(cell: Cell, list: &List, index: usize) -> Slot {
-    debug_assert!(index < list.len as usize);
-    let place = list.start.wrapping_add(index * cell.bytes() as usize);
-    NonNull::new(place).expect("a list that is not empty is somewhere")
-}
-
-/// The entries of a map field.
-#[derive(Clone, Copy)]
-pub struct MapRef<'m> {
-    pub(super) schema: &'m Schema,
-    pub(super) field: FieldId,
-    pub(super) layout: &'m FieldLayout,
-    pub(super) map: Option<&'m Map>,
-}
-
-// SAFETY: what it refers to does not change while it lives.
-unsafe impl Send for MapRef<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for MapRef<'_> {}
-
 impl<'m> MapRef<'m> {
     /// The field.
     pub fn field(&self) -> FieldId {
@@ -356,20 +304,20 @@ impl<'m> MapRef<'m> {
     /// # Errors
     /// [`AccessError::WrongKind`] if keys are of another type.
     pub fn get<'k>(&self, key: impl Into<Value<'k>>) -> Result<Option<Value<'m>>, AccessError> {
-        let (key_id, key_layout, _, value_layout) = entry_fields(self.schema, self.layout);
+        let (key_id, key_layout, _, value_layout) = self.schema.layouts().entry_fields(self.layout);
         let key = key.into();
-        let Some(key) = key_of(&key, key_layout) else {
+        let Some(found) = key.key(key_layout) else {
             return Err(wrong_kind(self.schema, key_id, key_layout, key.kind_name()));
         };
         let Some(map) = self.map else { return Ok(None) };
-        let Some(at) = map.find(key, key_layout) else { return Ok(None) };
+        let Some(at) = map.find(found, key_layout) else { return Ok(None) };
         let value = map.records()[at].place(value_layout);
         Ok(Some(value_at(self.schema, value_layout, value)))
     }
 
     /// Key and value at a place in the order of [`MapRef::iter`].
     pub fn entry(&self, index: usize) -> Option<(Value<'m>, Value<'m>)> {
-        let (_, key, _, value) = entry_fields(self.schema, self.layout);
+        let (_, key, _, value) = self.schema.layouts().entry_fields(self.layout);
         let entry = self.records().get(index)?;
         let of = |layout: &FieldLayout| value_at(self.schema, layout, entry.place(layout));
         Some((of(key), of(value)))
@@ -377,7 +325,7 @@ impl<'m> MapRef<'m> {
 
     /// Keys and values in the order in which the keys came, unless some were removed.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Value<'m>, Value<'m>)> + use<'m> {
-        let (_, key, _, value) = entry_fields(self.schema, self.layout);
+        let (_, key, _, value) = self.schema.layouts().entry_fields(self.layout);
         let schema = self.schema;
         self.records().iter().map(move |entry| {
             let of = |layout: &FieldLayout| value_at(schema, layout, entry.place(layout));
@@ -387,7 +335,7 @@ impl<'m> MapRef<'m> {
 
     /// Keys and values ascending by key.
     pub fn sorted(&self) -> Vec<(Value<'m>, Value<'m>)> {
-        let (_, key, _, value) = entry_fields(self.schema, self.layout);
+        let (_, key, _, value) = self.schema.layouts().entry_fields(self.layout);
         let schema = self.schema;
         let of =
             |entry: &Record, layout: &FieldLayout| value_at(schema, layout, entry.place(layout));
@@ -404,30 +352,4 @@ impl fmt::Debug for MapRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
-}
-
-/// The fields of the entries of a map: key and value.
-pub(crate) fn entry_fields<'s>(
-    schema: &'s Schema,
-    map: &FieldLayout,
-) -> (FieldId, &'s FieldLayout, FieldId, &'s FieldLayout) {
-    let layouts = schema.layouts();
-    let Some(entry) = map.record else { unreachable!("maps have entries") };
-    let [key, value] = layouts.record(entry).fields[..] else {
-        unreachable!("entries have a key and a value")
-    };
-    (key, layouts.field(key), value, layouts.field(value))
-}
-
-/// Entries ascending by key: numbers by value, false before true, strings by their bytes.
-pub(crate) fn sorted_entries(entries: &[Record], key: &FieldLayout) -> Vec<Record> {
-    let mut sorted = entries.to_vec();
-    let order = |entry: &Record| match (Key::of(*entry, key), key.kind) {
-        // Signed numbers in the order of their values.
-        (Key::Word(word), Kind::I32) => Key::Word((word as i32 as i64 ^ i64::MIN) as u64),
-        (Key::Word(word), Kind::I64) => Key::Word((word as i64 ^ i64::MIN) as u64),
-        (key, _) => key,
-    };
-    sorted.sort_by(|a, b| order(a).cmp(&order(b)));
-    sorted
 }

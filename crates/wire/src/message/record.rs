@@ -1,7 +1,7 @@
-//! What lies in records, and the few operations on it that everything else is made of.
+//! Records, and the few operations on them that everything else is made of. What their slots hold
+//! is in [`slots`](super::slots).
 //!
-//! The types are `repr(C)`: generated code reads and writes them by the offsets given here. The
-//! operations go by addresses. What makes them sound is kept by this folder:
+//! The operations go by addresses. What makes them sound is kept by this folder:
 //!
 //! * A [`Record`] is made by [`Record::new`], or read from a slot that holds one; it is used with
 //!   the layout of its own message only, and while its [`Arena`] is neither reset nor dropped.
@@ -18,212 +18,10 @@ use std::ptr::NonNull;
 
 use super::arena::Arena;
 use super::layout::{FieldLayout, RecordLayout, Shape};
-use crate::packed::Numbers;
-use crate::schema::NamedNumbers;
 
-pub use super::map::Map;
+pub use super::slots::{Address, Extension, Extra, List, Slot, View};
 
-/// Where something is.
-pub type Address = *mut u8;
-
-/// Bytes that live elsewhere: in the input, or in the arena.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct View {
-    /// The first byte; anything where there are none.
-    pub start: *const u8,
-    /// How many.
-    pub len: u32,
-    /// Nothing; generated code need not write it.
-    pub spare: u32,
-}
-
-impl View {
-    /// A view of no bytes.
-    pub const EMPTY: View = View { start: NonNull::<u8>::dangling().as_ptr(), len: 0, spare: 0 };
-
-    /// A view of `bytes`; `None` if there are 4 GiB or more.
-    #[inline]
-    pub fn of(bytes: &[u8]) -> Option<View> {
-        let len = u32::try_from(bytes.len()).ok()?;
-        Some(View { start: bytes.as_ptr(), len, spare: 0 })
-    }
-
-    /// The bytes.
-    ///
-    /// # Safety
-    /// They live, and do not change, for `'m`.
-    #[inline]
-    pub unsafe fn bytes<'m>(self) -> &'m [u8] {
-        if self.len == 0 {
-            return &[];
-        }
-        // SAFETY: the caller vouches for them.
-        unsafe { std::slice::from_raw_parts(self.start, self.len as usize) }
-    }
-}
-
-/// Values one after the other.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct List {
-    /// The first value; anything where there are none.
-    pub start: Address,
-    /// How many there are.
-    pub len: u32,
-    /// How many there is room for.
-    pub capacity: u32,
-}
-
-/// Values of a list when it first gets room.
-const FIRST_CAPACITY: u32 = 4;
-
-impl List {
-    /// A list without values or room for them.
-    pub const EMPTY: List =
-        List { start: NonNull::<u64>::dangling().as_ptr().cast(), len: 0, capacity: 0 };
-
-    /// Room for at least one more value of `cell_bytes`; `None` at the arena's limit.
-    #[cold]
-    #[inline(never)]
-    pub fn grow(&mut self, arena: &mut Arena, cell_bytes: u32) -> Option<()> {
-        let more = self.capacity.checked_mul(2)?.max(FIRST_CAPACITY);
-        self.reserve_exact(arena, cell_bytes, more)
-    }
-
-    /// Room for `capacity` values in all.
-    pub fn reserve_exact(
-        &mut self,
-        arena: &mut Arena,
-        cell_bytes: u32,
-        capacity: u32,
-    ) -> Option<()> {
-        if capacity <= self.capacity {
-            return Some(());
-        }
-        let bytes = |count: u32| count as usize * cell_bytes as usize;
-        if !arena.extend(self.start, bytes(self.capacity), bytes(capacity)) {
-            let place = arena.alloc(bytes(capacity))?;
-            // SAFETY: the old values are that many; the new place is larger and nobody's.
-            unsafe { self.start.copy_to_nonoverlapping(place.as_ptr(), bytes(self.len)) };
-            self.start = place.as_ptr();
-        }
-        self.capacity = capacity;
-        Some(())
-    }
-
-    /// Appends the numbers of a packed list, whose bytes are given: up to the first that is wrong
-    /// or not complete. Gives how many bytes that was; 0 also where there is no memory for all.
-    ///
-    /// # Safety
-    /// The list holds cells of such numbers.
-    #[inline]
-    pub(crate) unsafe fn append_packed(
-        &mut self,
-        arena: &mut Arena,
-        numbers: Numbers,
-        bytes: &[u8],
-    ) -> usize {
-        let count = numbers.count(bytes);
-        let (old, cell_bytes) = (self.len as usize, numbers.cell_bytes());
-        if count > (self.capacity - self.len) as usize {
-            // A list that grows again and again does so by half at least.
-            let least = old + old / 2 * usize::from(old > 0);
-            let Ok(capacity) = u32::try_from((old + count).max(least)) else { return 0 };
-            if self.reserve_exact(arena, cell_bytes, capacity).is_none() {
-                return 0;
-            }
-        }
-        let to = self.start.wrapping_add(old * cell_bytes as usize);
-        // SAFETY: there is room for `count` more cells behind the last.
-        let (read, written) = unsafe { numbers.read(bytes, to) };
-        self.len += written as u32;
-        read
-    }
-
-    /// The same of numbers of a closed enum, whose names are given: nothing is appended, and 0
-    /// given, where one of them has no name.
-    ///
-    /// # Safety
-    /// The list holds cells of numbers of enums.
-    #[inline]
-    pub(crate) unsafe fn append_named(
-        &mut self,
-        arena: &mut Arena,
-        named: &NamedNumbers,
-        bytes: &[u8],
-    ) -> usize {
-        let before = self.len;
-        // SAFETY: as the caller says.
-        let read = unsafe { self.append_packed(arena, Numbers::Low32, bytes) };
-        // SAFETY: likewise.
-        let numbers = unsafe { self.values::<i32>() };
-        if named.has_all(&numbers[before as usize..]) {
-            return read;
-        }
-        self.len = before;
-        0
-    }
-
-    /// Appends a value; all values of a list are of one type.
-    #[inline]
-    pub fn push<T: Copy>(&mut self, arena: &mut Arena, value: T) -> Option<()> {
-        if self.len == self.capacity {
-            self.grow(arena, size_of::<T>() as u32)?;
-        }
-        // SAFETY: there is room for one more behind the last.
-        unsafe { self.start.cast::<T>().add(self.len as usize).write(value) };
-        self.len += 1;
-        Some(())
-    }
-
-    /// The values; all values of a list are of one type.
-    ///
-    /// # Safety
-    /// The list holds `T`s, and lives unchanged for `'m`.
-    #[inline]
-    pub unsafe fn values<'m, T: Copy>(self) -> &'m [T] {
-        // SAFETY: the caller vouches for it; the start of an empty list is dangling, aligned.
-        unsafe { std::slice::from_raw_parts(self.start.cast::<T>(), self.len as usize) }
-    }
-
-    /// The values, to be changed.
-    ///
-    /// # Safety
-    /// The list holds `T`s, lives for `'m` and is used through nothing else meanwhile.
-    #[inline]
-    pub unsafe fn values_mut<'m, T: Copy>(self) -> &'m mut [T] {
-        // SAFETY: the caller vouches for it; the start of an empty list is dangling, aligned.
-        unsafe { std::slice::from_raw_parts_mut(self.start.cast::<T>(), self.len as usize) }
-    }
-}
-
-/// What few records have.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Extra {
-    /// [`View`]s of unknown fields, tag and value, in the order in which they came.
-    pub unknown: List,
-    /// [`Extension`]s ascending by number.
-    pub extensions: List,
-}
-
-/// An extension that is there.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Extension {
-    /// The index of its [`FieldId`](crate::FieldId).
-    pub field: u32,
-    /// Its number.
-    pub number: u32,
-    /// Its slot: what the slot of such a field would hold, from the first byte on.
-    pub slot: [u64; 2],
-}
-
-/// A slot: what is there is said by the layout of its field.
-pub type Slot = NonNull<u8>;
-
-/// A record; see the module for who may use it how.
+/// A record; the module says how it may be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Record(NonNull<u8>);
@@ -238,7 +36,7 @@ impl Record {
         Some(record)
     }
 
-    /// An empty record of so many bytes, of which those of its header are zeroed; `None` at the
+    /// An empty record of `bytes` bytes, of which those of its header are zeroed; `None` at the
     /// arena's limit.
     #[inline]
     pub(crate) fn of_bytes(arena: &mut Arena, bytes: u32, header_bytes: u32) -> Option<Record> {
@@ -267,7 +65,7 @@ impl Record {
         self.zero(layout.header_bytes);
     }
 
-    /// Zeroes its header, which has so many bytes.
+    /// Zeroes its header, which has `header_bytes` bytes.
     #[inline]
     fn zero(self, header_bytes: u32) {
         let words = self.0.cast::<u64>();
@@ -368,7 +166,7 @@ impl Record {
     /// Appends an unknown field that lives long enough.
     pub(crate) fn push_unknown(self, arena: &mut Arena, raw: View) -> Option<()> {
         let extra = self.make_extra(arena)?;
-        // SAFETY: the extra is used by nobody else meanwhile.
+        // SAFETY: the extra is used through nothing else meanwhile.
         unsafe { (*extra.as_ptr()).unknown.push(arena, raw) }
     }
 
@@ -405,7 +203,7 @@ impl Record {
         // SAFETY: it holds extensions.
         let all: &[Extension] = unsafe { extensions.values() };
         let at = all.binary_search_by_key(&field.number, |one| one.number).ok()?;
-        Some(extension_place(extensions, at))
+        Some(extensions.extension_slot(at))
     }
 
     /// The slot of a field or extension and true if it was not stored: then the caller writes it
@@ -433,19 +231,19 @@ impl Record {
         field: &FieldLayout,
     ) -> Option<(Slot, bool)> {
         let extra = self.make_extra(arena)?;
-        // SAFETY: the extra is used by nobody else meanwhile.
+        // SAFETY: the extra is used through nothing else meanwhile.
         let list = unsafe { &mut (*extra.as_ptr()).extensions };
         // SAFETY: it holds extensions.
         let all: &[Extension] = unsafe { list.values() };
         match all.binary_search_by_key(&field.number, |one| one.number) {
-            Ok(at) => Some((extension_place(*list, at), false)),
+            Ok(at) => Some((list.extension_slot(at), false)),
             Err(at) => {
                 let empty = Extension { field: id, number: field.number, slot: [0; 2] };
                 list.push(arena, empty)?;
                 // SAFETY: it holds extensions, and this is the only use of them.
                 let all: &mut [Extension] = unsafe { list.values_mut() };
                 all[at..].rotate_right(1);
-                Some((extension_place(*list, at), true))
+                Some((list.extension_slot(at), true))
             }
         }
     }
@@ -459,7 +257,7 @@ impl Record {
             return;
         }
         let Some(extra) = self.extra() else { return };
-        // SAFETY: the extra is used by nobody else meanwhile.
+        // SAFETY: the extra is used through nothing else meanwhile.
         let list = unsafe { &mut (*extra.as_ptr()).extensions };
         // SAFETY: it holds extensions.
         let all: &mut [Extension] = unsafe { list.values_mut() };
@@ -472,7 +270,7 @@ impl Record {
     /// Takes all unknown fields away.
     pub(crate) fn clear_unknown(self) {
         if let Some(extra) = self.extra() {
-            // SAFETY: the extra is used by nobody else meanwhile.
+            // SAFETY: the extra is used through nothing else meanwhile.
             unsafe { (*extra.as_ptr()).unknown.len = 0 };
         }
     }
@@ -496,28 +294,6 @@ impl Record {
         Some(list)
     }
 
-    /// The map of a map field, made if there is none.
-    pub(crate) fn make_map(
-        self,
-        arena: &mut Arena,
-        layout: &RecordLayout,
-        id: u32,
-        field: &FieldLayout,
-    ) -> Option<NonNull<Map>> {
-        debug_assert_eq!(field.shape, Shape::Map);
-        if let Some(slot) = self.slot(field) {
-            // SAFETY: the slot of a map field that is stored holds the address of a map.
-            return Some(unsafe { slot.cast::<NonNull<Map>>().read() });
-        }
-        let map = arena.alloc(size_of::<Map>())?.cast::<Map>();
-        // SAFETY: just allocated for it.
-        unsafe { map.write(Map::EMPTY) };
-        let (slot, _) = self.make_slot(arena, layout, id, field)?;
-        // SAFETY: the slot of a map field holds the address of a map.
-        unsafe { slot.cast::<NonNull<Map>>().write(map) };
-        Some(map)
-    }
-
     /// The record of a field that holds one, made if there is none; true if it was.
     #[inline]
     pub(crate) fn make_record(
@@ -539,11 +315,4 @@ impl Record {
         unsafe { slot.cast::<Record>().write(record) };
         Some(record)
     }
-}
-
-fn extension_place(list: List, at: usize) -> Slot {
-    debug_assert!(at < list.len as usize);
-    let start = list.start.wrapping_add(at * size_of::<Extension>());
-    let slot = start.wrapping_add(std::mem::offset_of!(Extension, slot));
-    NonNull::new(slot).expect("a list that is not empty is somewhere")
 }

@@ -1,10 +1,13 @@
-//! Values of fields, and what can be wrong with the use of a message.
+//! Values of fields: numbers, strings, and references to messages, lists and maps, which are cheap
+//! to copy. How references are read is in `read`.
 
-use std::fmt;
+use std::marker::PhantomData;
 
-use super::layout::{FieldLayout, Kind, Shape};
-use super::read::{ListRef, MapRef, MessageRef};
-use crate::schema::{FieldId, MessageId, Schema};
+use super::layout::{FieldLayout, Kind, RecordLayout};
+use super::map::{Key, Map};
+use super::record::Record;
+use super::slots::List;
+use crate::schema::{FieldId, Schema};
 
 /// The value of a field, of an element of a list, or of a key or value of a map.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +41,7 @@ pub enum Value<'m> {
 }
 
 impl Value<'_> {
-    /// What people call it.
+    /// Its name in messages to users.
     pub fn kind_name(&self) -> &'static str {
         match self {
             Value::F64(_) => Kind::F64.name(),
@@ -106,148 +109,61 @@ impl Value<'_> {
     }
 }
 
-/// Why a message could not be used as asked.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum AccessError {
-    /// The message has no such field: it belongs to another message or schema.
-    NoField {
-        /// The message's full name.
-        message: String,
-        /// The name that was asked for, or that of the field given.
-        field: String,
-    },
-    /// The field is of another type.
-    WrongKind {
-        /// The field's name.
-        field: String,
-        /// What it holds.
-        holds: &'static str,
-        /// What it was used as.
-        used_as: &'static str,
-    },
-    /// The messages are of different types, or of different schemas.
-    WrongMessage {
-        /// The full name of what is needed.
-        wanted: String,
-        /// The full name of what was given.
-        given: String,
-    },
-    /// A list has no such place.
-    OutOfRange {
-        /// The place asked for.
-        index: usize,
-        /// The places there are.
-        len: usize,
-    },
-    /// A closed enum has no such number.
-    NotInEnum {
-        /// The field's name.
-        field: String,
-        /// The number.
-        number: i32,
-    },
-    /// Bytes that are no fields.
-    BadUnknown,
-    /// A value has 4 GiB or more.
-    TooLarge,
-    /// The message has the memory that it may have.
-    Full,
-}
-
-impl fmt::Display for AccessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AccessError::NoField { message, field } => {
-                write!(f, "message {message} has no field {field}")
-            }
-            AccessError::WrongKind { field, holds, used_as } => {
-                write!(f, "field {field} holds {holds}, used as {used_as}")
-            }
-            AccessError::WrongMessage { wanted, given } => {
-                write!(f, "a message {given} is given where {wanted} is needed")
-            }
-            AccessError::OutOfRange { index, len } => {
-                write!(f, "no place {index} in a list of {len}")
-            }
-            AccessError::NotInEnum { field, number } => {
-                write!(f, "the enum of field {field} is closed and has no number {number}")
-            }
-            AccessError::BadUnknown => f.write_str("the bytes are no fields"),
-            AccessError::TooLarge => f.write_str("a value has 4 GiB or more"),
-            AccessError::Full => f.write_str("the message has all the memory that it may have"),
-        }
+impl<'k> Value<'k> {
+    /// The value as a key of a map; `None` if keys are of another type.
+    pub(super) fn key(&self, layout: &FieldLayout) -> Option<Key<'k>> {
+        Some(match (*self, layout.kind) {
+            (Value::I64(value), Kind::I64) => Key::Word(value as u64),
+            (Value::U64(value), Kind::U64) => Key::Word(value),
+            (Value::I32(value), Kind::I32) => Key::Word(u64::from(value as u32)),
+            (Value::U32(value), Kind::U32) => Key::Word(value.into()),
+            (Value::Bool(value), Kind::Bool) => Key::Word(value.into()),
+            (Value::String(value), Kind::String) => Key::Bytes(value.as_bytes()),
+            _ => return None,
+        })
     }
 }
 
-impl std::error::Error for AccessError {}
-
-/// What names a field: a [`FieldId`]; the field's name; `[full.name]` for an extension.
-pub trait FieldName: Copy {
-    /// The field that it names in a message of that type.
-    fn find(self, schema: &Schema, message: MessageId) -> Option<FieldId>;
-
-    /// For people.
-    fn text(self, schema: &Schema) -> String;
+/// A message, or the empty one of its type where there is none.
+#[derive(Clone, Copy)]
+pub struct MessageRef<'m> {
+    pub(crate) schema: &'m Schema,
+    pub(crate) layout: &'m RecordLayout,
+    /// `None` for the empty message.
+    pub(crate) record: Option<Record>,
+    pub(crate) tree: PhantomData<&'m [u8]>,
 }
 
-impl FieldName for FieldId {
-    fn find(self, schema: &Schema, message: MessageId) -> Option<FieldId> {
-        let layout = schema.layouts().find(self)?;
-        (layout.message == message).then_some(self)
-    }
+// SAFETY: what it refers to does not change while it lives.
+unsafe impl Send for MessageRef<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for MessageRef<'_> {}
 
-    fn text(self, schema: &Schema) -> String {
-        match self.index() < schema.field_count() {
-            true => schema.field(self).name().to_owned(),
-            false => format!("of another schema ({})", self.index()),
-        }
-    }
+/// The values of a repeated field.
+#[derive(Clone, Copy)]
+pub struct ListRef<'m> {
+    pub(super) schema: &'m Schema,
+    pub(super) field: FieldId,
+    pub(super) layout: &'m FieldLayout,
+    pub(super) list: List,
+    pub(super) tree: PhantomData<&'m [u8]>,
 }
 
-impl FieldName for &str {
-    fn find(self, schema: &Schema, message: MessageId) -> Option<FieldId> {
-        let Some(extension) = self.strip_prefix('[') else {
-            return schema.field_by_name(message, self);
-        };
-        let id = schema.extension_by_name(extension.strip_suffix(']')?)?;
-        (schema.layouts().field(id).message == message).then_some(id)
-    }
+// SAFETY: what it refers to does not change while it lives.
+unsafe impl Send for ListRef<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for ListRef<'_> {}
 
-    fn text(self, _: &Schema) -> String {
-        self.to_owned()
-    }
+/// The entries of a map field.
+#[derive(Clone, Copy)]
+pub struct MapRef<'m> {
+    pub(super) schema: &'m Schema,
+    pub(super) field: FieldId,
+    pub(super) layout: &'m FieldLayout,
+    pub(super) map: Option<&'m Map>,
 }
 
-/// The field and its layout, or why not.
-#[inline]
-pub(super) fn field(
-    schema: &Schema,
-    message: MessageId,
-    name: impl FieldName,
-) -> Result<(FieldId, &FieldLayout), AccessError> {
-    match name.find(schema, message) {
-        Some(id) => Ok((id, schema.layouts().field(id))),
-        None => Err(no_field(schema, message, name)),
-    }
-}
-
-#[cold]
-fn no_field(schema: &Schema, message: MessageId, name: impl FieldName) -> AccessError {
-    let message = schema.full_name(message).to_owned();
-    AccessError::NoField { message, field: name.text(schema) }
-}
-
-#[cold]
-pub(super) fn wrong_kind(
-    schema: &Schema,
-    id: FieldId,
-    layout: &FieldLayout,
-    used_as: &'static str,
-) -> AccessError {
-    let holds = match layout.shape {
-        Shape::Single => layout.kind.name(),
-        Shape::List => "list",
-        Shape::Map => "map",
-    };
-    AccessError::WrongKind { field: schema.field(id).name().to_owned(), holds, used_as }
-}
+// SAFETY: what it refers to does not change while it lives.
+unsafe impl Send for MapRef<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for MapRef<'_> {}

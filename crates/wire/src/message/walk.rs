@@ -1,27 +1,18 @@
-//! Events from messages: the same that a decoder tells of their bytes.
+//! Events from messages: the same that a decoder makes of their bytes.
 //!
 //! Fields come ascending by number, extensions among them; then unknown fields in the order in
 //! which they came. Entries of maps come as messages, with key and value always. A message may
 //! nest as deep as memory allows: the walk keeps its own stack.
 
-use super::layout::{FieldLayout, Kind, Layouts, RecordLayout, Shape};
-use super::map::map_of;
+use super::layout::{FieldLayout, Kind, Layouts, RecordLayout, Shape, cell_at};
+use super::map::{MapOrder, map_of, sorted_entries};
 use super::present::Present;
-use super::read::{MessageRef, cell_at, entry_fields, sorted_entries};
-use super::record::{List, Record, Slot, View};
+use super::record::Record;
+use super::slots::{List, Slot, View};
+use super::value::MessageRef;
 use crate::schema::{FieldId, Schema};
 use crate::sink::{Flow, Sink};
 use crate::{utf8, varint};
-
-/// The order in which entries of maps are walked and written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum MapOrder {
-    /// As they are stored: cheap, and different for equal messages.
-    #[default]
-    Stored,
-    /// Ascending by key.
-    ByKey,
-}
 
 /// Records of one field that are still to be walked.
 enum Items<'m> {
@@ -52,7 +43,7 @@ struct Frame<'m> {
 }
 
 impl<'m> MessageRef<'m> {
-    /// Tells a sink of everything in the message.
+    /// Gives a sink the events of everything in the message.
     ///
     /// # Errors
     /// The sink stopped it.
@@ -124,14 +115,14 @@ fn items<'m>(schema: &Schema, order: MapOrder, field: &FieldLayout, slot: Slot) 
             Shape::List => Items::Slice(slot.cast::<List>().read().values()),
             Shape::Map if order == MapOrder::Stored => Items::Slice(map_of(slot).records()),
             Shape::Map => {
-                let (_, key, ..) = entry_fields(schema, field);
+                let (_, key, ..) = schema.layouts().entry_fields(field);
                 Items::Sorted(sorted_entries(map_of(slot).records(), key).into_iter())
             }
         }
     }
 }
 
-/// Tells the values of a field that holds no messages.
+/// Gives the values of a field that holds no messages.
 #[inline]
 fn values<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, slot: Slot) -> Flow {
     if field.shape == Shape::Single {
@@ -178,7 +169,7 @@ fn value<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, at: Sl
 #[inline]
 fn string<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, raw: &'m [u8]) -> Flow {
     let text = if field.utf8 {
-        // SAFETY: who stores into such a field has checked it.
+        // SAFETY: what is stored into such a field has been checked.
         unsafe { std::str::from_utf8_unchecked(raw) }
     } else {
         let Ok(text) = utf8::text(raw) else { return bytes(sink, id, raw) };

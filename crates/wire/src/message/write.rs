@@ -2,18 +2,20 @@
 
 use std::marker::PhantomData;
 
+use super::access::{AccessError, FieldName, field, wrong_kind};
 use super::arena::Arena;
 use super::build::{Builder, Copies};
-use super::layout::{Cell, FieldLayout, Kind, RecordLayout, Shape};
-use super::map::{Key, Map};
-use super::read::{ListRef, MapRef, MessageRef, cell_at, entry_fields};
-use super::record::{List, Record, Slot, View};
-use super::value::{AccessError, FieldName, Value, field, wrong_kind};
+use super::entry::CellValue;
+use super::layout::{Cell, FieldLayout, Kind, RecordLayout, Shape, cell_at};
+use super::map::Map;
+use super::record::Record;
+use super::slots::{List, View};
+use super::value::{ListRef, MapRef, MessageRef, Value};
 use crate::schema::{FieldId, FieldType, MessageId, RawFields, Schema};
 
 type Done = Result<(), AccessError>;
 
-/// A message that can be changed; whoever holds it is alone with the whole tree.
+/// A message that can be changed; it is the only reference to the whole tree.
 #[derive(Debug)]
 pub struct MessageMut<'m> {
     pub(super) schema: &'m Schema,
@@ -189,7 +191,7 @@ impl<'m> MessageMut<'m> {
     }
 
     /// Appends unknown fields: `raw` is tags and values. They are not looked at further; one that
-    /// the schema knows is read as that field by whoever decodes the message.
+    /// the schema knows is read as that field when the message is decoded.
     ///
     /// # Errors
     /// [`AccessError::BadUnknown`]; there is no room.
@@ -239,32 +241,6 @@ fn copy(arena: &mut Arena, bytes: &[u8]) -> Result<View, AccessError> {
     Ok(View { start: start.as_ptr(), ..view })
 }
 
-/// A value as it lies in a cell.
-#[derive(Clone, Copy)]
-enum Packed {
-    Byte(u8),
-    Word32(u32),
-    Word64(u64),
-    View(View),
-    Record(Record),
-}
-
-impl Packed {
-    /// Into a cell that is made for it.
-    fn store(self, at: Slot) {
-        // SAFETY: the cell is of the field that the value was packed for.
-        unsafe {
-            match self {
-                Packed::Byte(value) => at.write(value),
-                Packed::Word32(value) => at.cast().write(value),
-                Packed::Word64(value) => at.cast().write(value),
-                Packed::View(value) => at.cast().write(value),
-                Packed::Record(value) => at.cast().write(value),
-            }
-        }
-    }
-}
-
 /// A value for one cell of the field; strings and messages are copied.
 fn pack(
     schema: &Schema,
@@ -272,29 +248,29 @@ fn pack(
     id: FieldId,
     layout: &FieldLayout,
     value: &Value<'_>,
-) -> Result<Packed, AccessError> {
+) -> Result<CellValue, AccessError> {
     Ok(match (*value, layout.kind) {
-        (Value::F64(value), Kind::F64) => Packed::Word64(value.to_bits()),
-        (Value::F32(value), Kind::F32) => Packed::Word32(value.to_bits()),
-        (Value::I64(value), Kind::I64) => Packed::Word64(value as u64),
-        (Value::U64(value), Kind::U64) => Packed::Word64(value),
-        (Value::I32(value), Kind::I32) => Packed::Word32(value as u32),
-        (Value::U32(value), Kind::U32) => Packed::Word32(value),
-        (Value::Bool(value), Kind::Bool) => Packed::Byte(value.into()),
+        (Value::F64(value), Kind::F64) => CellValue::Word64(value.to_bits()),
+        (Value::F32(value), Kind::F32) => CellValue::Word32(value.to_bits()),
+        (Value::I64(value), Kind::I64) => CellValue::Word64(value as u64),
+        (Value::U64(value), Kind::U64) => CellValue::Word64(value),
+        (Value::I32(value), Kind::I32) => CellValue::Word32(value as u32),
+        (Value::U32(value), Kind::U32) => CellValue::Word32(value),
+        (Value::Bool(value), Kind::Bool) => CellValue::Byte(value.into()),
         (Value::Enum(number) | Value::I32(number), Kind::Enum) => {
             check_enum(schema, id, layout, number)?;
-            Packed::Word32(number as u32)
+            CellValue::Word32(number as u32)
         }
-        (Value::String(value), Kind::String) => Packed::View(copy(arena, value.as_bytes())?),
-        (Value::Bytes(value), Kind::Bytes) => Packed::View(copy(arena, value)?),
-        (Value::Bytes(value), Kind::String) if !layout.utf8 => Packed::View(copy(arena, value)?),
+        (Value::String(value), Kind::String) => CellValue::View(copy(arena, value.as_bytes())?),
+        (Value::Bytes(value), Kind::Bytes) => CellValue::View(copy(arena, value)?),
+        (Value::Bytes(value), Kind::String) if !layout.utf8 => CellValue::View(copy(arena, value)?),
         (Value::Message(value), Kind::Message) => {
             let Some(of) = layout.record else { unreachable!("it holds messages of some type") };
             check_type(schema, of, value)?;
             let record = Record::new(arena, schema.layouts().record(of));
             let record = record.ok_or(AccessError::Full)?;
             copy_into(schema, arena, record, value)?;
-            Packed::Record(record)
+            CellValue::Record(record)
         }
         (value, _) => return Err(wrong_kind(schema, id, layout, value.kind_name())),
     })
@@ -309,19 +285,6 @@ fn check_enum(schema: &Schema, id: FieldId, layout: &FieldLayout, number: i32) -
         return Err(AccessError::NotInEnum { field, number });
     }
     Ok(())
-}
-
-/// A value as a key; `None` if keys are of another type.
-pub(super) fn key_of<'k>(value: &Value<'k>, layout: &FieldLayout) -> Option<Key<'k>> {
-    Some(match (*value, layout.kind) {
-        (Value::I64(value), Kind::I64) => Key::Word(value as u64),
-        (Value::U64(value), Kind::U64) => Key::Word(value),
-        (Value::I32(value), Kind::I32) => Key::Word(u64::from(value as u32)),
-        (Value::U32(value), Kind::U32) => Key::Word(value.into()),
-        (Value::Bool(value), Kind::Bool) => Key::Word(value.into()),
-        (Value::String(value), Kind::String) => Key::Bytes(value.as_bytes()),
-        _ => return None,
-    })
 }
 
 /// The list of a repeated field, to be changed.
@@ -385,7 +348,7 @@ impl ListMut<'_> {
         let of = self.message_type()?;
         let record = Record::new(self.arena, self.schema.layouts().record(of));
         let record = record.ok_or(AccessError::Full)?;
-        self.push_packed(Packed::Record(record))?;
+        self.push_packed(CellValue::Record(record))?;
         Ok(MessageMut::new(self.schema, self.arena, of, record))
     }
 
@@ -455,10 +418,10 @@ impl ListMut<'_> {
     }
 
     fn check(&self, index: usize) -> Done {
-        match index < self.len() {
-            true => Ok(()),
-            false => Err(AccessError::OutOfRange { index, len: self.len() }),
+        if index < self.len() {
+            return Ok(());
         }
+        Err(AccessError::OutOfRange { index, len: self.len() })
     }
 
     fn message_type(&self) -> Result<MessageId, AccessError> {
@@ -466,7 +429,7 @@ impl ListMut<'_> {
         of.ok_or_else(|| wrong_kind(self.schema, self.field, self.layout, "list of messages"))
     }
 
-    fn push_packed(&mut self, packed: Packed) -> Done {
+    fn push_packed(&mut self, packed: CellValue) -> Done {
         let (list, arena) = (&mut *self.list, &mut *self.arena);
         if list.len == list.capacity {
             list.grow(arena, self.layout.cell.bytes()).ok_or(AccessError::Full)?;
@@ -509,7 +472,8 @@ impl MapMut<'_> {
     /// # Errors
     /// Key or value are of another type; there is no room.
     pub fn insert<'v>(&mut self, key: impl Into<Value<'v>>, value: impl Into<Value<'v>>) -> Done {
-        let (key_id, key_layout, value_id, value_layout) = entry_fields(self.schema, self.layout);
+        let (key_id, key_layout, value_id, value_layout) =
+            self.schema.layouts().entry_fields(self.layout);
         let key = pack(self.schema, self.arena, key_id, key_layout, &key.into())?;
         let value = pack(self.schema, self.arena, value_id, value_layout, &value.into())?;
         self.insert_packed(key, value)
@@ -523,12 +487,13 @@ impl MapMut<'_> {
         &mut self,
         key: impl Into<Value<'v>>,
     ) -> Result<MessageMut<'_>, AccessError> {
-        let (key_id, key_layout, value_id, value_layout) = entry_fields(self.schema, self.layout);
+        let (key_id, key_layout, value_id, value_layout) =
+            self.schema.layouts().entry_fields(self.layout);
         let Some(of) = value_layout.record else {
             return Err(wrong_kind(self.schema, value_id, value_layout, Kind::Message.name()));
         };
         let key = key.into();
-        let Some(found) = key_of(&key, key_layout) else {
+        let Some(found) = key.key(key_layout) else {
             return Err(wrong_kind(self.schema, key_id, key_layout, key.kind_name()));
         };
         let record = match self.map.find(found, key_layout) {
@@ -541,7 +506,7 @@ impl MapMut<'_> {
                 let key = pack(self.schema, self.arena, key_id, key_layout, &key)?;
                 let record = Record::new(self.arena, self.schema.layouts().record(of));
                 let record = record.ok_or(AccessError::Full)?;
-                self.insert_packed(key, Packed::Record(record))?;
+                self.insert_packed(key, CellValue::Record(record))?;
                 record
             }
         };
@@ -553,9 +518,9 @@ impl MapMut<'_> {
     /// # Errors
     /// The key is of another type.
     pub fn remove<'v>(&mut self, key: impl Into<Value<'v>>) -> Result<bool, AccessError> {
-        let (key_id, key_layout, ..) = entry_fields(self.schema, self.layout);
+        let (key_id, key_layout, ..) = self.schema.layouts().entry_fields(self.layout);
         let key = key.into();
-        match key_of(&key, key_layout) {
+        match key.key(key_layout) {
             Some(key) => Ok(self.map.remove(key, key_layout)),
             None => Err(wrong_kind(self.schema, key_id, key_layout, key.kind_name())),
         }
@@ -566,8 +531,9 @@ impl MapMut<'_> {
         self.map.clear();
     }
 
-    fn insert_packed(&mut self, key: Packed, value: Packed) -> Done {
-        let (key_id, key_layout, value_id, value_layout) = entry_fields(self.schema, self.layout);
+    fn insert_packed(&mut self, key: CellValue, value: CellValue) -> Done {
+        let (key_id, key_layout, value_id, value_layout) =
+            self.schema.layouts().entry_fields(self.layout);
         let of = self.schema.layouts().record(key_layout.message);
         let entry = Record::new(self.arena, of).ok_or(AccessError::Full)?;
         let parts = [(key_id, key_layout, key), (value_id, value_layout, value)];
@@ -577,36 +543,4 @@ impl MapMut<'_> {
         }
         self.map.insert(self.arena, entry, key_layout).ok_or(AccessError::Full)
     }
-}
-
-/// Gives an entry that lacks its key or value that, zero or empty; `None` at the arena's limit.
-pub(crate) fn complete_entry(
-    schema: &Schema,
-    arena: &mut Arena,
-    of: &RecordLayout,
-    entry: Record,
-) -> Option<()> {
-    for &id in &of.fields {
-        let layout = schema.layouts().field(id);
-        if entry.bit(layout) {
-            continue;
-        }
-        let packed = match (layout.cell, layout.ty) {
-            (Cell::Record, ty) => {
-                let value = schema.layouts().record(ty.message()?);
-                Packed::Record(Record::new(arena, value)?)
-            }
-            (_, FieldType::Enum(of)) => {
-                let first = schema.enum_def(of).values().first();
-                Packed::Word32(first.map_or(0, |value| value.number()) as u32)
-            }
-            (Cell::Bool, _) => Packed::Byte(0),
-            (Cell::Word32, _) => Packed::Word32(0),
-            (Cell::Word64, _) => Packed::Word64(0),
-            (Cell::View, _) => Packed::View(View::EMPTY),
-        };
-        let (slot, _) = entry.make_slot(arena, of, id.0, layout)?;
-        packed.store(slot);
-    }
-    Some(())
 }

@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use tidemill_diag::{Diagnostic, Span};
 
-use super::{Compiled, Files, Folders, compile_with};
+use super::compile::{Compiled, compile_with};
+use super::files::{Files, Folders};
 
 /// Loads files as one schema. Imports are looked for in `include_dirs`, or, if there are none,
 /// in the current folder and in those of the files. Files ending in `.fds` are sets of descriptors,
@@ -106,7 +107,7 @@ impl Files for Given {
     }
 }
 
-/// True if both are one file, or if that cannot be told.
+/// True if both are one file, or if that is not known.
 fn is_same(a: &Path, b: &Path) -> bool {
     match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,

@@ -1,4 +1,4 @@
-//! Where the definitions of a schema stand in its texts, for those who point to them.
+//! Where the definitions of a schema stand in its texts, for diagnostics that point to them.
 
 use tidemill_diag::Span;
 

@@ -274,9 +274,10 @@ fn check_member<'a>(
     name: &'a str,
 ) -> Result<(), SchemaError> {
     check_name(name)?;
-    match names.insert((message, name)) {
-        true => Ok(()),
-        false => Err(SchemaError::DuplicateName(name.into())),
+    if names.insert((message, name)) {
+        Ok(())
+    } else {
+        Err(SchemaError::DuplicateName(name.into()))
     }
 }
 

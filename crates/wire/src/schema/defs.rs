@@ -135,7 +135,7 @@ pub struct Message {
     /// Ascending by number, like `ids`.
     pub(super) fields: Box<[Field]>,
     pub(super) ids: Box<[FieldId]>,
-    /// Indexes of fields by name. Made by whoever first asks, as nobody asks most messages; two
+    /// Indexes of fields by name. Made when first asked for, as most messages are never asked; two
     /// threads may come at once.
     pub(super) by_name: OnceLock<Box<[u32]>>,
     /// Indexes of fields by JSON name; as above.

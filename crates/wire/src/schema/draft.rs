@@ -85,7 +85,7 @@ pub enum ImportKind {
     /// For itself.
     #[default]
     Plain,
-    /// Also for those who import it.
+    /// Also for files that import it.
     Public,
     /// May be missing at link time in some languages.
     Weak,

@@ -114,7 +114,7 @@ feature! {
     Utf8Validation {
         /// They must.
         Verify = 2,
-        /// Nobody looks.
+        /// It is not checked.
         None = 3
     }
 }

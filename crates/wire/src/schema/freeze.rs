@@ -6,6 +6,7 @@ use tidemill_stdx::frozen::{self, NodeId};
 use tidemill_stdx::hash::Map;
 
 use super::default::default_value;
+use super::definitions::{Definitions, Home, Named, SchemaMark, WireField};
 use super::defs::DefaultValue;
 use super::defs::{
     Def, Enum, EnumValue, ExtensionPart, ExtensionRange, Field, File, Message, MessageRare, Method,
@@ -17,8 +18,8 @@ use super::draft::{
     ServiceDraft,
 };
 use super::features::{Presence, RepeatedEncoding};
-use super::lookup::{Home, Named, Pool, Schema, WireField};
 use super::raw;
+use super::shared::Schema;
 use super::{
     EnumId, FieldId, FieldType, FileId, Label, MessageId, NamedNumbers, Tag, WireType, json_name,
 };
@@ -452,7 +453,7 @@ impl Graph {
         let services = nodes.split_off(self.services as usize).into();
         let enums = nodes.split_off(self.enums as usize).into();
         let messages = nodes.split_off(self.messages as usize).into();
-        let pool = Pool {
+        Schema::new(Definitions {
             files: nodes.into(),
             messages,
             enums,
@@ -464,14 +465,8 @@ impl Graph {
             names: self.names,
             file_names: self.file_names,
             order: order.into(),
-            layouts: OnceLock::new(),
-            batch_layouts: OnceLock::new(),
-            decoding: OnceLock::new(),
-            encoding: OnceLock::new(),
-            shallow: OnceLock::new(),
-            json_names: OnceLock::new(),
-        };
-        Schema { pool: Arc::new(pool) }
+            mark: SchemaMark::new(),
+        })
     }
 }
 

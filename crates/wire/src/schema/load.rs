@@ -5,8 +5,8 @@ use std::fmt;
 use super::descriptor::{DescriptorError, read_set};
 use super::draft::Draft;
 use super::link::{inherit_features, link};
-use super::lookup::Schema;
 use super::problem::Problem;
+use super::shared::Schema;
 use super::{check, freeze};
 
 /// Why descriptors make no schema.

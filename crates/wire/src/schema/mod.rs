@@ -17,7 +17,8 @@
 //! | `link` | imports, names, types, inheritance of features |
 //! | `check` | what `protoc` refuses, and why |
 //! | `freeze` | drafts into schemas |
-//! | `defs`, `lookup`, `table` | what is immutable, and how it is found |
+//! | `defs`, `definitions`, `table` | what is immutable, and how it is found |
+//! | `shared` | the schema: definitions that are shared, with what is derived from them |
 //! | `name` | short texts, which lie in the definitions themselves |
 //! | `named` | the numbers that an enum names, for decoders |
 //! | `build` | schemas made by a program |
@@ -25,6 +26,7 @@
 pub mod build;
 pub mod check;
 pub mod default;
+mod definitions;
 pub mod defs;
 pub mod descriptor;
 pub mod draft;
@@ -34,16 +36,18 @@ mod ids;
 mod kinds;
 pub mod link;
 mod load;
-mod lookup;
 mod name;
 mod named;
 mod print;
 pub mod problem;
 pub mod raw;
+mod shared;
 mod table;
 pub mod uninterpreted;
 
 pub use build::{SchemaBuilder, SchemaError};
+pub use definitions::{Definitions, Named};
+pub(crate) use definitions::{SchemaMark, WireField};
 pub use defs::{
     Def, DefaultValue, Enum, EnumValue, ExtensionRange, Field, File, Message, Method, Oneof,
     Options, Service, SharedDef,
@@ -55,18 +59,18 @@ pub use ids::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId};
 pub(crate) use kinds::Tag;
 pub use kinds::{FIELD_NUMBER_MAX, FieldType, Label, Scalar, WireType};
 pub use load::LoadError;
-pub use lookup::{Named, Schema};
-pub(crate) use lookup::{SchemaMark, WireField};
 pub use name::Name;
 pub(crate) use named::NamedNumbers;
 pub use raw::{RawFields, RawValue};
+pub use shared::Schema;
 
 /// The name of a field in JSON where the source gives none: without underscores, the letters
 /// after them in capitals.
 pub fn json_name(name: &str) -> Name {
-    match name.contains('_') {
-        true => Name::collect(json_name_bytes(name)).unwrap_or_default(),
-        false => name.into(),
+    if name.contains('_') {
+        Name::collect(json_name_bytes(name)).unwrap_or_default()
+    } else {
+        name.into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is wrong with definitions, and which part of which element shows it.
 //!
 //! Linking and checking do not know whether definitions came as text. They name an element by its
-//! [`Place`] and the [`Part`] at fault; who has the text turns that into a span.
+//! [`Place`] and the [`Part`] at fault; the owner of the text turns that into a span.
 
 use super::FileId;
 
@@ -54,7 +54,7 @@ pub struct Problem {
     pub label: Option<(FileId, Place, Part, String)>,
     /// What to write instead.
     pub help: Option<String>,
-    /// The name that nobody has, for those who know where to look for it.
+    /// The name that is not declared, for hints where it may be.
     pub subject: Option<String>,
 }
 
@@ -88,7 +88,7 @@ impl Problem {
         Problem { warning: true, ..Problem::error(code, at, message) }
     }
 
-    /// Says which name nobody has.
+    /// Adds the name that is not declared.
     pub fn about(mut self, subject: impl Into<String>) -> Problem {
         self.subject = Some(subject.into());
         self

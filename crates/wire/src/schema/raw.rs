@@ -1,4 +1,4 @@
-//! Messages as their bytes tell without a schema: numbers, wire types, payloads.
+//! Messages as their bytes are without a schema: numbers, wire types, payloads.
 //!
 //! Descriptors and options are read with it, which come before there is any schema.
 
@@ -69,9 +69,10 @@ impl<'a> RawFields<'a> {
         let tag = self.varint()?;
         let number = tag >> 3;
         let wire_type = WireType::from_tag(tag).ok_or(Malformed)?;
-        match (1..=u64::from(FIELD_NUMBER_MAX)).contains(&number) {
-            true => Ok((number as u32, wire_type)),
-            false => Err(Malformed),
+        if (1..=u64::from(FIELD_NUMBER_MAX)).contains(&number) {
+            Ok((number as u32, wire_type))
+        } else {
+            Err(Malformed)
         }
     }
 

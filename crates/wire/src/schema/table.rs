@@ -6,9 +6,7 @@
 //! ```
 //! Extensions that the schema knows are in it like fields.
 
-use tidemill_stdx::hash::Map;
-
-use super::{Field, FieldId, FieldType, Label, MessageId, Schema};
+use super::{FieldId, FieldType};
 
 /// One field as the decoder sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,29 +15,6 @@ pub(crate) struct Slot {
     pub(crate) kind: FieldType,
     /// Values may come under one common length.
     pub(crate) packable: bool,
-}
-
-/// The tables of all messages.
-pub(crate) fn tables(schema: &Schema) -> Box<[FieldTable]> {
-    let mut extensions_of: Map<MessageId, Vec<&Field>> = Map::default();
-    for field in schema.extensions().map(|id| schema.field(id)) {
-        extensions_of.entry(field.message()).or_default().push(field);
-    }
-    let slot = |field: &Field| {
-        let packable = field.label() == Label::Repeated && field.field_type().is_packable();
-        let slot = Slot { field: field.id(), kind: field.field_type(), packable };
-        (field.number(), slot)
-    };
-    let table = |message: MessageId| {
-        let fields = schema.message(message).field_defs().iter();
-        let Some(extensions) = extensions_of.get(&message) else {
-            return FieldTable::new(fields.map(slot));
-        };
-        let mut all: Vec<_> = fields.chain(extensions.iter().copied()).map(slot).collect();
-        all.sort_by_key(|&(number, _)| number);
-        FieldTable::new(all.into_iter())
-    };
-    schema.messages().map(table).collect()
 }
 
 /// See the module.

@@ -55,9 +55,8 @@ impl OptionText {
 
     /// The name as written.
     pub fn name_text(&self) -> String {
-        let part = |part: &NamePart| match part.extension {
-            true => format!("({})", part.name),
-            false => part.name.to_string(),
+        let part = |part: &NamePart| {
+            if part.extension { format!("({})", part.name) } else { part.name.to_string() }
         };
         self.name.iter().map(part).collect::<Vec<_>>().join(".")
     }

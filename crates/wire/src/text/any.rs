@@ -1,21 +1,17 @@
 //! `google.protobuf.Any` as text: the message that is in it, where its type is known.
 
-use super::write::TextSink;
+use super::names::is_of_url;
+use super::sink::TextSink;
 use crate::decode::{Decoder, ErrorKind};
 use crate::inside::{Inside, Opened};
 use crate::json::{WriteProblem, message_of};
 use crate::merge::walk_merged;
 use crate::sink::Flow;
 
-/// What a type URL may have between brackets.
-pub(super) fn is_of_url(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"_./-~!$&()*+,;=%".contains(&byte)
-}
-
 /// Writes the message inside of an `Any`; false if that cannot be done, and nothing is written.
 pub(super) fn expand(sink: &mut TextSink<'_, '_>, type_url: &[u8], value: &[u8]) -> bool {
     let schema = sink.mapping.schema();
-    // Between brackets others could not be read again.
+    // Other bytes between brackets could not be read again.
     let is_writable = type_url.iter().all(|&byte| is_of_url(byte));
     let type_url = std::str::from_utf8(type_url).ok().filter(|_| is_writable);
     let Some((type_url, message)) =

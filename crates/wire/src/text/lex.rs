@@ -47,9 +47,10 @@ impl<'a> Lexer<'a> {
     }
 
     pub(super) fn expect(&mut self, byte: u8) -> Lex {
-        match self.take(byte) {
-            true => Ok(()),
-            false => Err(self.expected(&format!("`{}`", char::from(byte)))),
+        if self.take(byte) {
+            Ok(())
+        } else {
+            Err(self.expected(&format!("`{}`", char::from(byte))))
         }
     }
 
@@ -70,7 +71,7 @@ impl<'a> Lexer<'a> {
         (!word.is_empty()).then_some(word)
     }
 
-    /// A number without its sign, whatever its form; checked by who knows the type.
+    /// A number without its sign, whatever its form; checked where the type is known.
     pub(super) fn number(&mut self) -> Lex<&'a str> {
         let first = self.peek();
         if first.is_ascii_digit() || first == b'.' && self.cursor.peek(1).is_ascii_digit() {

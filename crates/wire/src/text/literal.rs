@@ -4,17 +4,19 @@ use tidemill_diag::text::number::{BadNumber, radix_of_c, whole};
 
 /// Appends a double.
 pub(super) fn double(out: &mut Vec<u8>, value: f64) {
-    match value.is_finite() {
-        true => crate::json::print::double(out, value),
-        false => out.extend_from_slice(not_finite(value)),
+    if value.is_finite() {
+        crate::json::print::double(out, value)
+    } else {
+        out.extend_from_slice(not_finite(value))
     }
 }
 
 /// Appends a single.
 pub(super) fn float(out: &mut Vec<u8>, value: f32) {
-    match value.is_finite() {
-        true => crate::json::print::float(out, value),
-        false => out.extend_from_slice(not_finite(f64::from(value))),
+    if value.is_finite() {
+        crate::json::print::float(out, value)
+    } else {
+        out.extend_from_slice(not_finite(f64::from(value)))
     }
 }
 

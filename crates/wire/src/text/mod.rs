@@ -26,20 +26,22 @@
 mod any;
 mod lex;
 mod literal;
+mod names;
 mod read;
+mod sink;
 mod unknown;
 mod write;
 
 use tidemill_stdx::region::Bump;
 
 pub use read::{Required, TextReadOptions, read};
-pub use write::{Layout, PrintUnknown, TextPrintOptions, TextSink};
+pub use sink::{Layout, PrintUnknown, TextPrintOptions, TextSink};
 
 use crate::decode::{Decoder, ErrorKind};
 use crate::encode::BinarySink;
 use crate::json::{Mapping, PrintError, ReadError, WriteProblem};
 use crate::merge::walk_merged;
-use crate::schema::{FieldId, FieldType, MessageId, Schema};
+use crate::schema::MessageId;
 
 /// The text of the message that `bytes` are.
 ///
@@ -97,18 +99,4 @@ pub fn parse(mapping: &Mapping<'_>, message: MessageId, text: &[u8]) -> Result<V
     let mut sink = BinarySink::new(mapping.schema());
     read(mapping, message, text, &arena, TextReadOptions::default(), &mut sink)?;
     Ok(sink.into_bytes())
-}
-
-/// The name of the type of a group, where text has that instead of the field's: the type is
-/// declared beside the field and has its name, as `optional group Name = 1 {}` makes it.
-fn group_name(schema: &Schema, id: FieldId) -> Option<&str> {
-    let field = schema.field(id);
-    let FieldType::Group(message) = field.field_type() else { return None };
-    let (group, home) = (schema.message(message), schema.message(field.message()));
-    let (scope, file) = match field.extension_file() {
-        Some(file) => (field.extension_scope(), file),
-        None => (Some(field.message()), home.file()),
-    };
-    let beside = group.parent() == scope && group.file() == file;
-    (beside && group.name().eq_ignore_ascii_case(field.name())).then(|| group.name())
 }

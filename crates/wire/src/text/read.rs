@@ -2,10 +2,9 @@
 
 use tidemill_stdx::region::Bump;
 
-use super::any::is_of_url;
-use super::group_name;
 use super::lex::{Lex, Lexer};
 use super::literal::{decimal, integer};
+use super::names::{group_name, is_of_url};
 use crate::encode::BinarySink;
 use crate::json::{Fault, Kind, List, Mapping, ReadError, Shape, message_of, utf8};
 use crate::schema::{EnumId, FieldId, FieldType, Label, MessageId};
@@ -311,7 +310,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
                     Err(_) if self.mapping.schema().field(field).checks_utf8() => {
                         Err(Fault::new(at, "this is not UTF-8"))
                     }
-                    // So strings are told that need not be UTF-8, and are not.
+                    // So strings are given that need not be UTF-8, and are not.
                     Err(_) => self.emit_bytes(field, bytes),
                 };
             }
@@ -420,9 +419,10 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         let amount = integer(text).ok_or_else(|| Fault::new(at, "an integer is expected"))?;
         let amount = i128::try_from(amount).unwrap_or(i128::MAX);
         let value = if negative { -amount } else { amount };
-        match (lowest..=highest).contains(&value) && !(negative && lowest == 0) {
-            true => Ok(value),
-            false => Err(Fault::new(at, "the integer is out of range")),
+        if (lowest..=highest).contains(&value) && !(negative && lowest == 0) {
+            Ok(value)
+        } else {
+            Err(Fault::new(at, "the integer is out of range"))
         }
     }
 

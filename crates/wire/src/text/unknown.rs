@@ -1,6 +1,6 @@
-//! Unknown fields as text: by number, with what their wire type tells.
+//! Unknown fields as text: by number, as their wire type shows them.
 
-use super::write::TextSink;
+use super::sink::TextSink;
 use crate::escape;
 use crate::json::print;
 use crate::schema::{RawFields, RawValue};

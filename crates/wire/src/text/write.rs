@@ -1,143 +1,17 @@
 //! Events into text. Lists may be spread: text may have their elements anywhere. A field that
 //! comes twice, or a second member of a oneof, needs to be merged first, as for JSON.
 
-use super::{any, group_name, literal, unknown};
+use super::sink::{PrintUnknown, TextSink};
+use super::{any, literal, unknown};
 use crate::escape;
+use crate::flow::{Flow, Stop};
 use crate::json::print;
-use crate::json::{EnumName, FieldMap, Kind, List, Mapping, Shape, WriteProblem};
+use crate::json::{EnumName, Kind, Shape};
 use crate::schema::raw::put_varint;
 use crate::schema::{FieldId, MessageId};
-use crate::sink::{Flow, Sink, Stop};
+use crate::sink::Sink;
 
-/// How text is printed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TextPrintOptions {
-    /// Lines.
-    pub layout: Layout,
-    /// Unknown fields, which text may have by number, but which cannot be read.
-    pub unknown: PrintUnknown,
-}
-
-/// How fields stand on lines.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Layout {
-    /// Each on its line, indented.
-    #[default]
-    Lines,
-    /// All on one.
-    OneLine,
-}
-
-/// What becomes of unknown fields.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PrintUnknown {
-    /// They are left out.
-    #[default]
-    Ignore,
-    /// They are written by number.
-    Print,
-}
-
-/// Writes the events of messages as text.
-#[derive(Debug)]
-pub struct TextSink<'m, 's> {
-    pub(super) mapping: &'m Mapping<'s>,
-    options: TextPrintOptions,
-    pub(super) out: Vec<u8>,
-    here: Frame,
-    frames: Vec<Frame>,
-    /// A bit for each field that was there, of all open messages.
-    seen: Vec<u64>,
-    indent: usize,
-    /// The string or bytes that are open are not written: they are empty, and so absent.
-    absent: bool,
-    /// What `Any` fields hold, innermost last: type and value.
-    anys: Vec<(Vec<u8>, Vec<u8>)>,
-    problem: Option<WriteProblem>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Frame {
-    shape: Shape,
-    seen: usize,
-}
-
-impl<'m, 's> TextSink<'m, 's> {
-    /// A sink.
-    pub fn new(mapping: &'m Mapping<'s>, options: TextPrintOptions) -> TextSink<'m, 's> {
-        TextSink {
-            mapping,
-            options,
-            out: Vec::new(),
-            here: Frame { shape: Shape::Plain, seen: 0 },
-            frames: Vec::new(),
-            seen: Vec::new(),
-            indent: 0,
-            absent: false,
-            anys: Vec::new(),
-            problem: None,
-        }
-    }
-
-    /// What was written.
-    pub fn bytes(&self) -> &[u8] {
-        &self.out
-    }
-
-    /// What was written, taken out.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.out
-    }
-
-    /// Forgets what was written, and keeps the memory.
-    pub fn clear(&mut self) {
-        self.out.clear();
-    }
-
-    /// Why it stopped the last walk.
-    pub fn problem(&self) -> Option<&WriteProblem> {
-        self.problem.as_ref()
-    }
-
-    pub(super) fn start_line(&mut self) {
-        match self.options.layout {
-            Layout::Lines => self.out.resize(self.out.len() + 2 * self.indent, b' '),
-            Layout::OneLine => {
-                if !matches!(self.out.last(), None | Some(b' ' | b'\n')) {
-                    self.out.push(b' ');
-                }
-            }
-        }
-    }
-
-    pub(super) fn end_line(&mut self) {
-        if self.options.layout == Layout::Lines {
-            self.out.push(b'\n');
-        }
-    }
-
-    pub(super) fn open_brace(&mut self) {
-        self.out.extend_from_slice(b" {");
-        self.end_line();
-        self.indent += 1;
-    }
-
-    pub(super) fn close_brace(&mut self) {
-        self.indent -= 1;
-        self.start_line();
-        self.out.push(b'}');
-    }
-
-    fn open(&mut self, message: MessageId) {
-        let map = self.mapping.message(message);
-        let seen = self.seen.len();
-        self.seen.resize(seen + map.seen.div_ceil(64) as usize, 0);
-        self.here = Frame { shape: map.shape, seen };
-        if map.shape == Shape::Any {
-            self.anys.push(Default::default());
-        }
-    }
-
+impl TextSink<'_, '_> {
     fn close(&mut self) {
         if self.here.shape == Shape::Any {
             let (type_url, value) = self.anys.pop().unwrap_or_default();
@@ -152,24 +26,6 @@ impl<'m, 's> TextSink<'m, 's> {
         self.seen.truncate(self.here.seen);
     }
 
-    fn any_part(&mut self, name: &str, bytes: &[u8]) {
-        self.start_line();
-        self.out.extend_from_slice(name.as_bytes());
-        self.out.extend_from_slice(b": \"");
-        escape::escape_bytes(&mut self.out, bytes);
-        self.out.push(b'"');
-        self.end_line();
-    }
-
-    /// Opens the message inside of an `Any`.
-    pub(super) fn open_any(&mut self, message: MessageId, type_url: &str) {
-        self.start_line();
-        self.out.extend_from_slice(format!("[{type_url}]").as_bytes());
-        self.open_brace();
-        self.frames.push(self.here);
-        self.open(message);
-    }
-
     /// Ends it.
     pub(super) fn close_any(&mut self) -> Flow {
         self.close();
@@ -178,89 +34,6 @@ impl<'m, 's> TextSink<'m, 's> {
         self.end_line();
         Ok(())
     }
-
-    /// Notes that a field was there, which no field is twice that is no list.
-    fn note(&mut self, map: &FieldMap) -> Flow {
-        if map.list == List::Single {
-            let word = self.here.seen + (map.seen / 64) as usize;
-            let bit = 1 << (map.seen % 64);
-            match self.seen.get_mut(word) {
-                Some(word) if *word & bit == 0 => *word |= bit,
-                _ => {
-                    self.problem = Some(WriteProblem::NeedsMerge);
-                    return Err(Stop);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// True if zero, or an empty string, is not written, as it stands for the field's absence.
-    fn is_absent(&mut self, field: FieldId) -> Result<bool, Stop> {
-        let map = self.mapping.field(field);
-        let absent = map.implicit && self.here.shape != Shape::Entry;
-        if absent {
-            self.note(map)?;
-        }
-        Ok(absent)
-    }
-
-    /// Notes a field, and writes its name.
-    fn begin(&mut self, field: FieldId) -> Flow {
-        let mapping = self.mapping;
-        let map = mapping.field(field);
-        self.note(map)?;
-        self.start_line();
-        let key = mapping.proto_key(map).as_bytes();
-        let name = match group_name(mapping.schema(), field) {
-            Some(name) if key.get(1) != Some(&b'[') => name.as_bytes(),
-            // Without its quotes and colon.
-            _ => key.get(1..key.len() - 2).unwrap_or(&[]),
-        };
-        self.out.extend_from_slice(name);
-        Ok(())
-    }
-
-    fn scalar(&mut self, field: FieldId, write: impl FnOnce(&mut Vec<u8>)) -> Flow {
-        self.begin(field)?;
-        self.out.extend_from_slice(b": ");
-        write(&mut self.out);
-        self.end_line();
-        Ok(())
-    }
-
-    /// What to return to if a message is to be written again.
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
-            out: self.out.len(),
-            frames: self.frames.len(),
-            seen: self.seen.len(),
-            anys: self.anys.len(),
-            here: self.here,
-            indent: self.indent,
-        }
-    }
-
-    /// Returns to a mark.
-    pub(super) fn return_to(&mut self, mark: &Mark) {
-        self.out.truncate(mark.out);
-        self.frames.truncate(mark.frames);
-        self.seen.truncate(mark.seen);
-        self.anys.truncate(mark.anys);
-        (self.here, self.indent) = (mark.here, mark.indent);
-        self.problem = None;
-    }
-}
-
-/// See [`TextSink::mark`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
-    out: usize,
-    frames: usize,
-    seen: usize,
-    anys: usize,
-    here: Frame,
-    indent: usize,
 }
 
 impl<'a> Sink<'a> for TextSink<'_, '_> {

@@ -20,16 +20,27 @@ use run::Filler;
 
 use super::load::SLACK;
 use super::state::Within;
+use super::tables::Tables;
 use super::walk::{Step, Walk, Zone};
 use crate::message::layout::Maps;
+use crate::schema::Schema;
 use crate::sink::Sink;
+
+/// What fills messages of `schema` by some tables: nothing if they were made from another.
+#[inline]
+fn plan<'t>(tables: &'t Tables, schema: &Schema) -> Option<&'t Plan> {
+    if !tables.is_of(schema) {
+        return None;
+    }
+    tables.plan_or(|nodes| Plan::new(schema, schema.layouts(), nodes))
+}
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     /// Over a zone, by the filler if the sink is a message of the same schema.
     pub(super) fn over_fields(&mut self, zone: Zone) -> Step {
         let tables = self.tables;
         let plan = match self.sink.storage() {
-            Some(storage) if storage.maps() == Maps::Indexed => tables.plan(storage.schema()),
+            Some(storage) if storage.maps() == Maps::Indexed => plan(tables, storage.schema()),
             _ => None,
         };
         match plan {
@@ -86,9 +97,10 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         // frames were just compared with them; of each zone SLACK bytes can be read from all
         // places before `to`, and the piece holds all from the first place up to `have`.
         let record = unsafe {
-            match storage.copies() {
-                true => filler.run::<true>(self.state, storage, record),
-                false => filler.run::<false>(self.state, storage, record),
+            if storage.copies() {
+                filler.run::<true>(self.state, storage, record)
+            } else {
+                filler.run::<false>(self.state, storage, record)
             }
         };
         leave(self.state, self.tables, storage, record);

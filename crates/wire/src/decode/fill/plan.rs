@@ -2,9 +2,9 @@
 
 use crate::message::layout::{Cell, FieldLayout, Layouts, PRESENCE_OFFSET, Shape};
 use crate::packed::Numbers;
-use crate::schema::{FieldType, Schema, WireType};
+use crate::schema::{Definitions, FieldType, WireType};
 
-use super::super::tables::{Action, Entry, NONE, Tables};
+use super::super::nodes::{Action, Entry, NONE, Nodes};
 
 /// What the filler does at a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +30,7 @@ pub(super) enum Op {
     Packed,
     /// The same with numbers as of [`Op::Closed`].
     PackedClosed,
-    /// A value that nobody wants, by its wire type.
+    /// A value that is not selected, by its wire type.
     SkipVarint,
     SkipFixed64,
     SkipFixed32,
@@ -91,13 +91,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// A plan for tables that were made from this schema; `None` where required fields are
-    /// checked, which the walk does.
-    pub(crate) fn new(schema: &Schema, tables: &Tables) -> Option<Plan> {
+    /// A plan for tables that were made from this schema, whose layouts are given; `None` where
+    /// required fields are checked, which the walk does.
+    pub(super) fn new(schema: &Definitions, layouts: &Layouts, tables: &Nodes) -> Option<Plan> {
         if tables.nodes().iter().any(|node| node.required > 0) {
             return None;
         }
-        let layouts = schema.layouts();
         let none = tables.entries().len() as u32;
         let mut steps: Vec<Step> = Vec::with_capacity(tables.entries().len() + 1);
         for entry in tables.entries() {
@@ -116,7 +115,7 @@ impl Plan {
     }
 }
 
-fn step(schema: &Schema, layouts: &Layouts, entry: &Entry) -> Option<Step> {
+fn step(schema: &Definitions, layouts: &Layouts, entry: &Entry) -> Option<Step> {
     let layout = layouts.field(entry.field);
     let single = entry.single_tag();
     let (tag, other) = (entry.tag, entry.other);
@@ -196,7 +195,7 @@ fn op_of_one(action: Action) -> Op {
 
 /// The numbers of a closed enum, if there is none missing between the first and the last: the
 /// first, and how many follow.
-fn named(schema: &Schema, layout: &FieldLayout) -> Option<(u32, u32)> {
+fn named(schema: &Definitions, layout: &FieldLayout) -> Option<(u32, u32)> {
     let FieldType::Enum(id) = layout.ty else { return None };
     debug_assert_eq!(layout.cell, Cell::Word32);
     schema.enum_def(id).named().range()

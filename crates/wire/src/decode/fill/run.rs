@@ -1,8 +1,9 @@
 //! The loop of the filler.
 
 use super::super::load::{u16_at, u32_at, u64_at, varint};
+use super::super::nodes::NONE;
 use super::super::state::{Frame, State};
-use super::super::tables::{NONE, Tables};
+use super::super::tables::Tables;
 use super::super::walk::Zone;
 use super::plan::{Op, Step};
 use super::record_at;
@@ -126,7 +127,8 @@ impl Filler<'_> {
                 continue;
             }
             let step = &steps[place];
-            // SAFETY: the arena of the storage, which nobody else uses until it is asked again.
+            // SAFETY: the arena of the storage, which is not used otherwise until it is asked
+            // again.
             let memory: &mut Arena = unsafe { &mut *arena };
             macro_rules! varint {
                 ($raw:ident => $made:expr) => {{
@@ -281,11 +283,11 @@ impl Filler<'_> {
         if bytes.is_empty() {
             return true;
         }
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees that the step is of a list in the record's message.
         let list = unsafe { list_of(record, step) };
         let before = list.len;
         let Some(numbers) = step.numbers else { return false };
-        // SAFETY: as the caller says.
+        // SAFETY: it is a list of such numbers, as above.
         let read = unsafe { list.append_packed(arena, numbers, bytes) };
         let mut good = read == bytes.len();
         if good && op == Op::PackedClosed {
@@ -328,7 +330,7 @@ unsafe fn is_there(record: Record, step: &Step) -> bool {
 /// As [`mark`]; the field is a list. The record is used through nothing else meanwhile.
 #[inline(always)]
 unsafe fn list_of<'m>(record: Record, step: &Step) -> &'m mut List {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that the step is of a list in the record's message.
     unsafe {
         let list = record.at(step.offset).cast::<List>();
         if !is_there(record, step) {
@@ -345,7 +347,8 @@ unsafe fn list_of<'m>(record: Record, step: &Step) -> &'m mut List {
 /// As [`mark`]; the field holds values of that type.
 #[inline(always)]
 unsafe fn put<T: Copy>(record: Record, arena: &mut Arena, step: &Step, value: T) -> bool {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that the step is of a value of type `T` in the record's
+    // message.
     unsafe {
         if step.shape == Shape::Single {
             record.at(step.offset).cast::<T>().write(value);
@@ -362,7 +365,7 @@ unsafe fn put<T: Copy>(record: Record, arena: &mut Arena, step: &Step, value: T)
 /// As [`mark`]; the field holds records.
 #[inline(always)]
 unsafe fn sub(record: Record, arena: &mut Arena, step: &Step) -> Option<Record> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that the step is of a record in the record's message.
     unsafe {
         let slot = record.at(step.offset).cast::<Record>();
         if step.shape == Shape::Single && is_there(record, step) {

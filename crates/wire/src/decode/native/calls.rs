@@ -6,9 +6,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::super::nodes::Action;
 use super::super::packed::tell;
-use super::super::tables::Action;
-use super::context::Context;
+use super::context::{Calls, Context};
 use crate::schema::{FIELD_NUMBER_MAX, FieldId, NamedNumbers, WireType};
 use crate::sink::{Flow, Sink};
 use crate::{packed, utf8, varint};
@@ -20,37 +20,13 @@ pub(super) const STOP: u32 = 1;
 /// The string is not UTF-8.
 pub(super) const INVALID: u32 = 2;
 
-type Number<T> = unsafe extern "C" fn(*mut Context, u32, T) -> u32;
-type Text = unsafe extern "C" fn(*mut Context, u32, *const u8, usize) -> u32;
-type List =
-    unsafe extern "C" fn(*mut Context, u32, u32, *const u8, usize, *const NamedNumbers) -> isize;
-type Sub = unsafe extern "C" fn(*mut Context, u32) -> u32;
-
-/// See the module.
-#[repr(C)]
-pub(super) struct Calls {
-    pub(super) i64: Number<i64>,
-    pub(super) u64: Number<u64>,
-    pub(super) i32: Number<i32>,
-    pub(super) u32: Number<u32>,
-    pub(super) f64: Number<u64>,
-    pub(super) f32: Number<u32>,
-    pub(super) bool: Number<u64>,
-    pub(super) string: Text,
-    pub(super) raw_string: Text,
-    pub(super) bytes: Text,
-    pub(super) start_sub: Sub,
-    pub(super) end_sub: Sub,
-    pub(super) list: List,
-}
-
 /// Calls the sink of `context`.
 ///
 /// # Safety
-/// The host of `context` is a sink of this type, and nobody else uses it meanwhile.
+/// The host of `context` is a sink of this type, and is used through nothing else meanwhile.
 #[inline(always)]
 unsafe fn with<'a, S: Sink<'a>>(context: *mut Context, call: impl FnOnce(&mut S) -> Flow) -> u32 {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that the host is an `S` that is not used elsewhere.
     let sink = unsafe { &mut *(*context).host.cast::<S>() };
     match catch_unwind(AssertUnwindSafe(|| call(sink))) {
         Ok(Ok(())) => GO_ON,

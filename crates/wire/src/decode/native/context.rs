@@ -6,8 +6,32 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 
 use super::super::state::Frame;
-use super::calls::Calls;
 use crate::message::Arena;
+use crate::schema::NamedNumbers;
+
+type Number<T> = unsafe extern "C" fn(*mut Context, u32, T) -> u32;
+type Text = unsafe extern "C" fn(*mut Context, u32, *const u8, usize) -> u32;
+type List =
+    unsafe extern "C" fn(*mut Context, u32, u32, *const u8, usize, *const NamedNumbers) -> isize;
+type Sub = unsafe extern "C" fn(*mut Context, u32) -> u32;
+
+/// The functions of a sink that generated code calls; see `calls`.
+#[repr(C)]
+pub(super) struct Calls {
+    pub(super) i64: Number<i64>,
+    pub(super) u64: Number<u64>,
+    pub(super) i32: Number<i32>,
+    pub(super) u32: Number<u32>,
+    pub(super) f64: Number<u64>,
+    pub(super) f32: Number<u32>,
+    pub(super) bool: Number<u64>,
+    pub(super) string: Text,
+    pub(super) raw_string: Text,
+    pub(super) bytes: Text,
+    pub(super) start_sub: Sub,
+    pub(super) end_sub: Sub,
+    pub(super) list: List,
+}
 
 /// Where the walk is, for one call of the generated code. Here places are addresses, so that the
 /// code has one word less to keep; only frames have them as everywhere, from the start of the

@@ -30,11 +30,12 @@ mod reach;
 mod records;
 mod scalar;
 mod serves;
-mod target;
+mod sink_calls;
 mod unit;
 mod units;
 mod whole;
 mod write;
+mod writer;
 
 use std::fmt;
 use std::ptr;
@@ -52,8 +53,7 @@ use crate::message::storage::Storage;
 use crate::schema::{MessageId, Schema};
 use crate::sink::{Sink, Wants};
 pub use background::Compiling;
-use calls::Calls;
-use context::{Context, Exit};
+use context::{Calls, Context, Exit};
 pub use records::Strings;
 use serves::Serves;
 pub use serves::{Listing, NativeError};
@@ -81,7 +81,7 @@ impl fmt::Debug for Native {
 
 impl Native {
     /// Compiles a decoder for `tables`, which were made from `schema`, and for the events that
-    /// sinks of it want. A sink that wants more is served by the table decoder.
+    /// sinks of it need. A sink that needs more is served by the table decoder.
     ///
     /// # Errors
     /// No code can be made for this machine, or there is no memory for it.

@@ -17,12 +17,12 @@ use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{CallConv, InstBuilder, IntCC, Value, signature, types};
 use tidemill_jit::{FuncId, Module};
 
-use super::super::tables::{Action, Entry};
+use super::super::nodes::{Action, Entry};
 use super::calls::{GO_ON, STOP};
 use super::context::{ARENA, Context, FRAME_BYTES, FRAME_RECORD};
-use super::target::ListExit;
-use super::target::Target;
-use super::write::Writer;
+use super::writer::ListExit;
+use super::writer::Target;
+use super::writer::Writer;
 use crate::message::arena::{ALIGN, END_OFFSET, NEXT_OFFSET};
 use crate::message::layout::{Cell, FieldLayout, Layouts, PRESENCE_OFFSET, Shape};
 use crate::message::record::{List, Record, View};
@@ -76,9 +76,9 @@ impl Helpers {
 /// The storage of a context, if it has one.
 ///
 /// # Safety
-/// The host of `context` is null or the address of one, and nobody else uses it meanwhile.
+/// The host of `context` is null or the address of one, and is not used otherwise meanwhile.
 unsafe fn storage<'k>(context: *mut Context) -> Option<&'k mut dyn Storage> {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that the host is null or the address of a storage.
     let host = unsafe { (*context).host.cast::<&mut dyn Storage>().as_mut() };
     host.map(|storage| &mut **storage)
 }
@@ -89,15 +89,15 @@ unsafe fn storage<'k>(context: *mut Context) -> Option<&'k mut dyn Storage> {
 /// As for [`storage`].
 #[cold]
 unsafe fn full(context: *mut Context) {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees what `storage` needs of `context`.
     if let Some(storage) = unsafe { storage(context) } {
         storage.full();
     }
 }
 
-/// Memory for so many bytes; null, and the storage knows, where there is none.
+/// Memory for `bytes` bytes; null, which is noted in the storage, where there is none.
 unsafe extern "C" fn new_bytes(context: *mut Context, bytes: usize) -> *mut u8 {
-    // SAFETY: the code was given the arena of the storage, which nobody else uses meanwhile.
+    // SAFETY: the code was given the arena of the storage, which is not used otherwise meanwhile.
     let arena: &mut Arena = unsafe { &mut *(*context).arena };
     match arena.alloc(bytes) {
         Some(place) => place.as_ptr(),
@@ -111,7 +111,7 @@ unsafe extern "C" fn new_bytes(context: *mut Context, bytes: usize) -> *mut u8 {
 
 /// Room for another value in a list.
 unsafe extern "C" fn grow_list(context: *mut Context, list: *mut List, cell_bytes: u32) -> u32 {
-    // SAFETY: the code was given the arena of the storage, which nobody else uses meanwhile.
+    // SAFETY: the code was given the arena of the storage, which is not used otherwise meanwhile.
     let arena: &mut Arena = unsafe { &mut *(*context).arena };
     // SAFETY: the slot of a repeated field whose bit is set.
     let list = unsafe { &mut *list };
@@ -208,7 +208,7 @@ pub(super) struct Records<'l> {
     pub(super) helpers: Helpers,
 }
 
-/// So many bytes are copied at a time, and may be read and written too many.
+/// This many bytes are copied at a time, and may be read and written too many.
 const COPIED_BYTES: i64 = 16;
 
 impl Records<'_> {
@@ -216,7 +216,7 @@ impl Records<'_> {
         self.layouts.field(entry.field)
     }
 
-    /// A presence word. The first is in a register: who stored it for each field would wait for
+    /// A presence word. The first is in a register: storing it for each field would wait for
     /// the store before.
     fn bits(writer: &mut Writer<'_, '_>, word: u32) -> Value {
         if word == 0 {
@@ -351,7 +351,7 @@ impl Records<'_> {
         let taken = writer.body.append_block_param(done, types::I64);
         writer.body.ins().brif(over, more, &[], fits, &[]);
         writer.body.switch_to_block(more);
-        // As much as is written, of which the spare is given back by nobody.
+        // As much as is written, of which the spare is not given back.
         let asked = writer.body.ins().iadd_imm_u(bytes, spare);
         let found = writer.body.call(slow, &[context, asked])[0];
         let none = writer.body.ins().icmp_imm_u(IntCC::Equal, found, 0);

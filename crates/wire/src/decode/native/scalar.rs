@@ -3,10 +3,11 @@
 use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{InstBuilder, IntCC, Switch, Value, types};
 
-use super::super::tables::{Action, Entry};
+use super::super::nodes::{Action, Entry};
 use super::context::*;
-use super::target::ListExit;
-use super::write::{TagBytes, Writer};
+use super::write::TagBytes;
+use super::writer::ListExit;
+use super::writer::Writer;
 use crate::schema::{EnumId, WireType};
 
 /// How a number lies in bytes.
@@ -25,7 +26,7 @@ fn form(wire_type: u32) -> Form {
     }
 }
 
-/// Who needs the value of a varint.
+/// What needs the value of a varint.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Need {
     Value,
@@ -203,7 +204,7 @@ impl Writer<'_, '_> {
     }
 
     /// Three to ten bytes: those of eight are pushed together in three steps, the last two are
-    /// added. Nine and ten bytes are told apart without a jump, as nobody could foresee it.
+    /// added. Nine and ten bytes are distinguished without a jump, which could not be predicted.
     fn long_varint(&mut self, start: Value, need: Need, done: tidemill_jit::build::Block) {
         let word = self.load(types::I64, start, 0);
         let tops = self.number(types::I64, 0x8080_8080_8080_8080u64 as i64);
@@ -329,7 +330,7 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(done);
     }
 
-    /// A group that nobody wants.
+    /// A group that is not needed.
     fn skip_group(&mut self, entry: &Entry, tag: TagBytes) {
         let context = self.context;
         let pos = self.pos();

@@ -12,8 +12,9 @@ use super::context::Context;
 use super::reach::Reach;
 use super::records::{self, Records};
 use super::serves::{Listing, NativeError, Serves};
-use super::target::{SinkCalls, Target};
+use super::sink_calls::SinkCalls;
 use super::write;
+use super::writer::{Helpers, Target};
 use crate::message::layout::Maps;
 use crate::schema::Schema;
 
@@ -67,7 +68,7 @@ impl Unit {
                 Box::new(Records { layouts, strings: *strings, helpers })
             }
         };
-        let helpers = write::Helpers::import(&mut module);
+        let helpers = Helpers::import(&mut module);
         let parameters = [types::I64, types::I32];
         let id = module.declare("decode", signature(CallConv::SystemV, &parameters, &[types::I32]));
         module

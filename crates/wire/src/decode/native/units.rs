@@ -14,7 +14,7 @@ use super::reach::{ENTRIES_MAX, Reach};
 use super::serves::NativeError;
 use crate::schema::{MessageId, Schema};
 
-/// So many times the fields of the tables may have code.
+/// How often the fields of the tables may have code.
 const COPIES_MAX: usize = 4;
 
 /// The code of a type.

@@ -11,31 +11,24 @@
 
 use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{
-    Block, BlockCall, CallConv, InstBuilder, IntCC, JumpTableData, Switch, Type, Value, Variable,
-    signature, types,
+    Block, BlockCall, CallConv, InstBuilder, IntCC, JumpTableData, Switch, Type, Value, signature,
+    types,
 };
-use tidemill_jit::{Body, FuncId, Module};
+use tidemill_jit::{Body, Module};
 use tidemill_stdx::hash::Map;
 
-use super::super::tables::{Action, Entry, Node, Tables};
+use super::super::nodes::{Action, Entry, Node};
+use super::super::tables::Tables;
 use super::calls;
 use super::context::*;
 use super::reach::Reach;
-use super::target::ListExit;
-use super::target::Target;
+use super::writer::{EntryBlocks, Helpers, ListExit, NodeBlocks, Target, Writer};
 use crate::message::layout::PRESENCE_OFFSET;
 use crate::schema::Schema;
 
-/// Behind a field the tags of so many entries are compared one by one before all are looked
-/// through: who leaves out fields leaves out few in a row.
+/// Behind a field the tags of this many entries are compared one by one before all are looked
+/// through: fields that are left out are few in a row.
 const AHEAD: u32 = 4;
-
-/// Functions that every decoder may call.
-pub(super) struct Helpers {
-    pub(super) is_utf8: FuncId,
-    pub(super) are_varints: FuncId,
-    pub(super) group_bytes: FuncId,
-}
 
 impl Helpers {
     pub(super) fn import(module: &mut Module) -> Helpers {
@@ -73,7 +66,7 @@ impl TagBytes {
     }
 }
 
-/// The tags of one number, and where they are told apart.
+/// The tags of one number, and where they are distinguished.
 struct Check {
     number: u32,
     block: Block,
@@ -120,57 +113,6 @@ pub(super) fn write(
     for &place in reach.compiled() {
         writer.node(place);
     }
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct NodeBlocks {
-    resume: Block,
-    dispatch: Block,
-    ended: Block,
-    end_group: Block,
-    /// What is not for the code, or not there: the end of the message, or the way out.
-    edge: Block,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct EntryBlocks {
-    one: Block,
-    packed: Block,
-    after: Block,
-    /// Where a sub-message of this field ends.
-    back: Block,
-}
-
-pub(super) struct Writer<'w, 'm> {
-    pub(super) body: &'w mut Body<'m>,
-    pub(super) schema: &'w Schema,
-    pub(super) tables: &'w Tables,
-    pub(super) helpers: &'w Helpers,
-    pub(super) target: &'w dyn Target,
-    pub(super) context: Value,
-    pub(super) pos: Variable,
-    pub(super) limit: Variable,
-    /// Where the innermost message that has a length ends.
-    end: Variable,
-    /// The next frame that is free.
-    pub(super) top: Variable,
-    /// The required fields that the message has had, if any message has some that are checked.
-    seen: Variable,
-    checks_required: bool,
-    /// The record that is filled, for targets that fill records.
-    pub(super) record: Variable,
-    /// Its first presence word, which comes to memory when the record or the code is left.
-    pub(super) bits: Variable,
-    /// Of nodes that get code.
-    blocks_of_node: Map<u32, NodeBlocks>,
-    /// Of their entries.
-    blocks_of_entry: Map<u32, EntryBlocks>,
-    /// By node: the entries that lead there, ascending.
-    parents: Map<u32, Vec<u32>>,
-    /// The node that is being written.
-    node: u32,
-    /// The packed list that is being written.
-    pub(super) list: Option<ListExit>,
 }
 
 impl<'w, 'm> Writer<'w, 'm> {
@@ -465,7 +407,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.switch_to_block(next);
     }
 
-    /// So many bytes at `pos`.
+    /// The `length` bytes at `pos`.
     fn raw_tag(&mut self, length: i64) -> Value {
         let at = self.pos();
         match length {
@@ -664,10 +606,7 @@ impl<'w, 'm> Writer<'w, 'm> {
 
     /// The required fields that the message has had.
     fn seen_so_far(&mut self) -> Value {
-        match self.checks_required {
-            true => self.body.use_var(self.seen),
-            false => self.number(types::I64, 0),
-        }
+        if self.checks_required { self.body.use_var(self.seen) } else { self.number(types::I64, 0) }
     }
 
     // ---- frames

@@ -9,7 +9,8 @@ use tidemill_jit::build::{
 use tidemill_jit::{Body, Code, Error, FuncId, Module, Options};
 
 use super::super::packed::Varints;
-use super::Context;
+use super::context::Context;
+use super::helpers;
 use crate::message::layout::{FieldLayout, Kind, PRESENCE_OFFSET, RecordLayout, Shape};
 use crate::message::record::{Extra, List, View};
 use crate::schema::{FieldId, FieldType, Label, MessageId, Scalar, Schema, Tag, WireType};
@@ -44,12 +45,12 @@ pub(super) fn compile(schema: &Schema, message: MessageId) -> Result<(Code, Func
     // SAFETY: functions of these signatures, in the program.
     let helpers = unsafe {
         Helpers {
-            grow: module.import("grow", of_words(3), super::grow as *const ()),
-            unknown: module.import("unknown", of_words(3), super::unknown as *const ()),
-            whole: module.import("whole", of_words(5), super::whole as *const ()),
-            sorted: module.import("sorted", of_words(4), super::sorted as *const ()),
-            varint: module.import("varint", of_words(2), super::varint as *const ()),
-            packed: module.import("packed", of_words(5), super::packed as *const ()),
+            grow: module.import("grow", of_words(3), helpers::grow as *const ()),
+            unknown: module.import("unknown", of_words(3), helpers::unknown as *const ()),
+            whole: module.import("whole", of_words(5), helpers::whole as *const ()),
+            sorted: module.import("sorted", of_words(4), helpers::sorted as *const ()),
+            varint: module.import("varint", of_words(2), helpers::varint as *const ()),
+            packed: module.import("packed", of_words(5), helpers::packed as *const ()),
         }
     };
     let layout = schema.layouts().record(message);
@@ -295,7 +296,7 @@ impl Writer<'_, '_> {
     fn map(&mut self, field: &FieldLayout, after: Block) {
         let Some(of) = field.record else { return };
         let map = self.body.ins().load(types::I64, unaligned(), self.record, field.offset as i32);
-        let entries = offset_of!(crate::message::record::Map, entries);
+        let entries = offset_of!(crate::message::map::Map, entries);
         let start = (entries + offset_of!(List, start)) as i32;
         let start = self.body.ins().load(types::I64, unaligned(), map, start);
         let len = (entries + offset_of!(List, len)) as i32;

@@ -14,7 +14,7 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(short);
         self.copy_short(to, from, len, done);
         self.body.switch_to_block(long);
-        // Up to twice so many pieces of sixteen bytes.
+        // Up to twice as many pieces of sixteen bytes.
         for pieces in [1, 2, 4] {
             let [some, more] =
                 self.fork(IntCC::UnsignedLessThanOrEqual, len, i64::from(32 * pieces));
@@ -55,7 +55,7 @@ impl Writer<'_, '_> {
         self.body.ins().jump(done, &[]);
     }
 
-    /// The first and the last bytes, each in so many pieces of the type.
+    /// The first and the last bytes, each in `pieces` pieces of the type.
     fn ends(&mut self, ty: Type, pieces: i32, to: Value, from: Value, len: Value, done: Block) {
         let flags = unaligned();
         let bytes = ty.bytes() as i32;

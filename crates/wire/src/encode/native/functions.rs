@@ -8,55 +8,22 @@
 //! Generated code calls the functions of messages inside through this table only. An entry changes
 //! once: from what compiles to what was compiled, or to the table encoder where that cannot be.
 
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use tidemill_jit::{Code, Error};
+use tidemill_jit::Error;
 
-use super::{Context, code, whole};
+use super::code;
+use super::context::{Context, Entry, Function, Functions};
+use super::helpers::whole;
 use crate::message::record::Record;
 use crate::schema::{MessageId, Schema};
-
-/// A function of a message: context, record, what was written last, levels that are left, the
-/// message. Gives what was written last then, null for an error.
-pub(super) type Function = extern "C" fn(&mut Context, Record, *mut u8, u64, u64) -> *mut u8;
-
-/// The address of a [`Function`].
-pub(super) type Entry = AtomicPtr<()>;
-
-/// See the module.
-pub(super) struct Functions {
-    schema: Schema,
-    entries: Box<[Entry]>,
-    /// What entries point to. A lock, as encoders on several threads share it; it is taken where
-    /// a function is compiled, never where one is called.
-    codes: Mutex<Vec<Code>>,
-}
 
 impl Functions {
     pub(super) fn new(schema: &Schema) -> Functions {
         let entry = |_| Entry::new(first as Function as *mut ());
         let entries = schema.messages().map(entry).collect();
         Functions { schema: schema.clone(), entries, codes: Mutex::new(Vec::new()) }
-    }
-
-    pub(super) fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    /// For generated code, as long as this lives.
-    pub(super) fn entries(&self) -> *const Entry {
-        self.entries.as_ptr()
-    }
-
-    /// The function of a message: one of the schema, or the call panics.
-    #[inline]
-    pub(super) fn function(&self, message: MessageId) -> Function {
-        // Pairs with the store in `compile`: the code is written before its address is seen.
-        let address = self.entries[message.index()].load(Ordering::Acquire);
-        // SAFETY: the address of `first`, of `whole_record`, or of code that was compiled with this
-        // signature and that `codes` keeps.
-        unsafe { std::mem::transmute::<*mut (), Function>(address) }
     }
 
     /// Compiles the function of a message, if it has none.
@@ -77,11 +44,6 @@ impl Functions {
         entry.store(address, Ordering::Release);
         Ok(())
     }
-
-    /// How many have been compiled.
-    pub(super) fn types(&self) -> usize {
-        self.codes.lock().unwrap_or_else(PoisonError::into_inner).len()
-    }
 }
 
 /// What stands for functions that are not compiled yet.
@@ -92,7 +54,7 @@ extern "C" fn first(
     depth: u64,
     message: u64,
 ) -> *mut u8 {
-    let functions = context.code.functions.clone();
+    let functions = context.code.clone();
     let id = MessageId(message as u32);
     if functions.compile(id).is_err() {
         let address = whole_record as Function as *mut ();

@@ -15,11 +15,14 @@
 mod allowed;
 mod element;
 mod interpret;
+mod interpreter;
+mod scalar;
 mod text;
 mod tree;
 
 use element::Element;
-use interpret::{Interpreter, Texts};
+use interpret::Texts;
+use interpreter::Interpreter;
 use tree::{Keep, Tree};
 
 use crate::schema::MessageId;

@@ -6,7 +6,8 @@
 //! value   = scalar | "{" message "}" | "<" message ">" | "[" value, ... "]"
 //! ```
 
-use super::interpret::{Failed, Interpreter, scalar_value};
+use super::interpreter::{Failed, Interpreter};
+use super::scalar::scalar_value;
 use super::tree::{Tree, Value, is_required};
 use crate::proto::lex::{Kind, Token, integer, lex};
 use crate::schema::default::unescape;

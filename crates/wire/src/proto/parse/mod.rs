@@ -26,7 +26,7 @@ use crate::schema::{FieldId, FileId, MessageId, Name};
 /// How deep messages, groups and the values of options may nest.
 const DEPTH_MAX: usize = 32;
 
-/// The problem of a file in a language that nobody knows: what else is wrong in it is not told.
+/// The problem of a file in an unknown language: what else is wrong in it is not reported.
 pub(super) const UNKNOWN_SYNTAX: &str = "unknown-syntax";
 
 /// It is reported already.
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         self.text.get(start as usize..end as usize).unwrap_or("")
     }
 
-    /// The bytes of a token: to tell words apart, which goes byte by byte in a `match`.
+    /// The bytes of a token: to distinguish words, which goes byte by byte in a `match`.
     #[inline]
     fn bytes(&self, token: Token) -> &'a [u8] {
         self.text.as_bytes().get(token.start as usize..token.end as usize).unwrap_or(b"")
@@ -208,17 +208,15 @@ impl<'a> Parser<'a> {
     }
 
     fn expect_sign(&mut self, sign: u8) -> Parsed<Token> {
-        match self.at_sign(sign) {
-            true => Ok(self.advance()),
-            false => Err(self.expected(&format!("`{}`", char::from(sign)))),
+        if self.at_sign(sign) {
+            Ok(self.advance())
+        } else {
+            Err(self.expected(&format!("`{}`", char::from(sign))))
         }
     }
 
     fn expect_word(&mut self, word: &str) -> Parsed {
-        match self.take_word(word) {
-            true => Ok(()),
-            false => Err(self.expected(&format!("`{word}`"))),
-        }
+        if self.take_word(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"))) }
     }
 
     fn name(&mut self, what: &str) -> Parsed<(Name, TextRange)> {
@@ -328,9 +326,10 @@ impl<'a> Parser<'a> {
         }
         let end = self.previous().end;
         let found = self.slice(self.token()).to_owned();
-        let message = match self.at_end() {
-            true => "`;` is expected where the text ends".to_owned(),
-            false => format!("`;` is expected before `{found}`"),
+        let message = if self.at_end() {
+            "`;` is expected where the text ends".to_owned()
+        } else {
+            format!("`;` is expected before `{found}`")
         };
         Err(self.error("syntax", (end, end), message))
     }

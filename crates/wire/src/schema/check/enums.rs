@@ -127,9 +127,10 @@ impl Check<'_> {
                 "values `{}` and `{}` are both `{name}` without case and the enum's name",
                 other.name, value.name
             );
-            match lenient {
-                true => self.warn("json-conflict", at, text),
-                false => self.error("json-conflict", at, text),
+            if lenient {
+                self.warn("json-conflict", at, text)
+            } else {
+                self.error("json-conflict", at, text)
             }
             self.label((found.file, other.place, Part::Name), "the other is here");
         }

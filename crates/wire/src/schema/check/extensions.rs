@@ -71,9 +71,10 @@ impl Check<'_> {
                     .iter()
                     .map(|one| format!("{} to {}", one.range.start, one.range.end - 1))
                     .collect();
-                match ranges.is_empty() {
-                    true => self.help("it has no extensions at all"),
-                    false => self.help(format!("it has numbers {}", ranges.join(", "))),
+                if ranges.is_empty() {
+                    self.help("it has no extensions at all")
+                } else {
+                    self.help(format!("it has numbers {}", ranges.join(", ")))
                 }
             }
             // As in `protoc`, what descriptors declare of themselves is for the eye.

@@ -11,7 +11,7 @@ use crate::schema::{FieldId, MessageId, Name, json_name, json_name_bytes};
 /// Number of a field of `google.protobuf.MessageOptions`.
 const LEGACY_CONFLICTS: u32 = 11;
 
-/// So many fields are compared each with each, of more the hashes are sorted.
+/// Up to this many fields are compared each with each; of more the hashes are sorted.
 const FEW: usize = 32;
 
 impl Check<'_> {
@@ -74,7 +74,7 @@ impl Check<'_> {
 
     fn hashes_differ(&mut self, hashes: impl Iterator<Item = u64>) -> bool {
         self.hashes.clear();
-        // By the upper bits of a hash: it may be there. Of a few fields most are told apart so.
+        // By the upper bits of a hash: it may be there. That distinguishes most of a few fields.
         let mut there: u64 = 0;
         for hash in hashes {
             let bit = 1 << (hash >> 58);
@@ -99,9 +99,10 @@ impl Check<'_> {
         let at = (field.file, field.place, Part::Name);
         let text =
             format!("fields `{}` and `{}` are both `{name}` in JSON", other.name, field.name);
-        match lenient {
-            true => self.warn("json-conflict", at, text),
-            false => self.error("json-conflict", at, text),
+        if lenient {
+            self.warn("json-conflict", at, text)
+        } else {
+            self.error("json-conflict", at, text)
         }
         self.label((other.file, other.place, Part::Name), "the other is here");
     }

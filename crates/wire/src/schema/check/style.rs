@@ -89,7 +89,7 @@ impl Check<'_> {
     }
 
     fn style(&mut self, features: Features, name: &str, style: Style, at: (FileId, Place, Part)) {
-        // Descriptors do not tell which style their source chose.
+        // Descriptors do not record which style their source chose.
         let from_text = self.draft.file(at.0).descriptor.is_none();
         if features.naming_style == NamingStyle::Style2024 && from_text && !style.fits(name) {
             let text = format!("`{name}` is not in {}", style.name());

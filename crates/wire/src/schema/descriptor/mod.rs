@@ -2,7 +2,7 @@
 //!
 //! Read and written directly, field by field, since they come before any schema is there. A file
 //! read from a descriptor keeps its bytes, so that it is given back as it came, with source
-//! information and whatever else nobody here asks for.
+//! information and all else that is not needed here.
 
 mod read;
 mod write;

@@ -131,9 +131,10 @@ fn flag(value: RawValue<'_>) -> Read<bool> {
 fn options(value: RawValue<'_>, options: &mut MaybeOptions) -> Read {
     let value = bytes(value)?;
     let options = options.get_or_insert_with(|| Box::new(OptionsDraft::default()));
-    match options.bytes.is_empty() {
-        true => options.bytes = value.to_vec(),
-        false => options.bytes.extend_from_slice(value),
+    if options.bytes.is_empty() {
+        options.bytes = value.to_vec()
+    } else {
+        options.bytes.extend_from_slice(value)
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ impl FileSet {
     }
 }
 
-/// Who sees whom; see the module.
+/// Which file sees which; see the module.
 #[derive(Debug)]
 pub struct Imports {
     /// By file: itself and what it imports, and what that imports for others.
@@ -76,7 +76,7 @@ impl Imports {
         &self.order
     }
 
-    /// Warns of imports whose definitions nobody named.
+    /// Warns of imports whose definitions are not named.
     pub fn report_unused(&self, draft: &Draft, problems: &mut Vec<Problem>) {
         for file in draft.file_ids() {
             for import in &draft.file(file).dependencies {

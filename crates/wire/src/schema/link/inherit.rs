@@ -27,7 +27,8 @@ fn merged(parent: Features, options: &MaybeOptions, number: u32) -> Features {
     feature_sets(options, number).fold(parent, Features::merged)
 }
 
-/// Resolves the features of everything, and tells groups from messages. Options are interpreted.
+/// Resolves the features of everything, and distinguishes groups from messages. Options are
+/// interpreted.
 pub fn inherit_features(draft: &mut Draft) {
     for file in &mut draft.files {
         file.features = merged(Features::of_edition(file.edition), &file.options, 50);

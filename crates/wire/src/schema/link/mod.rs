@@ -22,7 +22,7 @@ pub use types::{Lookup, NotFound, Wanted, link_types};
 use super::draft::Draft;
 use super::problem::Problem;
 
-/// What linking found out, for those who look up more names.
+/// What linking found out, for looking up more names.
 #[derive(Debug)]
 pub struct Linked {
     /// Which files see which.

@@ -46,7 +46,7 @@ pub enum Entity {
     Method(ServiceId, u32),
 }
 
-/// A package: its name, what is around it, who declares it.
+/// A package: its name, what is around it, the files that declare it.
 #[derive(Debug)]
 struct Package {
     name: Arc<str>,

@@ -16,14 +16,14 @@ use crate::schema::{FieldId, FieldType, FileId, MessageId, Name};
 pub enum Wanted {
     /// A message or an enum.
     Type,
-    /// Anything; who asked sorts it out.
+    /// Anything; the caller sorts it out.
     Any,
 }
 
 /// How a name was not found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotFound {
-    /// Nobody has it.
+    /// It is not declared.
     Unknown,
     /// The first part was found inside, and the rest is not in there.
     Hidden(String),
@@ -31,14 +31,14 @@ pub enum NotFound {
     NotImported(FileId),
 }
 
-/// Who looks for names, and from where.
+/// Looks for names from one place.
 #[derive(Debug)]
 pub struct Lookup<'a> {
     /// All definitions.
     pub draft: &'a Draft,
     /// All names.
     pub names: &'a Names,
-    /// Who sees whom.
+    /// Which file sees which.
     pub imports: &'a Imports,
     /// The file that the name stands in.
     pub file: FileId,
@@ -233,9 +233,10 @@ fn find_type(
         Err(Problem::error("wrong-type", (field.file, field.place, Part::Type), message).into())
     };
     if let Some(scalar) = crate::schema::Scalar::from_type_number(field.type_number) {
-        return match field.type_name.is_empty() {
-            true => Ok(Resolved { ty: FieldType::Scalar(scalar), type_number: field.type_number }),
-            false => wrong(format!("field `{}` has a scalar type and a type name", field.name)),
+        return if field.type_name.is_empty() {
+            Ok(Resolved { ty: FieldType::Scalar(scalar), type_number: field.type_number })
+        } else {
+            wrong(format!("field `{}` has a scalar type and a type name", field.name))
         };
     }
     if field.type_name.is_empty() {

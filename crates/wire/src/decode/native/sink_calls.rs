@@ -1,77 +1,12 @@
-//! Where generated code brings values.
-//!
-//! The walk over the bytes is the same for all; a target writes what happens with a value, and is
-//! asked before which values matter: for the others nothing is computed.
+//! Generated code that calls a sink.
 
 use tidemill_jit::build::CallConv;
 use tidemill_jit::build::{InstBuilder, IntCC, SigRef, Type, Value, signature, types};
 
-use super::super::tables::{Action, Entry};
-use super::calls::Calls;
-use super::context::{CALLS, Exit};
-use super::write::Writer;
+use super::super::nodes::{Action, Entry};
+use super::context::{CALLS, Calls, Exit};
+use super::writer::{ListExit, Target, Writer};
 use crate::sink::Wants;
-
-/// Where the code is in a packed list.
-#[derive(Clone, Copy)]
-pub(super) struct ListExit {
-    pub(super) place: u32,
-    /// Where the tag of the list is.
-    pub(super) list: Value,
-    /// Where the element is.
-    pub(super) at: Value,
-    pub(super) end: Value,
-}
-
-/// See the module.
-pub(super) trait Target {
-    /// Whether the values of a field matter.
-    fn wants(&self, entry: &Entry) -> bool;
-
-    /// Whether unknown fields matter, and so the numbers that a closed enum does not name.
-    fn wants_unknown(&self) -> bool;
-
-    /// A number: 64 bits for those of 64 and truth values, 32 for others. Goes on in the block that
-    /// it leaves the writer in.
-    fn number(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry, value: Value);
-
-    /// A string or bytes that lie in the input.
-    fn text(
-        &self,
-        writer: &mut Writer<'_, '_>,
-        place: u32,
-        entry: &Entry,
-        at: Value,
-        length: Value,
-    );
-
-    /// A packed list of numbers whose `length` bytes begin at `list.at`, read as a whole: gives
-    /// how many bytes were read. What is left is for the table decoder. `None` if the numbers are
-    /// to be read one by one.
-    fn list(
-        &self,
-        writer: &mut Writer<'_, '_>,
-        entry: &Entry,
-        list: ListExit,
-        length: Value,
-    ) -> Option<Value>;
-
-    /// A sub-message begins; its frame is not pushed yet. Gives its record, if records are filled.
-    fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value>;
-
-    /// A sub-message ends; its frame is still there.
-    fn end_sub(&self, writer: &mut Writer<'_, '_>, entry: &Entry);
-
-    /// Whether there is code for a field; the others are left to the table decoder.
-    fn takes(&self, _: &Entry) -> bool {
-        true
-    }
-
-    /// Whether the record at [`Writer::record`] is filled.
-    fn fills_records(&self) -> bool {
-        false
-    }
-}
 
 /// The methods of a sink, through the table of its type.
 pub(super) struct SinkCalls {

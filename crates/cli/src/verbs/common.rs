@@ -24,9 +24,9 @@ use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_relation::plan::Plan;
 use tidemill_relation::text::parse_pattern;
 
-use crate::Status;
 use crate::args::{Define, Keys, Tuples};
 use crate::report::Reporter;
+use crate::status::Status;
 use crate::verbs::{components, packets};
 
 /// The relations whose tuples the command line or a script inserts. What is wrong with either is
@@ -77,7 +77,7 @@ pub fn token(file: Option<&PathBuf>, report: Reporter) -> Result<Option<Token>, 
     token.map_err(|message| failed(report, &message))
 }
 
-/// Somebody to ask the node of an address, over the network if a token is given.
+/// A client for the node of an address, over the network if a token is given.
 pub fn asker(address: &str, token: Option<&PathBuf>) -> Result<Asker, String> {
     let token = token.map(|path| tidemill::keys::token(path)).transpose()?;
     let whom = Whom::node(address, token)?;
@@ -137,7 +137,7 @@ pub fn landmark(defines: &[Define]) -> Option<String> {
 
 /// Data on standard output, notes on standard error.
 pub fn console(form: Form, report: Reporter) -> Console {
-    // A lock taken once: the console writes large pieces, and nobody else writes meanwhile.
+    // A lock taken once: the console writes large pieces, and is the only writer.
     let stdout = io::stdout().lock();
     let is_watched = stdout.is_terminal();
     let console = Console::new(form, Box::new(stdout), report.notes());
@@ -156,7 +156,7 @@ pub fn print_stats(ended: &Report, report: Reporter) {
     if let Some(bytes) = own.map(|own| own.peak_bytes).or_else(peak_memory_bytes) {
         text.push_str(&format!("peak memory: {bytes} bytes\n"));
     }
-    // If standard error is gone there is nobody to tell.
+    // Standard error may be closed: then there is nowhere to report that.
     let _ = report.notes().write_all(text.as_bytes());
 }
 

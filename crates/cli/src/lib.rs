@@ -1,0 +1,125 @@
+//! The `tidemill` command.
+//!
+//! Parses arguments, calls the library `tidemill`, and turns results into text and an exit status:
+//! data on standard output, everything else on standard error. It holds no logic of its own beyond
+//! that.
+//!
+//! | part | holds |
+//! |---|---|
+//! | `args` | verbs, options, help |
+//! | `verbs` | what each verb does |
+//! | `report` | diagnostics and notes on standard error |
+//! | `output` | data on standard output, closed pipes and full disks |
+//! | `status` | exit statuses |
+#![forbid(unsafe_code)]
+
+mod args;
+mod output;
+mod report;
+mod status;
+mod verbs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use tidemill_stdx::log::{self, Filters};
+
+use args::{Cli, Global, Refused, Verb};
+use output::Out;
+use report::Reporter;
+use status::Status;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let status = match Cli::try_parse() {
+        Ok(cli) => expand_and_run(cli),
+        Err(error) => explain_usage(&error),
+    };
+    ExitCode::from(status as u8)
+}
+
+/// Runs what the command line means, with what a folder stands for.
+fn expand_and_run(cli: Cli) -> Status {
+    let report = Reporter::new(cli.global.color, cli.global.quiet);
+    match args::expand(cli) {
+        Ok(cli) => run(cli),
+        Err(Refused::Usage(error)) => explain_usage(&error),
+        Err(Refused::Folder(wrong)) => {
+            report.diagnostics(&wrong.sources, &wrong.diagnostics);
+            Status::Failed
+        }
+    }
+}
+
+/// Help and version are data; anything else is a mistake in the command line.
+fn explain_usage(error: &clap::Error) -> Status {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let mut out = Out::new();
+            out.write(&error.render().to_string());
+            out.finish()
+        }
+        _ => {
+            // If standard error is gone there is nowhere to report it.
+            let _ = error.print();
+            Status::Usage
+        }
+    }
+}
+
+fn run(cli: Cli) -> Status {
+    let report = Reporter::new(cli.global.color, cli.global.quiet);
+    let report = match start_log(&cli.global) {
+        Ok(Lines::Text) => report,
+        Ok(Lines::Json) => report.json(),
+        Err(message) => {
+            report.error(&message);
+            return Status::Usage;
+        }
+    };
+    match cli.verb {
+        Verb::Run(args) => verbs::run(args, report),
+        Verb::Sim(args) => verbs::sim(args, report),
+        Verb::Check(sources) => verbs::check(&sources, report),
+        Verb::Fmt { check, sources } => verbs::fmt(check, &sources, report),
+        Verb::Explain(args) => verbs::explain(&args, report),
+        Verb::Schema(args) => verbs::schema(args, report),
+        Verb::Proto(args) => verbs::proto(&args, report),
+        Verb::Query(args) => verbs::query(args, report),
+        Verb::Functions { name } => verbs::functions(name.as_deref(), report),
+        Verb::Apps { name } => verbs::apps(name.as_deref(), report),
+        Verb::Top(args) => verbs::top(&args, report),
+        Verb::Key(args) => verbs::key(&args, report),
+        Verb::Completions { shell } => verbs::completions(shell),
+    }
+}
+
+/// What standard error consists of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Lines {
+    /// Text for people.
+    Text,
+    /// A JSON object a line.
+    Json,
+}
+
+/// `--log`, or else what `-v` and `-q` ask for.
+fn start_log(global: &Global) -> Result<Lines, String> {
+    let spec = match (&global.log, global.quiet, global.verbose) {
+        (Some(spec), ..) => spec.as_str(),
+        (None, true, _) => "error",
+        (None, false, 0) => "warn",
+        (None, false, 1) => "info",
+        (None, false, 2) => "debug",
+        (None, false, _) => "trace,place",
+    };
+    let filters = Filters::parse(spec).map_err(|error| format!("--log: {error}"))?;
+    let (form, output) = if filters.is_json() {
+        (Lines::Json, log::json_lines(std::io::stderr(), report::now_ns))
+    } else {
+        (Lines::Text, log::lines(std::io::stderr()))
+    };
+    log::init(filters, output).map_err(|error| error.to_string())?;
+    Ok(form)
+}

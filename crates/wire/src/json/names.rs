@@ -1,0 +1,327 @@
+//! What JSON calls the fields of a schema: made once for all messages that are printed or read, and
+//! kept with the schema.
+
+use tidemill_stdx::hash::{combine, hash_bytes};
+
+use super::options::Names;
+use super::{print, scan};
+use crate::schema::{Definitions, EnumId, FieldId, FieldType, Label, MessageId, Scalar};
+
+/// No field.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What JSON calls the fields of a schema, and which messages have forms of their own.
+#[derive(Debug)]
+pub(crate) struct JsonNames {
+    /// By field.
+    pub(super) fields: Box<[FieldMap]>,
+    /// By message.
+    pub(super) messages: Box<[MessageMap]>,
+    /// By enum.
+    pub(super) enums: Box<[EnumMap]>,
+    /// Names as they are printed: keys with quotes and colon. [`scan::WIDE`] bytes follow the last.
+    pub(super) texts: String,
+    /// Field ids by name, probed one after the other; a power of two.
+    pub(super) table: Box<[u32]>,
+}
+
+/// One field.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FieldMap {
+    pub(crate) message: MessageId,
+    pub(crate) kind: Kind,
+    pub(crate) list: List,
+    /// The place that says whether it was there; members of a oneof share one.
+    pub(crate) seen: u32,
+    /// Zero, or an empty string, stands for its absence.
+    pub(crate) implicit: bool,
+    /// The field that is expected after it, or [`NONE`].
+    pub(crate) next: u32,
+    pub(super) json_key: (u32, u32),
+    pub(super) proto_key: (u32, u32),
+}
+
+impl FieldMap {
+    /// Where its key is.
+    #[inline]
+    pub(super) fn key(&self, names: Names) -> (u32, u32) {
+        match names {
+            Names::Json => self.json_key,
+            Names::Proto => self.proto_key,
+        }
+    }
+}
+
+/// Whether a field holds one value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum List {
+    /// One.
+    Single,
+    /// Several.
+    Repeated,
+    /// Entries of a map.
+    Map,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Int64,
+    Uint64,
+    Int32,
+    Uint32,
+    Double,
+    Float,
+    Bool,
+    String,
+    Bytes,
+    Enum(EnumId),
+    /// `google.protobuf.NullValue`.
+    Null,
+    Message(MessageId),
+}
+
+/// One message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MessageMap {
+    pub(crate) shape: Shape,
+    /// The field that is expected first, or [`NONE`].
+    pub(crate) first: u32,
+    /// How many places for [`FieldMap::seen`] there are.
+    pub(crate) seen: u32,
+}
+
+/// The forms of messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Shape {
+    /// An object with a key for each field.
+    Plain,
+    /// A key and a value of an object.
+    Entry,
+    Any,
+    Timestamp,
+    Duration,
+    FieldMask,
+    Struct,
+    Value,
+    ListValue,
+    /// The value of field 1.
+    Wrapper,
+}
+
+impl Shape {
+    /// True if the form is no object of fields: inside an `Any` it is a `value`.
+    pub(crate) fn is_special(self) -> bool {
+        !matches!(self, Shape::Plain | Shape::Entry)
+    }
+}
+
+/// Names of an enum's values, with quotes.
+#[derive(Debug, Default)]
+pub(super) struct EnumMap {
+    /// By number, from 0.
+    pub(super) dense: Box<[Option<(u32, u32)>]>,
+}
+
+/// Enum numbers that are looked up without search.
+const DENSE_MAX: i32 = 256;
+
+impl JsonNames {
+    /// The names of a schema, and the forms of its messages.
+    pub(crate) fn new(schema: &Definitions) -> JsonNames {
+        let mut texts = String::new();
+        let count = schema.field_count();
+        let shapes: Vec<Shape> = schema.messages().map(|id| shape(schema, id)).collect();
+        let mut messages: Vec<MessageMap> =
+            shapes.iter().map(|&shape| MessageMap { shape, first: NONE, seen: 0 }).collect();
+        let mut fields = Vec::with_capacity(count);
+        for index in 0..count as u32 {
+            fields.push(field_map(schema, FieldId(index), &mut texts));
+        }
+        for message in schema.messages() {
+            let ids = schema.message(message).fields();
+            let map = &mut messages[message.index()];
+            map.first = ids.first().map_or(NONE, |id| id.0);
+            map.seen = ids.len() as u32;
+            for (at, &id) in ids.iter().enumerate() {
+                fields[id.index()].next = ids.get(at + 1).map_or(NONE, |id| id.0);
+            }
+        }
+        for id in schema.extensions() {
+            let map = &mut messages[schema.field(id).message().index()];
+            fields[id.index()].seen = map.seen;
+            map.seen += 1;
+        }
+        let enums = schema.enums().map(|id| enum_map(schema, id, &mut texts)).collect();
+        // So the last key too can be copied and compared as a block.
+        texts.extend([' '; scan::WIDE]);
+        let (fields, messages) = (fields.into(), messages.into());
+        let table = Box::default();
+        let mut names = JsonNames { fields, messages, enums, texts, table };
+        names.fill_table();
+        names
+    }
+
+    fn key(&self, (start, end): (u32, u32)) -> &str {
+        &self.texts[start as usize..end as usize]
+    }
+
+    fn fill_table(&mut self) {
+        let size = (self.fields.len() * 4).next_power_of_two();
+        let mut table = vec![NONE; size].into_boxed_slice();
+        let mut insert = |message, name, id: usize| {
+            let mut at = hash(message, name) as usize & (size - 1);
+            while table[at] != NONE {
+                at = (at + 1) & (size - 1);
+            }
+            table[at] = id as u32;
+        };
+        // Names in JSON first: they win where another field's own name is the same.
+        for (id, field) in self.fields.iter().enumerate() {
+            insert(field.message, bare(self.key(field.json_key)), id);
+        }
+        for (id, field) in self.fields.iter().enumerate() {
+            if field.json_key != field.proto_key {
+                insert(field.message, bare(self.key(field.proto_key)), id);
+            }
+        }
+        self.table = table;
+    }
+}
+
+pub(super) fn hash(message: MessageId, name: &str) -> u64 {
+    combine(hash_bytes(name.as_bytes()), u64::from(message.0))
+}
+
+/// A key without quotes and colon.
+pub(super) fn bare(key: &str) -> &str {
+    key.get(1..key.len().saturating_sub(2)).unwrap_or("")
+}
+
+/// Each key has a comma before it, which is not part of it.
+fn push_key(texts: &mut String, name: &str) -> (u32, u32) {
+    texts.push(',');
+    let start = texts.len() as u32;
+    print::quote_into(texts, name);
+    texts.push(':');
+    (start, texts.len() as u32)
+}
+
+fn field_map(schema: &Definitions, id: FieldId, texts: &mut String) -> FieldMap {
+    let field = schema.field(id);
+    let (json_key, proto_key) = match field.extension_name() {
+        Some(name) => {
+            let key = push_key(texts, &format!("[{name}]"));
+            (key, key)
+        }
+        None if field.json_name() == field.name() => {
+            let key = push_key(texts, field.name());
+            (key, key)
+        }
+        None => (push_key(texts, field.json_name()), push_key(texts, field.name())),
+    };
+    let is_map = |message| schema.message(message).is_map_entry();
+    let list = match field.field_type() {
+        _ if field.label() != Label::Repeated => List::Single,
+        FieldType::Message(message) if is_map(message) => List::Map,
+        _ => List::Repeated,
+    };
+    let first = |oneof| schema.oneof(oneof).fields().first().copied().unwrap_or(id);
+    let first = field.oneof().map_or(id, first);
+    let seen = schema.field(first).index_in_message();
+    let (message, kind) = (field.message(), kind(schema, field.field_type()));
+    let implicit = field.label() == Label::Implicit;
+    FieldMap { message, kind, list, seen, implicit, next: NONE, json_key, proto_key }
+}
+
+fn kind(schema: &Definitions, ty: FieldType) -> Kind {
+    match ty {
+        FieldType::Scalar(scalar) => match scalar {
+            Scalar::Double => Kind::Double,
+            Scalar::Float => Kind::Float,
+            Scalar::Int64 | Scalar::Sint64 | Scalar::Sfixed64 => Kind::Int64,
+            Scalar::Uint64 | Scalar::Fixed64 => Kind::Uint64,
+            Scalar::Int32 | Scalar::Sint32 | Scalar::Sfixed32 => Kind::Int32,
+            Scalar::Uint32 | Scalar::Fixed32 => Kind::Uint32,
+            Scalar::Bool => Kind::Bool,
+            Scalar::String => Kind::String,
+            Scalar::Bytes => Kind::Bytes,
+        },
+        FieldType::Enum(id) if is_null_value(schema, id) => Kind::Null,
+        FieldType::Enum(id) => Kind::Enum(id),
+        FieldType::Message(id) | FieldType::Group(id) => Kind::Message(id),
+    }
+}
+
+fn is_null_value(schema: &Definitions, id: EnumId) -> bool {
+    &**schema.enum_def(id).full_name() == "google.protobuf.NullValue"
+}
+
+fn enum_map(schema: &Definitions, id: EnumId, texts: &mut String) -> EnumMap {
+    let found = schema.enum_def(id);
+    let numbers = found.values().iter().map(|value| value.number());
+    let highest = numbers.filter(|number| (0..DENSE_MAX).contains(number)).max();
+    let name = |number| {
+        let value = found.value_by_number(number)?;
+        let start = texts.len() as u32;
+        print::quote_into(texts, value.name());
+        Some((start, texts.len() as u32))
+    };
+    EnumMap { dense: (0..highest.map_or(0, |highest| highest + 1)).map(name).collect() }
+}
+
+/// The form of a message: one of the well-known, if it has their fields.
+fn shape(schema: &Definitions, id: MessageId) -> Shape {
+    let message = schema.message(id);
+    if message.is_map_entry() {
+        return Shape::Entry;
+    }
+    let Some(name) = message.full_name().strip_prefix("google.protobuf.") else {
+        return Shape::Plain;
+    };
+    let has = |number, ty: Kind, label| {
+        schema.field_by_number(id, number).is_some_and(|id| {
+            let field = schema.field(id);
+            kind(schema, field.field_type()) == ty && (field.label() == Label::Repeated) == label
+        })
+    };
+    let one = |number, ty| has(number, ty, false);
+    let many = |number, ty| has(number, ty, true);
+    let message_named = |name| schema.message_by_name(name).map(Kind::Message);
+    let value = message_named("google.protobuf.Value");
+    let (shape, fits) = match name {
+        "Any" => (Shape::Any, one(1, Kind::String) && one(2, Kind::Bytes)),
+        "Timestamp" => (Shape::Timestamp, one(1, Kind::Int64) && one(2, Kind::Int32)),
+        "Duration" => (Shape::Duration, one(1, Kind::Int64) && one(2, Kind::Int32)),
+        "FieldMask" => (Shape::FieldMask, many(1, Kind::String)),
+        "Struct" => {
+            let entry = message_named("google.protobuf.Struct.FieldsEntry");
+            (Shape::Struct, entry.is_some_and(|entry| many(1, entry)) && value.is_some())
+        }
+        "ListValue" => (Shape::ListValue, value.is_some_and(|value| many(1, value))),
+        "Value" => {
+            let (inner, list) = (
+                message_named("google.protobuf.Struct"),
+                message_named("google.protobuf.ListValue"),
+            );
+            let scalars = one(1, Kind::Null)
+                && one(2, Kind::Double)
+                && one(3, Kind::String)
+                && one(4, Kind::Bool);
+            let messages =
+                inner.is_some_and(|inner| one(5, inner)) && list.is_some_and(|list| one(6, list));
+            (Shape::Value, scalars && messages)
+        }
+        "DoubleValue" => (Shape::Wrapper, one(1, Kind::Double)),
+        "FloatValue" => (Shape::Wrapper, one(1, Kind::Float)),
+        "Int64Value" => (Shape::Wrapper, one(1, Kind::Int64)),
+        "UInt64Value" => (Shape::Wrapper, one(1, Kind::Uint64)),
+        "Int32Value" => (Shape::Wrapper, one(1, Kind::Int32)),
+        "UInt32Value" => (Shape::Wrapper, one(1, Kind::Uint32)),
+        "BoolValue" => (Shape::Wrapper, one(1, Kind::Bool)),
+        "StringValue" => (Shape::Wrapper, one(1, Kind::String)),
+        "BytesValue" => (Shape::Wrapper, one(1, Kind::Bytes)),
+        _ => return Shape::Plain,
+    };
+    if fits { shape } else { Shape::Plain }
+}

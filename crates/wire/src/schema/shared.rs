@@ -1,0 +1,112 @@
+//! A schema: definitions that are shared, with what is derived from them.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use super::definitions::Definitions;
+use crate::decode::Tables;
+use crate::encode::Steps;
+use crate::json::{JsonNames, JsonSteps, Names};
+use crate::message::Layouts;
+use crate::message::layout::Maps;
+
+/// All definitions of some files, immutable; clones share them.
+///
+/// Ids are unique in the whole schema: an event that carries a [`FieldId`](super::FieldId) says
+/// which message it belongs to. An id means nothing to another schema: getters panic on ids too
+/// great for theirs. Printing one gives `.proto` text (of schemas made by a builder).
+#[derive(Clone, Debug)]
+pub struct Schema {
+    shared: Arc<Shared>,
+}
+
+/// Each of the derived parts is made when it is first needed, as most schemas never need all; two
+/// threads may come at once.
+#[derive(Debug)]
+struct Shared {
+    definitions: Definitions,
+    /// For messages in memory.
+    layouts: OnceLock<Layouts>,
+    batch_layouts: OnceLock<Layouts>,
+    /// For decoders.
+    decoding: OnceLock<Tables>,
+    /// For decoders that put sub-messages off.
+    shallow: OnceLock<Tables>,
+    /// For the encoder by tables.
+    encoding: OnceLock<Steps>,
+    /// For JSON and text.
+    json_names: OnceLock<JsonNames>,
+    /// For JSON of messages in memory, by [`Names`].
+    json_steps: [OnceLock<JsonSteps>; 2],
+}
+
+impl Deref for Schema {
+    type Target = Definitions;
+
+    #[inline]
+    fn deref(&self) -> &Definitions {
+        &self.shared.definitions
+    }
+}
+
+impl Schema {
+    pub(super) fn new(definitions: Definitions) -> Schema {
+        Schema {
+            shared: Arc::new(Shared {
+                definitions,
+                layouts: OnceLock::new(),
+                batch_layouts: OnceLock::new(),
+                decoding: OnceLock::new(),
+                shallow: OnceLock::new(),
+                encoding: OnceLock::new(),
+                json_names: OnceLock::new(),
+                json_steps: Default::default(),
+            }),
+        }
+    }
+
+    /// True if both are clones of one schema, so that ids of one mean the same in the other.
+    pub fn is_same(&self, other: &Schema) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// How messages of this schema lie in memory.
+    #[inline]
+    pub fn layouts(&self) -> &Layouts {
+        self.shared.layouts.get_or_init(|| Layouts::new(self))
+    }
+
+    /// How those of a [`Batch`](crate::message::Batch) do.
+    #[inline]
+    pub(crate) fn batch_layouts(&self) -> &Layouts {
+        self.shared.batch_layouts.get_or_init(|| Layouts::with(self, Maps::Listed))
+    }
+
+    /// What decoders of whole messages go by.
+    #[inline]
+    pub(crate) fn decoding(&self) -> &Tables {
+        self.shared.decoding.get_or_init(|| Tables::new(self))
+    }
+
+    /// What those go by that put sub-messages off.
+    pub(crate) fn shallow(&self) -> &Tables {
+        self.shared.shallow.get_or_init(|| Tables::shallow(self))
+    }
+
+    /// What the table encoder goes by.
+    #[inline]
+    pub(crate) fn encoding(&self) -> &Steps {
+        self.shared.encoding.get_or_init(|| Steps::new(self, self.layouts()))
+    }
+
+    /// What JSON and text call things.
+    pub(crate) fn json_names(&self) -> &JsonNames {
+        self.shared.json_names.get_or_init(|| JsonNames::new(self))
+    }
+
+    /// How messages in memory are printed as JSON.
+    pub(crate) fn json_steps(&self, names: Names) -> &JsonSteps {
+        let make = || JsonSteps::new(self, self.layouts(), self.json_names(), names);
+        self.shared.json_steps[names as usize].get_or_init(make)
+    }
+}

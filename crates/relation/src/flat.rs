@@ -5,7 +5,7 @@
 //!   null, false, true      -
 //!   int, time, interval    8 bytes, little endian
 //!   double                 8 bytes, the bits
-//!   id                     20 bytes, most significant first
+//!   id                     20 bytes: five words as memory has them, most significant first
 //!   str, bytes             length u32, bytes
 //!   list, vector, matrix   length u32 of what follows, count u32, count values
 //! ```
@@ -227,7 +227,7 @@ pub fn write_value(out: &mut Vec<u8>, value: Value<'_>) {
         Value::Interval(value) => write_word(out, tag::INTERVAL, value as u64),
         Value::Id(id) => {
             out.push(tag::ID);
-            out.extend_from_slice(&id.to_be_bytes());
+            out.extend_from_slice(&id.to_memory());
         }
         Value::Str(text) => write_bytes(out, tag::STR, text.as_bytes()),
         Value::Bytes(bytes) => write_bytes(out, tag::BYTES, bytes),
@@ -272,7 +272,7 @@ fn read_value<'a>(bytes: &mut &'a [u8]) -> Value<'a> {
         tag::DOUBLE => Value::Double(f64::from_bits(u64::from_le_bytes(take(bytes)))),
         tag::TIME => Value::Time(i64::from_le_bytes(take(bytes))),
         tag::INTERVAL => Value::Interval(i64::from_le_bytes(take(bytes))),
-        tag::ID => Value::Id(Id::from_be_bytes(take(bytes))),
+        tag::ID => Value::Id(Id::from_memory(take(bytes))),
         tag::STR => {
             let text = take_slice(bytes);
             // SAFETY: STR payloads are written from a `str` alone, and nothing alters them.

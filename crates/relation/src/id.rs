@@ -35,6 +35,26 @@ impl Id {
         bytes
     }
 
+    /// As the bytes that the limbs have in memory, which need no conversion.
+    #[inline]
+    pub(crate) fn to_memory(self) -> [u8; Id::BYTES] {
+        let mut bytes = [0; Id::BYTES];
+        for (chunk, limb) in bytes.chunks_exact_mut(4).zip(self.0) {
+            chunk.copy_from_slice(&limb.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// From what [`Id::to_memory`] gave.
+    #[inline]
+    pub(crate) fn from_memory(bytes: [u8; Id::BYTES]) -> Id {
+        let mut limbs = [0; Id::LIMBS];
+        for (limb, chunk) in limbs.iter_mut().zip(bytes.chunks_exact(4)) {
+            *limb = u32::from_ne_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
+        }
+        Id(limbs)
+    }
+
     /// The limbs, most significant first.
     pub(crate) fn limbs(self) -> [u32; Id::LIMBS] {
         self.0

@@ -275,7 +275,7 @@ impl<'a> Value<'a> {
             },
             Value::Id(id) => match id.to_int() {
                 Some(int) => secret.word(int as u64),
-                None => secret.bytes(&id.to_be_bytes()),
+                None => secret.bytes(&id.to_memory()),
             },
             Value::Null => secret.word(0x6e75_6c6c),
             Value::Str(text) => secret.bytes(text.as_bytes()),

@@ -17,7 +17,7 @@ impl Node {
         columns: Seq<'_>,
         observer: &mut dyn Observer,
     ) {
-        if !self.program.watching.any {
+        if !self.program.watching.wants(relation, stage) {
             return;
         }
         let columns: Columns<'_> = columns.iter().collect();

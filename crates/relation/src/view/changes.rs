@@ -216,6 +216,11 @@ impl Changes {
         log.refreshed.retain(|&row| table.is_live(row));
     }
 
+    /// Tables that the commit has changed.
+    pub(super) fn touched(&self) -> impl Iterator<Item = RelationId> {
+        self.touched.iter().copied()
+    }
+
     /// False if no row of an observed table has changed.
     pub(super) fn has_order(&self) -> bool {
         !self.order.is_empty()

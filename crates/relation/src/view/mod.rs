@@ -25,6 +25,7 @@ mod both;
 mod changes;
 mod groups;
 mod naive;
+mod readers;
 mod revived;
 mod rounds;
 #[cfg(test)]
@@ -41,6 +42,7 @@ use crate::table::{Access, RowId, Table, Visible};
 use crate::value::Value;
 use changes::{Changes, Source};
 use groups::Kept;
+use readers::Readers;
 
 pub use changes::{Change, ChangeKind};
 pub use naive::{Contents, contents, evaluate_naively};
@@ -131,6 +133,7 @@ pub struct Views {
     computed_max: u64,
     /// For each stratum, whether it does.
     computes: Vec<bool>,
+    readers: Readers,
     /// What the running stratum may do.
     running: Running,
 }
@@ -195,6 +198,7 @@ impl Views {
             changes_max: DERIVED_MAX,
             computed_max: COMPUTED_MAX,
             computes: plan.strata.iter().map(Stratum::computes).collect(),
+            readers: Readers::new(plan),
             running: Running::default(),
         }
     }
@@ -366,6 +370,11 @@ impl Views {
     ) -> Progress {
         if self.has_exceeded() {
             return Progress::Exceeded;
+        }
+        if self.phase == Phase::Start {
+            let reselected = self.reselect.iter().map(|(relation, _)| relation);
+            let changed = self.changes.touched().chain(reselected);
+            self.stratum = self.readers.next(self.stratum, changed).unwrap_or(plan.strata.len());
         }
         let Some(stratum) = plan.strata.get(self.stratum) else { return Progress::Done };
         rounds::Round { views: self, plan, stratum, database, scope, now_ns, failures }.run();

@@ -3,6 +3,7 @@
 use super::search;
 use std::borrow::Borrow;
 use std::fmt;
+use std::ops::BitOr;
 use std::{slice, vec};
 
 /// An ordered set as a vector of members, ascending; for costs see [the module](super).
@@ -57,6 +58,11 @@ impl<T> SortedSet<T> {
     #[inline]
     pub fn last(&self) -> Option<&T> {
         self.members.last()
+    }
+
+    /// Takes out the least member: all others move.
+    pub fn pop_first(&mut self) -> Option<T> {
+        if self.members.is_empty() { None } else { Some(self.members.remove(0)) }
     }
 
     /// Takes out the greatest member.
@@ -127,6 +133,17 @@ impl<T: fmt::Debug> fmt::Debug for SortedSet<T> {
             set.entry(member);
         }
         set.finish()
+    }
+}
+
+impl<T: Ord + Clone> BitOr for &SortedSet<T> {
+    type Output = SortedSet<T>;
+
+    /// The union.
+    fn bitor(self, other: &SortedSet<T>) -> SortedSet<T> {
+        let mut union = self.clone();
+        union.extend(other.iter().cloned());
+        union
     }
 }
 

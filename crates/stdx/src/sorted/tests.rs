@@ -13,13 +13,14 @@ enum Step {
     ChangeByGet(u8),
     KeepMultiplesOf(u8),
     Extend(Vec<(u8, u16)>),
+    TakeFirst,
     TakeLast,
     Clear,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let (key, value) = (0u8..40, any::<u16>());
-    let pair = (key.clone(), value.clone());
+    let pair = (key.clone(), value);
     let step = prop_oneof![
         8 => pair.clone().prop_map(|(key, value)| Step::Insert(key, value)),
         4 => key.clone().prop_map(Step::Remove),
@@ -27,6 +28,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => key.prop_map(Step::ChangeByGet),
         1 => (1u8..4).prop_map(Step::KeepMultiplesOf),
         2 => prop::collection::vec(pair, 0..8).prop_map(Step::Extend),
+        1 => Just(Step::TakeFirst),
         2 => Just(Step::TakeLast),
         1 => Just(Step::Clear),
     ];
@@ -71,7 +73,7 @@ fn change_map(
             ours.extend(more.iter().map(|&(key, value)| (text(key), value)));
             model.extend(more.iter().map(|&(key, value)| (text(key), value)));
         }
-        Step::TakeLast => {
+        Step::TakeFirst | Step::TakeLast => {
             let last = model.pop_last();
             let ours = last.as_ref().and_then(|(key, _)| ours.remove(key));
             prop_assert_eq!(ours, last.map(|(_, value)| value));
@@ -104,6 +106,7 @@ fn change_set(
             ours.extend(more.iter().map(|&(key, _)| text(key)));
             model.extend(more.iter().map(|&(key, _)| text(key)));
         }
+        Step::TakeFirst => prop_assert_eq!(ours.pop_first(), model.pop_first()),
         Step::TakeLast => prop_assert_eq!(ours.pop_last(), model.pop_last()),
         Step::Clear => {
             ours.clear();
@@ -163,6 +166,7 @@ proptest! {
         let model = [&a, &b].map(|pairs| pairs.iter().copied().collect::<BTreeSet<_>>());
         prop_assert_eq!(ours[0].cmp(&ours[1]), model[0].cmp(&model[1]));
         prop_assert_eq!(ours[0] == ours[1], model[0] == model[1]);
+        prop_assert!((&ours[0] | &ours[1]).iter().eq(&(&model[0] | &model[1])));
         prop_assert_eq!(ours[0].is_subset(&ours[1]), model[0].is_subset(&model[1]));
     }
 }

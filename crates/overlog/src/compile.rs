@@ -6,13 +6,13 @@
 //! Each stage gathers diagnostics; rules that are wrong are left out of later stages, so that one
 //! run finds as much as it can.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_relation::TypeSet;
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::ast::{Name, Program, Stage, Statement};
 use crate::check::{self, Checked, system};
@@ -37,7 +37,7 @@ pub struct Options {
     pub given: Vec<Given>,
     /// What the columns, without the location, of relations hold that other parts of the program
     /// fill, unless something else does, too: else they could hold anything.
-    pub filled: BTreeMap<String, Vec<TypeSet>>,
+    pub filled: SortedMap<String, Vec<TypeSet>>,
 }
 
 /// An event that another part of the program gives the rules, whose columns it knows.

@@ -20,7 +20,7 @@ mod staging;
 mod turn;
 mod watch;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tidemill_relation::database::Database;
@@ -32,6 +32,7 @@ use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::region::Bump;
 use tidemill_stdx::say;
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::net::mail::{Post, canonical};
 use crate::program::Compiled;
@@ -238,7 +239,7 @@ pub struct Node {
     /// What a turn may take.
     allowances: Allowances,
     /// How often turns were given up, by the first of the rules.
-    given_up: BTreeMap<Option<RuleId>, u64>,
+    given_up: SortedMap<Option<RuleId>, u64>,
 }
 
 impl Node {
@@ -264,7 +265,7 @@ impl Node {
             counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
             allowances: Allowances::default(),
-            given_up: BTreeMap::new(),
+            given_up: SortedMap::new(),
             program,
         };
         node.periodics = node.evaluate_periodics();

@@ -65,7 +65,7 @@ impl PySchema {
     /// Compiles ``.proto`` texts that import each other by their names.
     #[staticmethod]
     fn from_texts(texts: std::collections::BTreeMap<String, String>) -> PyResult<PySchema> {
-        let texts = Texts { texts };
+        let texts: Texts = texts.into_iter().collect();
         let names: Vec<&str> = texts.texts.keys().map(String::as_str).collect();
         compiled(compile(&names, &texts))
     }

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
+use tidemill_stdx::sorted::SortedSet;
 
 use crate::counters::{Count, Counters};
 use crate::fragment::{Budget, MESSAGE_BYTES_MAX};
@@ -108,9 +109,10 @@ pub struct Endpoint {
     program: u64,
     config: Config,
     secret: Secret,
-    by_address: BTreeMap<Box<str>, usize>,
+    /// Places in `entries`; there and in `timers` as u32, as they are in those of [`crate::seal`].
+    by_address: BTreeMap<Box<str>, u32>,
     entries: Vec<Entry>,
-    timers: BTreeSet<(u64, usize)>,
+    timers: BTreeSet<(u64, u32)>,
     /// Peers that may have something to send.
     active: BTreeSet<usize>,
     events: VecDeque<(Box<str>, PeerEvent)>,
@@ -119,7 +121,7 @@ pub struct Endpoint {
     /// Where the search for a peer to replace goes on.
     hand: usize,
     /// Whose content is still taken; of others only acknowledgements are.
-    members: Option<BTreeSet<String>>,
+    members: Option<SortedSet<String>>,
     /// Addresses of peers that came or went, if that is watched.
     changed: Option<BTreeSet<Box<str>>>,
 }
@@ -211,7 +213,7 @@ impl Endpoint {
 
     /// From now on takes content only from these peers, and acknowledges no other. Of others it
     /// takes the acknowledgements of what was sent to them.
-    pub fn take_only_from(&mut self, members: BTreeSet<String>) {
+    pub fn take_only_from(&mut self, members: SortedSet<String>) {
         self.members = Some(members);
     }
 
@@ -319,6 +321,7 @@ impl Endpoint {
     pub fn on_time(&mut self, now_ns: u64) {
         while let Some(&(at, index)) = self.timers.first().filter(|&&(at, _)| at <= now_ns) {
             self.timers.remove(&(at, index));
+            let index = index as usize;
             let entry = &mut self.entries[index];
             entry.timer = None;
             entry.peer.on_time(now_ns, &mut self.budget, &mut self.counters);
@@ -346,6 +349,7 @@ impl Endpoint {
     /// Asks for no lease of that peer any more.
     pub fn release_lease(&mut self, address: &str) {
         let Some(&index) = self.by_address.get(address) else { return };
+        let index = index as usize;
         if let Some(reliable) = &mut self.entries[index].peer.reliable {
             reliable.release_lease();
             self.active.insert(index);
@@ -361,8 +365,8 @@ impl Endpoint {
         let entry = &mut self.entries[index];
         let next = entry.peer.next_timeout();
         if entry.timer != next {
-            entry.timer.map(|at| self.timers.remove(&(at, index)));
-            next.map(|at| self.timers.insert((at, index)));
+            entry.timer.map(|at| self.timers.remove(&(at, index as u32)));
+            next.map(|at| self.timers.insert((at, index as u32)));
             entry.timer = next;
         }
     }
@@ -374,7 +378,7 @@ impl Endpoint {
 
     /// Since when a peer is known.
     pub fn known_since(&self, address: &str) -> Option<u64> {
-        self.by_address.get(address).map(|&index| self.entries[index].since_ns)
+        self.by_address.get(address).map(|&index| self.entries[index as usize].since_ns)
     }
 
     /// Notes from now on which peers come and go, for [`Endpoint::take_changed`].
@@ -390,7 +394,7 @@ impl Endpoint {
     /// The peer of that address, made if it is new; `None`, counted, if there are too many.
     fn peer(&mut self, address: &str, origin: Origin, now_ns: u64) -> Option<usize> {
         let index = match self.by_address.get(address) {
-            Some(&index) => index,
+            Some(&index) => index as usize,
             None => self.new_peer(address, origin, now_ns)?,
         };
         if origin == Origin::Own {
@@ -415,7 +419,7 @@ impl Endpoint {
             }
             false => self.replace_idle(entry, origin)?,
         };
-        self.by_address.insert(address.into(), index);
+        self.by_address.insert(address.into(), index as u32);
         self.changed.iter_mut().for_each(|changed| _ = changed.insert(address.into()));
         say!(Debug, "net", "{address} is a new peer");
         Some(index)
@@ -437,7 +441,7 @@ impl Endpoint {
         let old = std::mem::replace(&mut self.entries[index], entry);
         self.by_address.remove(&old.address);
         self.changed.iter_mut().for_each(|changed| _ = changed.insert(old.address.clone()));
-        old.timer.map(|at| self.timers.remove(&(at, index)));
+        old.timer.map(|at| self.timers.remove(&(at, index as u32)));
         self.active.remove(&index);
         old.peer.close(&mut self.budget, &mut self.counters);
         Some(index)

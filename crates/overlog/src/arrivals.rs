@@ -5,9 +5,8 @@
 //! refused: a stranger who knows the names of relations can neither put rows into tables that only
 //! rules of this node fill, nor take any out.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_relation::plan::{Action, RelationId};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 /// Relations whose tuples mean something to the system itself. They are never taken from others,
 /// whatever a program says.
@@ -24,7 +23,7 @@ pub(crate) fn is_reserved(name: &str) -> bool {
 /// The relations that other nodes may send.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Arrivals {
-    relations: BTreeMap<RelationId, Arrival>,
+    relations: SortedMap<RelationId, Arrival>,
 }
 
 /// What may arrive of one relation.
@@ -35,7 +34,7 @@ pub struct Arrival {
     /// Rows that are taken out.
     pub deletes: bool,
     /// Columns of which one holds the address of the node that the tuple is for.
-    pub locations: BTreeSet<u32>,
+    pub locations: SortedSet<u32>,
 }
 
 impl Arrivals {

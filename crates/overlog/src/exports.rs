@@ -1,9 +1,8 @@
 //! `export(p).`, and relations that a program reads but nothing derives or inserts.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::plan::Action;
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use crate::arrivals::is_reserved;
 use crate::ast::{Name, Program, Statement, Term};
@@ -14,7 +13,7 @@ use crate::ir::Catalog;
 use crate::options::Options;
 
 /// A relation that is exported, and whether its deletions are, too.
-pub(crate) type Exported = BTreeMap<String, bool>;
+pub(crate) type Exported = SortedMap<String, bool>;
 
 /// What the program and the options export, by name.
 pub(crate) fn exported(program: &Program, options: &Options) -> Exported {
@@ -46,7 +45,7 @@ pub(crate) fn refuse_reserved(
     catalog: &mut Catalog,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    let mut reserved = BTreeSet::new();
+    let mut reserved = SortedSet::new();
     for rule in rules {
         let name = &rule.ast.head.name;
         let relation = system::canonical(&name.resolved);
@@ -86,12 +85,12 @@ pub(crate) fn check_options(
 pub fn no_source(
     program: &Program,
     options: &Options,
-    injected: &BTreeSet<String>,
+    injected: &SortedSet<String>,
 ) -> Vec<Diagnostic> {
     let symbols = symbols::collect(program, &options.operators, &mut Vec::new());
     let mut diagnostics = Vec::new();
     let exported = exported(program, options);
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     for_each_use(program, &mut |name| {
         let relation = system::canonical(&name.resolved);
         let is_from_outside = |relation: &str| {

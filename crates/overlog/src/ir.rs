@@ -5,13 +5,12 @@
 //! rule is one strand or one view. Variables are numbered per rule and stand in expressions as
 //! registers, so that expressions and patterns of a plan serve here too.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_diag::Span;
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Param, Reg};
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, Relation, RelationId, RuleId, Storage};
 use tidemill_relation::table::{Key, TableSpec};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use crate::arrivals::Arrivals;
 
@@ -288,23 +287,23 @@ pub(crate) fn map_expr(expr: &mut Expr, f: &mut impl FnMut(&mut Expr)) {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalog {
     relations: Vec<Relation>,
-    names: BTreeMap<String, RelationId>,
+    names: SortedMap<String, RelationId>,
     /// Hidden relations that cross the network.
     pub shipped: Vec<RelationId>,
     /// What other nodes may send.
     pub arrivals: Arrivals,
     /// Tables that depend on themselves in the views being lowered.
-    pub recursive: BTreeSet<RelationId>,
+    pub recursive: SortedSet<RelationId>,
     /// How many numbered names each label has given away.
-    numbers: BTreeMap<String, u32>,
+    numbers: SortedMap<String, u32>,
     /// Of soft tables whose rows end with those they are derived from: how long these live.
-    borrowed_ns: BTreeMap<RelationId, u64>,
+    borrowed_ns: SortedMap<RelationId, u64>,
     /// Hidden tables of aggregates: up to date whatever their body is.
-    exact: BTreeSet<RelationId>,
+    exact: SortedSet<RelationId>,
     /// Tables that choose the best trail of each row.
-    trails: BTreeSet<RelationId>,
+    trails: SortedSet<RelationId>,
     /// Relations whose location stands in one column here and in another there: those columns.
-    moving: BTreeMap<RelationId, Vec<u32>>,
+    moving: SortedMap<RelationId, Vec<u32>>,
 }
 
 impl Catalog {

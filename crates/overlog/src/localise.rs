@@ -14,14 +14,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
-
 use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Param, Reg};
 use tidemill_relation::plan::{
     Action, Bind, HeadColumn, On, Output, Pattern, RelationId, Strand, Trigger,
 };
+use tidemill_stdx::sorted::SortedSet;
 
 use crate::ir::{Atom, Catalog, Location, Rule, Term, map_expr};
 use crate::lower::{Builder, Indexing, stop_early};
@@ -160,7 +159,7 @@ pub(crate) fn settle_params(rule: &mut Rule, start: u16, here: &Location, catalo
     if !rule.atoms().any(elsewhere) {
         return;
     }
-    let mut params = BTreeSet::new();
+    let mut params = SortedSet::new();
     let mut note = |expr: &mut Expr| {
         if let Expr::Param(param) = expr {
             params.insert(*param);
@@ -238,7 +237,7 @@ fn map_pattern(pattern: &mut Pattern, f: &mut impl FnMut(&mut Expr)) {
 /// No strand can go on: the addresses of what is left are unknown.
 fn unroutable(builder: &mut Builder<'_>, rule: &Rule) -> Diagnostic {
     let open = builder.open().to_vec();
-    let mut names = BTreeSet::new();
+    let mut names = SortedSet::new();
     let mut places = Vec::new();
     for open in &open {
         if let Location::Var(reg) = open.atom.location(builder.catalog())
@@ -255,7 +254,7 @@ fn unroutable(builder: &mut Builder<'_>, rule: &Rule) -> Diagnostic {
 /// The error for locations that cannot be reached.
 pub(crate) fn unroutable_at(
     rule: &Rule,
-    names: BTreeSet<String>,
+    names: SortedSet<String>,
     places: Vec<(tidemill_diag::Span, String)>,
 ) -> Diagnostic {
     let names: Vec<String> = names.into_iter().collect();

@@ -1,10 +1,10 @@
 //! What the compiler should know besides the program.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tidemill_diag::Span;
 use tidemill_relation::TypeSet;
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::stage::Registry;
 
@@ -19,7 +19,7 @@ pub struct Options {
     pub given: Vec<Given>,
     /// What the columns, without the location, of relations hold that other parts of the program
     /// fill, unless something else does, too: else they could hold anything.
-    pub filled: BTreeMap<String, Vec<TypeSet>>,
+    pub filled: SortedMap<String, Vec<TypeSet>>,
 }
 
 /// An event that another part of the program gives the rules, whose columns it knows.

@@ -24,9 +24,9 @@ pub use files::{Disk, Files, MemoryFiles};
 
 use crate::ast::MacroUse;
 use crate::lex::{Token, TokenKind, lex};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tidemill_diag::{Diagnostic, FileId, Sources, Span};
+use tidemill_stdx::sorted::SortedMap;
 
 /// Macros within macros.
 const MACRO_DEPTH_MAX: usize = 64;
@@ -130,12 +130,12 @@ struct Preprocessor<'a> {
     sources: &'a mut Sources,
     /// All macros ever defined, and which of them a name stands for now.
     macros: Vec<Macro>,
-    current: BTreeMap<String, usize>,
+    current: SortedMap<String, usize>,
     out: Preprocessed,
     /// The files being read, outermost first.
     including: Vec<PathBuf>,
     /// Files already read, so that one included twice is kept once.
-    known: BTreeMap<PathBuf, FileId>,
+    known: SortedMap<PathBuf, FileId>,
     includes: usize,
     expanded: usize,
     /// A limit was hit: nothing more is read.
@@ -149,10 +149,10 @@ impl<'a> Preprocessor<'a> {
             files,
             sources,
             macros: Vec::new(),
-            current: BTreeMap::new(),
+            current: SortedMap::new(),
             out: Preprocessed::default(),
             including: Vec::new(),
-            known: BTreeMap::new(),
+            known: SortedMap::new(),
             includes: 0,
             expanded: 0,
             stopped: false,

@@ -8,11 +8,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::plan::{HeadColumn, RelationId, ViewKind};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use crate::ir::Catalog;
 use crate::rewrite::View;
@@ -77,7 +79,7 @@ struct Graph {
 
 impl Graph {
     fn new(views: &[View], catalog: &Catalog) -> Graph {
-        let mut relations = BTreeSet::new();
+        let mut relations = SortedSet::new();
         for view in views {
             relations.insert(view.rule.head.relation);
             relations.extend(view.rule.atoms().map(|atom| atom.relation));
@@ -88,7 +90,7 @@ impl Graph {
             }
         }
         let relations: Vec<RelationId> = relations.into_iter().collect();
-        let numbers: BTreeMap<RelationId, usize> =
+        let numbers: SortedMap<RelationId, usize> =
             relations.iter().enumerate().map(|(number, id)| (*id, number)).collect();
         let mut edges = Vec::new();
         for (rule, view) in views.iter().enumerate() {
@@ -124,7 +126,7 @@ impl Graph {
         &mut self,
         views: &[View],
         catalog: &Catalog,
-        numbers: &BTreeMap<RelationId, usize>,
+        numbers: &SortedMap<RelationId, usize>,
     ) {
         for (table, relation) in catalog.iter() {
             let Some(candidates) = relation.candidates else { continue };
@@ -171,19 +173,19 @@ impl Graph {
             first[of[edge.to]] = edge.rule + 1;
             waits[of[edge.to]] += usize::from(of[edge.from] != of[edge.to]);
         }
-        let mut ready: BTreeSet<(usize, usize)> = (0..components.len())
+        let mut ready: BinaryHeap<Reverse<(usize, usize)>> = (0..components.len())
             .filter(|one| waits[*one] == 0)
-            .map(|one| (first[one], one))
+            .map(|one| Reverse((first[one], one)))
             .collect();
         let mut sorted = Vec::with_capacity(components.len());
-        while let Some((_, number)) = ready.pop_first() {
+        while let Some(Reverse((_, number))) = ready.pop() {
             for node in &components[number] {
                 for position in &self.leaving[*node] {
                     let to = of[self.edges[*position].to];
                     if to != number {
                         waits[to] -= 1;
                         if waits[to] == 0 {
-                            ready.insert((first[to], to));
+                            ready.push(Reverse((first[to], to)));
                         }
                     }
                 }
@@ -196,7 +198,7 @@ impl Graph {
 
     /// A cycle inside a component that has an edge no cycle may have.
     fn forbidden_cycle(&self, component: &[usize]) -> Option<Vec<Edge>> {
-        let inside: BTreeSet<usize> = component.iter().copied().collect();
+        let inside: SortedSet<usize> = component.iter().copied().collect();
         let within = |edge: &&Edge| inside.contains(&edge.from) && inside.contains(&edge.to);
         let edges: Vec<Edge> = self.edges.iter().filter(within).copied().collect();
         let strict = edges.iter().find(|edge| edge.demand == Demand::Complete);
@@ -205,7 +207,7 @@ impl Graph {
             cycle.extend(self.path(edge.to, edge.from, &inside).unwrap_or_default());
             return Some(cycle);
         }
-        let improving: BTreeSet<usize> = edges
+        let improving: SortedSet<usize> = edges
             .iter()
             .filter(|edge| edge.demand == Demand::Improving)
             .map(|edge| edge.to)
@@ -217,15 +219,16 @@ impl Graph {
     }
 
     /// The shortest path between two nodes of a component; empty for a node and itself.
-    fn path(&self, from: usize, to: usize, inside: &BTreeSet<usize>) -> Option<Vec<Edge>> {
-        let mut came: BTreeMap<usize, Option<Edge>> = BTreeMap::from([(from, None)]);
+    fn path(&self, from: usize, to: usize, inside: &SortedSet<usize>) -> Option<Vec<Edge>> {
+        let mut came: Vec<Option<Edge>> = vec![None; self.relations.len()];
         let mut queue = VecDeque::from([from]);
         while let Some(node) = queue.pop_front() {
             if node == to {
                 let mut path = Vec::new();
                 let mut at = to;
-                while let Some(Some(edge)) = came.get(&at) {
-                    path.push(*edge);
+                while at != from {
+                    let edge = came[at].expect("found nodes have edges");
+                    path.push(edge);
                     at = edge.from;
                 }
                 path.reverse();
@@ -233,8 +236,8 @@ impl Graph {
             }
             for &position in &self.leaving[node] {
                 let edge = self.edges[position];
-                if inside.contains(&edge.to) && !came.contains_key(&edge.to) {
-                    came.insert(edge.to, Some(edge));
+                if inside.contains(&edge.to) && edge.to != from && came[edge.to].is_none() {
+                    came[edge.to] = Some(edge);
                     queue.push_back(edge.to);
                 }
             }
@@ -245,12 +248,12 @@ impl Graph {
     /// A cycle without repeated nodes through `start` that has two improving edges.
     ///
     /// The search is exponential in theory; programs that exhaust it are taken for legal.
-    fn cycle_with_two(&self, start: usize, inside: &BTreeSet<usize>) -> Option<Vec<Edge>> {
+    fn cycle_with_two(&self, start: usize, inside: &SortedSet<usize>) -> Option<Vec<Edge>> {
         const STEPS_MAX: usize = 100_000;
         let mut steps = 0;
         let mut path: Vec<Edge> = Vec::new();
         let mut cursors = vec![0];
-        let mut visited = BTreeSet::from([start]);
+        let mut visited = SortedSet::from([start]);
         while let Some(cursor) = cursors.last_mut() {
             let node = path.last().map_or(start, |edge| edge.to);
             let next = self.leaving[node].get(*cursor).map(|position| self.edges[*position]);
@@ -284,7 +287,7 @@ impl Graph {
     fn groups(&self, components: &[Vec<usize>], views: &[View], catalog: &Catalog) -> Vec<Group> {
         let mut groups = Vec::new();
         for component in components {
-            let members: BTreeSet<RelationId> =
+            let members: SortedSet<RelationId> =
                 component.iter().map(|node| self.relations[*node]).collect();
             let mut rules: Vec<usize> = (0..views.len())
                 .filter(|rule| members.contains(&views[*rule].rule.head.relation))
@@ -298,7 +301,7 @@ impl Graph {
                 continue;
             }
             rules.sort_by_key(|rule| (views[*rule].rule.id, *rule));
-            let heads: BTreeSet<RelationId> =
+            let heads: SortedSet<RelationId> =
                 rules.iter().map(|rule| views[*rule].rule.head.relation).collect();
             groups.push(Group { heads: heads.into_iter().collect(), rules, selected });
         }
@@ -404,7 +407,7 @@ fn describe(cycle: &[Edge], graph: &Graph, views: &[View], catalog: &Catalog) ->
         "break the cycle: let an event take part in one of its rules, or move what is negated or \
          aggregated to a table that does not depend on the result",
     );
-    let mut labelled = BTreeSet::new();
+    let mut labelled = SortedSet::new();
     for edge in cycle {
         let id = views[edge.rule].rule.id;
         if !labelled.insert(id) {

@@ -1,13 +1,12 @@
 //! From the checked tree to rules over relations: names become ids, variables become numbers.
 
-use std::collections::BTreeMap;
-
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{End, Expr, Reg};
 use tidemill_relation::function::FunctionId;
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, Relation, RelationId, RuleId, Storage};
 use tidemill_relation::table::{Key, TableSpec};
 use tidemill_relation::{TypeSet, Value};
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::ast::{
     self, AggregateOver, Arg, BinaryOp, ExprKind, Functor, Materialize, Program, Statement,
@@ -122,7 +121,7 @@ pub(crate) fn query(functor: &Functor) -> Vec<Pattern> {
 pub(crate) fn rule(
     rule: &CheckedRule<'_>,
     id: RuleId,
-    types: &BTreeMap<String, TypeSet>,
+    types: &SortedMap<String, TypeSet>,
     symbols: &Symbols<'_>,
     catalog: &Catalog,
 ) -> Rule {
@@ -225,7 +224,7 @@ fn term_of(term: &AstTerm, vars: &mut Vars, catalog: &Catalog) -> Term {
 #[derive(Default)]
 struct Vars {
     names: Vec<String>,
-    numbers: BTreeMap<String, Reg>,
+    numbers: SortedMap<String, Reg>,
 }
 
 impl Vars {

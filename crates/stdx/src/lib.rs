@@ -13,3 +13,4 @@ pub mod marks;
 pub mod region;
 pub mod rng;
 pub mod scc;
+pub mod sorted;

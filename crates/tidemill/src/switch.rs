@@ -1,6 +1,8 @@
 //! Links of a simulation: Ethernet switches, and the devices that are plugged in.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+
+use tidemill_stdx::sorted::SortedMap;
 
 /// Addresses that a link knows at most; then it forgets all, and learns again.
 const LEARNED_MAX: usize = 1 << 16;
@@ -68,7 +70,7 @@ pub(crate) fn names(plugs: &[Plug], address: &str) -> Vec<String> {
 }
 
 /// The links by name.
-pub(crate) type Switches = BTreeMap<String, Switch>;
+pub(crate) type Switches = SortedMap<String, Switch>;
 
 #[cfg(test)]
 mod tests {

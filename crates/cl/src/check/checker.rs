@@ -2,11 +2,10 @@
 //!
 //! The other files of the folder add to [`Checker`], each what its part of the work needs.
 
-use std::collections::BTreeSet;
-
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::hash::Set;
 use tidemill_stdx::id::IdVec;
+use tidemill_stdx::sorted::SortedSet;
 
 use crate::ast;
 use crate::check::info::{
@@ -32,7 +31,7 @@ pub(super) struct Checker<'a> {
     /// Those of the system, declared when they are first named.
     pub(super) system: &'a ast::Program,
     /// The names of components that are made from outside.
-    pub(super) outside: &'a BTreeSet<String>,
+    pub(super) outside: &'a SortedSet<String>,
     /// Components that others make.
     pub(super) made: Set<ComponentId>,
     pub(super) here: Here,
@@ -43,7 +42,7 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(system: &'a ast::Program, outside: &'a BTreeSet<String>) -> Checker<'a> {
+    pub(super) fn new(system: &'a ast::Program, outside: &'a SortedSet<String>) -> Checker<'a> {
         let mut scopes = IdVec::new();
         let scope = scopes.push(Scope::default());
         Checker {

@@ -52,9 +52,8 @@ mod system;
 mod types;
 mod walk;
 
-use std::collections::BTreeSet;
-
 use tidemill_diag::Diagnostic;
+use tidemill_stdx::sorted::SortedSet;
 
 use crate::{ast, tree};
 use checker::Checker;
@@ -62,7 +61,7 @@ pub use system::RULES;
 
 /// Checks a program. The tree is complete only if no diagnostic is an error.
 pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
-    check_with(program, &BTreeSet::new())
+    check_with(program, &SortedSet::new())
 }
 
 /// Checks a program some of whose outermost components are also made from outside, by these names.
@@ -70,7 +69,7 @@ pub fn check(program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
 /// unless it is marked; there may be none.
 pub fn check_with(
     program: &ast::Program,
-    outside: &BTreeSet<String>,
+    outside: &SortedSet<String>,
 ) -> (tree::Program, Vec<Diagnostic>) {
     let system = system::interfaces();
     let mut checker = Checker::new(&system, outside);

@@ -6,10 +6,9 @@
 //! nothing is added. A party of which nothing is known is not followed: calls of procedures that
 //! speak, and other processes while the monitor is not held, make a party unknown.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::{Id, IdVec};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use crate::check::checker::Checker;
 use crate::check::names::RoutineId;
@@ -37,7 +36,7 @@ enum Key {
 type States = Vec<bool>;
 
 /// What is known where the analysis is; `None` if nothing comes there.
-type Known = Option<BTreeMap<Key, States>>;
+type Known = Option<SortedMap<Key, States>>;
 
 struct Order<'t> {
     program: &'t Program,
@@ -46,9 +45,9 @@ struct Order<'t> {
     quiet: &'t IdVec<ProcedureId, bool>,
     known: Known,
     /// All parties of the routine.
-    keys: BTreeSet<Key>,
+    keys: SortedSet<Key>,
     /// What is wrong, by place: the last time a place is passed counts.
-    wrong: BTreeMap<(u32, u32), Wrong>,
+    wrong: SortedMap<(u32, u32), Wrong>,
     steps: usize,
 }
 
@@ -73,7 +72,7 @@ impl<'a> Checker<'a> {
                 quiet: &quiet,
                 known: Some(known),
                 keys,
-                wrong: BTreeMap::new(),
+                wrong: SortedMap::new(),
                 steps: 0,
             };
             order.sequence(&body.code);
@@ -112,8 +111,8 @@ impl<'a> Checker<'a> {
     }
 
     /// What is known when a routine starts, and all whom it speaks with.
-    fn at_the_start(&self, id: RoutineId, body: &Body) -> (BTreeMap<Key, States>, BTreeSet<Key>) {
-        let (mut known, mut keys) = (BTreeMap::new(), BTreeSet::new());
+    fn at_the_start(&self, id: RoutineId, body: &Body) -> (SortedMap<Key, States>, SortedSet<Key>) {
+        let (mut known, mut keys) = (SortedMap::new(), SortedSet::new());
         let routine = self.routines[id].id;
         let own = |local: usize| {
             let local = self.routines[id].locals.iter().nth(local);

@@ -1,7 +1,5 @@
 //! What the run-time has to know of a program: sizes, words that own, protocols, positions.
 
-use std::collections::BTreeMap;
-
 use tidemill_diag::{Sources, Span};
 use tidemill_proc::layout::{
     COMPONENT_HEADER, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, SLOT_SIZE,
@@ -11,6 +9,7 @@ use tidemill_proc::program::{
     Position, Program, Shape, Variable,
 };
 use tidemill_stdx::id::Id;
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::compile::frame::Frame;
 use crate::ir::{self, ComponentId, FunctionId, InterfaceId, Storage, Type, VariableId};
@@ -29,7 +28,7 @@ pub(crate) struct Descriptors<'a> {
 /// Where positions, shapes and facets stand in the lists of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
-    positions: BTreeMap<(u32, u32), u32>,
+    positions: SortedMap<(u32, u32), u32>,
     shapes: Vec<(Storage, u32)>,
     facets: Vec<Facet>,
 }

@@ -5,10 +5,9 @@
 //! suspend, or to ask the run-time for something that may, takes it then. So what is held is
 //! written to memory, and given back, by those that others have to wait for.
 
-use std::collections::BTreeSet;
-
 use crate::ir::suspending::Suspending;
 use crate::ir::{BlockId, Function, Instruction, Terminator};
+use tidemill_stdx::sorted::SortedSet;
 
 type Position = (BlockId, usize);
 
@@ -16,9 +15,9 @@ type Position = (BlockId, usize);
 #[derive(Debug, Default)]
 pub(super) struct Sections {
     /// What takes the monitor and gives it back.
-    edges: BTreeSet<Position>,
+    edges: SortedSet<Position>,
     /// What is between them.
-    inside: BTreeSet<Position>,
+    inside: SortedSet<Position>,
 }
 
 impl Sections {
@@ -57,7 +56,7 @@ fn section(function: &Function, suspending: &Suspending, lock: Position) -> Opti
     let mut found = Sections::default();
     found.edges.insert(lock);
     let mut ways = vec![(lock.0, lock.1 + 1)];
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     while let Some((id, start)) = ways.pop() {
         if !seen.insert((id, start)) {
             continue;

@@ -1,9 +1,8 @@
 //! A function in the making: registers, locals, blocks, and where each variable of the source is.
 
-use std::collections::BTreeMap;
-
 use tidemill_diag::Span;
 use tidemill_stdx::id::IdVec;
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::ir::{
     Block, BlockId, Constant, Function, FunctionId, Instruction, Local, LocalId, Place, Register,
@@ -34,7 +33,7 @@ pub(super) struct Builder<'c, 'a> {
     pub(super) id: FunctionId,
     pub(super) routine: Routine,
     pub(super) function: Function,
-    pub(super) homes: BTreeMap<Key, Home>,
+    pub(super) homes: SortedMap<Key, Home>,
     /// Finished blocks; those still without terminator are none.
     blocks: IdVec<BlockId, Option<Block>>,
     current: BlockId,
@@ -63,7 +62,7 @@ impl<'c, 'a> Builder<'c, 'a> {
             id,
             routine,
             function,
-            homes: BTreeMap::new(),
+            homes: SortedMap::new(),
             blocks,
             current,
             instructions: Vec::new(),

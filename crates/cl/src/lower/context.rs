@@ -1,17 +1,16 @@
 //! What all functions are lowered with.
 
-use std::collections::BTreeMap;
-
 use crate::ir::{self, ComponentId, FunctionId, Kind};
 use crate::lower::routines::Routines;
 use crate::lower::strides::Counted;
 use crate::tree::{ProcedureId, Program};
+use tidemill_stdx::sorted::SortedMap;
 
 /// The program so far, and where its parts are.
 pub(super) struct Context<'a> {
     pub(super) tree: &'a Program,
     pub(super) routines: Routines,
-    pub(super) procedures: BTreeMap<ProcedureId, FunctionId>,
+    pub(super) procedures: SortedMap<ProcedureId, FunctionId>,
     pub(super) program: ir::Program,
     /// The loops of FOR that count in registers.
     pub(super) counted: Vec<Counted>,

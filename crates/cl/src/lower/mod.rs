@@ -9,10 +9,9 @@
 //! * Loops end in a checkpoint, FOR of short rounds in one of 32, and recursive procedures begin
 //!   with one; so no process runs for long without passing one.
 
-use std::collections::BTreeMap;
-
 use crate::ir::{self, Kind};
 use crate::tree::{Body, Program, Routine};
+use tidemill_stdx::sorted::SortedMap;
 
 mod builder;
 mod call;
@@ -36,7 +35,7 @@ pub fn lower(tree: &Program) -> ir::Program {
         entry: tree.entry,
         ..ir::Program::default()
     };
-    let (routines, procedures, counted) = (Routines::of(tree), BTreeMap::new(), Vec::new());
+    let (routines, procedures, counted) = (Routines::of(tree), SortedMap::new(), Vec::new());
     let mut context = Context { tree, routines, procedures, program, counted };
     for (id, procedure) in tree.procedures.iter_enumerated() {
         let name = procedure.name.clone();

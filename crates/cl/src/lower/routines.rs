@@ -4,9 +4,8 @@
 //! A nested procedure gets the addresses of the outer locals that it reaches, or that procedures
 //! it calls reach, as parameters after its own: its *captures*.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_stdx::id::{Id, IdVec};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use crate::lower::walk::{self, Met};
 use crate::tree::{
@@ -20,12 +19,12 @@ pub(super) type Owned = (Routine, LocalId);
 #[derive(Debug, Default)]
 pub(super) struct Routines {
     /// Locals that others see.
-    in_memory: BTreeSet<Key>,
+    in_memory: SortedSet<Key>,
     /// The captures of each procedure, in order.
-    captures: BTreeMap<ProcedureId, Vec<Owned>>,
+    captures: SortedMap<ProcedureId, Vec<Owned>>,
     /// Routines with an AWAIT: their frames keep the addresses that they get.
-    waiting: BTreeSet<RoutineKey>,
-    recursive: BTreeSet<ProcedureId>,
+    waiting: SortedSet<RoutineKey>,
+    recursive: SortedSet<ProcedureId>,
 }
 
 pub(super) type RoutineKey = (u8, usize, usize);
@@ -63,9 +62,9 @@ pub(super) fn bodies(program: &Program) -> Vec<(Routine, &Body)> {
 impl Routines {
     pub(super) fn of(program: &Program) -> Routines {
         let mut routines = Routines::default();
-        let mut reached = BTreeMap::<ProcedureId, BTreeMap<Key, Owned>>::new();
-        let mut calls = IdVec::<ProcedureId, BTreeSet<ProcedureId>>::filled(
-            BTreeSet::new(),
+        let mut reached = SortedMap::<ProcedureId, SortedMap<Key, Owned>>::new();
+        let mut calls = IdVec::<ProcedureId, SortedSet<ProcedureId>>::filled(
+            SortedSet::new(),
             program.procedures.len(),
         );
         for (routine, body) in bodies(program) {
@@ -109,8 +108,8 @@ impl Routines {
     /// Adds what callees reach, up to the routine that owns it.
     fn close(
         &mut self,
-        calls: &IdVec<ProcedureId, BTreeSet<ProcedureId>>,
-        mut reached: BTreeMap<ProcedureId, BTreeMap<Key, Owned>>,
+        calls: &IdVec<ProcedureId, SortedSet<ProcedureId>>,
+        mut reached: SortedMap<ProcedureId, SortedMap<Key, Owned>>,
     ) {
         let mut changed = true;
         while changed {
@@ -156,8 +155,8 @@ impl Routines {
 }
 
 /// Whether a chain of calls leads from the procedure back to it.
-fn reaches(calls: &IdVec<ProcedureId, BTreeSet<ProcedureId>>, start: ProcedureId) -> bool {
-    let mut seen = BTreeSet::new();
+fn reaches(calls: &IdVec<ProcedureId, SortedSet<ProcedureId>>, start: ProcedureId) -> bool {
+    let mut seen = SortedSet::new();
     let mut next: Vec<ProcedureId> = calls[start].iter().copied().collect();
     while let Some(procedure) = next.pop() {
         if procedure == start {

@@ -10,9 +10,8 @@
 //! first: what is tested before them is never tested again. If a test fails, the slow loop finds
 //! out whether, and when, an index is outside indeed; so all faults come where they came.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_stdx::id::{Id, IdSet};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use crate::ir::graph::{Graph, Loop};
 use crate::ir::{
@@ -45,11 +44,11 @@ struct Subject {
 /// A loop, and what can be tested before it.
 struct Plan {
     of: Loop,
-    tests: BTreeMap<Subject, i64>,
+    tests: SortedMap<Subject, i64>,
     elements: Vec<(BlockId, usize)>,
     /// Registers with bounds of indices, if results are tested that fit where these are below
     /// [`NEAR`].
-    near: BTreeSet<Register>,
+    near: SortedSet<Register>,
 }
 
 /// Versions loops for the elements that are tested; whether there was one.
@@ -91,8 +90,8 @@ impl Plan {
             _ => false,
         });
         drop(instructions);
-        let (tests, elements) = (BTreeMap::new(), Vec::new());
-        let mut plan = Plan { of, tests, elements, near: BTreeSet::new() };
+        let (tests, elements) = (SortedMap::new(), Vec::new());
+        let mut plan = Plan { of, tests, elements, near: SortedSet::new() };
         for element in tested.iter().filter(|it| plan.of.blocks.contains(it.at.0)) {
             let (block, index) = element.at;
             let (Instruction::ViewElement { view, extents, .. }, _) =

@@ -1,10 +1,10 @@
 //! Options of the larger verbs.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use tidemill_stdx::sorted::SortedMap;
 
 use tidemill::devices::SimDevice;
 use tidemill_event::User;
@@ -229,7 +229,7 @@ pub struct SimArgs {
     pub trace: bool,
     /// What stands for devices: the section [sim.devices] of the settings.
     #[arg(skip)]
-    pub devices: BTreeMap<String, SimDevice>,
+    pub devices: SortedMap<String, SimDevice>,
     /// Tuples from outside.
     #[command(flatten)]
     pub tuples: Tuples,

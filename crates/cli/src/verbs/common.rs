@@ -1,7 +1,6 @@
 //! What `run` and `sim` have in common: loading, tuples from the command line, the console,
 //! statistics.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::net::UnixStream;
@@ -23,6 +22,7 @@ use tidemill_event::{Os, User};
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_relation::plan::Plan;
 use tidemill_relation::text::parse_pattern;
+use tidemill_stdx::sorted::SortedSet;
 
 use crate::args::{Define, Keys, Tuples};
 use crate::report::Reporter;
@@ -31,9 +31,9 @@ use crate::verbs::{components, packets};
 
 /// The relations whose tuples the command line or a script inserts. What is wrong with either is
 /// reported when they are read.
-pub fn injected(given: &Tuples, script: Option<&Path>) -> BTreeSet<String> {
+pub fn injected(given: &Tuples, script: Option<&Path>) -> SortedSet<String> {
     let texts = given.fact.iter().chain(&given.inject);
-    let mut names: BTreeSet<String> =
+    let mut names: SortedSet<String> =
         texts.filter_map(|text| parse_pattern(text).ok()).map(|tuple| tuple.name).collect();
     if let Some(text) = script.and_then(|path| fs::read_to_string(path).ok()) {
         names.extend(script::parse(FileId(0), &text).0.relations());

@@ -14,11 +14,11 @@ mod run;
 mod sim;
 mod top;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::CommandFactory;
 use tidemill::program::{Kinds, LoadOptions, Program};
+use tidemill_stdx::sorted::SortedSet;
 
 use crate::args::{Cli, Sources, unused};
 use crate::output::Out;
@@ -41,13 +41,13 @@ struct Relations {
     /// Those that other nodes may send.
     exports: Vec<String>,
     /// Those into which the command line or a script inserts tuples, if nothing else will.
-    injected: Option<BTreeSet<String>>,
+    injected: Option<SortedSet<String>>,
 }
 
 impl Relations {
     /// A program by itself.
     fn nothing_injected() -> Relations {
-        Relations { injected: Some(BTreeSet::new()), ..Relations::default() }
+        Relations { injected: Some(SortedSet::new()), ..Relations::default() }
     }
 }
 

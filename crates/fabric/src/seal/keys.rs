@@ -9,12 +9,12 @@
 //! A key is 64 hexadecimal digits or 44 characters of Base64; it is printed as the former. Empty
 //! lines and lines that begin with `#` say nothing. Reading files is the caller's.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
 use snow::params::DHChoice;
 use snow::resolvers::{CryptoResolver, DefaultResolver};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::NAME_BYTES_MAX;
 use super::mac::{MacKey, derive};
@@ -257,7 +257,7 @@ impl fmt::Debug for Identity {
 /// The peers that are let in, and the identities that they must have.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct KnownPeers {
-    by_name: BTreeMap<Box<str>, PublicKey>,
+    by_name: SortedMap<Box<str>, PublicKey>,
 }
 
 impl KnownPeers {
@@ -267,7 +267,7 @@ impl KnownPeers {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str, canonical: impl Fn(&str) -> String) -> Result<KnownPeers, KeyError> {
-        let mut by_name = BTreeMap::new();
+        let mut by_name = SortedMap::new();
         for (line, text) in lines(text) {
             let mut words = text.split_whitespace();
             let (Some(name), Some(key), None) = (words.next(), words.next(), words.next()) else {

@@ -4,9 +4,8 @@
 //! known, which costs a test and is never wrong. What was checked is kept in full, for the
 //! verifier needs it.
 
-use std::collections::BTreeMap;
-
 use super::{Check, Comparison, Range, Test, ValueId, Values};
+use tidemill_stdx::sorted::SortedMap;
 
 /// How many outcomes and ranges are remembered.
 const REMEMBERED_MAX: usize = 96;
@@ -15,7 +14,7 @@ const REMEMBERED_MAX: usize = 96;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Coverage {
     /// The packet has so many bytes from there on.
-    ends: BTreeMap<Option<ValueId>, u32>,
+    ends: SortedMap<Option<ValueId>, u32>,
     /// Divisors and walks.
     others: Vec<Check>,
 }
@@ -76,8 +75,8 @@ impl From<bool> for Decided {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Facts {
     pub coverage: Coverage,
-    ranges: BTreeMap<ValueId, Range>,
-    outcomes: BTreeMap<Test, bool>,
+    ranges: SortedMap<ValueId, Range>,
+    outcomes: SortedMap<Test, bool>,
 }
 
 impl Facts {

@@ -8,9 +8,8 @@
 //!
 //! No packet is asked both. So which of the two it is is chosen first, and asked once.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_jit::build::{InstBuilder, Value as Number};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::step::{Step, Steps, Way};
 use super::writer::Writer;
@@ -33,7 +32,7 @@ enum Question {
 }
 
 /// The loads that are only asked questions, in these steps.
-type Asked = BTreeMap<ValueId, (BTreeSet<NodeId>, BTreeSet<Question>)>;
+type Asked = SortedMap<ValueId, (SortedSet<NodeId>, SortedSet<Question>)>;
 
 /// Of loads the first is asked only where a step holds, the second the same only where it does not.
 type Pair = (ValueId, ValueId);
@@ -49,7 +48,7 @@ pub(super) fn twins<'s>(steps: &'s Steps<'_>) -> Option<(NodeId, &'s Step, Vec<P
         let mut no: Vec<_> = no.collect();
         let pairs: Vec<Pair> = yes
             .filter_map(|(&load, (_, questions))| {
-                let same = |(other, (_, theirs)): &(&ValueId, &(_, BTreeSet<Question>))| {
+                let same = |(other, (_, theirs)): &(&ValueId, &(_, SortedSet<Question>))| {
                     theirs == questions && width(steps.graph, **other) == width(steps.graph, load)
                 };
                 let twin = no.iter().position(same)?;
@@ -70,7 +69,7 @@ fn width(graph: &Graph, load: ValueId) -> Option<Width> {
 fn asked(steps: &Steps<'_>) -> Asked {
     let (graph, values) = (steps.graph, &steps.graph.values);
     let mut asked = Asked::new();
-    let mut used = BTreeSet::new();
+    let mut used = SortedSet::new();
     let mut ask = |id: NodeId, load: ValueId, question| {
         let (places, questions) = asked.entry(load).or_default();
         places.insert(id);

@@ -1,9 +1,8 @@
 //! A graph in steps: nodes, and rows and pairs of nodes that are asked at once.
 
-use std::collections::BTreeSet;
-
 use super::row::Row;
 use crate::graph::{Comparison, Graph, NodeId, Target, Value, ValueId, Values};
+use tidemill_stdx::sorted::SortedSet;
 
 /// `n0: if v ge first then n1 else no`, `n1: if v gt last then no else within`.
 pub(super) struct Range {
@@ -68,7 +67,7 @@ pub(super) struct Steps<'g> {
 
 impl<'g> Steps<'g> {
     pub fn of(graph: &'g Graph) -> Steps<'g> {
-        let mut needed: BTreeSet<NodeId> = graph.begin.node().into_iter().collect();
+        let mut needed: SortedSet<NodeId> = graph.begin.node().into_iter().collect();
         let mut all = Vec::new();
         while let Some(id) = needed.pop_first() {
             let step = Step::of(graph, id);
@@ -103,7 +102,7 @@ impl<'g> Steps<'g> {
     }
 
     /// The steps to which all ways lead over this one.
-    pub fn only_over(&self, id: NodeId, way: Way) -> BTreeSet<NodeId> {
+    pub fn only_over(&self, id: NodeId, way: Way) -> SortedSet<NodeId> {
         let others = self.reached_without(&[id], way);
         let only = |step: &NodeId| !others.contains(&Target::Node(*step));
         self.all.iter().map(|&(step, _)| step).filter(only).collect()

@@ -1,13 +1,12 @@
 //! Bounds are checked as early as they are certain to be needed.
 
-use std::collections::BTreeMap;
-
 use tidemill_stdx::id::IdMap;
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::graph::{Check, Graph, NodeId, Target, ValueId};
 
 /// The bytes that every way from here to `accept` needs, by what they count from.
-type Needs = BTreeMap<Option<ValueId>, u32>;
+type Needs = SortedMap<Option<ValueId>, u32>;
 
 /// Raises the bounds of each node to what all ways on from it need; ways that do not lead to
 /// `accept` lead to `reject`.

@@ -5,9 +5,8 @@
 //! assignment may not name a variable that stands in a predicate before it. Variables that occur
 //! in one `notin` alone stand for anything.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_diag::{Diagnostic, Span};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::expressions;
 use super::shape::events;
@@ -22,7 +21,7 @@ pub(crate) fn check(rule: &Rule, symbols: &Symbols<'_>, found: &mut Vec<Diagnost
         rule,
         symbols,
         bound: bound_by_body(rule, symbols),
-        reported: BTreeSet::new(),
+        reported: SortedSet::new(),
         found,
     };
     safety.assignments();
@@ -32,8 +31,8 @@ pub(crate) fn check(rule: &Rule, symbols: &Symbols<'_>, found: &mut Vec<Diagnost
 }
 
 /// All variables that get a value in the body.
-fn bound_by_body<'r>(rule: &'r Rule, symbols: &Symbols<'_>) -> BTreeSet<&'r str> {
-    let mut bound = BTreeSet::new();
+fn bound_by_body<'r>(rule: &'r Rule, symbols: &Symbols<'_>) -> SortedSet<&'r str> {
+    let mut bound = SortedSet::new();
     for term in &rule.body {
         match term {
             Term::Predicate(predicate) if !predicate.negated => {
@@ -57,13 +56,13 @@ fn location_var<'r>(functor: &'r Functor, symbols: &Symbols<'_>) -> Option<&'r s
     functor.args.get(column).and_then(Arg::as_expr).and_then(Expr::as_var)
 }
 
-fn bind_functor<'r>(functor: &'r Functor, bound: &mut BTreeSet<&'r str>) {
+fn bind_functor<'r>(functor: &'r Functor, bound: &mut SortedSet<&'r str>) {
     for expr in functor.args.iter().filter_map(Arg::as_expr) {
         bind_pattern(expr, bound);
     }
 }
 
-fn bind_pattern<'r>(expr: &'r Expr, bound: &mut BTreeSet<&'r str>) {
+fn bind_pattern<'r>(expr: &'r Expr, bound: &mut SortedSet<&'r str>) {
     match &expr.kind {
         ExprKind::Var(name) => {
             bound.insert(name);
@@ -78,7 +77,7 @@ fn bind_pattern<'r>(expr: &'r Expr, bound: &mut BTreeSet<&'r str>) {
 }
 
 /// Adds what assignments can compute.
-fn close<'r>(rule: &'r Rule, bound: &mut BTreeSet<&'r str>) {
+fn close<'r>(rule: &'r Rule, bound: &mut SortedSet<&'r str>) {
     loop {
         let before = bound.len();
         for term in &rule.body {
@@ -94,7 +93,7 @@ fn close<'r>(rule: &'r Rule, bound: &mut BTreeSet<&'r str>) {
 }
 
 /// The first variable of an expression that is not bound.
-fn unbound<'e>(expr: &'e Expr, bound: &BTreeSet<&str>) -> Option<(&'e str, Span)> {
+fn unbound<'e>(expr: &'e Expr, bound: &SortedSet<&str>) -> Option<(&'e str, Span)> {
     let mut first = None;
     expr.walk(&mut |inner| {
         if let ExprKind::Var(name) = &inner.kind
@@ -110,8 +109,8 @@ fn unbound<'e>(expr: &'e Expr, bound: &BTreeSet<&str>) -> Option<(&'e str, Span)
 struct Safety<'r, 'd> {
     rule: &'r Rule,
     symbols: &'r Symbols<'r>,
-    bound: BTreeSet<&'r str>,
-    reported: BTreeSet<String>,
+    bound: SortedSet<&'r str>,
+    reported: SortedSet<String>,
     found: &'d mut Vec<Diagnostic>,
 }
 
@@ -202,7 +201,7 @@ impl<'r> Safety<'r, '_> {
 
     /// The group and the value come from the table; its other variables mean nothing outside.
     fn aggregate_view(&mut self, view: &AggView) {
-        let mut inside = BTreeSet::new();
+        let mut inside = SortedSet::new();
         bind_functor(&view.of, &mut inside);
         for expr in &view.group {
             let Some(name) = expr.as_var() else { continue };
@@ -231,8 +230,8 @@ impl<'r> Safety<'r, '_> {
 
     /// A variable of the table that is neither group nor value, but occurs elsewhere in the rule,
     /// looks like a join and is none.
-    fn aggregate_locals(&mut self, view: &AggView, inside: &BTreeSet<&str>) {
-        let known: BTreeSet<&str> = view
+    fn aggregate_locals(&mut self, view: &AggView, inside: &SortedSet<&str>) {
+        let known: SortedSet<&str> = view
             .group
             .iter()
             .chain(&view.result)
@@ -258,7 +257,7 @@ impl<'r> Safety<'r, '_> {
 
     /// No assignment to a variable that has a value already.
     fn assignments(&mut self) {
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut seen: SortedSet<&str> = SortedSet::new();
         for term in &self.rule.body {
             match term {
                 Term::Predicate(predicate) if !predicate.negated => {
@@ -292,7 +291,7 @@ impl<'r> Safety<'r, '_> {
             self.pure_aggregate();
             return;
         };
-        let mut known = BTreeSet::new();
+        let mut known = SortedSet::new();
         bind_functor(&event.functor, &mut known);
         close(self.rule, &mut known);
         for expr in self.rule.head.args.iter().filter_map(Arg::as_expr) {
@@ -347,8 +346,8 @@ impl<'r> Safety<'r, '_> {
 }
 
 /// Variables of a rule but for those of one aggregate term, each with a place.
-fn variables_outside<'r>(rule: &'r Rule, except: &AggView) -> BTreeMap<&'r str, Span> {
-    let mut all = BTreeMap::new();
+fn variables_outside<'r>(rule: &'r Rule, except: &AggView) -> SortedMap<&'r str, Span> {
+    let mut all = SortedMap::new();
     let mut note = |expr: &'r Expr| {
         expr.walk(&mut |inner| {
             if let ExprKind::Var(name) = &inner.kind {

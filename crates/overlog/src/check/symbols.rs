@@ -1,8 +1,7 @@
 //! Which relations a program has: columns, locations and declaration of each.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_diag::{Diagnostic, Span};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::system::{self, PERIODIC, SystemTable};
 use crate::ast::{Functor, Materialize, Name, Program, Stage, Statement, Term};
@@ -12,7 +11,7 @@ use crate::stage::{Declaration, Registry};
 #[derive(Default)]
 pub(crate) struct Symbols<'a> {
     list: Vec<Symbol<'a>>,
-    by_name: BTreeMap<String, usize>,
+    by_name: SortedMap<String, usize>,
 }
 
 /// One relation as its uses describe it.
@@ -144,7 +143,7 @@ pub(crate) fn collect<'a>(
     operators: &Registry,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Symbols<'a> {
-    let refused = BTreeSet::new();
+    let refused = SortedSet::new();
     let mut collect = Collect { symbols: Symbols::default(), refused, diagnostics };
     for statement in program.flat() {
         collect.statement(statement);
@@ -174,7 +173,7 @@ pub(crate) fn collect<'a>(
 struct Collect<'a, 'd> {
     symbols: Symbols<'a>,
     /// Tables of the system that nothing fills, and that are used all the same.
-    refused: BTreeSet<String>,
+    refused: SortedSet<String>,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 

@@ -5,13 +5,12 @@
 //! these no longer grow; then operators and functions are held against what their operands can be.
 //! Only what can never apply is an error: a column may hold values of several types.
 
-use std::collections::BTreeMap;
-
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::TypeSet;
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::function::{FunctionId, Misuse};
 use tidemill_relation::value::Type;
+use tidemill_stdx::sorted::SortedMap;
 
 use super::literals::{binary, literal_type, literal_value, param_type, unary};
 use super::origins::{Origins, Place};
@@ -31,7 +30,7 @@ pub(crate) struct Types {
     /// By position among the symbols, by column.
     pub columns: Vec<Vec<TypeSet>>,
     /// By position among the checked rules.
-    pub variables: Vec<BTreeMap<String, TypeSet>>,
+    pub variables: Vec<SortedMap<String, TypeSet>>,
 }
 
 /// Infers the types of a program; reports what can never apply.
@@ -65,8 +64,8 @@ pub(crate) fn infer(
     for rule in rules {
         let mut judge = Judge {
             found: Some((diagnostics, &infer.origins)),
-            vars: BTreeMap::new(),
-            places: BTreeMap::new(),
+            vars: SortedMap::new(),
+            places: SortedMap::new(),
         };
         infer.rule(rule.ast, &mut judge);
         variables
@@ -78,7 +77,7 @@ pub(crate) fn infer(
 }
 
 /// What other parts fill and other nodes do not.
-fn filled<'o>(program: &Program, options: &'o Options) -> BTreeMap<&'o str, &'o [TypeSet]> {
+fn filled<'o>(program: &Program, options: &'o Options) -> SortedMap<&'o str, &'o [TypeSet]> {
     let exported = exports::exported(program, options);
     let filled = options.filled.iter().filter(|(name, _)| !exported.contains_key(*name));
     filled.map(|(name, types)| (name.as_str(), types.as_slice())).collect()
@@ -86,7 +85,7 @@ fn filled<'o>(program: &Program, options: &'o Options) -> BTreeMap<&'o str, &'o 
 
 /// What is known before any rule: nothing of derived relations, of others what other parts give,
 /// or else anything.
-fn start(symbols: &Symbols<'_>, given: &BTreeMap<&str, &[TypeSet]>) -> Vec<Vec<TypeSet>> {
+fn start(symbols: &Symbols<'_>, given: &SortedMap<&str, &[TypeSet]>) -> Vec<Vec<TypeSet>> {
     let column = |derived: bool| if derived { TypeSet::NONE } else { TypeSet::ANY };
     let columns = symbols.iter().map(|symbol| match symbol.system {
         Some(table) => table.columns.to_vec(),
@@ -133,9 +132,9 @@ struct Infer<'a> {
 #[derive(Default)]
 struct Judge<'r, 'd> {
     found: Option<(&'d mut Vec<Diagnostic>, &'d Origins)>,
-    vars: BTreeMap<&'r str, TypeSet>,
+    vars: SortedMap<&'r str, TypeSet>,
     /// The column that a variable is first taken from.
-    places: BTreeMap<&'r str, Place<'r>>,
+    places: SortedMap<&'r str, Place<'r>>,
 }
 
 impl Infer<'_> {

@@ -4,9 +4,8 @@
 //! it reliably keep it. What waits in inboxes is worked off, and what reliable links have not yet
 //! delivered is sent until it is acknowledged.
 
-use std::collections::BTreeSet;
-
 use tidemill_event::Loop;
+use tidemill_stdx::sorted::SortedSet;
 
 use super::{Fleet, World};
 use crate::net::address::canonical;
@@ -15,7 +14,7 @@ use crate::net::address::canonical;
 pub fn drain<W: World>(world: &mut W, events: &mut Loop<W>) {
     let fleet = world.fleet();
     let addresses = fleet.slots.iter().map(|slot| canonical(&slot.identity.address));
-    let members: BTreeSet<String> = addresses.collect();
+    let members: SortedSet<String> = addresses.collect();
     for alive in fleet.slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
         for timer in alive.periodics.drain(..) {
             events.cancel(timer);

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tidemill_event::{Loop, Time, TimerId};
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::{OwnedValue, SeqBuilder, Value};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::{Alive, INBOX_MAX, NodeId, World, turns};
 use crate::check::system::{self, SystemTable};
@@ -187,7 +188,7 @@ fn turn_rows<W: 'static>(events: &mut Loop<W>) -> Vec<Vec<OwnedValue>> {
 
 /// Rules; how long they take is not measured.
 fn rule_rows(node: &Node) -> Vec<Vec<OwnedValue>> {
-    let mut rules: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let mut rules: SortedMap<&str, (u64, u64)> = SortedMap::new();
     for (rule, counters) in node.program().plan().rules.iter().zip(&node.counters().rules) {
         // Parts of one rule have its name.
         let sum = rules.entry(&rule.name).or_default();

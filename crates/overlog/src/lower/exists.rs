@@ -5,10 +5,9 @@
 //! views, and in rules that put rows into a table or take them out. Events are a bag, aggregates
 //! count what they find, and a table of bounded size keeps the rows that were last put in.
 
-use std::collections::BTreeSet;
-
 use tidemill_relation::expr::Reg;
 use tidemill_relation::plan::{Bind, HeadColumn, Lookup, Pattern, Relation, Step, Strand};
+use tidemill_stdx::sorted::SortedSet;
 
 /// Lets joins stop at their first match.
 pub(crate) fn stop_early(strand: &mut Strand, head: &Relation) {
@@ -18,7 +17,7 @@ pub(crate) fn stop_early(strand: &mut Strand, head: &Relation) {
     if bounded || bag || strand.output.aggregates() || !strand.is_pure() {
         return;
     }
-    let mut needed = BTreeSet::new();
+    let mut needed = SortedSet::new();
     for column in &strand.output.columns {
         if let HeadColumn::Value(expr) = column {
             expr.for_each_reg(&mut |reg| {
@@ -44,7 +43,7 @@ fn binds(lookup: &Lookup) -> impl Iterator<Item = Reg> {
 }
 
 /// The registers that a step reads; those that it also binds do no harm.
-fn reads(step: &Step, needed: &mut BTreeSet<Reg>) {
+fn reads(step: &Step, needed: &mut SortedSet<Reg>) {
     let mut need = |reg: Reg| {
         needed.insert(reg);
     };

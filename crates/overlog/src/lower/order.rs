@@ -6,11 +6,10 @@
 //! textual order; those that take the time or random numbers also wait for the predicates
 //! written before them, so that each row gets its own.
 
-use std::collections::BTreeSet;
-
 use tidemill_relation::expr::Expr;
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{HeadColumn, Step};
+use tidemill_stdx::sorted::SortedSet;
 
 use super::{Builder, Open, Pending, Work};
 use crate::ir::{Atom, Location, is_impure};
@@ -103,7 +102,7 @@ impl Builder<'_> {
     /// Computes what the group columns of an event's aggregate need, and nothing else; returns
     /// the number of steps after which they can be evaluated.
     pub fn group(&mut self, columns: &[HeadColumn]) -> u16 {
-        let mut wanted = BTreeSet::new();
+        let mut wanted = SortedSet::new();
         for column in columns {
             if let HeadColumn::Value(expr) = column {
                 expr.for_each_reg(&mut |reg| {

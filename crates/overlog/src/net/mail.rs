@@ -11,6 +11,7 @@ use tidemill_fabric::endpoint::Config;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::value::Type;
 use tidemill_relation::{Seq, TypeSet, Value};
+use tidemill_stdx::sorted::SortedSet;
 
 use super::address::canonical;
 use super::admission::{self, Admission};
@@ -69,7 +70,7 @@ pub struct Post {
     /// By relation: its number, 0 for those that never travel.
     numbers: Vec<u32>,
     /// Tables that rows of other nodes' views are put into.
-    imports: BTreeSet<RelationId>,
+    imports: SortedSet<RelationId>,
     /// What other nodes may send.
     admission: Arc<admission::Table>,
 }
@@ -256,7 +257,7 @@ impl Mail {
 
     /// From now on takes nothing from others than these peers: see
     /// [`tidemill_fabric::endpoint::Endpoint::take_only_from`].
-    pub fn take_only_from(&mut self, members: BTreeSet<String>) {
+    pub fn take_only_from(&mut self, members: SortedSet<String>) {
         self.endpoint.take_only_from(members);
     }
 

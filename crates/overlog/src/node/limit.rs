@@ -1,6 +1,5 @@
 //! Turns that would not end: they are given up, and the rules that keep them going are named.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,6 +7,7 @@ use tidemill_relation::SeqBuilder;
 use tidemill_relation::plan::{Action, On, RelationId, RuleId};
 use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::Overrun;
+use tidemill_stdx::sorted::SortedSet;
 
 use super::Node;
 use super::allowances::{
@@ -107,7 +107,7 @@ impl Node {
     fn report_given_up(
         &mut self,
         limit: Limit,
-        rules: BTreeSet<RuleId>,
+        rules: SortedSet<RuleId>,
         observer: &mut dyn Observer,
     ) {
         match limit {
@@ -166,7 +166,7 @@ impl Node {
 const START_CHARS_MAX: usize = 200;
 
 /// The rules through which tuples of an event relation lead to others of it within a turn.
-fn cycle_through(program: &Program, relation: RelationId) -> BTreeSet<RuleId> {
+fn cycle_through(program: &Program, relation: RelationId) -> SortedSet<RuleId> {
     let strands =
         program.plan().strands.iter().filter(|strand| {
             strand.trigger.on == On::Event && strand.output.action == Action::Emit
@@ -187,8 +187,8 @@ fn cycle_through(program: &Program, relation: RelationId) -> BTreeSet<RuleId> {
 fn reached(
     start: RelationId,
     edges: impl Iterator<Item = (RelationId, RelationId)> + Clone,
-) -> BTreeSet<RelationId> {
-    let mut found = BTreeSet::from([start]);
+) -> SortedSet<RelationId> {
+    let mut found = SortedSet::from([start]);
     loop {
         let before = found.len();
         for (from, to) in edges.clone() {

@@ -33,7 +33,7 @@ mod tuples;
 mod turn;
 mod watch;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tidemill_relation::database::Database;
@@ -44,6 +44,7 @@ use tidemill_relation::view::Views;
 use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::net::address::canonical;
 use allowances::Allowances;
@@ -88,7 +89,7 @@ pub struct Node {
     /// What a turn may take.
     allowances: Allowances,
     /// How often turns were given up, by the first of the rules.
-    given_up: BTreeMap<Option<RuleId>, u64>,
+    given_up: SortedMap<Option<RuleId>, u64>,
 }
 
 impl Node {
@@ -114,7 +115,7 @@ impl Node {
             counters: Counters::new(&program.compiled),
             reported: vec![false; plan.rules.len()],
             allowances: Allowances::default(),
-            given_up: BTreeMap::new(),
+            given_up: SortedMap::new(),
             program,
         };
         node.periodics = node.evaluate_periodics();

@@ -6,7 +6,7 @@
 //! used.
 
 use crate::ast::{Functor, Name, Statement, Term};
-use std::collections::BTreeSet;
+use tidemill_stdx::sorted::SortedSet;
 
 /// Relations of the system that have plain names.
 const SYSTEM: &[&str] = &["periodic", "ruleExecTable", "tupleTable"];
@@ -23,7 +23,7 @@ enum Role {
 
 /// Resolves all names in `statements`.
 pub(super) fn resolve(statements: &mut [Statement]) {
-    let mut defined = BTreeSet::new();
+    let mut defined = SortedSet::new();
     let mut qualified_heads = Vec::new();
     visit_all(statements, "", &mut |name, role, space| {
         if role != Role::Define {
@@ -56,7 +56,7 @@ fn join(space: &str, name: &str) -> String {
 }
 
 /// The first defined one of `a::b::name`, `a::name`, `name` for the namespace `a::b`.
-fn find(name: &str, space: &str, defined: &BTreeSet<String>) -> Option<String> {
+fn find(name: &str, space: &str, defined: &SortedSet<String>) -> Option<String> {
     let mut space = space;
     loop {
         let candidate = join(space, name);
@@ -70,11 +70,11 @@ fn find(name: &str, space: &str, defined: &BTreeSet<String>) -> Option<String> {
     }
 }
 
-fn qualified(name: &str, space: &str, defined: &BTreeSet<String>) -> String {
+fn qualified(name: &str, space: &str, defined: &SortedSet<String>) -> String {
     find(name, space, defined).unwrap_or_else(|| name.to_string())
 }
 
-fn plain(name: &str, space: &str, defined: &BTreeSet<String>) -> String {
+fn plain(name: &str, space: &str, defined: &SortedSet<String>) -> String {
     let unknown = || if SYSTEM.contains(&name) { name.to_string() } else { join(space, name) };
     find(name, space, defined).unwrap_or_else(unknown)
 }

@@ -1,8 +1,9 @@
 //! Where source files come from.
 
-use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Component, Path, PathBuf};
+
+use tidemill_stdx::sorted::SortedMap;
 
 /// Reads source files; tests and editors bring their own.
 pub trait Files {
@@ -23,7 +24,7 @@ impl Files for Disk {
 /// Files in memory, by path; empty where a program must not include anything.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles {
-    files: BTreeMap<PathBuf, String>,
+    files: SortedMap<PathBuf, String>,
 }
 
 impl MemoryFiles {

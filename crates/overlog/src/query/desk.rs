@@ -11,11 +11,12 @@
 //! the largest. A part of an answer is made when its asker can take it, so that one that does not
 //! read costs what its question may take, and no more.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::rc::Rc;
 
 use tidemill_relation::{OwnedValue, Value};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::evaluate::{Answer, Evaluation, Failure, Limits};
 use crate::control::{self, End, Status};
@@ -171,7 +172,7 @@ struct Asker {
 pub struct Desk {
     limits: Limits,
     bytes_max: usize,
-    askers: BTreeMap<AskerId, Asker>,
+    askers: SortedMap<AskerId, Asker>,
     to_copy: VecDeque<AskerId>,
     copying: Option<AskerId>,
     ring: VecDeque<AskerId>,
@@ -184,7 +185,7 @@ impl Default for Desk {
         Desk {
             limits: Limits::default(),
             bytes_max: BYTES_MAX,
-            askers: BTreeMap::new(),
+            askers: SortedMap::new(),
             to_copy: VecDeque::new(),
             copying: None,
             ring: VecDeque::new(),

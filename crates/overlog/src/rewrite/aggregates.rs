@@ -18,14 +18,13 @@
 //! ```
 //! Of equal values the least row wins: the least list for MIN, ARGMAX for MAX.
 
-use std::collections::BTreeSet;
-
 use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, ViewKind};
 use tidemill_relation::table::Key;
+use tidemill_stdx::sorted::SortedSet;
 
 use super::parts::{Parts, View, locations, tables, type_of_expr};
 use super::table_rules;
@@ -132,7 +131,7 @@ fn beside_key(rule: &Rule, catalog: &Catalog) -> Vec<usize> {
     };
     let location = rule.head.location_column(catalog) as usize;
     let in_key = |at: usize| key.contains(&(at as u32)) || at == location;
-    let mut known = BTreeSet::new();
+    let mut known = SortedSet::new();
     for (at, column) in rule.head.columns.iter().enumerate() {
         if let HeadColumn::Value(Expr::Reg(reg)) = column
             && in_key(at)
@@ -289,7 +288,7 @@ fn copy(
 /// Joins a body of several locations in a hidden table first; the rule that is left ranges over
 /// that.
 fn gather(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<Rule, Diagnostic> {
-    let mut vars = BTreeSet::new();
+    let mut vars = SortedSet::new();
     for term in &rule.body {
         match term {
             Term::Atom(atom) if atom.negated => {}

@@ -12,21 +12,20 @@
 //! ```
 //! closes no circle: its rows say themselves what they came through.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_relation::Value;
 use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::operator::{Binary, Unary};
 use tidemill_relation::plan::{HeadColumn, RelationId, ViewKind};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::parts::{Parts, View};
 use crate::ir::{Rule, Term};
 use crate::stratify::improves;
 
 /// By table on a cycle: which cycle, named by one of its tables.
-pub(super) type Circles = BTreeMap<RelationId, RelationId>;
+pub(super) type Circles = SortedMap<RelationId, RelationId>;
 
-type Edges = BTreeMap<RelationId, BTreeSet<RelationId>>;
+type Edges = SortedMap<RelationId, SortedSet<RelationId>>;
 
 /// The tables on cycles through other nodes.
 pub(super) fn circles(parts: &Parts) -> Circles {
@@ -51,13 +50,14 @@ pub(super) fn circles(parts: &Parts) -> Circles {
             continue;
         }
         let before = reachable(export.into, &back);
-        circles.extend(after.intersection(&before).map(|&table| (table, export.into)));
+        let both = after.iter().filter(|table| before.contains(table));
+        circles.extend(both.map(|&table| (table, export.into)));
     }
     circles
 }
 
-fn reachable(from: RelationId, edges: &Edges) -> BTreeSet<RelationId> {
-    let (mut found, mut open) = (BTreeSet::from([from]), vec![from]);
+fn reachable(from: RelationId, edges: &Edges) -> SortedSet<RelationId> {
+    let (mut found, mut open) = (SortedSet::from([from]), vec![from]);
     while let Some(table) = open.pop() {
         for &next in edges.get(&table).into_iter().flatten() {
             if found.insert(next) {

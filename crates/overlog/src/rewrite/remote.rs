@@ -18,13 +18,12 @@
 //! see [`super::trails`]. Where soft state takes part, rows are sent like those of any rule and end
 //! by their lifetimes.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{Action, HeadColumn, Pattern, RelationId, ViewKind};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::parts::{Parts, View, locations, type_of_expr};
 use crate::ir::{Atom, Catalog, Head, Location, Rule, Softness, Term, Var, whole_row};
@@ -41,7 +40,7 @@ pub(super) fn split(rule: Rule, catalog: &mut Catalog) -> Result<[Rule; 2], Diag
             return Ok(parts);
         }
     }
-    let mut names = BTreeSet::new();
+    let mut names = SortedSet::new();
     let mut spans = Vec::new();
     for atom in rule.atoms() {
         if let Location::Var(reg) = atom.location(catalog)
@@ -60,7 +59,7 @@ fn split_at(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Option<[Rule
     settle_params(&mut rule, start as u16, here, catalog);
     let mut uses = vec![0; rule.vars.len()];
     rule.body.iter().for_each(|term| term.for_each_reg(&mut |reg| uses[reg.0 as usize] += 1));
-    let mut work = Split { bound: BTreeSet::new(), added: Vec::new(), uses, here, catalog };
+    let mut work = Split { bound: SortedSet::new(), added: Vec::new(), uses, here, catalog };
     let (first, mut rest) = work.divide(&mut rule);
     let ready = |term: &&Term| match term {
         Term::Atom(atom) => !atom.negated || work.knows_all(atom),
@@ -75,7 +74,7 @@ fn split_at(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Option<[Rule
     })?;
     let Split { bound, mut added, catalog, .. } = work;
     rest.append(&mut added);
-    let mut needed = BTreeSet::new();
+    let mut needed = SortedSet::new();
     let mut need = |reg: Reg| {
         if bound.contains(&reg) && Location::Var(reg) != next {
             needed.insert(reg);
@@ -128,7 +127,7 @@ fn part_table(rule: &Rule, first: &[Term], needed: &[Reg], catalog: &mut Catalog
 
 /// Divides the terms of a rule into those that can be done at one location and the rest.
 struct Split<'a> {
-    bound: BTreeSet<Reg>,
+    bound: SortedSet<Reg>,
     /// Comparisons that were taken out of predicates because their variables come later.
     added: Vec<Term>,
     /// By variable: how often it occurs in the body.
@@ -198,7 +197,7 @@ impl Split<'_> {
 
     /// Whether the variables of a negated predicate are bound, but for those in it alone.
     fn knows_all(&self, atom: &Atom) -> bool {
-        let mut inside: BTreeMap<Reg, u32> = BTreeMap::new();
+        let mut inside: SortedMap<Reg, u32> = SortedMap::new();
         atom.for_each_reg(&mut |reg| *inside.entry(reg).or_insert(0) += 1);
         let alone = |reg: &Reg, times: u32| self.uses.get(reg.0 as usize) == Some(&times);
         inside.iter().all(|(reg, times)| self.bound.contains(reg) || alone(reg, *times))
@@ -226,7 +225,7 @@ impl Split<'_> {
     }
 }
 
-fn bind(pattern: &Pattern, bound: &mut BTreeSet<Reg>) {
+fn bind(pattern: &Pattern, bound: &mut SortedSet<Reg>) {
     match pattern {
         Pattern::Any | Pattern::Equal(_) => {}
         Pattern::Reg(reg) => {

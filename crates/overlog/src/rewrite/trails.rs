@@ -39,8 +39,6 @@
 //! What stands by itself has the empty trail. It is found among the candidates of the table, which
 //! thus has some.
 
-use std::collections::BTreeSet;
-
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::function::FunctionId;
@@ -49,6 +47,7 @@ use tidemill_relation::plan::{Action, HeadColumn, Pattern, RelationId, Storage, 
 use tidemill_relation::table::Key;
 use tidemill_relation::{TypeSet, Value};
 use tidemill_stdx::hash::Map;
+use tidemill_stdx::sorted::SortedSet;
 
 use super::candidates;
 use super::circles::{Circles, circles};
@@ -67,7 +66,7 @@ pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
         choosing: choosing.collect(),
         circles,
         tables: Map::default(),
-        done: BTreeSet::new(),
+        done: SortedSet::new(),
         catalog,
         views: Vec::new(),
     };
@@ -81,7 +80,7 @@ pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
         }
     }
     let members: Vec<RelationId> = trails.circles.keys().copied().collect();
-    let shipped: BTreeSet<RelationId> = parts.exports.iter().map(|export| export.out).collect();
+    let shipped: SortedSet<RelationId> = parts.exports.iter().map(|export| export.out).collect();
     for &table in &members {
         trails.add_tables(table, shipped.contains(&table));
     }
@@ -109,10 +108,10 @@ struct Trailed {
 struct Trails<'c> {
     circles: Circles,
     /// Cycles with a group that must not take what came from itself.
-    choosing: BTreeSet<RelationId>,
+    choosing: SortedSet<RelationId>,
     tables: Map<RelationId, Trailed>,
     /// Tables whose best trails have their view.
-    done: BTreeSet<RelationId>,
+    done: SortedSet<RelationId>,
     catalog: &'c mut Catalog,
     views: Vec<View>,
 }
@@ -171,7 +170,7 @@ impl Trails<'_> {
         self.catalog.hidden_table(name, columns.to_vec(), location, key, Softness::Hard)
     }
 
-    fn rewrite(&mut self, view: View, shipped: &BTreeSet<RelationId>) {
+    fn rewrite(&mut self, view: View, shipped: &SortedSet<RelationId>) {
         let View { mut rule, kind } = view;
         let table = rule.head.relation;
         let Some(Trailed { every: Some(every), at, .. }) = self.tables.get(&table).copied() else {

@@ -1,10 +1,11 @@
 //! Where operators find files: a folder of the system, or memory in tests and simulations.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Cursor, Error, ErrorKind, Read, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use tidemill_stdx::sorted::SortedMap;
 
 /// Opens files for operators.
 pub trait DataFiles: Send + Sync {
@@ -59,7 +60,7 @@ impl DataFiles for Folder {
 /// Files in memory, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
-    files: BTreeMap<String, Arc<[u8]>>,
+    files: SortedMap<String, Arc<[u8]>>,
 }
 
 impl Memory {

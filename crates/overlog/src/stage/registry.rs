@@ -1,11 +1,11 @@
 //! The operators that programs can name.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use tidemill_diag::{Span, nearest};
 use tidemill_relation::Messages;
+use tidemill_stdx::sorted::SortedMap;
 
 use super::context::Context;
 use super::files::{DataFiles, Folder};
@@ -15,7 +15,7 @@ use super::{Declaration, Family, Missing, Operator, csv, tokenizer};
 #[derive(Clone)]
 pub struct Registry {
     entries: Vec<Entry>,
-    names: BTreeMap<String, usize>,
+    names: SortedMap<String, usize>,
     families: Vec<Arc<dyn Family>>,
     messages: Option<Arc<dyn Messages>>,
     context: Context,
@@ -39,7 +39,7 @@ impl Registry {
         let context = Context { files };
         let mut registry = Registry {
             entries: Vec::new(),
-            names: BTreeMap::new(),
+            names: SortedMap::new(),
             families: Vec::new(),
             messages: None,
             context,
@@ -144,7 +144,7 @@ impl Default for Registry {
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Registry").field(&self.names.keys()).finish()
+        f.debug_tuple("Registry").field(&self.names.keys().collect::<Vec<_>>()).finish()
     }
 }
 

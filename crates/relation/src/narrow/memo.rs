@@ -7,8 +7,8 @@
 
 use super::{Bound, Narrow, Operand, Path, Probe, Step};
 use crate::table::Place;
-use std::collections::BTreeSet;
 use tidemill_stdx::hash::hash_u64;
+use tidemill_stdx::sorted::SortedSet;
 
 /// Integers that are remembered at a time: the last of each hash.
 const SLOTS: usize = 1024;
@@ -59,10 +59,10 @@ impl Memo {
             Bound::Load(_, reg) => Some(*reg),
             Bound::Equal(..) => None,
         };
-        let own: BTreeSet<usize> = narrow.binds.iter().filter_map(loaded).collect();
-        let mut read = BTreeSet::new();
+        let own: SortedSet<usize> = narrow.binds.iter().filter_map(loaded).collect();
+        let mut read = SortedSet::new();
         narrow.steps.iter().for_each(|step| reads(step, &mut read));
-        let mut inputs = own.intersection(&read);
+        let mut inputs = own.iter().filter(|reg| read.contains(*reg));
         let (Some(&input), None) = (inputs.next(), inputs.next()) else { return None };
         let (mut patches, mut at) = (Vec::new(), 0);
         for &(place, operand) in &narrow.output {
@@ -90,7 +90,7 @@ impl Memo {
     }
 }
 
-fn reads(step: &Step<'_>, read: &mut BTreeSet<usize>) {
+fn reads(step: &Step<'_>, read: &mut SortedSet<usize>) {
     let mut operand = |operand: &Operand| {
         if let Operand::Reg(reg) = operand {
             read.insert(*reg);

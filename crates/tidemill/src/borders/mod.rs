@@ -38,8 +38,6 @@ pub mod sinks;
 use std::path::Path;
 use std::time::Duration;
 
-use std::collections::BTreeSet;
-
 use tidemill_event::Loop;
 use tidemill_overlog::Given;
 use tidemill_overlog::node::Crossing;
@@ -49,6 +47,7 @@ use tidemill_relation::TupleBuf;
 use tidemill_relation::plan::RelationId;
 use tidemill_stat::Registry;
 use tidemill_stdx::keyed::Secret;
+use tidemill_stdx::sorted::SortedSet;
 
 use crate::components::system::confined::Root;
 use crate::machine::Machine;
@@ -124,7 +123,7 @@ impl Program {
     }
 
     /// The events that come from other parts.
-    pub(crate) fn events_of_others(&self) -> BTreeSet<String> {
+    pub(crate) fn events_of_others(&self) -> SortedSet<String> {
         let packets = self.events_of_packets().chain(self.events_of_messages());
         let packets = packets.chain(self.events_of_settings());
         let components = self.events_of_stages().chain(self.events_of_components());

@@ -1,6 +1,5 @@
 //! The side of a run: who is connected, what they ask, and who has to go.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
@@ -15,6 +14,7 @@ use tidemill_overlog::query::AskerId;
 use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
+use tidemill_stdx::sorted::SortedMap;
 
 use super::connection::{Connection, Ending, Standing};
 use super::counters::ControlCounters;
@@ -190,7 +190,7 @@ pub struct Server {
     token: Option<Token>,
     counters: ControlCounters,
     files: Option<Files>,
-    lines: BTreeMap<u64, Line>,
+    lines: SortedMap<u64, Line>,
     /// What was logged, by peer and reason.
     refusals: Refusals,
     /// The number of the next connection.
@@ -207,7 +207,7 @@ impl Server {
             token,
             counters: ControlCounters::new(registry),
             files: None,
-            lines: BTreeMap::new(),
+            lines: SortedMap::new(),
             refusals: Refusals::default(),
             next: 0,
             sweeper: None,

@@ -1,9 +1,8 @@
 //! The graph of components.
 
-use std::collections::BTreeSet;
-
 use tidemill_cl::ir::{self, ComponentId, Instruction, InterfaceId};
 use tidemill_stdx::id::Id;
+use tidemill_stdx::sorted::SortedSet;
 
 use super::model::{Edge, EdgeKind, Graph, Node, NodeKind};
 
@@ -22,7 +21,7 @@ pub fn components(program: &ir::Program) -> Graph {
     });
     let nodes: Vec<Node> = components.chain(interfaces).collect();
     let interface = |id: InterfaceId| program.components.len() + id.index();
-    let mut edges = BTreeSet::new();
+    let mut edges = SortedSet::new();
     for (id, component) in program.components.iter_enumerated() {
         let from = id.index();
         for offer in &component.offers {

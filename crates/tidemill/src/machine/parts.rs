@@ -1,7 +1,6 @@
 //! What nodes are made from: a program that is compiled, and what was chosen for its parts.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -14,6 +13,7 @@ use tidemill_proc::console::Sink;
 use tidemill_proc::program::Executable;
 use tidemill_stat::Registry;
 use tidemill_stdx::hash::combine;
+use tidemill_stdx::sorted::SortedMap;
 
 use super::components::{self, Outputs, Seeds};
 use super::node::Node;
@@ -99,7 +99,7 @@ pub(crate) struct Maker {
     /// Whether faults name the node that they are of.
     pub(crate) names: bool,
     /// The disks of nodes, which last for all their lives, if they are in memory.
-    pub(crate) disks: Option<RefCell<BTreeMap<NodeId, Rc<Overlay>>>>,
+    pub(crate) disks: Option<RefCell<SortedMap<NodeId, Rc<Overlay>>>>,
 }
 
 /// What was chosen for the components of each node.

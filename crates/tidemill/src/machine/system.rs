@@ -1,10 +1,9 @@
 //! Tables of the system about components and packets, for rules and queries.
 
-use std::collections::BTreeMap;
-
 use tidemill_packet::engine::Engine;
 use tidemill_packet::graph::LinkSpec;
 use tidemill_relation::{OwnedValue, Value};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::Machine;
 
@@ -112,7 +111,7 @@ fn process_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
 /// another, and these have not taken. How many messages there were is not counted.
 fn channel_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
     let (components, _) = machine.node.runner.worker().components(0, COMPONENTS_MAX);
-    let mut queued: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
+    let mut queued: SortedMap<(&str, &str, &str), u64> = SortedMap::new();
     for server in &components {
         for client in server.processes.iter().filter_map(|process| process.client.as_ref()) {
             let channel = (&*client.path, &*server.path, &*client.interface);

@@ -271,7 +271,7 @@ impl Printer<'_, '_> {
                 let mut selected = BinarySink::new(decoder.schema());
                 let decoded = match selects {
                     true => decoder.decode(message, bytes, &mut selected),
-                    false => decoder.decode(message, bytes, &mut ()),
+                    false => decoder.check(message, bytes),
                 };
                 decoded.map_err(Problem::from_display)?;
                 let bytes = if selects { selected.bytes() } else { bytes };

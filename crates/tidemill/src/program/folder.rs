@@ -22,12 +22,12 @@
 //! stands behind `--`. `[sim.devices]` says what stands for the devices of packet apps in a
 //! simulation.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use tidemill_diag::{Diagnostic, FileId, Sources, Span, nearest};
+use tidemill_stdx::sorted::SortedMap;
 use toml_span::value::{Table, Value, ValueInner};
 
 use super::FileKind;
@@ -46,7 +46,7 @@ pub struct Folder {
     /// Its files.
     pub files: Vec<PathBuf>,
     /// What stands for devices in simulations.
-    pub devices: BTreeMap<String, SimDevice>,
+    pub devices: SortedMap<String, SimDevice>,
     options: Vec<Options>,
 }
 

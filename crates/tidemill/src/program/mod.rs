@@ -22,7 +22,6 @@ mod kind;
 mod revision;
 mod rules;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,6 +33,7 @@ use tidemill_overlog::program::Compiled;
 use tidemill_overlog::stage::Registry;
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
+use tidemill_stdx::sorted::SortedSet;
 use tidemill_wire::{Schema, proto};
 
 pub use kind::{FileKind, Kinds};
@@ -58,7 +58,7 @@ pub struct LoadOptions {
     pub exports: Vec<String>,
     /// Relations whose tuples come from the command line or a script, where that is known: then
     /// relations that nothing derives or inserts are warned of.
-    pub injected: Option<BTreeSet<String>>,
+    pub injected: Option<SortedSet<String>>,
 }
 
 impl LoadOptions {
@@ -98,8 +98,8 @@ pub struct Program {
     pub(crate) border: Schemas,
     /// Its components as stages see them, and which of them stages and apps name.
     pub(crate) operators: Operators,
-    pub(crate) made_by_rules: BTreeSet<String>,
-    pub(crate) made_by_apps: BTreeSet<String>,
+    pub(crate) made_by_rules: SortedSet<String>,
+    pub(crate) made_by_apps: SortedSet<String>,
 }
 
 /// The rules of a program.

@@ -21,7 +21,7 @@ fn unknown_kinds_and_missing_files_are_diagnostics() {
 
 #[test]
 fn what_has_no_source_is_warned_of_once() {
-    let options = LoadOptions { injected: Some(BTreeSet::new()), ..LoadOptions::default() };
+    let options = LoadOptions { injected: Some(SortedSet::new()), ..LoadOptions::default() };
     let text = "materialize(table, infinity, infinity, keys(1)). table(\"a:1\").
         watch(tables). watch(other). r1 out(@N) :- table(@N), never(@N). watch(out).";
     let program = Program::of_text("p.olg", text, &options);

@@ -28,10 +28,9 @@ mod number;
 mod parse;
 mod words;
 
-use std::collections::BTreeSet;
-
 use tidemill_diag::Span;
 use tidemill_relation::text::{Pattern, TextError, parse_pattern};
+use tidemill_stdx::sorted::SortedSet;
 
 pub use cue::{Cue, Deed, bind};
 pub use number::{latency, probability, seconds};
@@ -46,7 +45,7 @@ pub struct Script {
 
 impl Script {
     /// The relations of which it gives nodes tuples.
-    pub fn relations(&self) -> BTreeSet<String> {
+    pub fn relations(&self) -> SortedSet<String> {
         let given = self.actions.iter().filter_map(|action| match &action.what {
             What::Put(_, template) => template.text.split('(').next(),
             _ => None,

@@ -1,9 +1,8 @@
 //! Devices of a simulation: what a graph has in place of those of the system.
 
-use std::collections::BTreeMap;
-
 use tidemill_packet::app::{Config, Declared, Value};
 use tidemill_packet::graph::{AppSpec, Graph};
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::devices::SimDevice;
 use crate::packets::device::{SimulatedCapture, SimulatedDevice};
@@ -15,7 +14,7 @@ use crate::switch::{Plug, Switches};
 /// All devices for which nothing stands, and all that stands for none; as text.
 pub(super) fn replace(
     graph: &mut Option<Graph>,
-    devices: &BTreeMap<String, SimDevice>,
+    devices: &SortedMap<String, SimDevice>,
 ) -> Result<Vec<Plug>, String> {
     let (mut plugs, mut wrong) = (Vec::new(), Vec::new());
     let mut unused: Vec<&String> = devices.keys().collect();

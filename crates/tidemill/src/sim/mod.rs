@@ -29,7 +29,6 @@ mod stage;
 mod vigil;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -45,6 +44,7 @@ use tidemill_overlog::program::{Compiled as OfRules, Watch};
 use tidemill_packet::engine::CaptureTime;
 use tidemill_relation::plan::RelationId;
 use tidemill_stat::Registry;
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::borders;
 use crate::borders::files::Existing;
@@ -98,7 +98,7 @@ pub struct SimOptions {
     /// more is given up.
     pub turn_tuples_max: Option<u64>,
     /// What stands for the devices of the system that its packet graph names.
-    pub devices: BTreeMap<String, SimDevice>,
+    pub devices: SortedMap<String, SimDevice>,
     /// The folder that files lie below; `None`: the current one.
     pub root: Option<PathBuf>,
     /// The run ends soon after this becomes true, whatever it does: for signals.
@@ -124,7 +124,7 @@ impl Default for SimOptions {
             memory_max: None,
             packets: EngineKind::default(),
             turn_tuples_max: None,
-            devices: BTreeMap::new(),
+            devices: SortedMap::new(),
             root: None,
             stop: None,
         }

@@ -121,6 +121,17 @@ impl<'s> Decoder<'s> {
         (self.depth_max, self.bytes_max)
     }
 
+    /// Walks `input`, which is one whole message of type `message`, for its errors alone.
+    ///
+    /// # Errors
+    /// The bytes are wrong.
+    ///
+    /// # Panics
+    /// If the decoder's tables are a selection for another message.
+    pub fn check(&self, message: MessageId, input: &[u8]) -> Result<(), DecodeError> {
+        self.decode(message, input, &mut ())
+    }
+
     /// Walks `input`, which is one whole message of type `message`.
     ///
     /// The sink has seen all events before the place of an error.

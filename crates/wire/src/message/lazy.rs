@@ -126,7 +126,7 @@ impl<'i> Lazy<'i> {
         check: Check,
     ) -> Result<Lazy<'i>, DecodeError> {
         if check == Check::Now || input.len() > decoder.limits().1 {
-            decoder.decode(message, input, &mut ())?;
+            decoder.check(message, input)?;
         }
         let whole = Range { start: 0, end: input.len() };
         Lazy::read(decoder.schema(), message, input, vec![whole], decoder.limits())

@@ -1,8 +1,9 @@
 //! Where texts come from.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use tidemill_stdx::sorted::SortedMap;
 
 /// Finds texts by the names that imports use.
 pub trait Files {
@@ -113,7 +114,7 @@ fn list(folder: &Path, prefix: &str, depth: usize, names: &mut Vec<String>) {
 #[derive(Clone, Default, Debug)]
 pub struct Texts {
     /// Names and texts.
-    pub texts: BTreeMap<String, String>,
+    pub texts: SortedMap<String, String>,
 }
 
 impl<N: Into<String>, T: Into<String>> FromIterator<(N, T)> for Texts {

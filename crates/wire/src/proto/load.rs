@@ -1,10 +1,10 @@
 //! Loading files as one schema, by their paths.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use tidemill_diag::{Diagnostic, Span};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::compile::{Compiled, compile_with};
 use super::files::{Files, Folders};
@@ -23,7 +23,7 @@ pub fn load(files: &[PathBuf], include_dirs: &[PathBuf]) -> Compiled {
             add_folder(&mut folders, file);
         }
     }
-    let mut given = Given { folders, files: BTreeMap::new() };
+    let mut given = Given { folders, files: SortedMap::new() };
     let (mut names, mut sets, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for file in files {
         let shown = file.display().to_string();
@@ -53,7 +53,7 @@ pub fn load(files: &[PathBuf], include_dirs: &[PathBuf]) -> Compiled {
 /// Folders, and files that are what was asked for although a folder has another of their name.
 struct Given {
     folders: Folders,
-    files: BTreeMap<String, PathBuf>,
+    files: SortedMap<String, PathBuf>,
 }
 
 impl Given {

@@ -1,6 +1,5 @@
 //! The builder of schemas and what it refuses.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use super::draft::{Cardinality, Draft, FieldDraft, FileDraft, MessageDraft, OneofDraft};
@@ -9,6 +8,7 @@ use super::link::inherit_features;
 use super::{
     FIELD_NUMBER_MAX, FieldId, FieldType, FileId, Label, MessageId, OneofId, Schema, freeze,
 };
+use tidemill_stdx::sorted::SortedSet;
 
 /// Numbers that belong to the implementations of the format.
 const NUMBERS_RESERVED: std::ops::RangeInclusive<u32> = 19_000..=19_999;
@@ -176,7 +176,7 @@ impl SchemaBuilder {
                 check_name(part).map_err(|_| SchemaError::BadName(self.package.clone()))?;
             }
         }
-        let mut names = BTreeSet::new();
+        let mut names = SortedSet::new();
         for name in &self.messages {
             check_name(name)?;
             if !names.insert(name) {
@@ -189,7 +189,7 @@ impl SchemaBuilder {
     /// Fields and oneofs of one message share their names.
     fn check_members(&self) -> Result<(), SchemaError> {
         let known = |message: MessageId| message.index() < self.messages.len();
-        let (mut names, mut numbers) = (BTreeSet::new(), BTreeSet::new());
+        let (mut names, mut numbers) = (SortedSet::new(), SortedSet::new());
         for (i, (name, message)) in self.oneofs.iter().enumerate() {
             check_member(&mut names, *message, name)?;
             let is_member = |field: &FieldPart| field.oneof == Some(OneofId(i as u32));
@@ -269,7 +269,7 @@ fn check_name(name: &str) -> Result<(), SchemaError> {
 }
 
 fn check_member<'a>(
-    names: &mut BTreeSet<(MessageId, &'a str)>,
+    names: &mut SortedSet<(MessageId, &'a str)>,
     message: MessageId,
     name: &'a str,
 ) -> Result<(), SchemaError> {

@@ -4,7 +4,6 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tidemill_fabric::counters::{Count, Counters};
@@ -13,6 +12,7 @@ use tidemill_fabric::fragment::MESSAGE_BYTES_MAX;
 use tidemill_fabric::peer::Mode;
 use tidemill_fabric::reliable::PeerEvent;
 use tidemill_relation::{Seq, SeqBuilder, Value};
+use tidemill_stdx::sorted::SortedSet;
 
 use crate::arrivals::is_reserved;
 use crate::net::admission::Admission;
@@ -117,7 +117,7 @@ impl Endpoint {
 
     /// From now on takes content only from these peers: see
     /// [`tidemill_fabric::endpoint::Endpoint::take_only_from`].
-    pub fn take_only_from(&mut self, members: BTreeSet<String>) {
+    pub fn take_only_from(&mut self, members: SortedSet<String>) {
         self.peers.take_only_from(members);
     }
 

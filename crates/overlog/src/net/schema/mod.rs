@@ -20,9 +20,8 @@ mod body;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use sha2::{Digest, Sha256};
+use tidemill_stdx::sorted::SortedMap;
 use tidemill_wire::{
     FieldId, FieldType, Label, MessageId, Scalar, Schema, SchemaBuilder, SchemaError,
 };
@@ -91,7 +90,7 @@ pub struct ProgramSchema {
     program: u64,
     /// Number `n` stands at `n - 1`.
     relations: Vec<Relation>,
-    by_name: BTreeMap<String, u32>,
+    by_name: SortedMap<String, u32>,
 }
 
 impl ProgramSchema {

@@ -1,7 +1,5 @@
 //! Components that stages name, checked when the program is loaded.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_cl::ast::{self, Definition};
 use tidemill_cl::ir::{self, Direction, MessageId};
 use tidemill_diag::{Diagnostic, FileId, Span, nearest};
@@ -11,6 +9,7 @@ use tidemill_overlog::program::WorkedBy;
 use tidemill_overlog::stage::{Column, Columns, Declaration, Family, Missing, Operator};
 use tidemill_relation::plan::Relation;
 use tidemill_stdx::id::Id;
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::border::{StageBorder, Talk};
 use crate::borders::parameters::{Declared, Parameter, declared};
@@ -28,7 +27,7 @@ const FAULT_COLUMNS: usize = 4;
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Operators {
     /// Each outermost component, or why a stage cannot name it.
-    known: BTreeMap<String, Result<Offered, Wrong>>,
+    known: SortedMap<String, Result<Offered, Wrong>>,
 }
 
 /// A component that a stage can name.
@@ -204,7 +203,7 @@ pub(in crate::borders) fn messages(interface: &ast::Interface) -> Vec<&ast::Mess
 }
 
 /// The components that stages of rules name.
-pub(crate) fn named(rules: &Tree) -> BTreeSet<String> {
+pub(crate) fn named(rules: &Tree) -> SortedSet<String> {
     let operators = rules.flat().filter_map(|statement| match statement {
         Statement::Stage(stage) => stage.operator.text.strip_prefix(PREFIX),
         _ => None,

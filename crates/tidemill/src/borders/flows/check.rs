@@ -1,12 +1,11 @@
 //! Apps that run components of the program, checked when it is loaded.
 
-use std::collections::BTreeSet;
-
 use tidemill_cl::ast::{Component, Definition, Expr, ExprKind, Literal};
 use tidemill_diag::{Diagnostic, Span, nearest};
 use tidemill_packet::app::{Config, Value};
 use tidemill_packet::graph::AppSpec;
 use tidemill_stdx::id::Id;
+use tidemill_stdx::sorted::SortedSet;
 
 use super::border::{FLOWS_MAX, FlowBorder, IDLE_SECONDS, Limits, QUEUE_MAX, is_of_program, per};
 use super::state::PACKETS;
@@ -28,7 +27,7 @@ struct Written {
 
 impl Program {
     /// The components that apps make.
-    pub(crate) fn components_of_apps(&self) -> BTreeSet<String> {
+    pub(crate) fn components_of_apps(&self) -> SortedSet<String> {
         self.written_flows().into_iter().map(|written| written.component).collect()
     }
 
@@ -121,9 +120,9 @@ impl Program {
         let Some(graph) = &self.packets else { return Ok(()) };
         let Some(app) = graph.find(&written.name) else { return Ok(()) };
         let to = graph.links.iter().filter(|link| link.to.app == app);
-        let inputs: BTreeSet<&str> = to.map(|link| &*link.to.port).collect();
+        let inputs: SortedSet<&str> = to.map(|link| &*link.to.port).collect();
         let from = graph.links.iter().filter(|link| link.from.app == app);
-        let outputs: BTreeSet<&str> = from.map(|link| &*link.from.port).collect();
+        let outputs: SortedSet<&str> = from.map(|link| &*link.from.port).collect();
         let mut wrong = None;
         tree.for_each_send(PACKETS, &mut |message, arguments| {
             let Some((text, place)) = arguments.first().and_then(literal) else { return };
@@ -141,7 +140,7 @@ impl Program {
         let Some((missing, place)) = wrong else { return Ok(()) };
         let name = &written.name;
         let message = format!("no link of `{name}` leads from or to `{missing}`");
-        let ports: BTreeSet<&str> = &inputs | &outputs;
+        let ports: SortedSet<&str> = &inputs | &outputs;
         let help = match nearest(&missing, ports.iter().copied()) {
             Some(close) => format!("is `{close}` meant? ports go by the apps at the other ends"),
             None if ports.is_empty() => format!("`{name}` has no links"),

@@ -1,7 +1,5 @@
 //! Interfaces by which components reach rules, checked when the program is loaded.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use tidemill_cl::ast::{self, Definition};
 use tidemill_cl::check::RULES;
 use tidemill_cl::ir::{self, Direction, MessageId};
@@ -11,6 +9,7 @@ use tidemill_overlog::program::Compiled;
 use tidemill_relation::TypeSet;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::table::Key;
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::form::{self, END, NEXT, TAKEN};
 use crate::borders::components::{interface_of, messages, parameters};
@@ -116,7 +115,7 @@ impl Program {
         };
         let connected = program.components.iter_enumerated().filter(is_connected);
         let required = connected.flat_map(|(_, it)| &it.requires).map(|it| it.interface);
-        let ids: BTreeSet<ir::InterfaceId> = required.collect();
+        let ids: SortedSet<ir::InterfaceId> = required.collect();
         let interfaces = ids.into_iter().map(|id| &program.interfaces[id]);
         let of_rules = interfaces.filter(|it| !it.system && it.name.starts_with(RULES));
         let written = of_rules.filter_map(|interface| {
@@ -136,12 +135,12 @@ impl Program {
             let given = given.filter(|it| it.direction == Direction::In && it.name != NEXT);
             given.map(|it| relation_name(&it.name)).collect::<Vec<_>>()
         });
-        names.collect::<BTreeSet<_>>().into_iter()
+        names.collect::<SortedSet<_>>().into_iter()
     }
 
     /// What the columns, without the location, of those hold that components give.
-    pub(crate) fn given_by_components(&self) -> BTreeMap<String, Vec<TypeSet>> {
-        let mut given: BTreeMap<String, Vec<TypeSet>> = BTreeMap::new();
+    pub(crate) fn given_by_components(&self) -> SortedMap<String, Vec<TypeSet>> {
+        let mut given: SortedMap<String, Vec<TypeSet>> = SortedMap::new();
         for written in self.written_rules() {
             let messages = written.interface.messages.iter();
             for message in messages.filter(|it| it.direction == Direction::In && it.name != NEXT) {

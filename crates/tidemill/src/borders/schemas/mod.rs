@@ -20,7 +20,6 @@ mod encode;
 mod select;
 mod way;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -31,6 +30,7 @@ use tidemill_overlog::stage::{
 use tidemill_relation::limits::NESTING_MAX;
 use tidemill_relation::{Messages, OwnedValue, Seq, SeqBuilder, TypeSet, Value};
 use tidemill_stdx::marks;
+use tidemill_stdx::sorted::SortedMap;
 use tidemill_wire::decode::{Listing, Native, Strings, Tables};
 use tidemill_wire::proto::Spans;
 use tidemill_wire::{Decoder, EncoderCode, MessageId, Schema};
@@ -65,9 +65,9 @@ struct Inner {
     /// made for this machine.
     code: OnceLock<(Tables, Option<Native>)>,
     /// By type. A lock, as nodes may be on several threads; it is taken when a node is made.
-    encoders: Mutex<BTreeMap<MessageId, EncoderCode>>,
+    encoders: Mutex<SortedMap<MessageId, EncoderCode>>,
     /// By name of the border. Likewise.
-    counts: Mutex<BTreeMap<String, Arc<Counts>>>,
+    counts: Mutex<SortedMap<String, Arc<Counts>>>,
 }
 
 /// None.

@@ -6,7 +6,7 @@
 
 mod check;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet;
@@ -18,6 +18,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, Seq, TupleBuf, Value};
 use tidemill_stat::Registry;
 use tidemill_stdx::marks;
+use tidemill_stdx::sorted::SortedMap;
 
 use super::decode::DECODE;
 use super::flows::is_of_program;
@@ -37,7 +38,7 @@ pub(crate) struct Settings {
     /// The numbers of its apps, by name.
     apps: HashMap<String, usize>,
     /// What rules say in its place: by app, and by key.
-    rows: Vec<BTreeMap<String, Setting>>,
+    rows: Vec<SortedMap<String, Setting>>,
     handover: Handover,
 }
 
@@ -74,7 +75,7 @@ impl Settings {
     fn rewrite(&mut self, written: Graph) {
         let names = written.apps.iter().map(|app| app.name.clone());
         self.apps = names.enumerate().map(|(at, name)| (name, at)).collect();
-        self.rows = written.apps.iter().map(|_| BTreeMap::new()).collect();
+        self.rows = written.apps.iter().map(|_| SortedMap::new()).collect();
         self.written = written;
     }
 

@@ -5,12 +5,11 @@
 //! for more than a disk. A large text is written piece by piece, an event of the loop each; its
 //! client is held off meanwhile.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
 use tidemill_event::{Loop, Owner};
-use tidemill_proc::{Communication, Values, arm};
+use tidemill_proc::{Communication, CommunicationMap, Values, arm};
 
 use super::confined::{Purpose, Root};
 use super::disk::{Body, Disk};
@@ -29,7 +28,7 @@ const PIECE_BYTES: usize = 1 << 20;
 pub(super) struct Files {
     root: Option<Root>,
     disk: Disk,
-    open: BTreeMap<Communication, Open>,
+    open: CommunicationMap<Open>,
     problems: Vec<String>,
     owner: Option<Owner>,
 }
@@ -63,7 +62,7 @@ impl Files {
 
     /// Writes what waits and closes a file.
     pub(super) fn close(&mut self, communication: Communication) {
-        let Some(mut open) = self.open.remove(&communication) else { return };
+        let Some(mut open) = self.open.remove(communication) else { return };
         open.write_rest();
         open.flush();
         if let Some(error) = open.failed {
@@ -96,7 +95,7 @@ pub(super) fn serve(
         let done = world.node.systems.files.open(from, values.text(), purpose);
         return world.answer(lp, from, if done { "Done" } else { "Failed" }, &[]);
     }
-    let Some(open) = world.node.systems.files.open.get_mut(&from) else { return };
+    let Some(open) = world.node.systems.files.open.get_mut(from) else { return };
     // Only who has finished is not held off.
     open.write_rest();
     let (answer, values) = match message {
@@ -135,7 +134,7 @@ pub(super) fn serve(
 fn go_on(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let files = &mut world.node.systems.files;
     let owner = *files.owner.get_or_insert_with(|| lp.owner("files"));
-    let Some(open) = files.open.get_mut(&from) else { return };
+    let Some(open) = files.open.get_mut(from) else { return };
     if open.write_piece() {
         let next = move |world: &mut Machine, lp: &mut Loop<Machine>| go_on(world, lp, from);
         if lp.event(owner, next).is_ok() {

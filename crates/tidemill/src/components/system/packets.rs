@@ -9,7 +9,7 @@
 //! receives from the input of that name and sends to the output of that name. `FROM -> TO` opens
 //! an input and an output whose names differ.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use tidemill_event::Loop;
 use tidemill_packet::app::Direction;
@@ -18,6 +18,7 @@ use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, CommunicationMap, Value, Values};
 use tidemill_stdx::marks;
+use tidemill_stdx::sorted::SortedMap;
 
 use super::ports::{Ports, ends};
 use super::{Machine, integer, lent, text};
@@ -44,7 +45,7 @@ struct Door {
 pub(super) struct Packets {
     /// Where it leads to in place of a graph, if the program is an app itself.
     ports: Option<Ports>,
-    doors: BTreeMap<String, Door>,
+    doors: SortedMap<String, Door>,
     clients: CommunicationMap<Client>,
 }
 

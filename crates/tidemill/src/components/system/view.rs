@@ -5,13 +5,13 @@
 //! ascending order on a black ground. A layer shows what is below it wherever nothing has been
 //! drawn on it. What lies outside of the screen is not drawn.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, Values};
+use tidemill_proc::{Communication, CommunicationMap, Values};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::{Machine, glyphs, integer};
 
@@ -29,8 +29,8 @@ type Pixels = Vec<u32>;
 #[derive(Default)]
 pub(super) struct View {
     shown: Pixels,
-    layers: BTreeMap<i64, Pixels>,
-    levels: BTreeMap<Communication, i64>,
+    layers: SortedMap<i64, Pixels>,
+    levels: CommunicationMap<i64>,
 }
 
 /// A part of the screen.
@@ -65,7 +65,7 @@ impl Rectangle {
 impl View {
     /// Draws on the layer of a client.
     fn paint(&mut self, client: Communication, part: &Rectangle, color: u32) {
-        let level = self.levels.get(&client).copied().unwrap_or(0);
+        let level = self.levels.get(client).copied().unwrap_or(0);
         if self.layers.len() >= LAYERS_MAX && !self.layers.contains_key(&level) {
             return;
         }
@@ -99,7 +99,7 @@ impl View {
     }
 
     pub(super) fn finished(&mut self, client: Communication) {
-        self.levels.remove(&client);
+        self.levels.remove(client);
     }
 
     /// What is on the screen, three bytes a pixel.

@@ -3,13 +3,13 @@
 //!
 //! The driver over a pore, a component with the same interface, is `apps/drivers/xenstore.com`.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use tidemill_event::{Handlers, Interest, Loop, WatchId};
 use tidemill_pore::xenstore::outlet::{Failure, Outlet};
 use tidemill_pore::xenstore::wire::Type;
-use tidemill_proc::{Communication, Values};
+use tidemill_proc::{Communication, CommunicationMap, Values};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::confined::Root;
 use super::{Machine, text};
@@ -26,16 +26,16 @@ struct Shared {
 /// All connections.
 pub(super) struct Outlets {
     root: Option<Rc<Root>>,
-    shared: BTreeMap<Address, Shared>,
-    clients: BTreeMap<Communication, Address>,
+    shared: SortedMap<Address, Shared>,
+    clients: CommunicationMap<Address>,
     /// Who waits for an event.
-    waiting: BTreeMap<Communication, Address>,
+    waiting: SortedMap<Communication, Address>,
 }
 
 impl Outlets {
     pub(super) fn new(root: Option<Rc<Root>>) -> Outlets {
-        let (shared, clients) = (BTreeMap::new(), BTreeMap::new());
-        Outlets { root, shared, clients, waiting: BTreeMap::new() }
+        let (shared, clients) = (SortedMap::new(), CommunicationMap::default());
+        Outlets { root, shared, clients, waiting: SortedMap::new() }
     }
 
     /// Who waits for an event of this store, first of all.
@@ -82,7 +82,7 @@ pub(super) fn serve(
         "Close" => finished(world, lp, from),
         _ => {
             let outlets = &mut world.node.systems.outlets;
-            let Some(address) = outlets.clients.get(&from) else { return };
+            let Some(address) = outlets.clients.get(from) else { return };
             let Some(shared) = outlets.shared.get_mut(address) else { return };
             let address = address.clone();
             match ask(&mut shared.outlet, message, values) {
@@ -156,7 +156,7 @@ fn ask(outlet: &mut Outlet, message: &str, values: &Values) -> Result<Vec<u8>, F
 /// Tells of the next event of a watch, now or when it comes.
 fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let outlets = &mut world.node.systems.outlets;
-    let Some(address) = outlets.clients.get(&from).cloned() else { return };
+    let Some(address) = outlets.clients.get(from).cloned() else { return };
     let Some(shared) = outlets.shared.get_mut(&address) else { return };
     match shared.outlet.next_event() {
         Ok(Some((path, token))) => {
@@ -198,7 +198,7 @@ fn quiet(world: &mut Machine, lp: &mut Loop<Machine>, address: &Address) {
 pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let outlets = &mut world.node.systems.outlets;
     outlets.waiting.remove(&from);
-    let Some(address) = outlets.clients.remove(&from) else { return };
+    let Some(address) = outlets.clients.remove(from) else { return };
     let Some(shared) = outlets.shared.get_mut(&address) else { return };
     shared.clients -= 1;
     if shared.clients == 0 {

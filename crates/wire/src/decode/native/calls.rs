@@ -4,6 +4,7 @@
 //! there, so it serves every sink. A sink that panics does so when the generated code has been
 //! left.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::super::nodes::Action;
@@ -33,10 +34,17 @@ unsafe fn with<'a, S: Sink<'a>>(context: *mut Context, call: impl FnOnce(&mut S)
         Ok(Err(_)) => STOP,
         Err(panic) => {
             // SAFETY: the code that calls does not touch it.
-            unsafe { (*context).panic = Some(panic) };
+            keep(unsafe { &mut (*context).panic }, panic);
             STOP
         }
     }
+}
+
+/// Apart from [`with`], of which there are copies for each type of sink.
+#[cold]
+#[inline(never)]
+fn keep(place: &mut Option<Box<dyn Any + Send>>, panic: Box<dyn Any + Send>) {
+    *place = Some(panic);
 }
 
 macro_rules! number {

@@ -1,13 +1,12 @@
 //! Messages, and what stands in them besides fields.
 
-use std::collections::BTreeSet;
-
 use super::{Around, Failed, Parsed, Parser, push_few};
 use crate::proto::lex::Kind;
 use crate::proto::places::Ranges;
 use crate::schema::draft::{MessageDraft, OneofDraft, Visibility};
 use crate::schema::uninterpreted::{OptionText, OptionValue, TextRange};
 use crate::schema::{FIELD_NUMBER_MAX, MessageId, Name};
+use tidemill_stdx::sorted::SortedSet;
 
 /// As in protoc.
 const MESSAGE_DEPTH_MAX: usize = 31;
@@ -169,7 +168,7 @@ impl Parser<'_> {
         let names = fields.chain(message.oneofs.iter().map(|&one| &self.draft.oneof(one).name));
         // What is made below begins so, and is made twice only of `a` and `_a`.
         let may_clash = names.filter(|name| name.starts_with(['_', 'X']));
-        let mut names: BTreeSet<String> = may_clash.map(Name::to_string).collect();
+        let mut names: SortedSet<String> = may_clash.map(Name::to_string).collect();
         let check = !names.is_empty();
         let mut name = String::new();
         for field in optional {

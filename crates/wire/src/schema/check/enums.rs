@@ -1,12 +1,11 @@
 //! Enums: a first value, aliases, what is reserved, names in JSON.
 
-use std::collections::BTreeMap;
-
 use super::{Check, option, option_part};
 use crate::schema::EnumId;
 use crate::schema::draft::EnumDraft;
 use crate::schema::features::{Edition, EnumKind};
 use crate::schema::problem::Part;
+use tidemill_stdx::sorted::SortedMap;
 
 /// Numbers of fields of `google.protobuf.EnumOptions`.
 const ALLOW_ALIAS: u32 = 2;
@@ -38,7 +37,7 @@ impl Check<'_> {
     fn aliases(&mut self, found: &EnumDraft) {
         let allowed = option(&found.options, ALLOW_ALIAS);
         let at = (found.file, found.place, option_part(&found.options, "allow_alias"));
-        let mut by_number: BTreeMap<i32, usize> = BTreeMap::new();
+        let mut by_number: SortedMap<i32, usize> = SortedMap::new();
         let mut any = false;
         for (index, value) in found.values.iter().enumerate() {
             let Some(&other) = by_number.get(&value.number) else {
@@ -109,7 +108,7 @@ impl Check<'_> {
     fn value_names(&mut self, found: &EnumDraft) {
         let prefix: String =
             found.name.chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();
-        let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+        let mut seen: SortedMap<String, usize> = SortedMap::new();
         let lenient = option(&found.options, LEGACY_JSON_CONFLICTS) == Some(1)
             && self.edition(found.file) == Edition::Proto2;
         for (index, value) in found.values.iter().enumerate() {

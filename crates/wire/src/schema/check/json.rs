@@ -1,12 +1,11 @@
 //! Names in JSON: no two fields of a message share one.
 
-use std::collections::BTreeMap;
-
 use super::{Check, option};
 use crate::schema::draft::FieldDraft;
 use crate::schema::features::JsonFormat;
 use crate::schema::problem::Part;
 use crate::schema::{FieldId, MessageId, Name, json_name, json_name_bytes};
+use tidemill_stdx::sorted::SortedMap;
 
 /// Number of a field of `google.protobuf.MessageOptions`.
 const LEGACY_CONFLICTS: u32 = 11;
@@ -40,7 +39,7 @@ impl Check<'_> {
             || option(&message.options, LEGACY_CONFLICTS) == Some(1);
         // First the names as they would be made, then as the source gives them.
         for given in [false, true] {
-            let mut seen: BTreeMap<Name, (FieldId, bool)> = BTreeMap::new();
+            let mut seen: SortedMap<Name, (FieldId, bool)> = SortedMap::new();
             for &id in &message.fields {
                 let (name, custom) = name_of(self.draft.field(id), given);
                 let Some(&(other, other_custom)) = seen.get(&name) else {

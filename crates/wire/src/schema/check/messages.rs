@@ -1,12 +1,11 @@
 //! Numbers and names of a message: unique, not reserved, within bounds.
 
-use std::collections::BTreeMap;
-
 use super::{Check, is_identifier, option, option_part};
 use crate::schema::draft::{MessageDraft, RangeDraft};
 use crate::schema::features::Edition;
 use crate::schema::problem::{Part, Place};
 use crate::schema::{FIELD_NUMBER_MAX, FieldId, FieldType, FileId, MessageId, Name, Scalar};
+use tidemill_stdx::sorted::SortedMap;
 
 /// Numbers of fields of `google.protobuf.MessageOptions`.
 const MESSAGE_SET: u32 = 1;
@@ -64,7 +63,7 @@ impl Check<'_> {
         if !self.may_clash(message) {
             return;
         }
-        let mut seen: BTreeMap<i32, FieldId> = BTreeMap::new();
+        let mut seen: SortedMap<i32, FieldId> = SortedMap::new();
         for &id in &message.fields {
             let field = draft.field(id);
             let at = (field.file, field.place, Part::Number);

@@ -6,13 +6,12 @@
 
 mod path;
 
-use std::collections::BTreeMap;
-
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, Values};
+use tidemill_proc::{Communication, CommunicationMap, Values};
 use tidemill_relation::Value as Given;
 use tidemill_relation::limits::VALUE_BYTES_MAX;
 use tidemill_stdx::marks;
+use tidemill_stdx::sorted::SortedMap;
 use tidemill_wire::encode::table::Encoder;
 use tidemill_wire::{FieldType, Message, MessageId, NativeEncoder, Scalar, Schema, Value};
 
@@ -29,11 +28,11 @@ const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;
 #[derive(Default)]
 pub(super) struct Messages {
     schemas: Schemas,
-    held: BTreeMap<Communication, Message<'static>>,
+    held: CommunicationMap<Message<'static>>,
     /// What `[]` in paths stands for, if not 0.
-    indices: BTreeMap<Communication, i64>,
+    indices: CommunicationMap<i64>,
     /// By type.
-    encoders: BTreeMap<MessageId, NativeEncoder>,
+    encoders: SortedMap<MessageId, NativeEncoder>,
 }
 
 impl Messages {
@@ -44,8 +43,8 @@ impl Messages {
 
     /// A client has gone.
     pub(super) fn finished(&mut self, from: Communication) {
-        self.held.remove(&from);
-        self.indices.remove(&from);
+        self.held.remove(from);
+        self.indices.remove(from);
     }
 
     fn make(&mut self, from: Communication, name: &str, bytes: Option<&[u8]>) -> Result<(), Wrong> {
@@ -67,8 +66,8 @@ impl Messages {
         of: Communication,
         path: &'p [u8],
     ) -> Result<(&mut Message<'static>, Schema, Path<'p>), Wrong> {
-        let index = self.indices.get(&of).copied().unwrap_or(0);
-        let message = self.held.get_mut(&of).ok_or(NO_MESSAGE)?;
+        let index = self.indices.get(of).copied().unwrap_or(0);
+        let message = self.held.get_mut(of).ok_or(NO_MESSAGE)?;
         let path = std::str::from_utf8(path).map_err(|_| "the path is no text")?;
         let schema = message.schema().clone();
         let path = Path::parse(&schema, message.message_type(), path, index)?;
@@ -77,7 +76,7 @@ impl Messages {
 
     fn encode(&mut self, from: Communication) -> Result<Vec<u8>, Wrong> {
         let Messages { schemas, held, encoders, .. } = self;
-        let message = held.get(&from).ok_or(NO_MESSAGE)?;
+        let message = held.get(from).ok_or(NO_MESSAGE)?;
         let (schema, id) = (message.schema(), message.message_type());
         let bytes = match encoders.get_mut(&id) {
             Some(native) => native.encode(message.as_ref()).map(<[u8]>::to_vec),

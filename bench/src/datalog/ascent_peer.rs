@@ -2,7 +2,8 @@
 
 #![allow(missing_docs, clippy::all)]
 
-use super::{Facts, Found, Workload};
+use super::facts::{Facts, Found};
+use super::workload::Workload;
 use ascent::ascent;
 
 ascent! {

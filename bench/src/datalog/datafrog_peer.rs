@@ -1,6 +1,7 @@
 //! The workloads in datafrog: semi-naive loops written by hand.
 
-use super::{Facts, Found, Workload};
+use super::facts::{Facts, Found};
+use super::workload::Workload;
 use datafrog::{Iteration, Relation};
 
 pub fn run(workload: Workload, facts: &Facts) -> Result<Found, String> {

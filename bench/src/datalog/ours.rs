@@ -8,7 +8,8 @@ use tidemill_relation::view::{Progress, Views};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
-use super::{Facts, Found, Workload};
+use super::facts::{Facts, Found};
+use super::workload::Workload;
 use crate::program::{ADDRESS, compiled};
 
 const CLOSURE: &str = "

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use tidemill_stdx::rng::Rng;
 
-use super::Facts;
+use super::facts::Facts;
 
 /// Variables of a function; the first of them are its parameters.
 const VARIABLES: u64 = 20;

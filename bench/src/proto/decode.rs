@@ -13,7 +13,7 @@ use std::hint::black_box;
 
 use tidemill_wire::{Decoder, MessageId, Native, Sink, Tables, Wants};
 
-use super::Case;
+use super::case::Case;
 use super::peers::{Peers, What};
 use super::rates::Rates;
 use super::sinks::{Latest, Sum};

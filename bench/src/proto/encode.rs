@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use tidemill_wire::{EncodeBuffer, Encoder, Message};
 
-use super::Case;
+use super::case::Case;
 use super::peers::{Peers, What};
 use super::rates::Rates;
 use crate::extent::Extent;

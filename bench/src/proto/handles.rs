@@ -18,7 +18,7 @@ use tidemill_wire::{
     Wants,
 };
 
-use super::Case;
+use super::case::Case;
 use super::rates::Rates;
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};

@@ -13,7 +13,7 @@ use std::hint::black_box;
 use tidemill_wire::decode::{Listing, Strings};
 use tidemill_wire::{Decoder, Message, Native, Tables};
 
-use super::Case;
+use super::case::Case;
 use super::peers::{Peers, What};
 use super::rates::Rates;
 use crate::extent::Extent;

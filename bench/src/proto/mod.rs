@@ -2,7 +2,7 @@
 //!
 //! | case | what |
 //! |---|---|
-//! | `SpeedMessage1`, `SpeedMessage2` | bytes into a sink, which is told every value |
+//! | `SpeedMessage1`, `SpeedMessage2` | bytes into a sink, which gets every value |
 //! | `packed-double`, `-uint32`, `-sint32`, `-mixed`, `-closed` | packed lists, made from a seed |
 //! | `traces`, `logs`, `descriptor` | of a trace export, a batch of logs, a file descriptor |
 //! | `...-message` | bytes into a message in memory that is used again, and into those of peers |
@@ -11,6 +11,7 @@
 //! | `SpeedMessage...-handles` | the memory that such records take, in bytes |
 //! | `load-texts`, `load-descriptors` | a schema of five thousand messages, in milliseconds |
 
+mod case;
 mod decode;
 mod encode;
 mod handles;
@@ -22,39 +23,24 @@ mod rates;
 mod sinks;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use tidemill_wire::Schema;
 use tidemill_wire::proto::{Texts, compile};
-use tidemill_wire::{MessageId, Schema};
 
 use crate::extent::Extent;
 use crate::report::Report;
 use crate::tool;
+use case::{Case, data};
 use made::Made;
 use peers::Peers;
-
-/// One message, and the schema that it is of.
-struct Case {
-    name: &'static str,
-    schema: Schema,
-    message: MessageId,
-    bytes: Vec<u8>,
-    /// The message as a file, and its schema as a set of descriptors, for peers.
-    path: PathBuf,
-    set: PathBuf,
-    /// Two fields that stand in it.
-    select: [&'static str; 2],
-}
 
 /// Measures all cases.
 ///
 /// # Errors
 /// A decoder fails, or finds other values.
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
-    let peers = match extent.peers {
-        true => Peers::new(report),
-        false => Peers::none(),
-    };
+    let peers = if extent.peers { Peers::new(report) } else { Peers::none() };
     for case in speed_messages()? {
         handles::run(&case, extent, report)?;
         measure(&case, extent, &peers, report)?;
@@ -69,10 +55,6 @@ fn measure(case: &Case, extent: Extent, peers: &Peers, report: &mut Report) -> R
     decode::run(case, extent, peers, report)?;
     messages::run(case, extent, peers, report)?;
     encode::run(case, extent, peers, report)
-}
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
 }
 
 /// The messages of the Protocol Buffers benchmark.
@@ -97,9 +79,9 @@ fn speed_messages() -> Result<Vec<Case>, String> {
 /// Messages that are made from a seed. Peers find them as files.
 fn made_messages(extent: Extent) -> Result<Vec<Case>, String> {
     let folder = tool::target("made-messages")?;
-    let write = |path: &Path, bytes: &[u8]| match extent.peers {
-        true => fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display())),
-        false => Ok(()),
+    let write = |path: &Path, bytes: &[u8]| {
+        let written = if extent.peers { fs::write(path, bytes) } else { Ok(()) };
+        written.map_err(|error| format!("{}: {error}", path.display()))
     };
     let case = |made: Made| {
         let Made { name, file, text, message, bytes, select } = made;

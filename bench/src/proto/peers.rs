@@ -1,9 +1,9 @@
-//! Peers that are programs: built when they are first wanted, run with a file and a count.
+//! Peers that are programs: built when they are first needed, run with a file and a count.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Case, data};
+use super::case::{Case, data};
 use crate::report::Report;
 use crate::tool;
 

@@ -1,6 +1,6 @@
 //! What each contender came to, round after round.
 
-use super::Case;
+use super::case::Case;
 use super::peers::{Peers, What};
 use crate::clock::cpu_seconds;
 use crate::extent::Extent;

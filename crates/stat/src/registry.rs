@@ -7,7 +7,7 @@ use crate::histogram::Histogram;
 use crate::layout::Shape;
 use crate::log::RingLog;
 use crate::place;
-use crate::slots::{SlotTable, State};
+use crate::slots::{SlotTable, TableState};
 use crate::snapshot::Snapshot;
 use std::fmt;
 use std::io;
@@ -65,7 +65,7 @@ impl Registry {
         Ok(Registry::in_folder(
             Some(directory),
             Some(folder),
-            State { path: Some(path), ..State::default() },
+            TableState { path: Some(path), ..TableState::default() },
         ))
     }
 
@@ -99,14 +99,18 @@ impl Registry {
     /// In memory only, where counters whose names begin with `prefix` still count in
     /// [`Registry::snapshot`] after they were dropped: for what comes and goes, such as nodes.
     pub fn keeping(prefix: &'static str) -> Registry {
-        Registry::in_folder(None, None, State { keeps: Some(prefix), ..State::default() })
+        Registry::in_folder(None, None, TableState { keeps: Some(prefix), ..TableState::default() })
     }
 
     fn with(directory: Option<PathBuf>, problem: Option<String>) -> Registry {
-        Registry::in_folder(directory, None, State { problem, ..State::default() })
+        Registry::in_folder(directory, None, TableState { problem, ..TableState::default() })
     }
 
-    fn in_folder(directory: Option<PathBuf>, folder: Option<OwnedFd>, state: State) -> Registry {
+    fn in_folder(
+        directory: Option<PathBuf>,
+        folder: Option<OwnedFd>,
+        state: TableState,
+    ) -> Registry {
         let pid = std::process::id();
         Registry(Arc::new(SlotTable {
             pid,

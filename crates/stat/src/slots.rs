@@ -22,11 +22,12 @@ pub(crate) struct SlotTable {
     /// The folder, where it can be given to another user: then `directory` names this descriptor.
     pub(crate) folder: Option<OwnedFd>,
     /// A lock, as loops of several threads register here. Counting takes none.
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<TableState>,
 }
 
+/// What threads of a process share of its table.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct TableState {
     /// Full files and others, in the order in which they were made.
     pub(crate) chunks: Vec<ChunkSlots>,
     /// The number of the next file, by kind; others of this process may have taken it.
@@ -55,7 +56,7 @@ pub(crate) struct Slot {
 }
 
 impl SlotTable {
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, TableState> {
         // What a panicking thread leaves is whole: no step in between can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,7 +79,7 @@ impl SlotTable {
         Slot { chunk: slots.chunk.clone(), index, table: self.clone() }
     }
 
-    fn chunk(&self, state: &mut State, shape: Shape) -> Chunk {
+    fn chunk(&self, state: &mut TableState, shape: Shape) -> Chunk {
         let SlotTable { pid, start_ticks, directory, .. } = self;
         let header = Header { pid: *pid, start_ticks: *start_ticks, shape };
         let Some(directory) = directory else { return Chunk::in_memory(&header) };

@@ -2,7 +2,7 @@
 
 use tidemill_stdx::rng::Rng;
 
-use super::Made;
+use super::message::Made;
 use super::words::{noise, word, words};
 use super::write::Out;
 

@@ -14,7 +14,7 @@ use crate::app::{Direction, Fault, Flow, Input, Instance, Io, Output, Ports, Rec
 use crate::compiled::{Doing, Native};
 use crate::engine::meters::{AppMeters, LinkMeters};
 use crate::flags::Flag;
-use crate::graph::{Graph, Problem};
+use crate::graph::{AppSpec, Graph, Problem};
 use crate::link::Link;
 use tidemill_stdx::hash::Map;
 
@@ -164,13 +164,8 @@ impl Engine {
         }
     }
 
-    fn change_apps(
-        &mut self,
-        old: &Graph,
-        fates: Vec<Fate>,
-        ios: Vec<Option<Box<Io>>>,
-        changes: &mut Changes,
-    ) {
+    /// Stops apps that are not in the new graph, or are made anew.
+    fn stop_apps(&mut self, old: &Graph, fates: &[Fate], changes: &mut Changes) {
         let mut is_kept = vec![false; old.apps.len()];
         fates.iter().filter_map(Fate::place).for_each(|at| is_kept[at] = true);
         for (at, _) in is_kept.iter().enumerate().filter(|(_, kept)| !**kept) {
@@ -182,43 +177,26 @@ impl Engine {
             _ => None,
         };
         fates.iter().filter_map(replaced).for_each(|at| self.stop_app(at));
+    }
+
+    fn change_apps(
+        &mut self,
+        old: &Graph,
+        fates: Vec<Fate>,
+        ios: Vec<Option<Box<Io>>>,
+        changes: &mut Changes,
+    ) {
+        self.stop_apps(old, &fates, changes);
         let mut before: Vec<Option<Slot>> = self.slots.drain(..).map(Some).collect();
         let now_ns = self.common.now_ns.get();
         for (index, (fate, io)) in fates.into_iter().zip(ios).enumerate() {
             let spec = &self.graph.apps[index];
-            let name = spec.name.clone();
             let place = fate.place().and_then(|at| before[at].take());
             let mut slot = place.unwrap_or_else(|| {
                 let io = io.unwrap_or_else(|| Box::new(Io::new(self.common.clone())));
-                Slot::new(spec, io, AppMeters::new(&self.registry, &name))
+                Slot::new(spec, io, AppMeters::new(&self.registry, &spec.name))
             });
-            match fate {
-                Fate::Keep(_) => changes.kept.push(name),
-                Fate::Offer(_) => match offer(&mut slot, &spec.config) {
-                    Reconfigured::Kept => {
-                        // With a new config a source that was done may have more.
-                        (slot.done, slot.is_broken) = (false, false);
-                        slot.set_ticks(now_ns);
-                        slot.wake.set(first_wake(spec.kind));
-                        changes.reconfigured.push(name);
-                    }
-                    Reconfigured::Restart => {
-                        // Its files and sockets are free before it takes them again; if it
-                        // cannot start now, it is treated like any app that failed.
-                        slot.restart_at_ns = now_ns;
-                        changes.restarted.push(name);
-                    }
-                },
-                Fate::Begin(instance, at) => {
-                    // It has an address of its own already, which code may know.
-                    slot.vacant = None;
-                    slot.install(instance, now_ns);
-                    let list =
-                        if at.is_some() { &mut changes.restarted } else { &mut changes.started };
-                    list.push(name);
-                    slot.wake.set(first_wake(spec.kind));
-                }
-            }
+            settle(&mut slot, spec, fate, now_ns, changes);
             slot.pushes = spec.kind.pushes();
             slot.takes = takes(spec.kind);
             slot.is_sink = spec.kind.ports(Direction::Output).next().is_none();
@@ -289,6 +267,37 @@ impl Engine {
         let inputs = names(Direction::Input, inputs);
         let outputs = names(Direction::Output, outputs);
         instance.linked(&Ports { inputs: &inputs, outputs: &outputs })
+    }
+}
+
+/// Has an app of the new graph go on or begin in its slot, and notes which.
+fn settle(slot: &mut Slot, spec: &AppSpec, fate: Fate, now_ns: u64, changes: &mut Changes) {
+    let name = spec.name.clone();
+    match fate {
+        Fate::Keep(_) => changes.kept.push(name),
+        Fate::Offer(_) => match offer(slot, &spec.config) {
+            Reconfigured::Kept => {
+                // With a new config a source that was done may have more.
+                (slot.done, slot.is_broken) = (false, false);
+                slot.set_ticks(now_ns);
+                slot.wake.set(first_wake(spec.kind));
+                changes.reconfigured.push(name);
+            }
+            Reconfigured::Restart => {
+                // Its files and sockets are free before it takes them again; if it
+                // cannot start now, it is treated like any app that failed.
+                slot.restart_at_ns = now_ns;
+                changes.restarted.push(name);
+            }
+        },
+        Fate::Begin(instance, at) => {
+            // It has an address of its own already, which code may know.
+            slot.vacant = None;
+            slot.install(instance, now_ns);
+            let list = if at.is_some() { &mut changes.restarted } else { &mut changes.started };
+            list.push(name);
+            slot.wake.set(first_wake(spec.kind));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `google.protobuf.Any`: messages inside of bytes.
 
-use super::names::Shape;
+use super::names::MessageForm;
 use super::sink::{AnyParts, JsonSink, WriteProblem};
 use crate::decode::{Decoder, ErrorKind};
 use crate::inside::{Inside, Opened};
@@ -19,7 +19,7 @@ pub(super) fn write(sink: &mut JsonSink<'_, '_>, any: &AnyParts) -> Flow {
     let schema = sink.mapping.schema();
     let Ok(type_url) = std::str::from_utf8(&any.type_url) else { return Err(Stop) };
     let message = message_of(schema, type_url);
-    let entry = |&id: &MessageId| sink.mapping.message(id).shape == Shape::Entry;
+    let entry = |&id: &MessageId| sink.mapping.message(id).shape == MessageForm::Entry;
     let Some(message) = message.filter(|id| !entry(id)) else {
         return Err(sink.refuse(format!("an Any holds a `{type_url}`, which is not known")));
     };

@@ -64,7 +64,7 @@ pub use error::ReadError;
 pub(crate) use error::{Fault, utf8};
 pub(crate) use mapping::EnumName;
 pub use mapping::Mapping;
-pub(crate) use names::{FieldMap, JsonNames, Kind, List, Shape};
+pub(crate) use names::{Cardinality, FieldMap, JsonNames, MessageForm, ValueForm};
 pub use options::{Defaults, Enums, Names, PrintOptions, ReadOptions, Unknown};
 pub use read::read;
 pub use records::print_message;

@@ -29,8 +29,8 @@ pub(crate) struct JsonNames {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FieldMap {
     pub(crate) message: MessageId,
-    pub(crate) kind: Kind,
-    pub(crate) list: List,
+    pub(crate) kind: ValueForm,
+    pub(crate) list: Cardinality,
     /// The place that says whether it was there; members of a oneof share one.
     pub(crate) seen: u32,
     /// Zero, or an empty string, stands for its absence.
@@ -54,7 +54,7 @@ impl FieldMap {
 
 /// Whether a field holds one value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum List {
+pub(crate) enum Cardinality {
     /// One.
     Single,
     /// Several.
@@ -65,7 +65,7 @@ pub(crate) enum List {
 
 /// How a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ValueForm {
     Int64,
     Uint64,
     Int32,
@@ -84,7 +84,7 @@ pub(crate) enum Kind {
 /// One message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MessageMap {
-    pub(crate) shape: Shape,
+    pub(crate) shape: MessageForm,
     /// The field that is expected first, or [`NONE`].
     pub(crate) first: u32,
     /// How many places for [`FieldMap::seen`] there are.
@@ -93,7 +93,7 @@ pub(crate) struct MessageMap {
 
 /// The forms of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum MessageForm {
     /// An object with a key for each field.
     Plain,
     /// A key and a value of an object.
@@ -109,10 +109,10 @@ pub(crate) enum Shape {
     Wrapper,
 }
 
-impl Shape {
+impl MessageForm {
     /// True if the form is no object of fields: inside an `Any` it is a `value`.
     pub(crate) fn is_special(self) -> bool {
-        !matches!(self, Shape::Plain | Shape::Entry)
+        !matches!(self, MessageForm::Plain | MessageForm::Entry)
     }
 }
 
@@ -131,7 +131,7 @@ impl JsonNames {
     pub(crate) fn new(schema: &Definitions) -> JsonNames {
         let mut texts = String::new();
         let count = schema.field_count();
-        let shapes: Vec<Shape> = schema.messages().map(|id| shape(schema, id)).collect();
+        let shapes: Vec<MessageForm> = schema.messages().map(|id| shape(schema, id)).collect();
         let mut messages: Vec<MessageMap> =
             shapes.iter().map(|&shape| MessageMap { shape, first: NONE, seen: 0 }).collect();
         let mut fields = Vec::with_capacity(count);
@@ -222,9 +222,9 @@ fn field_map(schema: &Definitions, id: FieldId, texts: &mut String) -> FieldMap 
     };
     let is_map = |message| schema.message(message).is_map_entry();
     let list = match field.field_type() {
-        _ if field.label() != Label::Repeated => List::Single,
-        FieldType::Message(message) if is_map(message) => List::Map,
-        _ => List::Repeated,
+        _ if field.label() != Label::Repeated => Cardinality::Single,
+        FieldType::Message(message) if is_map(message) => Cardinality::Map,
+        _ => Cardinality::Repeated,
     };
     let first = |oneof| schema.oneof(oneof).fields().first().copied().unwrap_or(id);
     let first = field.oneof().map_or(id, first);
@@ -234,22 +234,22 @@ fn field_map(schema: &Definitions, id: FieldId, texts: &mut String) -> FieldMap 
     FieldMap { message, kind, list, seen, implicit, next: NONE, json_key, proto_key }
 }
 
-fn kind(schema: &Definitions, ty: FieldType) -> Kind {
+fn kind(schema: &Definitions, ty: FieldType) -> ValueForm {
     match ty {
         FieldType::Scalar(scalar) => match scalar {
-            Scalar::Double => Kind::Double,
-            Scalar::Float => Kind::Float,
-            Scalar::Int64 | Scalar::Sint64 | Scalar::Sfixed64 => Kind::Int64,
-            Scalar::Uint64 | Scalar::Fixed64 => Kind::Uint64,
-            Scalar::Int32 | Scalar::Sint32 | Scalar::Sfixed32 => Kind::Int32,
-            Scalar::Uint32 | Scalar::Fixed32 => Kind::Uint32,
-            Scalar::Bool => Kind::Bool,
-            Scalar::String => Kind::String,
-            Scalar::Bytes => Kind::Bytes,
+            Scalar::Double => ValueForm::Double,
+            Scalar::Float => ValueForm::Float,
+            Scalar::Int64 | Scalar::Sint64 | Scalar::Sfixed64 => ValueForm::Int64,
+            Scalar::Uint64 | Scalar::Fixed64 => ValueForm::Uint64,
+            Scalar::Int32 | Scalar::Sint32 | Scalar::Sfixed32 => ValueForm::Int32,
+            Scalar::Uint32 | Scalar::Fixed32 => ValueForm::Uint32,
+            Scalar::Bool => ValueForm::Bool,
+            Scalar::String => ValueForm::String,
+            Scalar::Bytes => ValueForm::Bytes,
         },
-        FieldType::Enum(id) if is_null_value(schema, id) => Kind::Null,
-        FieldType::Enum(id) => Kind::Enum(id),
-        FieldType::Message(id) | FieldType::Group(id) => Kind::Message(id),
+        FieldType::Enum(id) if is_null_value(schema, id) => ValueForm::Null,
+        FieldType::Enum(id) => ValueForm::Enum(id),
+        FieldType::Message(id) | FieldType::Group(id) => ValueForm::Message(id),
     }
 }
 
@@ -271,15 +271,15 @@ fn enum_map(schema: &Definitions, id: EnumId, texts: &mut String) -> EnumMap {
 }
 
 /// The form of a message: one of the well-known, if it has their fields.
-fn shape(schema: &Definitions, id: MessageId) -> Shape {
+fn shape(schema: &Definitions, id: MessageId) -> MessageForm {
     let message = schema.message(id);
     if message.is_map_entry() {
-        return Shape::Entry;
+        return MessageForm::Entry;
     }
     let Some(name) = message.full_name().strip_prefix("google.protobuf.") else {
-        return Shape::Plain;
+        return MessageForm::Plain;
     };
-    let has = |number, ty: Kind, label| {
+    let has = |number, ty: ValueForm, label| {
         schema.field_by_number(id, number).is_some_and(|id| {
             let field = schema.field(id);
             kind(schema, field.field_type()) == ty && (field.label() == Label::Repeated) == label
@@ -287,41 +287,43 @@ fn shape(schema: &Definitions, id: MessageId) -> Shape {
     };
     let one = |number, ty| has(number, ty, false);
     let many = |number, ty| has(number, ty, true);
-    let message_named = |name| schema.message_by_name(name).map(Kind::Message);
+    let message_named = |name| schema.message_by_name(name).map(ValueForm::Message);
     let value = message_named("google.protobuf.Value");
     let (shape, fits) = match name {
-        "Any" => (Shape::Any, one(1, Kind::String) && one(2, Kind::Bytes)),
-        "Timestamp" => (Shape::Timestamp, one(1, Kind::Int64) && one(2, Kind::Int32)),
-        "Duration" => (Shape::Duration, one(1, Kind::Int64) && one(2, Kind::Int32)),
-        "FieldMask" => (Shape::FieldMask, many(1, Kind::String)),
+        "Any" => (MessageForm::Any, one(1, ValueForm::String) && one(2, ValueForm::Bytes)),
+        "Timestamp" => {
+            (MessageForm::Timestamp, one(1, ValueForm::Int64) && one(2, ValueForm::Int32))
+        }
+        "Duration" => (MessageForm::Duration, one(1, ValueForm::Int64) && one(2, ValueForm::Int32)),
+        "FieldMask" => (MessageForm::FieldMask, many(1, ValueForm::String)),
         "Struct" => {
             let entry = message_named("google.protobuf.Struct.FieldsEntry");
-            (Shape::Struct, entry.is_some_and(|entry| many(1, entry)) && value.is_some())
+            (MessageForm::Struct, entry.is_some_and(|entry| many(1, entry)) && value.is_some())
         }
-        "ListValue" => (Shape::ListValue, value.is_some_and(|value| many(1, value))),
+        "ListValue" => (MessageForm::ListValue, value.is_some_and(|value| many(1, value))),
         "Value" => {
             let (inner, list) = (
                 message_named("google.protobuf.Struct"),
                 message_named("google.protobuf.ListValue"),
             );
-            let scalars = one(1, Kind::Null)
-                && one(2, Kind::Double)
-                && one(3, Kind::String)
-                && one(4, Kind::Bool);
+            let scalars = one(1, ValueForm::Null)
+                && one(2, ValueForm::Double)
+                && one(3, ValueForm::String)
+                && one(4, ValueForm::Bool);
             let messages =
                 inner.is_some_and(|inner| one(5, inner)) && list.is_some_and(|list| one(6, list));
-            (Shape::Value, scalars && messages)
+            (MessageForm::Value, scalars && messages)
         }
-        "DoubleValue" => (Shape::Wrapper, one(1, Kind::Double)),
-        "FloatValue" => (Shape::Wrapper, one(1, Kind::Float)),
-        "Int64Value" => (Shape::Wrapper, one(1, Kind::Int64)),
-        "UInt64Value" => (Shape::Wrapper, one(1, Kind::Uint64)),
-        "Int32Value" => (Shape::Wrapper, one(1, Kind::Int32)),
-        "UInt32Value" => (Shape::Wrapper, one(1, Kind::Uint32)),
-        "BoolValue" => (Shape::Wrapper, one(1, Kind::Bool)),
-        "StringValue" => (Shape::Wrapper, one(1, Kind::String)),
-        "BytesValue" => (Shape::Wrapper, one(1, Kind::Bytes)),
-        _ => return Shape::Plain,
+        "DoubleValue" => (MessageForm::Wrapper, one(1, ValueForm::Double)),
+        "FloatValue" => (MessageForm::Wrapper, one(1, ValueForm::Float)),
+        "Int64Value" => (MessageForm::Wrapper, one(1, ValueForm::Int64)),
+        "UInt64Value" => (MessageForm::Wrapper, one(1, ValueForm::Uint64)),
+        "Int32Value" => (MessageForm::Wrapper, one(1, ValueForm::Int32)),
+        "UInt32Value" => (MessageForm::Wrapper, one(1, ValueForm::Uint32)),
+        "BoolValue" => (MessageForm::Wrapper, one(1, ValueForm::Bool)),
+        "StringValue" => (MessageForm::Wrapper, one(1, ValueForm::String)),
+        "BytesValue" => (MessageForm::Wrapper, one(1, ValueForm::Bytes)),
+        _ => return MessageForm::Plain,
     };
-    if fits { shape } else { Shape::Plain }
+    if fits { shape } else { MessageForm::Plain }
 }

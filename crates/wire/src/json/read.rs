@@ -12,7 +12,7 @@ use super::check::Loosely;
 use super::error::{Fault, ReadError, utf8};
 use super::lex::{Lex, Lexer};
 use super::mapping::Mapping;
-use super::names::{FieldMap, Kind, List, NONE, Shape};
+use super::names::{Cardinality, FieldMap, MessageForm, NONE, ValueForm};
 use super::number::Number;
 use super::options::{Names, ReadOptions, Unknown};
 use super::{print, scan};
@@ -96,7 +96,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     /// The value of a message; its beginning has been reported.
     pub(super) fn message(&mut self, message: MessageId) -> Lex {
         match self.mapping.message(message).shape {
-            Shape::Plain | Shape::Entry => self.object(message, Place::Plain),
+            MessageForm::Plain | MessageForm::Entry => self.object(message, Place::Plain),
             shape => self.special(message, shape),
         }
     }
@@ -190,9 +190,9 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         }
         *word |= bit;
         let read = match map.list {
-            List::Single => self.value(field, map.kind),
-            List::Repeated => self.list(field, map.kind),
-            List::Map => self.map(field, map.kind),
+            Cardinality::Single => self.value(field, map.kind),
+            Cardinality::Repeated => self.list(field, map.kind),
+            Cardinality::Map => self.map(field, map.kind),
         };
         read.map_err(|fault| fault.within(self.mapping.schema.field(field).name()))
     }
@@ -211,18 +211,20 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
     /// True if null is a value of it, and does not mean absence.
     fn takes_null(&self, map: &FieldMap) -> bool {
-        map.list == List::Single && self.kind_takes_null(map.kind)
+        map.list == Cardinality::Single && self.kind_takes_null(map.kind)
     }
 
-    fn kind_takes_null(&self, kind: Kind) -> bool {
+    fn kind_takes_null(&self, kind: ValueForm) -> bool {
         match kind {
-            Kind::Null => true,
-            Kind::Message(message) => self.mapping.message(message).shape == Shape::Value,
+            ValueForm::Null => true,
+            ValueForm::Message(message) => {
+                self.mapping.message(message).shape == MessageForm::Value
+            }
             _ => false,
         }
     }
 
-    pub(super) fn list(&mut self, field: FieldId, kind: Kind) -> Lex {
+    pub(super) fn list(&mut self, field: FieldId, kind: ValueForm) -> Lex {
         self.enter(b'[')?;
         if !self.lexer.take(b']') {
             let takes_null = self.kind_takes_null(kind);
@@ -242,8 +244,8 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         Ok(())
     }
 
-    pub(super) fn map(&mut self, field: FieldId, kind: Kind) -> Lex {
-        let Kind::Message(entry) = kind else { return Err(self.fault("no entry".to_owned())) };
+    pub(super) fn map(&mut self, field: FieldId, kind: ValueForm) -> Lex {
+        let ValueForm::Message(entry) = kind else { return Err(self.fault("no entry".to_owned())) };
         let schema = self.mapping.schema;
         let (key, value) = (schema.field_by_number(entry, 1), schema.field_by_number(entry, 2));
         let (Some(key), Some(value)) = (key, value) else {
@@ -273,7 +275,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         if self.lexer.peek() == b'n' && !self.kind_takes_null(kind) {
             return Err(self.lexer.expected("a value that is not null"));
         }
-        if let Kind::Enum(id) = kind {
+        if let ValueForm::Enum(id) = kind {
             // An entry without a known value is passed over as a whole.
             let Some(number) = self.enum_number(id)? else { return Ok(()) };
             self.start_entry(field, key, name)?;
@@ -296,8 +298,8 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     fn map_key(&mut self, field: FieldId, name: &'a str) -> Lex {
         let kind = self.mapping.field(field).kind;
         match kind {
-            Kind::String => return self.emit_string(field, name),
-            Kind::Bool => {
+            ValueForm::String => return self.emit_string(field, name),
+            ValueForm::Bool => {
                 let value = match name {
                     "true" => true,
                     "false" => false,
@@ -328,54 +330,54 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
     /// One value of a field.
     #[inline]
-    pub(super) fn value(&mut self, field: FieldId, kind: Kind) -> Lex {
+    pub(super) fn value(&mut self, field: FieldId, kind: ValueForm) -> Lex {
         let flow = match kind {
-            Kind::String => {
+            ValueForm::String => {
                 let text = self.lexer.string()?;
                 return self.emit_string(field, text);
             }
-            Kind::Int64 | Kind::Uint64 | Kind::Int32 | Kind::Uint32 => {
+            ValueForm::Int64 | ValueForm::Uint64 | ValueForm::Int32 | ValueForm::Uint32 => {
                 if let Some(flow) = self.short_integer(field, kind) {
                     return self.told(flow);
                 }
                 let number = self.maybe_quoted(whole_number)?;
                 return self.emit_integer(field, kind, number);
             }
-            Kind::Double => {
+            ValueForm::Double => {
                 let value = self.double()?;
                 self.sink.f64(field, value)
             }
-            Kind::Float => {
+            ValueForm::Float => {
                 let value = self.float()?;
                 self.sink.f32(field, value)
             }
-            Kind::Bool => {
+            ValueForm::Bool => {
                 let value = self.lexer.truth()?;
                 self.sink.bool(field, value)
             }
-            Kind::Bytes => return self.bytes(field),
-            Kind::Enum(id) => match self.enum_number(id)? {
+            ValueForm::Bytes => return self.bytes(field),
+            ValueForm::Enum(id) => match self.enum_number(id)? {
                 Some(number) => self.sink.i32(field, number),
                 None => Ok(()),
             },
-            Kind::Null => {
+            ValueForm::Null => {
                 self.null_value()?;
                 self.sink.i32(field, 0)
             }
-            Kind::Message(message) => return self.sub_message(field, message),
+            ValueForm::Message(message) => return self.sub_message(field, message),
         };
         self.told(flow)
     }
 
     /// An integer as writers have it, if it is one of that type.
     #[inline]
-    fn short_integer(&mut self, field: FieldId, kind: Kind) -> Option<Flow> {
+    fn short_integer(&mut self, field: FieldId, kind: ValueForm) -> Option<Flow> {
         let at = self.lexer.at;
         let value = self.lexer.short_integer()?;
         let flow = match kind {
-            Kind::Int64 => Some(self.sink.i64(field, value)),
-            Kind::Uint64 => u64::try_from(value).ok().map(|value| self.sink.u64(field, value)),
-            Kind::Int32 => i32::try_from(value).ok().map(|value| self.sink.i32(field, value)),
+            ValueForm::Int64 => Some(self.sink.i64(field, value)),
+            ValueForm::Uint64 => u64::try_from(value).ok().map(|value| self.sink.u64(field, value)),
+            ValueForm::Int32 => i32::try_from(value).ok().map(|value| self.sink.i32(field, value)),
             _ => u32::try_from(value).ok().map(|value| self.sink.u32(field, value)),
         };
         if flow.is_none() {
@@ -418,11 +420,11 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     }
 
     #[inline]
-    fn emit_integer(&mut self, field: FieldId, kind: Kind, number: Number<'_>) -> Lex {
+    fn emit_integer(&mut self, field: FieldId, kind: ValueForm, number: Number<'_>) -> Lex {
         let flow = match kind {
-            Kind::Int64 => number.to_i64().map(|value| self.sink.i64(field, value)),
-            Kind::Uint64 => number.to_u64().map(|value| self.sink.u64(field, value)),
-            Kind::Int32 => {
+            ValueForm::Int64 => number.to_i64().map(|value| self.sink.i64(field, value)),
+            ValueForm::Uint64 => number.to_u64().map(|value| self.sink.u64(field, value)),
+            ValueForm::Int32 => {
                 let value = number.to_i64().and_then(|value| i32::try_from(value).ok());
                 value.map(|value| self.sink.i32(field, value))
             }
@@ -438,7 +440,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     }
 
     #[cold]
-    fn misfit(&self, kind: Kind, number: Number<'_>) -> Fault {
+    fn misfit(&self, kind: ValueForm, number: Number<'_>) -> Fault {
         let (text, kind) = (number.text(), format!("{kind:?}").to_lowercase());
         self.fault(format!("{text} is no {kind}"))
     }

@@ -11,7 +11,7 @@
 
 use super::cursor::{self, End, Roomy, Text};
 use super::mapping::EnumName;
-use super::names::{Kind, List};
+use super::names::{Cardinality, ValueForm};
 use super::options::{Defaults, Enums, Unknown};
 use super::print::{self, Base64};
 use super::sink::JsonSink;
@@ -150,9 +150,9 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
                 end = unsafe {
                     let slot = record.at(step.offset);
                     match step.list {
-                        List::Single => self.field(end, step, slot, depth)?,
-                        List::Repeated => self.list(end, step, slot, depth)?,
-                        List::Map => self.map(end, step, slot, depth)?,
+                        Cardinality::Single => self.field(end, step, slot, depth)?,
+                        Cardinality::Repeated => self.list(end, step, slot, depth)?,
+                        Cardinality::Map => self.map(end, step, slot, depth)?,
                     }
                 };
             }
@@ -197,21 +197,21 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         // SAFETY: the slot is that of the step, and holds what its kind says.
         unsafe {
             Some(match step.kind {
-                Kind::Int64 => end.quoted(slot.cast::<i64>().read(), b','),
-                Kind::Uint64 => end.quoted(slot.cast::<u64>().read(), b','),
-                Kind::Int32 => end.integer(slot.cast::<i32>().read(), b','),
-                Kind::Uint32 => end.integer(slot.cast::<u32>().read(), b','),
-                Kind::Double => end.double(slot.cast::<f64>().read(), b','),
-                Kind::Float => end.float(slot.cast::<f32>().read(), b','),
-                Kind::Bool => end.truth(slot.read() != 0, b','),
-                Kind::String => {
+                ValueForm::Int64 => end.quoted(slot.cast::<i64>().read(), b','),
+                ValueForm::Uint64 => end.quoted(slot.cast::<u64>().read(), b','),
+                ValueForm::Int32 => end.integer(slot.cast::<i32>().read(), b','),
+                ValueForm::Uint32 => end.integer(slot.cast::<u32>().read(), b','),
+                ValueForm::Double => end.double(slot.cast::<f64>().read(), b','),
+                ValueForm::Float => end.float(slot.cast::<f32>().read(), b','),
+                ValueForm::Bool => end.truth(slot.read() != 0, b','),
+                ValueForm::String => {
                     let text = slot.cast::<View>().read();
                     return self.string(end.end(), step, text.bytes(), b',');
                 }
-                Kind::Bytes => self.bytes(end.end(), slot.cast::<View>().read().bytes()),
-                Kind::Enum(id) => self.enumeration(end, id, slot.cast::<i32>().read()),
-                Kind::Null => end.put(b"null,"),
-                Kind::Message(message) => {
+                ValueForm::Bytes => self.bytes(end.end(), slot.cast::<View>().read().bytes()),
+                ValueForm::Enum(id) => self.enumeration(end, id, slot.cast::<i32>().read()),
+                ValueForm::Null => end.put(b"null,"),
+                ValueForm::Message(message) => {
                     return self.message(end, message, slot.cast::<Record>().read(), depth);
                 }
             })
@@ -248,7 +248,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
     /// A map.
     #[inline(never)]
     unsafe fn map(&mut self, end: End<'t>, step: &Step, slot: Slot, depth: u32) -> Option<End<'t>> {
-        let Kind::Message(entry_type) = step.kind else { return None };
+        let ValueForm::Message(entry_type) = step.kind else { return None };
         let [key, value] = &*self.steps.of(entry_type.index()).steps else { return None };
         // SAFETY: the slot is that of the step, and the slot of a map field holds a map.
         let entries = unsafe { map_of(slot) }.records();
@@ -286,12 +286,12 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         // SAFETY: the slot is that of the step, and holds what its kind says.
         unsafe {
             Some(match step.kind {
-                Kind::Int64 => end.quoted(slot.cast::<i64>().read(), b':'),
-                Kind::Uint64 => end.quoted(slot.cast::<u64>().read(), b':'),
-                Kind::Int32 => end.quoted(slot.cast::<i32>().read(), b':'),
-                Kind::Uint32 => end.quoted(slot.cast::<u32>().read(), b':'),
-                Kind::Bool => end.quoted_truth(slot.read() != 0, b':'),
-                Kind::String => {
+                ValueForm::Int64 => end.quoted(slot.cast::<i64>().read(), b':'),
+                ValueForm::Uint64 => end.quoted(slot.cast::<u64>().read(), b':'),
+                ValueForm::Int32 => end.quoted(slot.cast::<i32>().read(), b':'),
+                ValueForm::Uint32 => end.quoted(slot.cast::<u32>().read(), b':'),
+                ValueForm::Bool => end.quoted_truth(slot.read() != 0, b':'),
+                ValueForm::String => {
                     let text = slot.cast::<View>().read();
                     return self.string(end.end(), step, text.bytes(), b':');
                 }

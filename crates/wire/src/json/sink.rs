@@ -5,7 +5,7 @@ use tidemill_stdx::hash::{Set, combine};
 use tidemill_stdx::keyed::Secret;
 
 use super::mapping::{EnumName, Mapping};
-use super::names::{FieldMap, Kind, List, NONE, Shape};
+use super::names::{Cardinality, FieldMap, MessageForm, NONE, ValueForm};
 use super::options::{Defaults, Enums, PrintOptions};
 use super::print::{self, Base64};
 use super::scan;
@@ -49,7 +49,7 @@ pub struct JsonSink<'m, 's> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) message: MessageId,
-    pub(super) shape: Shape,
+    pub(super) shape: MessageForm,
     /// Something is written already: a comma comes first. For an entry: the key is there.
     pub(super) comma: bool,
     /// The value of an entry, a `Value` or a wrapper is there.
@@ -81,7 +81,7 @@ impl<'m, 's> JsonSink<'m, 's> {
             mapping,
             options,
             out: Vec::new(),
-            top: Frame::new(MessageId(0), Shape::Plain, 0),
+            top: Frame::new(MessageId(0), MessageForm::Plain, 0),
             frames: Vec::new(),
             seen: Vec::new(),
             keys: Set::default(),
@@ -146,7 +146,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     pub(super) fn open(&mut self, message: MessageId) {
         let map = *self.mapping.message(message);
         let seen = self.seen.len();
-        let plain = map.shape == Shape::Plain;
+        let plain = map.shape == MessageForm::Plain;
         if plain {
             // Almost always one.
             for _ in 0..map.seen.div_ceil(64) {
@@ -155,11 +155,15 @@ impl<'m, 's> JsonSink<'m, 's> {
         }
         self.top = Frame::new(message, map.shape, seen as u32);
         match map.shape {
-            Shape::Plain | Shape::Struct => self.out.push(b'{'),
-            Shape::ListValue => self.out.push(b'['),
-            Shape::FieldMask => self.out.push(b'"'),
-            Shape::Any => self.anys.push(AnyParts::default()),
-            Shape::Entry | Shape::Timestamp | Shape::Duration | Shape::Value | Shape::Wrapper => {}
+            MessageForm::Plain | MessageForm::Struct => self.out.push(b'{'),
+            MessageForm::ListValue => self.out.push(b'['),
+            MessageForm::FieldMask => self.out.push(b'"'),
+            MessageForm::Any => self.anys.push(AnyParts::default()),
+            MessageForm::Entry
+            | MessageForm::Timestamp
+            | MessageForm::Duration
+            | MessageForm::Value
+            | MessageForm::Wrapper => {}
         }
     }
 
@@ -174,7 +178,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     /// Writes what stands before a value of that field.
     #[inline]
     pub(super) fn begin(&mut self, field: FieldId) -> Flow {
-        if self.top.shape != Shape::Plain {
+        if self.top.shape != MessageForm::Plain {
             return self.begin_special(field);
         }
         if self.top.open == field.0 {
@@ -188,7 +192,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         let first = !std::mem::replace(&mut self.top.comma, true);
         let (key, length) = mapping.key(map, self.options.names, usize::from(first));
         scan::push_front(&mut self.out, key, length);
-        if map.list != List::Single {
+        if map.list != Cardinality::Single {
             self.open_list(field, map.list);
         }
         Ok(())
@@ -211,7 +215,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     pub(super) fn is_absent(&mut self, field: FieldId) -> Result<bool, Stop> {
         let map = self.mapping.field(field);
         let written = !map.implicit
-            || self.top.shape != Shape::Plain
+            || self.top.shape != MessageForm::Plain
             || self.options.defaults == Defaults::Print;
         if !written {
             self.note(map)?;
@@ -219,8 +223,8 @@ impl<'m, 's> JsonSink<'m, 's> {
         Ok(!written)
     }
 
-    fn open_list(&mut self, field: FieldId, list: List) {
-        let (open, close) = if list == List::Map { (b'{', b'}') } else { (b'[', b']') };
+    fn open_list(&mut self, field: FieldId, list: Cardinality) {
+        let (open, close) = if list == Cardinality::Map { (b'{', b'}') } else { (b'[', b']') };
         self.out.push(open);
         self.top.open = field.0;
         self.top.close = close;
@@ -230,8 +234,8 @@ impl<'m, 's> JsonSink<'m, 's> {
 
     fn begin_special(&mut self, field: FieldId) -> Flow {
         match self.top.shape {
-            Shape::Entry => self.begin_entry(field),
-            Shape::Struct | Shape::ListValue => {
+            MessageForm::Entry => self.begin_entry(field),
+            MessageForm::Struct | MessageForm::ListValue => {
                 if self.top.comma {
                     self.out.push(b',');
                 } else {
@@ -241,7 +245,7 @@ impl<'m, 's> JsonSink<'m, 's> {
                 self.top.comma = true;
                 Ok(())
             }
-            Shape::Value | Shape::Wrapper => {
+            MessageForm::Value | MessageForm::Wrapper => {
                 if std::mem::replace(&mut self.top.done, true) {
                     return Err(self.needs_merge());
                 }
@@ -299,8 +303,8 @@ impl<'m, 's> JsonSink<'m, 's> {
     pub(super) fn write_default_key(&mut self) -> Flow {
         let key = self.mapping.schema.field_by_number(self.top.message, 1).ok_or(Stop)?;
         let text: &[u8] = match self.mapping.field(key).kind {
-            Kind::String => b"",
-            Kind::Bool => b"false",
+            ValueForm::String => b"",
+            ValueForm::Bool => b"false",
             _ => b"0",
         };
         self.key(|out| out.extend_from_slice(text))
@@ -308,8 +312,8 @@ impl<'m, 's> JsonSink<'m, 's> {
 
     pub(super) fn write_enum(&mut self, field: FieldId, number: i32) {
         let name = match (self.mapping.field(field).kind, self.options.enums) {
-            (Kind::Enum(id), Enums::Name) => self.mapping.enum_name(id, number),
-            (Kind::Null, _) => return self.out.extend_from_slice(b"null"),
+            (ValueForm::Enum(id), Enums::Name) => self.mapping.enum_name(id, number),
+            (ValueForm::Null, _) => return self.out.extend_from_slice(b"null"),
             _ => None,
         };
         match name {
@@ -327,7 +331,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         key: impl FnOnce(&mut Vec<u8>),
         write: impl FnOnce(&mut Vec<u8>),
     ) -> Flow {
-        if self.top.shape == Shape::Entry && self.is_key(field) {
+        if self.top.shape == MessageForm::Entry && self.is_key(field) {
             return self.key(key);
         }
         self.begin(field)?;
@@ -348,7 +352,7 @@ impl<'m, 's> JsonSink<'m, 's> {
     }
 
     pub(super) fn finite(&mut self, value: f64) -> Flow {
-        if self.top.shape == Shape::Value && !value.is_finite() {
+        if self.top.shape == MessageForm::Value && !value.is_finite() {
             return Err(self.refuse("a Value that is no finite number has no JSON"));
         }
         Ok(())
@@ -412,7 +416,7 @@ pub(super) struct Mark {
 
 impl Frame {
     #[inline]
-    fn new(message: MessageId, shape: Shape, seen: u32) -> Frame {
+    fn new(message: MessageId, shape: MessageForm, seen: u32) -> Frame {
         let (comma, done, open, close, map) = (false, false, NONE, 0, 0);
         Frame { message, shape, comma, done, open, close, seen, map, seconds: 0, nanos: 0 }
     }

@@ -4,7 +4,7 @@ use super::any;
 use super::check::Loosely;
 use super::error::Fault;
 use super::lex::{Lex, Lexer};
-use super::names::Shape;
+use super::names::MessageForm;
 use super::options::Unknown;
 use super::read::{Place, Reader};
 use super::time;
@@ -14,17 +14,17 @@ use crate::sink::Sink;
 
 impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     /// The value of a message that is no object of fields; its beginning has been reported.
-    pub(super) fn special(&mut self, message: MessageId, shape: Shape) -> Lex {
+    pub(super) fn special(&mut self, message: MessageId, shape: MessageForm) -> Lex {
         match shape {
-            Shape::Plain | Shape::Entry => self.object(message, Place::Plain),
-            Shape::Any => self.any(message),
-            Shape::Timestamp => self.time(message, time::read_timestamp),
-            Shape::Duration => self.time(message, time::read_duration),
-            Shape::FieldMask => self.field_mask(message),
-            Shape::Struct => self.members(message),
-            Shape::Value => self.any_value(message),
-            Shape::ListValue => self.elements(message),
-            Shape::Wrapper => {
+            MessageForm::Plain | MessageForm::Entry => self.object(message, Place::Plain),
+            MessageForm::Any => self.any(message),
+            MessageForm::Timestamp => self.time(message, time::read_timestamp),
+            MessageForm::Duration => self.time(message, time::read_duration),
+            MessageForm::FieldMask => self.field_mask(message),
+            MessageForm::Struct => self.members(message),
+            MessageForm::Value => self.any_value(message),
+            MessageForm::ListValue => self.elements(message),
+            MessageForm::Wrapper => {
                 let field = self.known_field(message, 1)?;
                 self.value(field, self.mapping.field(field).kind)
             }
@@ -163,7 +163,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     }
 
     /// The `value` of an `Any` whose message has a form of its own.
-    fn value_in_any(&mut self, message: MessageId, shape: Shape) -> Lex {
+    fn value_in_any(&mut self, message: MessageId, shape: MessageForm) -> Lex {
         self.enter(b'{')?;
         let mut found = false;
         loop {
@@ -175,7 +175,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
                 "value" if found => return Err(Fault::new(at, "`value` is there twice")),
                 "value" => {
                     found = true;
-                    let null = self.lexer.peek() == b'n' && shape != Shape::Value;
+                    let null = self.lexer.peek() == b'n' && shape != MessageForm::Value;
                     if null { self.lexer.literal("null")? } else { self.special(message, shape)? }
                 }
                 "@type" => self.lexer.skip(self.depth, Loosely)?,

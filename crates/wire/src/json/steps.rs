@@ -1,6 +1,6 @@
 //! What is to be done to print the fields of a record, one step for each presence bit.
 
-use super::names::{FieldMap, JsonNames, Kind, List, Shape};
+use super::names::{Cardinality, FieldMap, JsonNames, MessageForm, ValueForm};
 use super::options::Names;
 use crate::message::layout::{Cell, FieldLayout, Layouts};
 use crate::schema::{Definitions, FieldId, Label};
@@ -30,9 +30,9 @@ pub(crate) struct Step {
     pub(crate) key_start: u32,
     pub(crate) key_len: u32,
     pub(crate) field: FieldId,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueForm,
     pub(crate) cell: Cell,
-    pub(crate) list: List,
+    pub(crate) list: Cardinality,
     /// It is not there if it is zero or empty.
     pub(crate) implicit: bool,
     /// Its bytes are known to be UTF-8.
@@ -49,7 +49,7 @@ impl JsonSteps {
         let record = |message| {
             let layout = layouts.record(message);
             let step = |&id: &FieldId| step(id, layouts.field(id), &json.fields[id.index()], names);
-            let plain = json.messages[message.index()].shape == Shape::Plain;
+            let plain = json.messages[message.index()].shape == MessageForm::Plain;
             RecordSteps { plain, steps: layout.fields.iter().map(step).collect() }
         };
         JsonSteps { messages: schema.messages().map(record).collect() }

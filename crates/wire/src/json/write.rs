@@ -12,7 +12,7 @@
 //! ```
 
 use super::any;
-use super::names::{Kind, List, Shape};
+use super::names::{Cardinality, MessageForm, ValueForm};
 use super::options::{Defaults, Unknown};
 use super::print;
 use super::sink::{Frame, JsonSink};
@@ -28,7 +28,7 @@ impl JsonSink<'_, '_> {
     /// Ends the message that is open.
     pub(super) fn close(&mut self) -> Flow {
         match self.top.shape {
-            Shape::Plain => {
+            MessageForm::Plain => {
                 self.close_list();
                 if self.options.defaults == Defaults::Print {
                     self.write_absent()?;
@@ -37,25 +37,25 @@ impl JsonSink<'_, '_> {
                 self.seen.truncate(self.top.seen as usize);
                 Ok(())
             }
-            Shape::Entry => self.close_entry(),
-            Shape::Struct => {
+            MessageForm::Entry => self.close_entry(),
+            MessageForm::Struct => {
                 self.out.push(b'}');
                 Ok(())
             }
-            Shape::ListValue => {
+            MessageForm::ListValue => {
                 self.out.push(b']');
                 Ok(())
             }
-            Shape::FieldMask => {
+            MessageForm::FieldMask => {
                 self.out.push(b'"');
                 Ok(())
             }
-            Shape::Value if self.top.done => Ok(()),
-            Shape::Value => Err(self.refuse("a Value without a value has no JSON")),
-            Shape::Wrapper if self.top.done => Ok(()),
-            Shape::Wrapper => self.write_default_of(1),
-            Shape::Timestamp | Shape::Duration => self.close_time(),
-            Shape::Any => self.close_any(),
+            MessageForm::Value if self.top.done => Ok(()),
+            MessageForm::Value => Err(self.refuse("a Value without a value has no JSON")),
+            MessageForm::Wrapper if self.top.done => Ok(()),
+            MessageForm::Wrapper => self.write_default_of(1),
+            MessageForm::Timestamp | MessageForm::Duration => self.close_time(),
+            MessageForm::Any => self.close_any(),
         }
     }
 
@@ -63,7 +63,7 @@ impl JsonSink<'_, '_> {
         let Frame { seconds, nanos, .. } = self.top;
         self.out.push(b'"');
         let written = match self.top.shape {
-            Shape::Timestamp => time::write_timestamp(&mut self.out, seconds, nanos),
+            MessageForm::Timestamp => time::write_timestamp(&mut self.out, seconds, nanos),
             _ => time::write_duration(&mut self.out, seconds, nanos),
         };
         self.out.push(b'"');
@@ -91,16 +91,18 @@ impl JsonSink<'_, '_> {
 
     fn write_default(&mut self, field: FieldId) -> Flow {
         match self.mapping.field(field).kind {
-            Kind::Int64 | Kind::Uint64 => self.out.extend_from_slice(b"\"0\""),
-            Kind::Int32 | Kind::Uint32 | Kind::Double | Kind::Float => self.out.push(b'0'),
-            Kind::Bool => self.out.extend_from_slice(b"false"),
-            Kind::String | Kind::Bytes => self.out.extend_from_slice(b"\"\""),
-            Kind::Null => self.out.extend_from_slice(b"null"),
-            Kind::Enum(id) => {
+            ValueForm::Int64 | ValueForm::Uint64 => self.out.extend_from_slice(b"\"0\""),
+            ValueForm::Int32 | ValueForm::Uint32 | ValueForm::Double | ValueForm::Float => {
+                self.out.push(b'0')
+            }
+            ValueForm::Bool => self.out.extend_from_slice(b"false"),
+            ValueForm::String | ValueForm::Bytes => self.out.extend_from_slice(b"\"\""),
+            ValueForm::Null => self.out.extend_from_slice(b"null"),
+            ValueForm::Enum(id) => {
                 let first = self.mapping.schema.enum_def(id).values().first();
                 self.write_enum(field, first.map_or(0, |value| value.number()));
             }
-            Kind::Message(message) => {
+            ValueForm::Message(message) => {
                 let outside = self.top;
                 self.frames.push(outside);
                 self.open(message);
@@ -125,8 +127,8 @@ impl JsonSink<'_, '_> {
             }
             self.begin(field)?;
             match map.list {
-                List::Single => self.write_default(field)?,
-                List::Repeated | List::Map => self.close_list(),
+                Cardinality::Single => self.write_default(field)?,
+                Cardinality::Repeated | Cardinality::Map => self.close_list(),
             }
         }
         Ok(())
@@ -161,7 +163,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     fn start_message(&mut self, message: MessageId) -> Flow {
         self.reset();
         self.open(message);
-        if self.top.shape == Shape::Entry {
+        if self.top.shape == MessageForm::Entry {
             // Outside of its map it has no braces.
             return Err(self.refuse("an entry of a map has no JSON of its own"));
         }
@@ -174,7 +176,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
 
     fn start_sub(&mut self, field: FieldId) -> Flow {
         self.begin(field)?;
-        let Kind::Message(message) = self.mapping.field(field).kind else { return Err(Stop) };
+        let ValueForm::Message(message) = self.mapping.field(field).kind else { return Err(Stop) };
         self.frames.push(self.top);
         self.open(message);
         Ok(())
@@ -187,7 +189,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn i64(&mut self, field: FieldId, value: i64) -> Flow {
-        if matches!(self.top.shape, Shape::Timestamp | Shape::Duration) {
+        if matches!(self.top.shape, MessageForm::Timestamp | MessageForm::Duration) {
             self.top.seconds = value;
             return Ok(());
         }
@@ -210,8 +212,8 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         if value == 0 && self.is_absent(field)? {
             return Ok(());
         }
-        if self.mapping.field(field).kind == Kind::Int32 {
-            if matches!(self.top.shape, Shape::Timestamp | Shape::Duration) {
+        if self.mapping.field(field).kind == ValueForm::Int32 {
+            if matches!(self.top.shape, MessageForm::Timestamp | MessageForm::Duration) {
                 self.top.nanos = value;
                 return Ok(());
             }
@@ -264,13 +266,13 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         self.absent = length == 0 && self.is_absent(field)?;
         match self.top.shape {
             _ if self.absent => {}
-            Shape::FieldMask => self.text.clear(),
-            Shape::Any => {
+            MessageForm::FieldMask => self.text.clear(),
+            MessageForm::Any => {
                 if let Some(any) = self.anys.last_mut() {
                     any.type_url.clear();
                 }
             }
-            Shape::Entry if self.is_key(field) => self.text.clear(),
+            MessageForm::Entry if self.is_key(field) => self.text.clear(),
             _ => {
                 self.begin(field)?;
                 self.out.push(b'"');
@@ -281,13 +283,13 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
 
     fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {
         match self.top.shape {
-            Shape::FieldMask => self.text.extend_from_slice(piece.as_bytes()),
-            Shape::Any => {
+            MessageForm::FieldMask => self.text.extend_from_slice(piece.as_bytes()),
+            MessageForm::Any => {
                 if let Some(any) = self.anys.last_mut() {
                     any.type_url.extend_from_slice(piece.as_bytes());
                 }
             }
-            Shape::Entry if self.is_key(field) => print::escape(&mut self.text, piece),
+            MessageForm::Entry if self.is_key(field) => print::escape(&mut self.text, piece),
             _ => print::escape(&mut self.out, piece),
         }
         Ok(())
@@ -303,7 +305,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     fn end_string(&mut self, field: FieldId) -> Flow {
         match self.top.shape {
             _ if self.absent => Ok(()),
-            Shape::FieldMask => {
+            MessageForm::FieldMask => {
                 if std::mem::replace(&mut self.top.comma, true) {
                     self.out.push(b',');
                 }
@@ -311,8 +313,8 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
                 let written = time::write_path(&mut self.out, &path);
                 written.ok_or_else(|| self.refuse("a path of a FieldMask has no JSON"))
             }
-            Shape::Any => Ok(()),
-            Shape::Entry if self.is_key(field) => {
+            MessageForm::Any => Ok(()),
+            MessageForm::Entry if self.is_key(field) => {
                 let text = std::mem::take(&mut self.text);
                 let flow = self.key(|out| out.extend_from_slice(&text));
                 self.text = text;
@@ -326,7 +328,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn whole_string(&mut self, field: FieldId, text: &'a str) -> Flow {
-        if self.top.shape == Shape::Plain && !text.is_empty() {
+        if self.top.shape == MessageForm::Plain && !text.is_empty() {
             self.begin(field)?;
             print::quote(&mut self.out, text);
             return Ok(());
@@ -337,13 +339,13 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
-        if self.top.shape == Shape::Any {
+        if self.top.shape == MessageForm::Any {
             if let Some(any) = self.anys.last_mut() {
                 any.value.clear();
             }
             return Ok(());
         }
-        if self.mapping.field(field).kind == Kind::String {
+        if self.mapping.field(field).kind == ValueForm::String {
             // So messages give strings that are not UTF-8.
             return Err(self.no_utf8(field));
         }
@@ -356,7 +358,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
-        if self.top.shape == Shape::Any {
+        if self.top.shape == MessageForm::Any {
             if let Some(any) = self.anys.last_mut() {
                 any.value.extend_from_slice(piece);
             }
@@ -367,7 +369,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
     }
 
     fn end_bytes(&mut self, _: FieldId) -> Flow {
-        if self.top.shape != Shape::Any && !self.absent {
+        if self.top.shape != MessageForm::Any && !self.absent {
             self.base64.finish(&mut self.out);
             self.out.push(b'"');
         }

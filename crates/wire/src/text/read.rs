@@ -6,7 +6,9 @@ use super::lex::{Lex, Lexer};
 use super::literal::{decimal, integer};
 use super::names::{group_name, is_of_url};
 use crate::encode::BinarySink;
-use crate::json::{Fault, Kind, List, Mapping, ReadError, Shape, message_of, utf8};
+use crate::json::{
+    Cardinality, Fault, Mapping, MessageForm, ReadError, ValueForm, message_of, utf8,
+};
 use crate::schema::{EnumId, FieldId, FieldType, Label, MessageId};
 use crate::sink::{Flow, Sink};
 
@@ -126,7 +128,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
 
     /// Notes a field that can be there once.
     fn note(&mut self, field: FieldId, seen: usize, at: usize) -> Lex {
-        if self.mapping.field(field).list != List::Single {
+        if self.mapping.field(field).list != Cardinality::Single {
             return Ok(());
         }
         let place = self.mapping.field(field).seen;
@@ -197,7 +199,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         if name.contains('/') {
             let shape = self.mapping.message(message).shape;
             return match message_of(schema, &name) {
-                Some(inner) if shape == Shape::Any => {
+                Some(inner) if shape == MessageForm::Any => {
                     Ok(Name::Any(inner, self.lexer.arena.alloc_str(&name)))
                 }
                 _ => Err(Fault::new(at, format!("nothing of type `{name}` can be here"))),
@@ -272,10 +274,10 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         let map = self.mapping.field(field);
         let (kind, list) = (map.kind, map.list);
         let colon = self.lexer.take(b':');
-        if !colon && !matches!(kind, Kind::Message(_)) {
+        if !colon && !matches!(kind, ValueForm::Message(_)) {
             return Err(self.lexer.expected("`:`"));
         }
-        if list == List::Single || !self.lexer.take(b'[') {
+        if list == Cardinality::Single || !self.lexer.take(b'[') {
             return self.value(field, kind);
         }
         if self.lexer.take(b']') {
@@ -292,8 +294,8 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         }
     }
 
-    fn value(&mut self, field: FieldId, kind: Kind) -> Lex {
-        if let Kind::Message(message) = kind {
+    fn value(&mut self, field: FieldId, kind: ValueForm) -> Lex {
+        if let ValueForm::Message(message) = kind {
             let flow = self.sink.start_sub(field);
             self.told(flow)?;
             self.braces(message)?;
@@ -303,7 +305,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         self.lexer.peek();
         let at = self.lexer.at();
         let flow = match kind {
-            Kind::String => {
+            ValueForm::String => {
                 let bytes = self.lexer.strings()?;
                 return match std::str::from_utf8(bytes) {
                     Ok(text) => self.emit_string(field, text),
@@ -314,50 +316,50 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
                     Err(_) => self.emit_bytes(field, bytes),
                 };
             }
-            Kind::Bytes => {
+            ValueForm::Bytes => {
                 let bytes = self.lexer.strings()?;
                 return self.emit_bytes(field, bytes);
             }
-            Kind::Bool => {
+            ValueForm::Bool => {
                 let value = self.truth()?;
                 self.sink.bool(field, value)
             }
-            Kind::Double => {
+            ValueForm::Double => {
                 let value = self.double()?;
                 self.sink.f64(field, value)
             }
-            Kind::Float => {
+            ValueForm::Float => {
                 let value = self.float()?;
                 self.sink.f32(field, value)
             }
-            Kind::Enum(id) => {
+            ValueForm::Enum(id) => {
                 let value = self.enum_number(id)?;
                 self.sink.i32(field, value)
             }
-            Kind::Null => {
+            ValueForm::Null => {
                 // Only JSON has a form of its own for it.
                 let ty = self.mapping.schema().field(field).field_type();
                 let FieldType::Enum(id) = ty else { return Err(Fault::stopped(at)) };
                 let value = self.enum_number(id)?;
                 self.sink.i32(field, value)
             }
-            Kind::Int64 => {
+            ValueForm::Int64 => {
                 let value = self.integer(i64::MIN.into(), i64::MAX.into())?;
                 self.sink.i64(field, value as i64)
             }
-            Kind::Uint64 => {
+            ValueForm::Uint64 => {
                 let value = self.integer(0, u64::MAX.into())?;
                 self.sink.u64(field, value as u64)
             }
-            Kind::Int32 => {
+            ValueForm::Int32 => {
                 let value = self.integer(i32::MIN.into(), i32::MAX.into())?;
                 self.sink.i32(field, value as i32)
             }
-            Kind::Uint32 => {
+            ValueForm::Uint32 => {
                 let value = self.integer(0, u32::MAX.into())?;
                 self.sink.u32(field, value as u32)
             }
-            Kind::Message(_) => Ok(()),
+            ValueForm::Message(_) => Ok(()),
         };
         self.told(flow)
     }

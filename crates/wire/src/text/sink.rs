@@ -3,7 +3,7 @@
 use super::names::group_name;
 use crate::escape;
 use crate::flow::{Flow, Stop};
-use crate::json::{FieldMap, List, Mapping, Shape, WriteProblem};
+use crate::json::{Cardinality, FieldMap, Mapping, MessageForm, WriteProblem};
 use crate::schema::{FieldId, MessageId};
 
 /// How text is printed.
@@ -55,7 +55,7 @@ pub struct TextSink<'m, 's> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    pub(super) shape: Shape,
+    pub(super) shape: MessageForm,
     pub(super) seen: usize,
 }
 
@@ -66,7 +66,7 @@ impl<'m, 's> TextSink<'m, 's> {
             mapping,
             options,
             out: Vec::new(),
-            here: Frame { shape: Shape::Plain, seen: 0 },
+            here: Frame { shape: MessageForm::Plain, seen: 0 },
             frames: Vec::new(),
             seen: Vec::new(),
             indent: 0,
@@ -130,7 +130,7 @@ impl<'m, 's> TextSink<'m, 's> {
         let seen = self.seen.len();
         self.seen.resize(seen + map.seen.div_ceil(64) as usize, 0);
         self.here = Frame { shape: map.shape, seen };
-        if map.shape == Shape::Any {
+        if map.shape == MessageForm::Any {
             self.anys.push(Default::default());
         }
     }
@@ -155,7 +155,7 @@ impl<'m, 's> TextSink<'m, 's> {
 
     /// Notes that a field was there, which no field is twice that is no list.
     pub(super) fn note(&mut self, map: &FieldMap) -> Flow {
-        if map.list == List::Single {
+        if map.list == Cardinality::Single {
             let word = self.here.seen + (map.seen / 64) as usize;
             let bit = 1 << (map.seen % 64);
             match self.seen.get_mut(word) {
@@ -172,7 +172,7 @@ impl<'m, 's> TextSink<'m, 's> {
     /// True if zero, or an empty string, is not written, as it stands for the field's absence.
     pub(super) fn is_absent(&mut self, field: FieldId) -> Result<bool, Stop> {
         let map = self.mapping.field(field);
-        let absent = map.implicit && self.here.shape != Shape::Entry;
+        let absent = map.implicit && self.here.shape != MessageForm::Entry;
         if absent {
             self.note(map)?;
         }

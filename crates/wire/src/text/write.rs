@@ -6,14 +6,14 @@ use super::{any, literal, unknown};
 use crate::escape;
 use crate::flow::{Flow, Stop};
 use crate::json::print;
-use crate::json::{EnumName, Kind, Shape};
+use crate::json::{EnumName, MessageForm, ValueForm};
 use crate::schema::raw::put_varint;
 use crate::schema::{FieldId, MessageId};
 use crate::sink::Sink;
 
 impl TextSink<'_, '_> {
     fn close(&mut self) {
-        if self.here.shape == Shape::Any {
+        if self.here.shape == MessageForm::Any {
             let (type_url, value) = self.anys.pop().unwrap_or_default();
             if !any::expand(self, &type_url, &value) {
                 for (name, bytes) in [("type_url", type_url), ("value", value)] {
@@ -55,7 +55,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
     fn start_sub(&mut self, field: FieldId) -> Flow {
         self.begin(field)?;
         self.open_brace();
-        let Kind::Message(message) = self.mapping.field(field).kind else { return Err(Stop) };
+        let ValueForm::Message(message) = self.mapping.field(field).kind else { return Err(Stop) };
         self.frames.push(self.here);
         self.open(message);
         Ok(())
@@ -89,8 +89,8 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
         }
         let mapping = self.mapping;
         let name = match mapping.field(field).kind {
-            Kind::Enum(id) => mapping.enum_name(id, value),
-            Kind::Null if value == 0 => Some(EnumName::Bare("NULL_VALUE")),
+            ValueForm::Enum(id) => mapping.enum_name(id, value),
+            ValueForm::Null if value == 0 => Some(EnumName::Bare("NULL_VALUE")),
             _ => None,
         };
         self.scalar(field, |out| match name {
@@ -134,7 +134,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
 
     fn start_string(&mut self, field: FieldId, length: usize) -> Flow {
         match self.anys.last_mut() {
-            Some(any) if self.here.shape == Shape::Any => any.0.clear(),
+            Some(any) if self.here.shape == MessageForm::Any => any.0.clear(),
             _ => {
                 self.absent = length == 0 && self.is_absent(field)?;
                 if self.absent {
@@ -149,7 +149,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
 
     fn string(&mut self, _: FieldId, piece: &'a str) -> Flow {
         match self.anys.last_mut() {
-            Some(any) if self.here.shape == Shape::Any => {
+            Some(any) if self.here.shape == MessageForm::Any => {
                 any.0.extend_from_slice(piece.as_bytes());
             }
             _ => escape::escape_text(&mut self.out, piece),
@@ -168,7 +168,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
     }
 
     fn end_string(&mut self, _: FieldId) -> Flow {
-        if self.here.shape != Shape::Any && !self.absent {
+        if self.here.shape != MessageForm::Any && !self.absent {
             self.out.push(b'"');
             self.end_line();
         }
@@ -177,7 +177,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
 
     fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
         match self.anys.last_mut() {
-            Some(any) if self.here.shape == Shape::Any => any.1.clear(),
+            Some(any) if self.here.shape == MessageForm::Any => any.1.clear(),
             _ => {
                 self.absent = length == 0 && self.is_absent(field)?;
                 if self.absent {
@@ -192,7 +192,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
 
     fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
         match self.anys.last_mut() {
-            Some(any) if self.here.shape == Shape::Any => any.1.extend_from_slice(piece),
+            Some(any) if self.here.shape == MessageForm::Any => any.1.extend_from_slice(piece),
             _ => escape::escape_bytes(&mut self.out, piece),
         }
         Ok(())

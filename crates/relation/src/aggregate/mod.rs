@@ -21,7 +21,7 @@ use tidemill_stdx::region::Bump;
 pub use declared::{Declaration, Empty, catalogue};
 pub use running::{Irregular, Running};
 
-use crate::expr::{EvalError, Scope};
+use crate::eval::{EvalError, Scope};
 use crate::flat::OwnedValue;
 use crate::function::distinct_sorted;
 use crate::id::Id;

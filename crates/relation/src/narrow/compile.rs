@@ -2,7 +2,8 @@
 
 use super::memo::Memo;
 use super::{Bound, Copied, Hashed, Narrow, Operand, Path, Probe, Step};
-use crate::expr::{Expr, Reg, Scope};
+use crate::eval::Scope;
+use crate::expr::{Expr, Reg};
 use crate::operator::Binary;
 use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
 use crate::strand::Reading;

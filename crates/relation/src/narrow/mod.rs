@@ -14,7 +14,7 @@
 mod compile;
 mod memo;
 
-use crate::expr::Ambient;
+use crate::eval::Ambient;
 use crate::table::{IndexRows, Place, RowId, Table, Visible};
 use memo::{Memo, Seen};
 use std::cmp::Ordering;

@@ -1,4 +1,4 @@
-//! Expressions over registers, and what evaluating them needs from outside.
+//! Expressions over registers.
 //!
 //! A strand has numbered registers; expressions read them, constants and node parameters. All
 //! temporaries live in the scratch region of the running turn.
@@ -6,12 +6,13 @@
 use std::fmt;
 
 use smallvec::SmallVec;
-use tidemill_stdx::region::Bump;
+
+pub use crate::eval::{Ambient, EvalError, Param, Scope, is_true};
+pub use crate::operator::End;
 
 use crate::flat::OwnedValue;
 use crate::function::FunctionId;
 use crate::limits::ListBuilder;
-use crate::messages::Messages;
 use crate::operator::{Binary, Unary};
 use crate::value::Value;
 
@@ -23,47 +24,6 @@ impl fmt::Display for Reg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "v{}", self.0)
     }
-}
-
-/// What a program knows of the node it runs on; bound when the node starts.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Param {
-    /// The node's own address.
-    Node,
-    /// Its number among the nodes started together, from 0.
-    NodeIndex,
-    /// How many were started together.
-    NodeCount,
-    /// SHA-1 of the address.
-    NodeId,
-    /// The address through which to join.
-    Landmark,
-}
-
-impl Param {
-    /// All parameters.
-    pub const ALL: [Param; 5] =
-        [Param::Node, Param::NodeIndex, Param::NodeCount, Param::NodeId, Param::Landmark];
-
-    /// The reserved name in programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Param::Node => "NODE",
-            Param::NodeIndex => "NODE_INDEX",
-            Param::NodeCount => "NODE_COUNT",
-            Param::NodeId => "NODE_ID",
-            Param::Landmark => "LANDMARK",
-        }
-    }
-}
-
-/// One end of a ring interval.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
-    /// `[` or `]`: the end belongs to the interval.
-    Closed,
-    /// `(` or `)`: it does not.
-    Open,
 }
 
 /// An expression.
@@ -153,71 +113,6 @@ impl Expr {
     }
 }
 
-/// What evaluation takes from the host and the node. All of it is fixed during a turn but the
-/// random numbers.
-pub trait Ambient {
-    /// Wall clock, nanoseconds since the epoch; the same during a whole turn.
-    fn now_ns(&self) -> i64;
-    /// The next random number.
-    fn random(&self) -> u64;
-    /// A parameter of the node.
-    fn param(&self, param: Param) -> Value<'_>;
-    /// The message types of the program; none where no schema belongs to it.
-    fn messages(&self) -> Option<&dyn Messages> {
-        None
-    }
-    /// True once whoever runs strands wants them to end, however little they have done: what
-    /// they have derived by then is given up.
-    fn is_interrupted(&self) -> bool {
-        false
-    }
-}
-
-/// Where expressions are evaluated: registers, the turn's scratch region, and the surroundings.
-#[derive(Clone, Copy)]
-pub struct Scope<'a> {
-    /// Temporaries of the turn.
-    pub scratch: &'a Bump,
-    /// Clock, random numbers and node parameters.
-    pub ambient: &'a dyn Ambient,
-}
-
-/// Why an expression has no value: the tuple being derived is dropped and counted.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum EvalError {
-    /// A result outside 64 bits, or a time or interval out of range.
-    Overflow,
-    /// Division or remainder by zero.
-    DivisionByZero,
-    /// An operator or function cannot take operands of these types.
-    Type {
-        /// The operator or function.
-        what: &'static str,
-        /// What it was given.
-        given: String,
-    },
-    /// A function cannot take this argument: a bad index, pattern or range.
-    Argument {
-        /// The function.
-        what: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-impl fmt::Display for EvalError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EvalError::Overflow => f.write_str("a result is out of range"),
-            EvalError::DivisionByZero => f.write_str("division by zero"),
-            EvalError::Type { what, given } => write!(f, "{what} cannot take {given}"),
-            EvalError::Argument { what, reason } => write!(f, "{what}: {reason}"),
-        }
-    }
-}
-
-impl std::error::Error for EvalError {}
-
 /// Evaluates `expr` with the registers `regs`.
 pub fn evaluate<'a>(
     expr: &'a Expr,
@@ -300,17 +195,10 @@ fn sequence<'a>(
     Ok(list.finish(scope.scratch))
 }
 
-/// The truth of a condition: a boolean, or an integer other than 0.
-pub fn is_true(value: Value<'_>, what: &'static str) -> Result<bool, EvalError> {
-    match value {
-        Value::Bool(value) => Ok(value),
-        Value::Int(value) => Ok(value != 0),
-        _ => Err(EvalError::Type { what, given: value.type_of().name().to_owned() }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use tidemill_stdx::region::Bump;
+
     use super::*;
     use crate::testing::Still;
 

@@ -6,6 +6,7 @@
 pub mod aggregate;
 pub mod civil;
 pub mod database;
+mod eval;
 pub mod expr;
 pub mod flat;
 pub mod function;

@@ -5,7 +5,7 @@
 
 use tidemill_stdx::region::Bump;
 
-use crate::expr::EvalError;
+use crate::eval::EvalError;
 use crate::flat::{Seq, SeqBuilder};
 use crate::value::Value;
 

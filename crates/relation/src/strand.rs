@@ -8,7 +8,8 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::aggregate::Accumulator;
 use crate::database::Database;
-use crate::expr::{EvalError, Expr, Scope, evaluate, is_true};
+use crate::eval::{EvalError, Scope, is_true};
+use crate::expr::{Expr, evaluate};
 use crate::flat::Seq;
 use crate::plan::{Bind, HeadColumn, Lookup, Output, Pattern, RuleId, Step, Strand};
 use crate::table::{RowId, Rows, Visible};

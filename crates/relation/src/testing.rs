@@ -6,7 +6,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tidemill_stdx::region::Bump;
 
-use crate::expr::{Ambient, EvalError, Param, Scope};
+use crate::eval::{Ambient, EvalError, Param, Scope};
 use crate::flat::{OwnedValue, SeqBuilder};
 use crate::id::Id;
 use crate::text::parse_value;

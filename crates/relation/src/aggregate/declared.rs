@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Aggregate;
+use super::functions::Aggregate;
 use crate::types::TypeSet;
 use crate::value::Type;
 
@@ -84,6 +84,47 @@ impl fmt::Display for Declaration {
     }
 }
 
+impl Aggregate {
+    /// The aggregate of this name, in any case, with or without `a_`.
+    pub fn from_name(name: &str) -> Option<Aggregate> {
+        let bare = match name.split_at_checked(2) {
+            Some((prefix, rest)) if prefix.eq_ignore_ascii_case("a_") => rest,
+            _ => name,
+        };
+        Aggregate::ALL.into_iter().find(|aggregate| aggregate.name().eq_ignore_ascii_case(bare))
+    }
+
+    /// The aggregate of this name in a plan.
+    pub(crate) fn from_plan_name(name: &str) -> Option<Aggregate> {
+        match name == Aggregate::ArgMax.name() {
+            true => Some(Aggregate::ArgMax),
+            false => Aggregate::from_name(name),
+        }
+    }
+
+    /// The declaration.
+    pub fn declaration(self) -> &'static Declaration {
+        of(self)
+    }
+
+    /// The name in upper case, without `a_`.
+    pub fn name(self) -> &'static str {
+        self.declaration().name
+    }
+
+    /// The types of the result over values of these types, an empty group included; `None` if
+    /// it can never take them.
+    pub fn result_type(self, values: TypeSet) -> Option<TypeSet> {
+        self.declaration().result_type(values)
+    }
+}
+
+impl fmt::Display for Aggregate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// All aggregates.
 pub fn catalogue() -> impl Iterator<Item = &'static Declaration> {
     Aggregate::ALL.into_iter().map(of)
@@ -98,7 +139,7 @@ const INTERVAL: TypeSet = TypeSet::INTERVAL;
 /// One of the values: its type is among theirs.
 const SAME: &[(TypeSet, TypeSet)] = &[(ANY, ANY)];
 
-pub(super) fn of(aggregate: Aggregate) -> &'static Declaration {
+fn of(aggregate: Aggregate) -> &'static Declaration {
     match aggregate {
         Aggregate::Count => &Declaration {
             name: "COUNT",

@@ -7,132 +7,26 @@
 
 mod declared;
 mod exact;
+mod functions;
 mod running;
 #[cfg(test)]
 mod tests;
-
-use std::cmp::Ordering;
-use std::fmt;
 
 use hashbrown::HashTable;
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
 pub use declared::{Declaration, Empty, catalogue};
+pub use functions::Aggregate;
 pub use running::{Irregular, Running};
 
-use crate::expr::{EvalError, Scope};
+use crate::eval::{EvalError, Scope};
 use crate::flat::OwnedValue;
 use crate::function::distinct_sorted;
 use crate::id::Id;
 use crate::limits::{self, ListBuilder};
-use crate::operator::compare;
-use crate::types::TypeSet;
 use crate::value::{Type, Value};
 use exact::ExactSum;
-
-/// An aggregate function.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Aggregate {
-    /// Number of rows.
-    Count,
-    /// Number of different values.
-    CountDistinct,
-    /// Least value.
-    Min,
-    /// Greatest value.
-    Max,
-    /// Sum.
-    Sum,
-    /// Mean.
-    Avg,
-    /// List of the values.
-    MkList,
-    /// Ascending list of the different values.
-    MkSet,
-    /// The greatest K of the values.
-    TopK,
-    /// Of lists the one with the greatest first element, and of those the least: what planners
-    /// make of a MAX that keeps the columns of its row. (For MIN the least list will do.)
-    ArgMax,
-}
-
-impl Aggregate {
-    /// All that programs can name.
-    pub const ALL: [Aggregate; 9] = [
-        Aggregate::Count,
-        Aggregate::CountDistinct,
-        Aggregate::Min,
-        Aggregate::Max,
-        Aggregate::Sum,
-        Aggregate::Avg,
-        Aggregate::MkList,
-        Aggregate::MkSet,
-        Aggregate::TopK,
-    ];
-
-    /// The aggregate of this name, in any case, with or without `a_`.
-    pub fn from_name(name: &str) -> Option<Aggregate> {
-        let bare = match name.split_at_checked(2) {
-            Some((prefix, rest)) if prefix.eq_ignore_ascii_case("a_") => rest,
-            _ => name,
-        };
-        Aggregate::ALL.into_iter().find(|aggregate| aggregate.name().eq_ignore_ascii_case(bare))
-    }
-
-    /// The aggregate of this name in a plan.
-    pub(crate) fn from_plan_name(name: &str) -> Option<Aggregate> {
-        match name == Aggregate::ArgMax.name() {
-            true => Some(Aggregate::ArgMax),
-            false => Aggregate::from_name(name),
-        }
-    }
-
-    /// The declaration.
-    pub fn declaration(self) -> &'static Declaration {
-        declared::of(self)
-    }
-
-    /// The name in upper case, without `a_`.
-    pub fn name(self) -> &'static str {
-        self.declaration().name
-    }
-
-    /// Whether `*` may stand for the value.
-    pub fn takes_star(self) -> bool {
-        self == Aggregate::Count
-    }
-
-    /// Whether the result is the best of the values: a MIN or MAX.
-    pub fn is_extreme(self) -> bool {
-        matches!(self, Aggregate::Min | Aggregate::Max | Aggregate::ArgMax)
-    }
-
-    /// Whether a value takes the place of another as the best.
-    pub fn is_better(self, value: Value<'_>, than: Value<'_>) -> bool {
-        match self {
-            Aggregate::Min => compare(value, than) == Ordering::Less,
-            Aggregate::Max => compare(value, than) == Ordering::Greater,
-            Aggregate::ArgMax => match first_element(value).total_order(&first_element(than)) {
-                Ordering::Equal => value.total_order(&than) == Ordering::Less,
-                order => order == Ordering::Greater,
-            },
-            _ => false,
-        }
-    }
-
-    /// The types of the result over values of these types, an empty group included; `None` if
-    /// it can never take them.
-    pub fn result_type(self, values: TypeSet) -> Option<TypeSet> {
-        self.declaration().result_type(values)
-    }
-}
-
-impl fmt::Display for Aggregate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// Takes the values of one group and gives the aggregate over them.
 #[derive(Clone, Debug)]
@@ -232,11 +126,6 @@ fn list<'v, 'a>(
         list.push(value)?;
     }
     Ok(Value::List(list.finish(scratch)))
-}
-
-/// The first element of a list; null if there is none.
-fn first_element(list: Value<'_>) -> Value<'_> {
-    list.as_seq().and_then(|list| list.get(0)).unwrap_or(Value::Null)
 }
 
 /// The two elements of an argument of TOPK.

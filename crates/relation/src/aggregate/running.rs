@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::exact::ExactSum;
 use super::{Aggregate, cannot_add, list, top_argument, wide_int};
-use crate::expr::{EvalError, Scope};
+use crate::eval::{EvalError, Scope};
 use crate::flat::{OwnedValue, SeqBuilder};
 use crate::id::Id;
 use crate::limits;

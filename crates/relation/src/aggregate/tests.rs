@@ -5,6 +5,7 @@ use tidemill_stdx::region::Bump;
 
 use super::*;
 use crate::testing::{Still, any_value, read, show};
+use crate::types::TypeSet;
 
 fn aggregate(aggregate: Aggregate, values: &[Value<'_>]) -> String {
     show(|scope| {

@@ -6,8 +6,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::{Call, Function, one};
-use crate::expr::EvalError;
+use super::call::Call;
+use super::declaration::{Function, one};
+use crate::eval::EvalError;
 use crate::types::TypeSet;
 use crate::value::Value;
 

@@ -3,8 +3,9 @@
 //! `==`, `<` and the like compare bytes from the first to the last, each as a number from 0 to
 //! 255; where one is the beginning of the other it is the lesser.
 
-use super::{Call, Function, one, optional, repeated};
-use crate::expr::EvalError;
+use super::call::Call;
+use super::declaration::{Function, one, optional, repeated};
+use crate::eval::EvalError;
 use crate::limits;
 use crate::types::TypeSet;
 use crate::value::Value;

@@ -1,6 +1,6 @@
 //! What the implementation of a function sees of a call.
 
-use crate::expr::{EvalError, Scope};
+use crate::eval::{EvalError, Scope};
 use crate::flat::Seq;
 use crate::limits::{self, ListBuilder};
 use crate::value::Value;

@@ -9,8 +9,9 @@
 //! Matrices are what tells an object from an array of arrays, so what is read and written again
 //! is the same document; and `{["a", 1], ["b", X]}` is how a rule writes an object.
 
-use super::{Call, Function, one};
-use crate::expr::EvalError;
+use super::call::Call;
+use super::declaration::{Function, one};
+use crate::eval::EvalError;
 use crate::flat::{OwnedValue, Seq, SeqBuilder};
 use crate::json::JsonWriter;
 use crate::limits::{NESTING_MAX, VALUE_BYTES_MAX, check_size, copy_into};

@@ -1,7 +1,8 @@
 //! Functions of lists. Vectors are taken too; what is made of one is a list.
 
-use super::{Call, Function, one, optional, repeated};
-use crate::expr::EvalError;
+use super::call::Call;
+use super::declaration::{Function, one, optional, repeated};
+use crate::eval::EvalError;
 use crate::flat::Seq;
 use crate::limits::ListBuilder;
 use crate::types::TypeSet;

@@ -1,7 +1,8 @@
 //! Functions of vectors and matrices. Positions count from 0; lists do as vectors.
 
-use super::{Call, Function, one};
-use crate::expr::EvalError;
+use super::call::Call;
+use super::declaration::{Function, one};
+use crate::eval::EvalError;
 use crate::flat::Seq;
 use crate::types::TypeSet;
 use crate::value::Value;

@@ -1,7 +1,8 @@
 //! Functions of numbers, and those that choose among values.
 
-use super::{Call, Function, one, repeated};
-use crate::expr::{EvalError, is_true};
+use super::call::Call;
+use super::declaration::{Function, one, repeated};
+use crate::eval::{EvalError, is_true};
 use crate::operator::{Binary, Unary, compare};
 use crate::types::TypeSet;
 use crate::value::Value;

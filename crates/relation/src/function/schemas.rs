@@ -1,7 +1,8 @@
 //! Functions of messages whose types the schemas of the program declare.
 
-use super::{Call, Function, one};
-use crate::expr::EvalError;
+use super::call::Call;
+use super::declaration::{Function, one};
+use crate::eval::EvalError;
 use crate::limits::copy_into;
 use crate::messages::Messages;
 use crate::types::TypeSet;

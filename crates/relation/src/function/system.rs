@@ -1,7 +1,9 @@
 //! Functions of time and chance, identifiers, and what any value has: a type and a byte form.
 
-use super::{Call, Function, digest, encode, one, optional};
-use crate::expr::EvalError;
+use super::call::Call;
+use super::declaration::{Function, one, optional};
+use super::{digest, encode};
+use crate::eval::EvalError;
 use crate::id::Id;
 use crate::limits;
 use crate::types::TypeSet;

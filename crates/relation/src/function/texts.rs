@@ -1,7 +1,9 @@
 //! Functions of texts. Positions and lengths count characters, from 0.
 
-use super::{Call, Function, one, optional, pattern, repeated};
-use crate::expr::EvalError;
+use super::call::Call;
+use super::declaration::{Function, one, optional, repeated};
+use super::pattern;
+use crate::eval::EvalError;
 use crate::limits;
 use crate::operator;
 use crate::types::TypeSet;

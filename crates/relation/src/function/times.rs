@@ -1,8 +1,9 @@
 //! Times as text.
 
-use super::{Call, Function, one, optional};
+use super::call::Call;
+use super::declaration::{Function, one, optional};
 use crate::civil;
-use crate::expr::EvalError;
+use crate::eval::EvalError;
 use crate::types::TypeSet;
 use crate::value::Value;
 

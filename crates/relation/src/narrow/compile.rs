@@ -1,8 +1,10 @@
 //! From a strand to probes with resolved offsets.
 
 use super::memo::Memo;
-use super::{Bound, Copied, Hashed, Narrow, Operand, Path, Probe, Step};
-use crate::expr::{Expr, Reg, Scope};
+use super::steps::{Bound, Hashed, Operand, Path, Probe, Step};
+use super::{Copied, Narrow};
+use crate::eval::Scope;
+use crate::expr::{Expr, Reg};
 use crate::operator::Binary;
 use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
 use crate::strand::Reading;
@@ -39,7 +41,7 @@ pub(crate) fn compile<'a>(
     let copied = copied(&steps, &output);
     let regs = strand.regs as usize;
     let mut narrow = Narrow { table, binds, steps, output, copied, memo: None, regs };
-    narrow.memo = Memo::new(&narrow);
+    narrow.memo = Memo::new(&narrow.binds, &narrow.steps, &narrow.output);
     Ok(narrow)
 }
 

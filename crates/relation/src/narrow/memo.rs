@@ -5,7 +5,7 @@
 //! their own is put in. In `pt(y, w) :- load(y, x), pt(x, z), pt(z, w)` so the many rows `(z, w)`
 //! of one `z` look up once who points to `z`, and nothing at all is done if no such is loaded.
 
-use super::{Bound, Narrow, Operand, Path, Probe, Step};
+use super::steps::{Bound, Hashed, Operand, Path, Probe, Step};
 use crate::table::Place;
 use tidemill_stdx::hash::hash_u64;
 use tidemill_stdx::sorted::SortedSet;
@@ -51,21 +51,25 @@ impl Seen {
 
 impl Memo {
     /// What is needed to run a strand so, if that can be and may save something.
-    pub(super) fn new(narrow: &Narrow<'_>) -> Option<Memo> {
-        if narrow.steps.len() < 2 {
+    pub(super) fn new(
+        binds: &[Bound],
+        steps: &[Step<'_>],
+        output: &[(Place, Operand)],
+    ) -> Option<Memo> {
+        if steps.len() < 2 {
             return None;
         }
         let loaded = |bound: &Bound| match bound {
             Bound::Load(_, reg) => Some(*reg),
             Bound::Equal(..) => None,
         };
-        let own: SortedSet<usize> = narrow.binds.iter().filter_map(loaded).collect();
+        let own: SortedSet<usize> = binds.iter().filter_map(loaded).collect();
         let mut read = SortedSet::new();
-        narrow.steps.iter().for_each(|step| reads(step, &mut read));
+        steps.iter().for_each(|step| reads(step, &mut read));
         let mut inputs = own.iter().filter(|reg| read.contains(*reg));
         let (Some(&input), None) = (inputs.next(), inputs.next()) else { return None };
         let (mut patches, mut at) = (Vec::new(), 0);
-        for &(place, operand) in &narrow.output {
+        for &(place, operand) in output {
             if let Operand::Reg(reg) = operand
                 && reg != input
                 && own.contains(&reg)
@@ -110,7 +114,7 @@ fn reads(step: &Step<'_>, read: &mut SortedSet<usize>) {
                 operand(by);
             }
             for one in hashed {
-                if let super::Hashed::Reg(reg) = one {
+                if let Hashed::Reg(reg) = one {
                     operand(&Operand::Reg(*reg));
                 }
             }

@@ -13,78 +13,15 @@
 
 mod compile;
 mod memo;
+mod steps;
 
-use crate::expr::Ambient;
-use crate::table::{IndexRows, Place, RowId, Table, Visible};
+use crate::eval::Ambient;
+use crate::table::{IndexRows, Place, RowId, Table};
 use memo::{Memo, Seen};
 use std::cmp::Ordering;
+use steps::{Bound, Hashed, Operand, Path, Probe, Step};
 
 pub(crate) use compile::{Halt, compile};
-
-/// An integer that is known when a row has been bound.
-#[derive(Clone, Copy, Debug)]
-enum Operand {
-    Reg(usize),
-    Int(i64),
-}
-
-impl Operand {
-    #[inline]
-    fn read(self, regs: &[i64]) -> i64 {
-        match self {
-            Operand::Reg(reg) => regs[reg],
-            Operand::Int(value) => value,
-        }
-    }
-}
-
-/// What happens to an integer of a row.
-#[derive(Clone, Copy, Debug)]
-enum Bound {
-    Load(Place, usize),
-    Equal(Place, Operand),
-}
-
-/// How a column contributes to the hash of a key.
-#[derive(Clone, Copy, Debug)]
-enum Hashed {
-    Reg(usize),
-    Known(u64),
-}
-
-/// How rows are found.
-#[derive(Clone, Copy, Debug)]
-enum Path {
-    Scan,
-    Primary,
-    Index(u32),
-    /// By an index over small integers, and the one wanted.
-    Dense(u32, Operand),
-}
-
-/// Looking up rows of a table.
-#[derive(Debug)]
-struct Probe<'a> {
-    table: &'a Table,
-    visible: Visible,
-    /// `visible` shows every row there is.
-    all: bool,
-    path: Path,
-    /// The hash of the columns of the key before the first register.
-    state: u64,
-    hashed: Vec<Hashed>,
-    key: Vec<(Place, Operand)>,
-    binds: Vec<Bound>,
-}
-
-#[derive(Debug)]
-enum Step<'a> {
-    Join(Probe<'a>),
-    Exists(Probe<'a>),
-    Absent(Probe<'a>),
-    /// Continues if the operands compare in one of these ways: less, equal, greater.
-    Compare(Operand, Operand, [bool; 3]),
-}
 
 /// A strand over tables as they lie in memory.
 #[derive(Debug)]

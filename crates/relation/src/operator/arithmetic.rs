@@ -1,7 +1,7 @@
 //! What the arithmetic operators do with each pair of types.
 
 use super::wide;
-use crate::expr::{EvalError, Scope};
+use crate::eval::{EvalError, Scope};
 use crate::id::Id;
 use crate::limits;
 use crate::text;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Binary, Unary};
+use super::operators::{Binary, Unary};
 use crate::types::TypeSet;
 
 /// What the checker, the catalogue and the book know of an operator.
@@ -51,6 +51,63 @@ impl Declaration {
     }
 }
 
+impl Unary {
+    /// The declaration.
+    pub fn declaration(self) -> &'static Declaration {
+        unary(self)
+    }
+
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        self.declaration().symbol
+    }
+
+    /// The operator that is written so.
+    pub fn from_symbol(symbol: &str) -> Option<Unary> {
+        Unary::ALL.into_iter().find(|operator| operator.symbol() == symbol)
+    }
+
+    /// The types of the result, or `None` if it can never apply to such an operand.
+    pub fn result_type(self, operand: TypeSet) -> Option<TypeSet> {
+        self.declaration().result_type(&[operand])
+    }
+}
+
+impl Binary {
+    /// The declaration.
+    pub fn declaration(self) -> &'static Declaration {
+        binary(self)
+    }
+
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        self.declaration().symbol
+    }
+
+    /// The operator that is written so; `<>` is `!=`.
+    pub fn from_symbol(symbol: &str) -> Option<Binary> {
+        let symbol = if symbol == "<>" { "!=" } else { symbol };
+        Binary::ALL.into_iter().find(|operator| operator.symbol() == symbol)
+    }
+
+    /// The types of the result, or `None` if it can never apply to such operands.
+    pub fn result_type(self, left: TypeSet, right: TypeSet) -> Option<TypeSet> {
+        self.declaration().result_type(&[left, right])
+    }
+}
+
+impl fmt::Display for Unary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.symbol())
+    }
+}
+
+impl fmt::Display for Binary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.symbol())
+    }
+}
+
 /// All operators, those with one operand first.
 pub fn catalogue() -> impl Iterator<Item = &'static Declaration> {
     let unary = Unary::ALL.into_iter().map(unary);
@@ -93,7 +150,7 @@ const SHIFT: &[Signature] = signatures! {
     [WHOLE, ID] -> ID;
 };
 
-pub(super) fn unary(operator: Unary) -> &'static Declaration {
+fn unary(operator: Unary) -> &'static Declaration {
     match operator {
         Unary::Not => &Declaration {
             symbol: "!",
@@ -124,7 +181,7 @@ pub(super) fn unary(operator: Unary) -> &'static Declaration {
     }
 }
 
-pub(super) fn binary(operator: Binary) -> &'static Declaration {
+fn binary(operator: Binary) -> &'static Declaration {
     match operator {
         Binary::Add | Binary::Subtract => additive(operator),
         Binary::Multiply | Binary::Divide | Binary::Remainder | Binary::Power => {

@@ -9,102 +9,27 @@
 
 mod arithmetic;
 mod declared;
+mod operators;
 mod ring;
 #[cfg(test)]
 mod tests;
 mod wide;
 
 use std::cmp::Ordering;
-use std::fmt;
 
 pub(crate) use arithmetic::join;
 pub use declared::{Declaration, Signature, catalogue};
-pub use ring::{compare, in_ring};
+pub use operators::{Binary, Unary};
+pub use ring::{End, compare, in_ring};
 
-use crate::expr::{EvalError, Scope};
-use crate::types::TypeSet;
+use crate::eval::{EvalError, Scope, is_true};
 use crate::value::Value;
 
-/// An operator with one operand.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Unary {
-    /// `!`
-    Not,
-    /// `~`
-    Complement,
-    /// `-`
-    Negate,
-}
-
-/// An operator with two operands, both of which are evaluated.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Binary {
-    /// `<<`
-    ShiftLeft,
-    /// `>>`
-    ShiftRight,
-    /// `+`
-    Add,
-    /// `-`
-    Subtract,
-    /// `*`
-    Multiply,
-    /// `/`
-    Divide,
-    /// `%`
-    Remainder,
-    /// `**`
-    Power,
-    /// `&`
-    BitAnd,
-    /// `|`
-    BitOr,
-    /// `^`
-    BitXor,
-    /// `|||`
-    Append,
-    /// `==`
-    Equal,
-    /// `!=`, also written `<>`
-    NotEqual,
-    /// `<`
-    Less,
-    /// `<=`
-    LessEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterEqual,
-}
-
 impl Unary {
-    /// All of them.
-    pub const ALL: [Unary; 3] = [Unary::Not, Unary::Complement, Unary::Negate];
-
-    /// The declaration.
-    pub fn declaration(self) -> &'static Declaration {
-        declared::unary(self)
-    }
-
-    /// How it is written.
-    pub fn symbol(self) -> &'static str {
-        self.declaration().symbol
-    }
-
-    /// The operator that is written so.
-    pub fn from_symbol(symbol: &str) -> Option<Unary> {
-        Unary::ALL.into_iter().find(|operator| operator.symbol() == symbol)
-    }
-
-    /// The types of the result, or `None` if it can never apply to such an operand.
-    pub fn result_type(self, operand: TypeSet) -> Option<TypeSet> {
-        self.declaration().result_type(&[operand])
-    }
-
     /// Applies it.
     pub fn apply<'a>(self, value: Value<'a>, _: Scope<'a>) -> Result<Value<'a>, EvalError> {
         match self {
-            Unary::Not => crate::expr::is_true(value, "!").map(|truth| Value::Bool(!truth)),
+            Unary::Not => is_true(value, "!").map(|truth| Value::Bool(!truth)),
             Unary::Complement => arithmetic::complement(value),
             Unary::Negate => arithmetic::negate(value),
         }
@@ -112,49 +37,6 @@ impl Unary {
 }
 
 impl Binary {
-    /// All of them.
-    pub const ALL: [Binary; 18] = [
-        Binary::ShiftLeft,
-        Binary::ShiftRight,
-        Binary::Add,
-        Binary::Subtract,
-        Binary::Multiply,
-        Binary::Divide,
-        Binary::Remainder,
-        Binary::Power,
-        Binary::BitAnd,
-        Binary::BitOr,
-        Binary::BitXor,
-        Binary::Append,
-        Binary::Equal,
-        Binary::NotEqual,
-        Binary::Less,
-        Binary::LessEqual,
-        Binary::Greater,
-        Binary::GreaterEqual,
-    ];
-
-    /// The declaration.
-    pub fn declaration(self) -> &'static Declaration {
-        declared::binary(self)
-    }
-
-    /// How it is written.
-    pub fn symbol(self) -> &'static str {
-        self.declaration().symbol
-    }
-
-    /// The operator that is written so; `<>` is `!=`.
-    pub fn from_symbol(symbol: &str) -> Option<Binary> {
-        let symbol = if symbol == "<>" { "!=" } else { symbol };
-        Binary::ALL.into_iter().find(|operator| operator.symbol() == symbol)
-    }
-
-    /// The types of the result, or `None` if it can never apply to such operands.
-    pub fn result_type(self, left: TypeSet, right: TypeSet) -> Option<TypeSet> {
-        self.declaration().result_type(&[left, right])
-    }
-
     /// [`Binary::apply`] to operands that stay where they are. Two integers, which most operands
     /// are, take a short way.
     #[inline]
@@ -229,17 +111,5 @@ impl Binary {
                 Value::Bool(self.compares(compare(left, right)).unwrap_or(false))
             }
         })
-    }
-}
-
-impl fmt::Display for Unary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.symbol())
-    }
-}
-
-impl fmt::Display for Binary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.symbol())
     }
 }

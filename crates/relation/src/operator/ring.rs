@@ -2,10 +2,18 @@
 
 use std::cmp::Ordering;
 
-use crate::expr::End;
 use crate::value::Value;
 
 const NS_PER_S: i64 = 1_000_000_000;
+
+/// One end of a ring interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// `[` or `]`: the end belongs to the interval.
+    Closed,
+    /// `(` or `)`: it does not.
+    Open,
+}
 
 /// Order of the operators: [`Value::compare`], but an interval beside a number is seconds.
 pub fn compare(left: Value<'_>, right: Value<'_>) -> Ordering {

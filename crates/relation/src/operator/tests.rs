@@ -9,6 +9,7 @@ use crate::flat::OwnedValue;
 use crate::id::Id;
 use crate::testing::{any_id, any_number, any_value, read, show};
 use crate::text::TextReader;
+use crate::types::TypeSet;
 use crate::value::Type;
 
 /// Evaluates `value op value` or `op value`.

@@ -7,7 +7,8 @@ use super::{
     RuleId, Step, Storage, Strand, Stratum, Trigger, ViewKind, ViewRule,
 };
 use crate::aggregate::Aggregate;
-use crate::expr::{End, Expr, Param, Reg};
+use crate::eval::Param;
+use crate::expr::{End, Expr, Reg};
 use crate::flat::OwnedValue;
 use crate::function::FunctionId;
 use crate::operator::{Binary, Unary};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::RowId;
+use super::row::RowId;
 
 /// One insertion or refresh.
 #[derive(Clone, Copy, Debug)]

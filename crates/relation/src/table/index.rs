@@ -14,7 +14,7 @@
 
 use hashbrown::HashTable;
 
-use super::RowId;
+use super::row::RowId;
 
 /// First and last row of one key.
 #[derive(Clone, Copy, Debug)]
@@ -181,14 +181,17 @@ pub(crate) struct Rows<'t> {
 impl Rows<'_> {
     /// The first row that is left.
     #[inline]
-    pub(super) fn peek(&self) -> Option<RowId> {
+    fn peek(&self) -> Option<RowId> {
         (self.row != END).then_some(RowId(self.row))
     }
 
-    /// None.
+    /// The chain, if `same` accepts its first row.
     #[inline]
-    pub(super) fn nothing(self) -> Self {
-        Rows { row: END, ..self }
+    pub(super) fn if_first(self, same: impl Fn(RowId) -> bool) -> Self {
+        match self.peek() {
+            Some(row) if !same(row) => Rows { row: END, ..self },
+            _ => self,
+        }
     }
 
     /// The rows of the chain from one of its rows on.

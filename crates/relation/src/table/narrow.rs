@@ -5,69 +5,14 @@ use std::mem::discriminant;
 
 use tidemill_stdx::keyed::Secret;
 
-use super::{AHEAD, Access, Column, Key, Repr, RowId, Table, Visible, column, index, rowset};
+use super::access::{Access, Visible};
+use super::column::Repr;
+use super::index;
+use super::row::RowId;
+use super::rowset::{self, AHEAD};
+use super::spec::Key;
+use super::state::{Column, Table};
 use crate::value::{Type, Value};
-
-/// Where the integer of a column lies in the words of a row.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
-    /// One word.
-    Half(usize),
-    /// Two words.
-    Whole(usize),
-    /// The same in every row.
-    Fixed(i64),
-}
-
-impl Place {
-    #[inline]
-    pub(crate) fn read(self, words: &[u32]) -> i64 {
-        match self {
-            Place::Half(at) => i64::from(words[at] as i32),
-            Place::Whole(at) => column::get_word(&words[at..at + 2]) as i64,
-            Place::Fixed(value) => value,
-        }
-    }
-
-    /// The words it takes.
-    pub(crate) fn words(self) -> usize {
-        match self {
-            Place::Half(_) => 1,
-            Place::Whole(_) => 2,
-            Place::Fixed(_) => 0,
-        }
-    }
-
-    /// Its first word, if integers lie there as they do in `other`.
-    pub(crate) fn start_of_same(self, other: Place) -> Option<usize> {
-        match (self, other) {
-            (Place::Half(at), Place::Half(_)) | (Place::Whole(at), Place::Whole(_)) => Some(at),
-            _ => None,
-        }
-    }
-
-    /// Writes a value that fits where the words of its column begin.
-    #[inline]
-    pub(crate) fn write(self, words: &mut [u32], value: i64) {
-        match self {
-            Place::Half(_) => words[0] = value as u32,
-            Place::Whole(_) => {
-                words[..2].copy_from_slice(&[value as u32, (value >> 32) as u32]);
-            }
-            Place::Fixed(_) => {}
-        }
-    }
-
-    /// Appends to the words of a row, column by column, a value that fits.
-    #[inline]
-    pub(crate) fn append(self, words: &mut Vec<u32>, value: i64) {
-        match self {
-            Place::Half(_) => words.push(value as u32),
-            Place::Whole(_) => words.extend([value as u32, (value >> 32) as u32]),
-            Place::Fixed(_) => {}
-        }
-    }
-}
 
 /// What the batch runner knows of a value before it runs.
 #[derive(Clone, Copy, Debug)]
@@ -121,26 +66,6 @@ impl Table {
         }
     }
 
-    /// Where the integers of a column lie, if it holds nothing else.
-    pub(crate) fn place(&self, column: u32) -> Option<Place> {
-        let column = &self.columns[column as usize];
-        match &column.repr {
-            Repr::Int32 => Some(Place::Half(column.offset)),
-            Repr::Word(Type::Int) => Some(Place::Whole(column.offset)),
-            Repr::Const(constant) => match constant.get() {
-                Value::Int(value) => Some(Place::Fixed(value)),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// The words of a row.
-    #[inline]
-    pub(crate) fn row_words(&self, row: RowId) -> &[u32] {
-        &self.words[row.0 as usize * self.stride..][..self.stride]
-    }
-
     /// True if all rows are live, so that nobody needs to ask.
     pub(crate) fn all_live(&self) -> bool {
         self.live_rows == self.rows
@@ -182,42 +107,7 @@ impl Table {
         same: impl Fn(&[u32]) -> bool,
     ) -> index::Rows<'_> {
         let rows = self.indexes[number as usize].dense_rows(value);
-        of_same(rows, |row| same(self.row_words(row)))
-    }
-
-    /// Enters the rows that an index does not know by the integers of one column, if they are
-    /// small and the other columns are the same in all rows; else forgets what it knows so.
-    pub(super) fn prepare_dense(&self, index: &mut index::Index) -> bool {
-        let by = self.only_integer(&index.columns);
-        let limit = index::Index::dense_limit(self.rows);
-        let small = |place: Place, row: u32| {
-            Some(place.read(self.row_words(RowId(row)))).filter(|value| (0..limit).contains(value))
-        };
-        if index.wants_look(self.rows)
-            && let Some((column, place)) = by
-            && (0..self.rows).all(|row| small(place, row).is_some())
-        {
-            index.restart_dense(column);
-        }
-        let Some(column) = index.dense_column() else { return false };
-        for row in index.rows_known()..self.rows {
-            let value = by.filter(|by| by.0 == column).and_then(|(_, place)| small(place, row));
-            let Some(value) = value else {
-                index.clear();
-                return false;
-            };
-            index.append_dense(RowId(row), value);
-        }
-        true
-    }
-
-    /// The one column of a key that differs from row to row, if it holds integers.
-    fn only_integer(&self, columns: &[u32]) -> Option<(u32, Place)> {
-        let differs =
-            |column: &&u32| !matches!(self.columns[**column as usize].repr, Repr::Const(_));
-        let mut differing = columns.iter().filter(differs);
-        let (&column, None) = (differing.next()?, differing.next()) else { return None };
-        Some((column, self.place(column)?))
+        rows.if_first(|row| same(self.row_words(row)))
     }
 
     /// The rows, live or not, of the chain of this hash whose first row `same` accepts.
@@ -281,16 +171,6 @@ impl Table {
         }
     }
 
-    /// The hash of a row of two words whose key is both, integers: what most rows are.
-    pub(super) fn halves(&self) -> Option<impl Fn(&[u32]) -> u64 + use<>> {
-        let (state, [a, b]) = self.hashing(&self.key)?.halves()?;
-        let secret = self.secret;
-        (self.stride == 2).then_some(move |row: &[u32]| {
-            let of = |at: usize| secret.word(i64::from(row[at] as i32) as u64);
-            secret.combine(secret.combine(state, of(a)), of(b))
-        })
-    }
-
     fn insert_blocks<const STRIDE: usize>(
         &mut self,
         rows: &[u32],
@@ -326,32 +206,6 @@ impl Table {
         refused
     }
 
-    /// How to hash columns by their words, if they hold integers or what is the same in all rows.
-    fn hashing(&self, columns: &[u32]) -> Option<Hashing> {
-        let mut hashing = Hashing { secret: self.secret, state: 0, columns: Vec::new() };
-        for &number in columns {
-            let column = &self.columns[number as usize];
-            let hashed = match &column.repr {
-                Repr::Int32 => Hashed::Of(Place::Half(column.offset)),
-                Repr::Word(Type::Int) => Hashed::Of(Place::Whole(column.offset)),
-                Repr::Const(constant) => Hashed::Known(constant.hash()),
-                _ => return None,
-            };
-            match hashed {
-                Hashed::Known(hash) if hashing.columns.is_empty() => {
-                    hashing.state = self.secret.combine(hashing.state, hash);
-                }
-                hashed => hashing.columns.push(hashed),
-            }
-        }
-        Some(hashing)
-    }
-
-    /// For hashing the same columns of many rows.
-    pub(super) fn hasher<'t>(&'t self, columns: &'t [u32]) -> Hasher<'t> {
-        Hasher { table: self, columns, hashing: self.hashing(columns) }
-    }
-
     /// Puts a row in whose words and slot there is room for; whoever calls it makes it live.
     #[inline]
     fn insert_one(&mut self, words: &[u32], hash: u64, told: &mut impl FnMut(NarrowOutcome)) {
@@ -365,67 +219,6 @@ impl Table {
                 told(NarrowOutcome::New(RowId(self.rows)));
                 self.rows += 1;
             }
-        }
-    }
-}
-
-/// A chain, if `same` accepts its first row.
-#[inline]
-pub(super) fn of_same(rows: index::Rows<'_>, same: impl Fn(RowId) -> bool) -> index::Rows<'_> {
-    match rows.peek() {
-        Some(row) if !same(row) => rows.nothing(),
-        _ => rows,
-    }
-}
-
-/// How a column contributes to a hash.
-enum Hashed {
-    Of(Place),
-    Known(u64),
-}
-
-/// How columns of integers are hashed.
-struct Hashing {
-    secret: Secret,
-    /// The hash of the columns before the first that differs from row to row.
-    state: u64,
-    columns: Vec<Hashed>,
-}
-
-impl Hashing {
-    #[inline]
-    fn hash(&self, words: &[u32]) -> u64 {
-        self.columns.iter().fold(self.state, |state, column| {
-            let hash = match column {
-                Hashed::Of(place) => self.secret.word(place.read(words) as u64),
-                Hashed::Known(hash) => *hash,
-            };
-            self.secret.combine(state, hash)
-        })
-    }
-
-    /// The state and the places, if it is two integers of 32 bits.
-    fn halves(&self) -> Option<(u64, [usize; 2])> {
-        match self.columns[..] {
-            [Hashed::Of(Place::Half(a)), Hashed::Of(Place::Half(b))] => Some((self.state, [a, b])),
-            _ => None,
-        }
-    }
-}
-
-/// Hashes columns of stored rows; see [`Table::hasher`].
-pub(super) struct Hasher<'t> {
-    table: &'t Table,
-    columns: &'t [u32],
-    hashing: Option<Hashing>,
-}
-
-impl Hasher<'_> {
-    #[inline]
-    pub(super) fn hash(&self, row: RowId) -> u64 {
-        match &self.hashing {
-            Some(hashing) => hashing.hash(self.table.row_words(row)),
-            None => self.table.hash_of(self.columns, row),
         }
     }
 }

@@ -11,7 +11,9 @@
 //! The table stores no hashes: who wants it larger gives all rows anew ([`RowSet::restart`]),
 //! best in their order, which reads them one after the other.
 
-use super::AHEAD;
+/// Rows that are hashed and their places in the hash table prefetched before the first of them
+/// is entered: enough to hide that memory is slow.
+pub(super) const AHEAD: usize = 32;
 
 /// No row, and none was here.
 const EMPTY: u32 = u32::MAX;

@@ -1,6 +1,8 @@
+use super::index::Index;
 use super::*;
 use crate::flat::SeqBuilder;
 use crate::id::Id;
+use crate::value::Value;
 use tidemill_stdx::keyed::Secret;
 
 fn table(key: &[u32], indexes: &[&[u32]]) -> Table {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::read::{TextError, TextReader};
-use crate::expr::Param;
+use crate::eval::Param;
 use crate::flat::OwnedValue;
 use crate::value::Value;
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::expr::Param;
+use crate::eval::Param;
 use crate::flat::OwnedValue;
 use crate::testing::any_value;
 use crate::value::{Type, Value};

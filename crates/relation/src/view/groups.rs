@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use super::rounds::{Round, collect};
 use super::{Groups, Source, Views};
 use crate::aggregate::{Aggregate, Irregular, Running};
-use crate::expr::EvalError;
+use crate::eval::EvalError;
 use crate::flat::{Seq, SeqBuilder, TupleBuf, write_value};
 use crate::plan::{
     Bind, HeadColumn, Lookup, Output, Plan, RuleId, Strand, Stratum, ViewKind, ViewRule,

@@ -35,7 +35,7 @@ use std::collections::HashSet;
 use tidemill_stdx::keyed::Secret;
 
 use crate::database::Database;
-use crate::expr::{EvalError, Scope};
+use crate::eval::{EvalError, Scope};
 use crate::flat::{OwnedValue, TupleBuf};
 use crate::plan::{Plan, RelationId, RuleId, Stratum};
 use crate::table::{Access, RowId, Table, Visible};

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Failures, Source};
 use crate::database::Database;
-use crate::expr::{EvalError, Scope};
+use crate::eval::{EvalError, Scope};
 use crate::flat::{Seq, TupleBuf, write_value};
 use crate::plan::{Output, Plan, RelationId, RuleId, Stratum, ViewKind, ViewRule};
 use crate::strand::{Reading, Sink, run};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::groups::{Upkeep, different};
 use super::{Cursor, Failures, Phase, Source, Views};
 use crate::database::Database;
-use crate::expr::{EvalError, Scope};
+use crate::eval::{EvalError, Scope};
 use crate::flat::TupleBuf;
 use crate::narrow::{self, Halt};
 use crate::plan::{

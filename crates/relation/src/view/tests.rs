@@ -1,7 +1,7 @@
 //! The engine against the naive oracle, and against what people expect.
 
 use super::*;
-use crate::expr::{Ambient, Param};
+use crate::eval::{Ambient, Param};
 use crate::plan::{parse, verify};
 use crate::table::Access;
 use tidemill_stdx::keyed::Secret;

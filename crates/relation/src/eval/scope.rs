@@ -1,0 +1,67 @@
+//! What evaluation takes from outside: the node, its clock and random numbers, and scratch memory.
+
+use tidemill_stdx::region::Bump;
+
+use crate::messages::Messages;
+use crate::value::Value;
+
+/// What a program knows of the node it runs on; bound when the node starts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Param {
+    /// The node's own address.
+    Node,
+    /// Its number among the nodes started together, from 0.
+    NodeIndex,
+    /// How many were started together.
+    NodeCount,
+    /// SHA-1 of the address.
+    NodeId,
+    /// The address through which to join.
+    Landmark,
+}
+
+impl Param {
+    /// All parameters.
+    pub const ALL: [Param; 5] =
+        [Param::Node, Param::NodeIndex, Param::NodeCount, Param::NodeId, Param::Landmark];
+
+    /// The reserved name in programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Param::Node => "NODE",
+            Param::NodeIndex => "NODE_INDEX",
+            Param::NodeCount => "NODE_COUNT",
+            Param::NodeId => "NODE_ID",
+            Param::Landmark => "LANDMARK",
+        }
+    }
+}
+
+/// What evaluation takes from the host and the node. All of it is fixed during a turn but the
+/// random numbers.
+pub trait Ambient {
+    /// Wall clock, nanoseconds since the epoch; the same during a whole turn.
+    fn now_ns(&self) -> i64;
+    /// The next random number.
+    fn random(&self) -> u64;
+    /// A parameter of the node.
+    fn param(&self, param: Param) -> Value<'_>;
+    /// The message types of the program; none where no schema belongs to it.
+    fn messages(&self) -> Option<&dyn Messages> {
+        None
+    }
+    /// True once whoever runs strands wants them to end, however little they have done: what
+    /// they have derived by then is given up.
+    fn is_interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// Where expressions are evaluated: registers, the turn's scratch region, and the surroundings.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// Temporaries of the turn.
+    pub scratch: &'a Bump,
+    /// Clock, random numbers and node parameters.
+    pub ambient: &'a dyn Ambient,
+}

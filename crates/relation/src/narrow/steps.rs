@@ -1,0 +1,68 @@
+//! The steps of a strand over registers that are plain integers.
+
+use crate::table::{Place, Table, Visible};
+
+/// An integer that is known when a row has been bound.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operand {
+    Reg(usize),
+    Int(i64),
+}
+
+impl Operand {
+    #[inline]
+    pub(super) fn read(self, regs: &[i64]) -> i64 {
+        match self {
+            Operand::Reg(reg) => regs[reg],
+            Operand::Int(value) => value,
+        }
+    }
+}
+
+/// What happens to an integer of a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Bound {
+    Load(Place, usize),
+    Equal(Place, Operand),
+}
+
+/// How a column contributes to the hash of a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Hashed {
+    Reg(usize),
+    Known(u64),
+}
+
+/// How rows are found.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Path {
+    Scan,
+    Primary,
+    Index(u32),
+    /// By an index over small integers, and the one wanted.
+    Dense(u32, Operand),
+}
+
+/// Looking up rows of a table.
+#[derive(Debug)]
+pub(super) struct Probe<'a> {
+    pub(super) table: &'a Table,
+    pub(super) visible: Visible,
+    /// `visible` shows every row there is.
+    pub(super) all: bool,
+    pub(super) path: Path,
+    /// The hash of the columns of the key before the first register.
+    pub(super) state: u64,
+    pub(super) hashed: Vec<Hashed>,
+    pub(super) key: Vec<(Place, Operand)>,
+    pub(super) binds: Vec<Bound>,
+}
+
+#[derive(Debug)]
+pub(super) enum Step<'a> {
+    Join(Probe<'a>),
+    Exists(Probe<'a>),
+    Absent(Probe<'a>),
+    /// Continues if the operands compare in one of these ways: less, equal, greater.
+    Compare(Operand, Operand, [bool; 3]),
+}

@@ -1,0 +1,144 @@
+//! Hashes and comparisons of keys: of values, of stored rows, and of many stored rows.
+
+use tidemill_stdx::keyed::Secret;
+
+use super::column::{self, Repr};
+use super::place::Place;
+use super::row::RowId;
+use super::state::Table;
+use crate::value::{Type, Value};
+
+impl Table {
+    /// The hash of the values of `columns` in `row`: as [`Table::hash_values`].
+    #[inline]
+    pub(super) fn hash_of(&self, columns: &[u32], row: RowId) -> u64 {
+        columns.iter().fold(0, |state, &column| {
+            let column = &self.columns[column as usize];
+            let words = self.column_words(column, row);
+            self.secret.combine(state, column::hash(&column.repr, words, &self.heap, &self.secret))
+        })
+    }
+
+    pub(super) fn hash_values<'v>(&self, values: impl Iterator<Item = Value<'v>>) -> u64 {
+        let secret = &self.secret;
+        values.fold(0, |state, value| secret.combine(state, value.hash(secret)))
+    }
+
+    #[inline]
+    pub(super) fn key_hash_of(&self, values: &[Value<'_>]) -> u64 {
+        self.hash_values(self.key.iter().map(|&column| values[column as usize]))
+    }
+
+    /// Whether two rows have equal values in `columns`.
+    #[inline]
+    pub(super) fn agree(&self, columns: &[u32], a: RowId, b: RowId) -> bool {
+        columns.iter().all(|&column| {
+            let column = &self.columns[column as usize];
+            let (a, b) = (self.column_words(column, a), self.column_words(column, b));
+            column::equal(&column.repr, a, b, &self.heap)
+        })
+    }
+
+    #[inline]
+    pub(super) fn same_key(&self, row: RowId, values: &[Value<'_>]) -> bool {
+        self.key.iter().all(|&column| self.value(row, column).equal(&values[column as usize]))
+    }
+
+    #[inline]
+    pub(super) fn key_equals(&self, row: RowId, columns: &[u32], key: &[Value<'_>]) -> bool {
+        columns.iter().zip(key).all(|(&column, value)| self.value(row, column).equal(value))
+    }
+
+    #[inline]
+    pub(super) fn row_equals(&self, row: RowId, values: &[Value<'_>]) -> bool {
+        (0..).zip(values).all(|(column, value)| self.value(row, column).equal(value))
+    }
+
+    /// The hash of a row of two words whose key is both, integers: what most rows are.
+    pub(super) fn halves(&self) -> Option<impl Fn(&[u32]) -> u64 + use<>> {
+        let (state, [a, b]) = self.hashing(&self.key)?.halves()?;
+        let secret = self.secret;
+        (self.stride == 2).then_some(move |row: &[u32]| {
+            let of = |at: usize| secret.word(i64::from(row[at] as i32) as u64);
+            secret.combine(secret.combine(state, of(a)), of(b))
+        })
+    }
+
+    /// How to hash columns by their words, if they hold integers or what is the same in all rows.
+    pub(super) fn hashing(&self, columns: &[u32]) -> Option<Hashing> {
+        let mut hashing = Hashing { secret: self.secret, state: 0, columns: Vec::new() };
+        for &number in columns {
+            let column = &self.columns[number as usize];
+            let hashed = match &column.repr {
+                Repr::Int32 => Hashed::Of(Place::Half(column.offset)),
+                Repr::Word(Type::Int) => Hashed::Of(Place::Whole(column.offset)),
+                Repr::Const(constant) => Hashed::Known(constant.hash()),
+                _ => return None,
+            };
+            match hashed {
+                Hashed::Known(hash) if hashing.columns.is_empty() => {
+                    hashing.state = self.secret.combine(hashing.state, hash);
+                }
+                hashed => hashing.columns.push(hashed),
+            }
+        }
+        Some(hashing)
+    }
+
+    /// For hashing the same columns of many rows.
+    pub(super) fn hasher<'t>(&'t self, columns: &'t [u32]) -> Hasher<'t> {
+        Hasher { table: self, columns, hashing: self.hashing(columns) }
+    }
+}
+
+/// How a column contributes to a hash.
+enum Hashed {
+    Of(Place),
+    Known(u64),
+}
+
+/// How columns of integers are hashed.
+pub(super) struct Hashing {
+    secret: Secret,
+    /// The hash of the columns before the first that differs from row to row.
+    state: u64,
+    columns: Vec<Hashed>,
+}
+
+impl Hashing {
+    #[inline]
+    pub(super) fn hash(&self, words: &[u32]) -> u64 {
+        self.columns.iter().fold(self.state, |state, column| {
+            let hash = match column {
+                Hashed::Of(place) => self.secret.word(place.read(words) as u64),
+                Hashed::Known(hash) => *hash,
+            };
+            self.secret.combine(state, hash)
+        })
+    }
+
+    /// The state and the places, if it is two integers of 32 bits.
+    fn halves(&self) -> Option<(u64, [usize; 2])> {
+        match self.columns[..] {
+            [Hashed::Of(Place::Half(a)), Hashed::Of(Place::Half(b))] => Some((self.state, [a, b])),
+            _ => None,
+        }
+    }
+}
+
+/// Hashes columns of stored rows; see [`Table::hasher`].
+pub(super) struct Hasher<'t> {
+    table: &'t Table,
+    columns: &'t [u32],
+    hashing: Option<Hashing>,
+}
+
+impl Hasher<'_> {
+    #[inline]
+    pub(super) fn hash(&self, row: RowId) -> u64 {
+        match &self.hashing {
+            Some(hashing) => hashing.hash(self.table.row_words(row)),
+            None => self.table.hash_of(self.columns, row),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Rows that go and come back, and those that must go: because of their age, or of how many there
+//! are.
+
+use super::row::RowId;
+use super::state::Table;
+
+impl Table {
+    /// Makes a dying row live again.
+    pub fn revive(&mut self, row: RowId) {
+        debug_assert!(self.is_dying(row));
+        self.dying.clear_bit(row.0);
+        self.live.set(row.0);
+        self.live_rows += 1;
+        if let Some(ages) = &mut self.ages {
+            ages.restore(row);
+        }
+    }
+
+    /// Deletes a live row; it is dying until the table settles.
+    pub fn remove(&mut self, row: RowId) {
+        if !self.live.get(row.0) {
+            return;
+        }
+        self.live.clear_bit(row.0);
+        self.asserted.clear_bit(row.0);
+        self.live_rows -= 1;
+        self.dying.set(row.0);
+        self.dying_rows.push(row);
+        if let Some(ages) = &mut self.ages {
+            ages.remove(row);
+        }
+    }
+
+    #[inline]
+    pub(super) fn touch(&mut self, row: RowId, now_ns: u64) {
+        let live_rows = self.live_rows as usize;
+        if let Some(ages) = &mut self.ages {
+            ages.touch(row, now_ns, live_rows);
+        }
+    }
+
+    /// A live row that must go because there are more than `size_max`, if so.
+    pub fn over_size(&mut self) -> Option<RowId> {
+        if self.live_rows as u64 <= self.spec.size_max? {
+            return None;
+        }
+        self.ages.as_mut()?.oldest().map(|(row, _)| row)
+    }
+
+    /// When the next row expires, on the clock of the insertions; `None` for hard state.
+    pub fn next_expiry_ns(&mut self) -> Option<u64> {
+        let lifetime = self.spec.lifetime_ns?;
+        let (_, at) = self.ages.as_mut()?.oldest()?;
+        Some(at.saturating_add(lifetime))
+    }
+
+    /// A live row whose time has come at `now_ns`, if there is one.
+    pub fn expired(&mut self, now_ns: u64) -> Option<RowId> {
+        if self.next_expiry_ns()? > now_ns {
+            return None;
+        }
+        self.ages.as_mut()?.oldest().map(|(row, _)| row)
+    }
+}

@@ -1,0 +1,25 @@
+//! The declaration of a table.
+
+/// What makes two rows of a table the same row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Key {
+    /// The values of these columns (from 0, ascending).
+    Columns(Vec<u32>),
+    /// Nothing: equal rows are kept as often as they are inserted.
+    Bag,
+}
+
+/// The declaration of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableSpec {
+    /// Number of columns.
+    pub arity: u32,
+    /// The primary key.
+    pub key: Key,
+    /// A row not refreshed for so long goes; `None`: never (*hard state*).
+    pub lifetime_ns: Option<u64>,
+    /// The most rows; beyond, the one inserted or refreshed longest ago goes.
+    pub size_max: Option<u64>,
+    /// Column sets (from 0, ascending) with a secondary index each.
+    pub indexes: Vec<Vec<u32>>,
+}

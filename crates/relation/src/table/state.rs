@@ -1,0 +1,226 @@
+//! What a table holds, and how its rows are read.
+
+use tidemill_stdx::keyed::Secret;
+
+use super::access::Visible;
+use super::age::Ages;
+use super::bits::Bits;
+use super::column::{self, Heap, Repr};
+use super::index::Index;
+use super::place::Place;
+use super::row::RowId;
+use super::rowset::RowSet;
+use super::spec::{Key, TableSpec};
+use crate::flat::OwnedValue;
+use crate::value::{Type, Value};
+
+/// A column and where it starts in a row.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    pub(super) repr: Repr,
+    pub(super) offset: usize,
+}
+
+/// A table; see the [module](super).
+#[derive(Clone, Debug)]
+pub struct Table {
+    pub(super) spec: TableSpec,
+    pub(super) columns: Vec<Column>,
+    /// Words per row.
+    pub(super) stride: usize,
+    pub(super) words: Vec<u32>,
+    pub(super) heap: Heap,
+    /// Rows in the slab, dead ones included.
+    pub(super) rows: u32,
+    pub(super) live_rows: u32,
+    pub(super) live: Bits,
+    pub(super) dying: Bits,
+    pub(super) dying_rows: Vec<RowId>,
+    pub(super) asserted: Bits,
+    pub(super) fresh_from: u32,
+    /// Live and dying rows by the hash of their key; none of a bag.
+    pub(super) primary: RowSet,
+    /// The rows of a bag by all their columns: equal ones are a chain, so one more costs nothing.
+    pub(super) equals: Index,
+    /// The key columns; all columns for a bag.
+    pub(super) key: Vec<u32>,
+    pub(super) indexes: Vec<Index>,
+    pub(super) ages: Option<Ages>,
+    /// What keys are hashed with.
+    pub(super) secret: Secret,
+}
+
+impl Table {
+    /// An empty table, which hashes keys with `secret`. What it shows does not depend on that.
+    pub fn new(spec: TableSpec, secret: Secret) -> Table {
+        let column = Column { repr: Repr::Empty, offset: 0 };
+        let key = match &spec.key {
+            Key::Columns(columns) => columns.clone(),
+            Key::Bag => (0..spec.arity).collect(),
+        };
+        let bounded = spec.lifetime_ns.is_some() || spec.size_max.is_some();
+        Table {
+            columns: vec![column; spec.arity as usize],
+            stride: 0,
+            words: Vec::new(),
+            heap: Heap::default(),
+            rows: 0,
+            live_rows: 0,
+            live: Bits::default(),
+            dying: Bits::default(),
+            dying_rows: Vec::new(),
+            asserted: Bits::default(),
+            fresh_from: 0,
+            primary: RowSet::default(),
+            equals: Index::new(key.clone()),
+            key,
+            indexes: spec.indexes.iter().cloned().map(Index::new).collect(),
+            ages: bounded.then(Ages::default),
+            spec,
+            secret,
+        }
+    }
+
+    /// What keys are hashed with.
+    #[inline]
+    pub(crate) fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    /// The declaration.
+    pub fn spec(&self) -> &TableSpec {
+        &self.spec
+    }
+
+    /// Number of live rows.
+    pub fn len(&self) -> usize {
+        self.live_rows as usize
+    }
+
+    /// True without live rows.
+    pub fn is_empty(&self) -> bool {
+        self.live_rows == 0
+    }
+
+    /// Bytes that rows, long values and indexes occupy.
+    pub fn bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u32>()
+            + self.heap.bytes.capacity()
+            + self.live.bytes()
+            + self.asserted.bytes()
+            + self.primary.bytes()
+            + self.equals.bytes()
+            + self.indexes.iter().map(Index::bytes).sum::<usize>()
+    }
+
+    /// The most slots that a look-up by the primary key may pass, found by a walk over them: small
+    /// beside the number of rows, unless the hash has failed.
+    pub fn longest_probe(&self) -> usize {
+        self.primary.longest_run()
+    }
+
+    /// Rows inserted in the running commit have this id and greater ones.
+    pub fn fresh_from(&self) -> RowId {
+        RowId(self.fresh_from)
+    }
+
+    /// The id that the next new row gets.
+    pub fn next_row(&self) -> RowId {
+        RowId(self.rows)
+    }
+
+    /// Words of a row.
+    pub(crate) fn row_size(&self) -> usize {
+        self.stride
+    }
+
+    /// The value of `column` (from 0) in `row`.
+    #[inline]
+    pub fn value(&self, row: RowId, column: u32) -> Value<'_> {
+        let column = &self.columns[column as usize];
+        column::load(&column.repr, self.column_words(column, row), &self.heap)
+    }
+
+    /// Appends the values of `row` to `out`.
+    pub fn read_row<'t>(&'t self, row: RowId, out: &mut Vec<Value<'t>>) {
+        out.extend(self.values(row));
+    }
+
+    /// The values of `row`.
+    pub fn values(&self, row: RowId) -> impl Iterator<Item = Value<'_>> {
+        (0..self.spec.arity).map(move |column| self.value(row, column))
+    }
+
+    /// A copy of `row`, to be kept while the table changes.
+    pub fn copy_row(&self, row: RowId) -> Vec<OwnedValue> {
+        (0..self.spec.arity).map(|column| OwnedValue::new(self.value(row, column))).collect()
+    }
+
+    /// True while `row` is in the table.
+    #[inline]
+    pub fn is_live(&self, row: RowId) -> bool {
+        self.live.get(row.0)
+    }
+
+    /// True if `row` was deleted in the running commit.
+    pub fn is_dying(&self, row: RowId) -> bool {
+        self.dying.get(row.0)
+    }
+
+    /// True if `row` was in the table when the running commit began.
+    pub fn was_live(&self, row: RowId) -> bool {
+        row.0 < self.fresh_from && (self.live.get(row.0) || self.dying.get(row.0))
+    }
+
+    /// True if `row` stands by itself: a fact or an event rule put it in.
+    pub fn is_asserted(&self, row: RowId) -> bool {
+        self.asserted.get(row.0)
+    }
+
+    /// Says that `row` stands by itself.
+    pub fn assert_row(&mut self, row: RowId) {
+        self.asserted.set(row.0);
+    }
+
+    #[inline]
+    pub(crate) fn sees(&self, row: RowId, visible: Visible) -> bool {
+        match visible {
+            Visible::Live => self.live.get(row.0),
+            Visible::Below(limit) => row < limit && self.live.get(row.0),
+            Visible::Ever => self.live.get(row.0) || self.dying.get(row.0),
+            Visible::Before => self.was_live(row),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_bag(&self) -> bool {
+        self.spec.key == Key::Bag
+    }
+
+    /// The words of `column` in a row.
+    #[inline]
+    pub(super) fn column_words(&self, column: &Column, row: RowId) -> &[u32] {
+        let start = row.0 as usize * self.stride + column.offset;
+        &self.words[start..start + column.repr.words()]
+    }
+
+    /// The words of a row.
+    #[inline]
+    pub(crate) fn row_words(&self, row: RowId) -> &[u32] {
+        &self.words[row.0 as usize * self.stride..][..self.stride]
+    }
+
+    /// Where the integers of a column lie, if it holds nothing else.
+    pub(crate) fn place(&self, column: u32) -> Option<Place> {
+        let column = &self.columns[column as usize];
+        match &column.repr {
+            Repr::Int32 => Some(Place::Half(column.offset)),
+            Repr::Word(Type::Int) => Some(Place::Whole(column.offset)),
+            Repr::Const(constant) => match constant.get() {
+                Value::Int(value) => Some(Place::Fixed(value)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}

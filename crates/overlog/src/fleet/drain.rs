@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 
 use tidemill_event::Loop;
 
-use super::{Fleet, World};
+use super::state::Fleet;
+use super::world::World;
 use crate::net::address::canonical;
 
 /// Begins it, for all living nodes; [`Fleet::is_drained`] says when it is done.

@@ -39,8 +39,8 @@ fn topics_have_levels_of_their_own() {
 
 #[test]
 fn files_are_stronger_than_topics_and_places_are_shown() {
-    let output = sim("--log off,net=debug,file:fleet/mod.rs=trace,place");
-    let place = "trace net crates/overlog/src/fleet/mod.rs:";
+    let output = sim("--log off,net=debug,file:fleet/arrive.rs=trace,place");
+    let place = "trace net crates/overlog/src/fleet/arrive.rs:";
     // Three pings and three answers.
     assert_eq!(lines(&output, place).len(), 6, "{}", stderr(&output));
     assert_eq!(lines(&output, "debug net crates/fabric/src/endpoint.rs:").len(), 2);

@@ -7,7 +7,8 @@
 use tidemill_event::Loop;
 use tidemill_stdx::sorted::SortedSet;
 
-use super::{Fleet, World};
+use super::state::Fleet;
+use super::world::World;
 use crate::net::address::canonical;
 
 /// Begins it, for all living nodes; [`Fleet::is_drained`] says when it is done.

@@ -4,60 +4,13 @@
 //! turns, when a peer comes, goes or changes. Without such a program nothing is done; a query for
 //! the table alone is answered from what the node knows at that time.
 
-use std::collections::BTreeMap;
-
-use tidemill_event::Loop;
 use tidemill_fabric::seal::{PeerInfo, PeerState};
-use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::{OwnedValue, SeqBuilder, Value};
 
-use super::{Alive, INBOX_MAX};
+use super::clocks::Clocks;
+use super::peer_table::Row;
+use super::state::{Alive, INBOX_MAX};
 use crate::node::Event;
-use crate::query::PEER;
-
-/// What is known of a peer.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Row {
-    identity: String,
-    /// On the clock of the loop.
-    since_ns: u64,
-    state: &'static str,
-}
-
-/// The table of a node.
-pub(super) struct Peers {
-    relation: RelationId,
-    rows: BTreeMap<Box<str>, Row>,
-}
-
-impl Peers {
-    /// The table of a plan, where that reads it.
-    pub(super) fn new(plan: &Plan) -> Option<Peers> {
-        let relation = plan.find(PEER)?;
-        let is_table = plan.relation(relation).arity() == 5;
-        is_table.then(|| Peers { relation, rows: BTreeMap::new() })
-    }
-}
-
-/// Two clocks at one time.
-#[derive(Clone, Copy)]
-pub(super) struct Clocks {
-    pub(super) now_ns: u64,
-    /// Since the epoch.
-    pub(super) wall_ns: i64,
-}
-
-impl Clocks {
-    pub(super) fn of<W: 'static>(events: &mut Loop<W>) -> Clocks {
-        Clocks { now_ns: events.now().0, wall_ns: events.wall() }
-    }
-
-    /// When something was on the clock of the loop, since the epoch.
-    fn wall_of(self, at_ns: u64) -> i64 {
-        let ago = i64::try_from(self.now_ns.saturating_sub(at_ns)).unwrap_or(i64::MAX);
-        self.wall_ns.saturating_sub(ago)
-    }
-}
 
 fn sealed(info: &PeerInfo<'_>) -> Row {
     let identity = info.identity.map_or_else(String::new, |identity| identity.to_string());

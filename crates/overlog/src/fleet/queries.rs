@@ -10,9 +10,10 @@
 use tidemill_event::Loop;
 use tidemill_relation::OwnedValue;
 
-use super::peers::Clocks;
+use super::clocks::Clocks;
+use super::state::NodeId;
 use super::system::rows;
-use super::{NodeId, World};
+use super::world::{Takes, World};
 use crate::check::system;
 use crate::control::{End, Status};
 use crate::query::{Asked, AskerId, COUNTER, Copied, PEER, Reply};
@@ -22,15 +23,6 @@ const COPY_ROWS: u64 = 512;
 
 /// Steps of evaluation in one call.
 const STEPS: u64 = 1024;
-
-/// Whether an asker takes more of what it has asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Takes {
-    /// At once.
-    More,
-    /// Not before [`resume`].
-    Later,
-}
 
 /// Puts a question to a node; the parts of the answer go to [`World::answered`].
 ///

@@ -14,13 +14,17 @@ use std::time::Duration;
 
 use tidemill_event::{Endpoint, Handlers, Host, Interest, Loop, WatchId};
 use tidemill_fabric::connections::{Action, ConnectionId, Connections, Context, Ended, Step};
-use tidemill_fabric::counters::{Count, Counters};
+use tidemill_fabric::counters::Count;
 use tidemill_fabric::seal::{Guard, NoEntropy};
 use tidemill_fabric::stream::write_frame;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use super::{Alive, Call, INBOX_MAX, NodeId, World, timers, turns};
+use super::links::{Link, Streams};
+use super::post::{arm_post, post};
+use super::state::{Alive, INBOX_MAX, NodeId};
+use super::turns;
+use super::world::{Call, World};
 
 /// What this file says at most.
 const CEILING: Level = Level::Trace;
@@ -38,31 +42,6 @@ const REST: Duration = Duration::from_millis(500);
 /// Events in the inbox above which nothing is read, and below which reading goes on.
 const PAUSE_ABOVE: usize = INBOX_MAX / 2;
 const RESUME_BELOW: usize = INBOX_MAX / 8;
-
-/// A connection, or the port for them, and who hears of it.
-#[derive(Clone, Copy)]
-struct Link {
-    endpoint: Endpoint,
-    watch: WatchId,
-    interest: Interest,
-}
-
-impl Link {
-    fn close<W: World>(self, events: &mut Loop<W>) {
-        events.unwatch(self.watch);
-        events.host().close(self.endpoint);
-    }
-}
-
-/// The connections of one node; see the module.
-pub(super) struct Streams {
-    /// Where others connect to.
-    port: Link,
-    links: BTreeMap<ConnectionId, Link>,
-    connections: Connections,
-    /// Nothing is read meanwhile, for the node has too much to do.
-    is_paused: bool,
-}
 
 /// How a connection goes on after a read.
 enum After {
@@ -103,74 +82,6 @@ impl Streams {
         let port = Link { endpoint: port, watch, interest: Interest::Read };
         Ok(Streams { port, links: BTreeMap::new(), connections, is_paused: false })
     }
-
-    /// Ends all connections at once; what waits goes with them.
-    pub(super) fn close<W: World>(self, events: &mut Loop<W>) {
-        self.links.into_values().chain([self.port]).for_each(|link| link.close(events));
-    }
-
-    /// Queues an envelope for a peer; [`pump`] sends it.
-    pub(super) fn send(&mut self, to: &str, envelope: &[u8], now_ns: u64, counters: &mut Counters) {
-        self.connections.send(to, envelope, now_ns, counters);
-    }
-
-    /// What connects, writes and closes.
-    pub(super) fn connections(&self) -> &Connections {
-        &self.connections
-    }
-
-    pub(super) fn connections_mut(&mut self) -> &mut Connections {
-        &mut self.connections
-    }
-
-    /// Whether the node has a key.
-    pub(super) fn is_sealed(&self) -> bool {
-        self.connections.guard().is_some()
-    }
-
-    /// Gives the connections a turn.
-    pub(super) fn with<T>(
-        &mut self,
-        host: &mut dyn Host,
-        now_ns: u64,
-        counters: &mut Counters,
-        f: impl FnOnce(&mut Connections, &mut Context<'_>) -> T,
-    ) -> T {
-        let mut entropy = |bytes: &mut [u8]| host.fill_entropy(bytes).map_err(|_| NoEntropy);
-        f(&mut self.connections, &mut Context { now_ns, entropy: &mut entropy, counters })
-    }
-
-    /// What is to be waited for on a connection that is there.
-    fn interest(&self, id: ConnectionId) -> Interest {
-        let is_read = !self.is_paused || !self.connections.reads(id);
-        match (is_read, !self.connections.unwritten(id).is_empty()) {
-            (true, true) => Interest::ReadWrite,
-            (true, false) => Interest::Read,
-            (false, true) => Interest::Write,
-            (false, false) => Interest::None,
-        }
-    }
-
-    /// Has the host wait for what concerns a connection now.
-    fn rewatch<W: World>(&mut self, events: &mut Loop<W>, id: ConnectionId) -> io::Result<()> {
-        let interest = self.interest(id);
-        let Some(link) = self.links.get_mut(&id) else { return Ok(()) };
-        if link.interest != interest {
-            link.interest = interest;
-            events.modify(link.watch, interest)?;
-        }
-        Ok(())
-    }
-
-    fn rewatch_all<W: World>(&mut self, events: &mut Loop<W>) {
-        let ids: Vec<ConnectionId> = self.links.keys().copied().collect();
-        for id in ids {
-            if !self.connections.is_connecting(id) {
-                // A watch that has ended reports it to its connection.
-                let _ = self.rewatch(events, id);
-            }
-        }
-    }
 }
 
 fn watch_port<W: World>(events: &mut Loop<W>, port: Endpoint, whose: Whose) -> io::Result<WatchId> {
@@ -192,7 +103,7 @@ fn watch<W: World>(
         .write(move |world: &mut W, events: &mut Loop<W>, _| write(world, events, whose, id))
         .error(move |world: &mut W, events: &mut Loop<W>, _, error| {
             fail(world, events, whose, id, &error);
-            timers::post(world, events, whose.0, whose.1);
+            post(world, events, whose.0, whose.1);
         });
     let watched = events.watch(endpoint, interest, handlers);
     let watch = watched.inspect_err(|_| events.host().close(endpoint))?;
@@ -235,7 +146,7 @@ fn accept<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose) {
         }
     }
     act(world, events, whose);
-    timers::arm_post(world, events, whose.0, whose.1);
+    arm_post(world, events, whose.0, whose.1);
 }
 
 /// The port would be ready again and again with nothing to be done about it.
@@ -275,7 +186,7 @@ fn read<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose, id: Connect
         After::Tool(hello) => give_away(world, events, whose, id, &hello),
     }
     turns::schedule(world, events, whose.0, whose.1, count);
-    timers::post(world, events, whose.0, whose.1);
+    post(world, events, whose.0, whose.1);
 }
 
 impl Alive {
@@ -426,7 +337,7 @@ fn write<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose, id: Connec
     }
     write_out(world, events, whose, id);
     act(world, events, whose);
-    timers::arm_post(world, events, whose.0, whose.1);
+    arm_post(world, events, whose.0, whose.1);
 }
 
 /// Writes what waits; the host reports when it takes more.

@@ -1,9 +1,19 @@
-//! Turns of nodes as events, calls and actions of the loop.
+//! Turns of nodes as events, calls and actions of the loop, and the timers that bring a turn.
 
-use tidemill_event::Loop;
+use std::time::Duration;
+
+use tidemill_event::{Loop, Time};
 use tidemill_relation::view::Progress;
 
-use super::{NodeId, World, streams, system, timers};
+use super::alarm::arm;
+use super::post::post;
+use super::state::NodeId;
+use super::world::World;
+use super::{streams, system};
+use crate::node::Event;
+
+/// How long the rows of a table may be old.
+const EVERY: Duration = Duration::from_secs(1);
 
 /// Event tuples whose strands run in one call before the loop may let others run.
 const DERIVE_BATCH: usize = 256;
@@ -80,12 +90,66 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     alive.hand_over(now_ns);
     let crossings = alive.node.take_crossings();
     schedule(world, events, id, life, follows);
-    timers::post(world, events, id, life);
-    timers::arm_expiry(world, events, id, life);
-    timers::arm_release(world, events, id, life);
-    system::after_turn(world, events, id, life);
+    post(world, events, id, life);
+    arm_expiry(world, events, id, life);
+    arm_release(world, events, id, life);
+    compare_after_turn(world, events, id, life);
     if !crossings.is_empty() {
         world.crossed(events, id, &crossings);
     }
     world.turned(events);
+}
+
+/// Sets the timer for the next row that expires.
+fn arm_expiry<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let Some(at) = alive.node.next_expiry_ns() else { return };
+    arm(&mut alive.expiry, events, Time(at), move |world: &mut W, events: &mut Loop<W>| {
+        let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+        alive.node.enqueue(Event::Expiry);
+        schedule(world, events, id, life, 1);
+    });
+}
+
+/// Sets the timer for the end of a hold.
+fn arm_release<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let Some(at) = alive.node.next_release_ns() else { return };
+    arm(&mut alive.release, events, Time(at), move |world: &mut W, events: &mut Loop<W>| {
+        let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+        alive.node.release();
+        schedule(world, events, id, life, 1);
+    });
+}
+
+/// Has the tables of a node compared, now that it has had a turn.
+fn compare_after_turn<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let turns = alive.node.counters().external_turns;
+    if alive.system.as_ref().is_some_and(|system| turns > system.quiet_turns) {
+        arm_comparison(world, events, id, life);
+    }
+}
+
+/// Has the tables of all nodes compared that read some, as something else than their turns may have
+/// changed them.
+pub fn sample<W: World>(world: &mut W, events: &mut Loop<W>) {
+    for number in 0..world.fleet().slots.len() {
+        let life = world.fleet().slots[number].life;
+        arm_comparison(world, events, NodeId(number as u32), life);
+    }
+}
+
+/// Sets the timer for the next comparison of a node, if there is none.
+pub(super) fn arm_comparison<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let Some(system) = &mut alive.system else { return };
+    if system.timer.is_some() {
+        return;
+    }
+    let at = system.compared.map_or(events.now(), |compared| events.now().max(compared + EVERY));
+    system.timer = Some(events.timer(at, move |world: &mut W, events: &mut Loop<W>| {
+        let changed = system::compare(world, events, id, life);
+        schedule(world, events, id, life, changed);
+    }));
 }

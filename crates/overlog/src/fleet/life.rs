@@ -1,0 +1,196 @@
+//! How nodes start, end, and start again.
+
+use std::io;
+
+use tidemill_event::{Endpoint, Loop};
+use tidemill_fabric::refusals::Refusals;
+use tidemill_fabric::seal::{Carrier, Guard};
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
+
+use super::datagrams::watch_datagrams;
+use super::links::Streams;
+use super::peer_table::Peers;
+use super::periodics::start_periodics;
+use super::queries::node_ended;
+use super::seal::{CONTENT_BYTES, entropy};
+use super::state::{Alive, NodeId, Slot};
+use super::system_tables::SystemTables;
+use super::turns;
+use super::world::World;
+use crate::net::mail::{Fabric, Mail};
+use crate::node::{Identity, Node};
+
+/// What this file says at most.
+const CEILING: Level = Level::Info;
+
+/// What is open for a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ports {
+    /// For datagrams: tuples, unless they travel by streams.
+    pub datagrams: Endpoint,
+    /// For connections, of the same address. Where tuples travel by streams and this is missing,
+    /// it is opened under the node's address; elsewhere it is not looked at.
+    pub listener: Option<Endpoint>,
+}
+
+impl From<Endpoint> for Ports {
+    fn from(datagrams: Endpoint) -> Ports {
+        Ports { datagrams, listener: None }
+    }
+}
+
+/// Starts a node on ports that were opened for it.
+///
+/// Its facts and the extra tuples become its first events; then its periodics start.
+///
+/// # Errors
+/// What the host says about watching the ports, or opening the one for connections.
+pub fn start<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    ports: impl Into<Ports>,
+    identity: Identity,
+) -> io::Result<NodeId> {
+    let owner = events.owner("node");
+    let fleet = world.fleet();
+    let id = NodeId(fleet.slots.len() as u32);
+    fleet.slots.push(Slot { identity, owner, life: 0, alive: None, restarts: 0 });
+    bring_up(world, events, ports.into(), id)?;
+    Ok(id)
+}
+
+/// Starts a node again, empty, after [`crash`].
+///
+/// # Errors
+/// As [`start`].
+pub fn restart<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    ports: impl Into<Ports>,
+    id: NodeId,
+) -> io::Result<()> {
+    // Of the scope of this life.
+    let owner = events.owner("node");
+    let slot = &mut world.fleet().slots[id.0 as usize];
+    slot.owner = owner;
+    slot.restarts += 1;
+    bring_up(world, events, ports.into(), id)
+}
+
+fn bring_up<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    ports: Ports,
+    id: NodeId,
+) -> io::Result<()> {
+    let life = world.fleet().slots[id.0 as usize].life;
+    let secret = entropy(events.host())?;
+    let hash_secret = events.host().hash_secret()?;
+    let fleet = world.fleet();
+    let identity = fleet.slots[id.0 as usize].identity.clone();
+    let lives = u64::from(life) << 32 | u64::from(id.0);
+    let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
+    let mut node = Node::new(fleet.program.clone(), identity.clone(), seed, hash_secret);
+    fleet.turn_tuples_max.iter().for_each(|&most| node.limit_turns(most));
+    fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));
+    let carrier = match fleet.fabric {
+        Fabric::Tcp => Carrier::Connections,
+        Fabric::Udp | Fabric::Reliable => Carrier::Datagrams,
+    };
+    let seal = fleet.seal.as_ref();
+    let guard = seal.map(|seal| seal.guard(&identity.address, carrier, events.host()));
+    let mut guard = guard.transpose()?.map(Box::new);
+    let datagram_bytes = guard.as_ref().map(|_| CONTENT_BYTES);
+    let post = fleet.program.post().clone();
+    let mail = Mail::new(post, fleet.fabric, &identity.address, secret, datagram_bytes);
+    fleet.opening.iter().for_each(|opening| node.enqueue(opening.clone()));
+    let mut tuples = node.facts();
+    for extra in &fleet.extra {
+        if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns, extra.location) {
+            tuples.push(event);
+        }
+    }
+    node.together(tuples).into_iter().for_each(|event| node.enqueue(event));
+    let first = node.waiting();
+    let streams = match fleet.fabric {
+        Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity, guard.take())?),
+        Fabric::Udp | Fabric::Reliable => None,
+    };
+    let watch = match watch_datagrams(events, ports.datagrams, id, life) {
+        Ok(watch) => watch,
+        Err(error) => {
+            streams.into_iter().for_each(|streams| streams.close(events));
+            return Err(error);
+        }
+    };
+    let peers = Peers::new(fleet.program.plan());
+    let system = SystemTables::new(fleet.program.plan());
+    let mut alive = Alive {
+        node,
+        mail,
+        guard,
+        endpoint: ports.datagrams,
+        watch,
+        streams,
+        expiry: None,
+        release: None,
+        post: None,
+        periodics: Vec::new(),
+        refusals: Refusals::default(),
+        peers,
+        system,
+        started: events.now(),
+        arrived: Vec::new(),
+    };
+    alive.watch_peers();
+    let slot = &mut world.fleet().slots[id.0 as usize];
+    slot.alive = Some(alive);
+    let (name, times) = (&slot.identity.address, slot.restarts + 1);
+    say!(Info, "node", "{name}: starts with {first} tuples (start {times})");
+    turns::schedule(world, events, id, life, first);
+    start_periodics(world, events, id, life);
+    turns::arm_comparison(world, events, id, life);
+    Ok(())
+}
+
+fn open_streams<W: World>(
+    events: &mut Loop<W>,
+    ports: Ports,
+    (id, life): (NodeId, u32),
+    identity: &Identity,
+    guard: Option<Box<Guard>>,
+) -> io::Result<Streams> {
+    let port = match ports.listener {
+        Some(port) => port,
+        None => events.host().listen(&identity.address)?,
+    };
+    Streams::open(events, port, (id, life), &identity.address, guard)
+}
+
+/// Ends a node without notice; its port for datagrams is given back to be closed or used again.
+/// Connections are closed.
+pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Option<Endpoint> {
+    let slot = world.fleet().slots.get_mut(id.0 as usize)?;
+    let alive = slot.alive.take()?;
+    slot.life += 1;
+    say!(
+        Info,
+        "node",
+        "{}: ends after {} turns",
+        slot.identity.address,
+        alive.node.counters().turns
+    );
+    events.discard(slot.owner);
+    events.unwatch(alive.watch);
+    let timers = alive.periodics.iter();
+    let timers = timers.chain(&alive.expiry).chain(&alive.release).chain(&alive.post);
+    for &timer in timers {
+        events.cancel(timer);
+    }
+    if let Some(streams) = alive.streams {
+        streams.close(events);
+    }
+    node_ended(world, events, id);
+    Some(alive.endpoint)
+}

@@ -1,0 +1,71 @@
+//! Periodics of nodes.
+
+use std::time::Duration;
+
+use tidemill_event::{Loop, Time};
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
+
+use super::state::{INBOX_MAX, NodeId};
+use super::turns;
+use super::world::World;
+
+/// What this file says at most.
+const CEILING: Level = Level::Debug;
+
+/// The least time between two firings: what one of period 0 costs.
+const PERIOD_MIN: Duration = Duration::from_micros(1);
+
+pub(super) fn start_periodics<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    id: NodeId,
+    life: u32,
+) {
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let periodics = alive.node.periodics().to_vec();
+    let mut timers = Vec::with_capacity(periodics.len());
+    for (timer, periodic) in periodics.iter().enumerate() {
+        if periodic.left == Some(0) {
+            continue;
+        }
+        let at = events.now() + Duration::from_nanos(periodic.period_ns);
+        let mut due = at;
+        timers.push(events.alarm(at, move |world: &mut W, events: &mut Loop<W>, alarm| {
+            if let Some(next) = fire(world, events, id, life, timer, due) {
+                due = next;
+                events.rearm(alarm, next);
+            }
+        }));
+    }
+    if let Some((alive, _)) = world.fleet().alive(id, life) {
+        alive.periodics = timers;
+    }
+}
+
+/// Queues one firing; returns when the next is due. Firings that are late are skipped.
+fn fire<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    id: NodeId,
+    life: u32,
+    timer: usize,
+    due: Time,
+) -> Option<Time> {
+    let (alive, _) = world.fleet().alive(id, life)?;
+    let period = Duration::from_nanos(alive.node.periodics()[timer].period_ns).max(PERIOD_MIN);
+    let node = &mut alive.node;
+    let mut more = true;
+    let mut fired = false;
+    if node.fires_already(timer) || node.waiting() >= INBOX_MAX {
+        node.counters_mut().periodics_skipped += 1;
+        say!(Debug, "node", "{}: a periodic is late and skipped", node.identity().address);
+    } else {
+        more = node.fire(timer);
+        fired = true;
+    }
+    turns::schedule(world, events, id, life, usize::from(fired));
+    let late = events.now().since(due).as_nanos() / period.as_nanos();
+    let next = due + period * u32::try_from(late + 1).unwrap_or(u32::MAX);
+    more.then_some(next.max(events.now() + Duration::from_nanos(1)))
+}

@@ -1,0 +1,269 @@
+//! A fleet, its nodes, and what they have while they live.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tidemill_event::{Endpoint, Loop, Owner, Time, TimerId, WatchId};
+use tidemill_fabric::connections::Connections;
+use tidemill_fabric::refusals::Refusals;
+use tidemill_fabric::seal::Guard;
+use tidemill_relation::SeqBuilder;
+use tidemill_relation::plan::RelationId;
+
+use super::links::Streams;
+use super::peer_table::Peers;
+use super::seal::Seal;
+use super::system_tables::SystemTables;
+use crate::net::mail::{Fabric, Mail};
+use crate::node::{Event, Identity, Node, Observer, Program};
+use crate::query::{AskerId, Desk, Limits, QueryCounters, Shown};
+
+/// A node of a fleet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(pub u32);
+
+/// Events that may wait in one node's inbox; more are dropped and counted.
+pub const INBOX_MAX: usize = 1 << 16;
+
+/// One started node and what it holds of the loop.
+pub(super) struct Slot {
+    pub(super) identity: Identity,
+    pub(super) owner: Owner,
+    /// Counts restarts, so that nothing of an earlier life reaches a later one.
+    pub(super) life: u32,
+    pub(super) alive: Option<Alive>,
+    pub(super) restarts: u64,
+}
+
+/// What a node has while it lives.
+pub(super) struct Alive {
+    pub(super) node: Node,
+    pub(super) mail: Mail,
+    /// What seals and opens its datagrams, if the fleet has a key; connections have their own.
+    pub(super) guard: Option<Box<Guard>>,
+    pub(super) endpoint: Endpoint,
+    pub(super) watch: WatchId,
+    /// Its connections, if tuples travel by those.
+    pub(super) streams: Option<Streams>,
+    pub(super) expiry: Option<TimerId>,
+    pub(super) release: Option<TimerId>,
+    pub(super) post: Option<TimerId>,
+    pub(super) periodics: Vec<TimerId>,
+    /// What has been logged of what peers sent.
+    pub(super) refusals: Refusals,
+    /// The table of its peers, if the program reads that.
+    pub(super) peers: Option<Peers>,
+    /// The tables of the system that the program reads, if it reads any.
+    pub(super) system: Option<SystemTables>,
+    /// When this life began.
+    pub(super) started: Time,
+    /// The tuples of a datagram, before they are events; kept for its memory.
+    pub(super) arrived: Vec<(RelationId, SeqBuilder, bool)>,
+}
+
+impl Alive {
+    /// The guard of its datagrams, or that of its connections.
+    pub(super) fn any_guard(&self) -> Option<&Guard> {
+        let streams = || self.streams.as_ref()?.connections().guard();
+        self.guard.as_deref().or_else(streams)
+    }
+}
+
+/// Nodes of one program; see the [module](super).
+pub struct Fleet {
+    pub(super) program: Arc<Program>,
+    pub(super) fabric: Fabric,
+    pub(super) seal: Option<Seal>,
+    pub(super) seed: u64,
+    pub(super) slots: Vec<Slot>,
+    pub(super) observer: Box<dyn Observer>,
+    /// Tuples given on the command line: put in after the program's facts.
+    pub(super) extra: Vec<Extra>,
+    /// What is asked, and by whom.
+    pub(super) desk: Desk,
+    /// The owner of what queries take, once there was one.
+    pub(super) queries: Option<Owner>,
+    /// A slice for queries is queued.
+    pub(super) slice_is_queued: bool,
+    /// What a turn of a node may derive, if not the default.
+    pub(super) turn_tuples_max: Option<u64>,
+    /// What nodes that start begin with.
+    pub(super) opening: Option<Event>,
+    /// Ends all that nodes do.
+    pub(super) interrupt: Option<Arc<AtomicBool>>,
+    pub(super) buffer: Vec<u8>,
+}
+
+/// A tuple that every node it is located at gets when it starts.
+#[derive(Clone, Debug)]
+pub struct Extra {
+    /// Its relation.
+    pub relation: RelationId,
+    /// Its columns, without registers.
+    pub columns: Vec<tidemill_relation::expr::Expr>,
+    /// The column that says where it lies.
+    pub location: u32,
+}
+
+impl Fleet {
+    /// A fleet without nodes. `seed` starts the random numbers of all of them.
+    pub fn new(
+        program: Arc<Program>,
+        fabric: Fabric,
+        seed: u64,
+        observer: Box<dyn Observer>,
+    ) -> Fleet {
+        Fleet {
+            program,
+            fabric,
+            seal: None,
+            seed,
+            slots: Vec::new(),
+            observer,
+            extra: Vec::new(),
+            desk: Desk::default(),
+            queries: None,
+            slice_is_queued: false,
+            turn_tuples_max: None,
+            opening: None,
+            interrupt: None,
+            buffer: vec![0; 1 << 16],
+        }
+    }
+
+    /// Adds a tuple to what nodes get when they start, after the facts.
+    pub fn add_extra(&mut self, extra: Extra) {
+        self.extra.push(extra);
+    }
+
+    /// Has nodes that start from now on seal what they send each other, and hear nothing else.
+    pub fn seal_with(&mut self, seal: Seal) {
+        self.seal = Some(seal);
+    }
+
+    /// Has queries for the counters of the process answered.
+    pub fn show(&mut self, shown: Shown) {
+        self.desk.show(shown);
+    }
+
+    /// The event that nodes which start from now on begin with, before their facts.
+    pub fn open_with(&mut self, opening: Event) {
+        self.opening = Some(opening);
+    }
+
+    /// Has nodes that start from now on give up turns that derive more than this: see
+    /// [`Node::limit_turns`].
+    pub fn limit_turns(&mut self, tuples_max: u64) {
+        self.turn_tuples_max = Some(tuples_max);
+    }
+
+    /// Has nodes that start from now on do nothing more once the flag is true, even in the middle
+    /// of a turn. The loop must see the flag as well ([`Loop::stop_when`]).
+    pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
+        self.interrupt = Some(flag);
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<Program> {
+        &self.program
+    }
+
+    /// How tuples travel.
+    pub fn fabric(&self) -> Fabric {
+        self.fabric
+    }
+
+    /// The observer, to take out what it has gathered.
+    pub fn observer(&mut self) -> &mut dyn Observer {
+        &mut *self.observer
+    }
+
+    /// All nodes, living or not.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..self.slots.len() as u32).map(NodeId)
+    }
+
+    /// What a node is called.
+    pub fn identity(&self, id: NodeId) -> &Identity {
+        &self.slots[id.0 as usize].identity
+    }
+
+    /// The node of that address.
+    pub fn find(&self, address: &str) -> Option<NodeId> {
+        self.ids().find(|&id| self.identity(id).address == address)
+    }
+
+    /// A living node.
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.node)
+    }
+
+    /// What a node is called.
+    pub fn address(&self, id: NodeId) -> Option<&str> {
+        self.slots.get(id.0 as usize).map(|slot| slot.identity.address.as_str())
+    }
+
+    /// A living node's mail, for its counters.
+    pub fn mail(&self, id: NodeId) -> Option<&Mail> {
+        self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.mail)
+    }
+
+    /// What queries to its nodes have counted.
+    pub fn queries(&self) -> QueryCounters {
+        self.desk.counters()
+    }
+
+    /// True while questions of this asker are not answered.
+    pub fn is_asking(&self, asker: AskerId) -> bool {
+        self.desk.is_busy(asker)
+    }
+
+    /// What each query, and all together, may take from now on.
+    pub fn limit_queries(&mut self, limits: Limits, bytes_max: usize) {
+        self.desk.limit(limits, bytes_max);
+    }
+
+    /// How often a node was started again.
+    pub fn restarts(&self, id: NodeId) -> u64 {
+        self.slots[id.0 as usize].restarts
+    }
+
+    /// Whether nothing is left to do but to uphold leases: no timer is armed but those of the
+    /// nodes' mail, and the mail has nothing under way but signs of life.
+    pub fn only_upkeep<W: 'static>(&self, events: &Loop<W>) -> bool {
+        let living = || self.slots.iter().filter_map(|slot| slot.alive.as_ref());
+        let posts = living().filter_map(|alive| alive.post);
+        let armed = posts.filter(|&timer| events.is_armed(timer)).count();
+        let is_quiet = |alive: &Alive| {
+            let streams = alive.streams.as_ref().map(Streams::connections);
+            alive.mail.only_upkeep()
+                && alive.any_guard().is_none_or(Guard::only_upkeep)
+                && streams.is_none_or(Connections::has_written_all)
+        };
+        armed == events.timers_armed() && living().all(is_quiet)
+    }
+
+    /// The life, the address and the node itself, if it lives and its inbox has room; if that has
+    /// none, it is counted.
+    pub(super) fn with_room(&mut self, id: NodeId) -> Option<(u32, &str, &mut Node)> {
+        let Slot { identity, life, alive, .. } = self.slots.get_mut(id.0 as usize)?;
+        let node = &mut alive.as_mut()?.node;
+        if node.waiting() >= INBOX_MAX {
+            node.counters_mut().dropped_queue_full += 1;
+            return None;
+        }
+        Some((*life, &identity.address, node))
+    }
+
+    pub(super) fn alive(
+        &mut self,
+        id: NodeId,
+        life: u32,
+    ) -> Option<(&mut Alive, &mut dyn Observer)> {
+        let slot = self.slots.get_mut(id.0 as usize)?;
+        if slot.life != life {
+            return None;
+        }
+        Some((slot.alive.as_mut()?, &mut *self.observer))
+    }
+}

@@ -1,0 +1,74 @@
+//! The tables of the system that a node keeps, and how their rows differ from what they were.
+
+use std::collections::BTreeMap;
+
+use tidemill_event::{Time, TimerId};
+use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::{OwnedValue, SeqBuilder};
+
+use crate::check::system::{self, SystemTable};
+use crate::node::Event;
+
+/// The tables that a node keeps.
+pub(super) struct SystemTables {
+    pub(super) tables: Vec<Kept>,
+    pub(super) timer: Option<TimerId>,
+    /// When rows were last compared.
+    pub(super) compared: Option<Time>,
+    /// External turns of the node up to which only differences were brought.
+    pub(super) quiet_turns: u64,
+}
+
+/// A table and its rows, by the text of their key.
+pub(super) struct Kept {
+    pub(super) relation: RelationId,
+    pub(super) table: &'static SystemTable,
+    pub(super) rows: BTreeMap<Vec<String>, SeqBuilder>,
+}
+
+impl SystemTables {
+    /// Those that a plan reads, if it reads any.
+    pub(super) fn new(plan: &Plan) -> Option<SystemTables> {
+        let filled = system::TABLES.iter().filter(|table| table.is_sampled());
+        let read = filled.filter_map(|table| Some((plan.find(table.name)?, table)));
+        let kept = read
+            .filter(|&(relation, _)| plan.relation(relation).table().is_some())
+            .map(|(relation, table)| Kept { relation, table, rows: BTreeMap::new() });
+        let tables: Vec<Kept> = kept.collect();
+        let none = SystemTables { tables, timer: None, compared: None, quiet_turns: 0 };
+        (!none.tables.is_empty()).then_some(none)
+    }
+}
+
+impl SystemTables {
+    /// A change was not brought to the node.
+    pub(super) fn forget(&mut self, change: &Event) {
+        let Event::Tuple { relation, row, .. } = change else { return };
+        for kept in self.tables.iter_mut().filter(|kept| kept.relation == *relation) {
+            kept.rows.remove(&kept.key(row));
+        }
+    }
+}
+
+impl Kept {
+    fn key(&self, row: &SeqBuilder) -> Vec<String> {
+        let row = row.as_seq();
+        let column = |&column: &u32| row.get(column as usize).map(|value| value.to_string());
+        self.table.key.iter().filter_map(column).collect()
+    }
+
+    /// Takes the rows of now; what is different from before is added to `changes`.
+    pub(super) fn compare(&mut self, rows: Vec<Vec<OwnedValue>>, changes: &mut Vec<Event>) {
+        let relation = self.relation;
+        let change = |row, delete| Event::Tuple { relation, row, delete, received: false };
+        let mut old = std::mem::take(&mut self.rows);
+        for row in rows.iter().map(|row| SeqBuilder::from(&row[..])) {
+            let key = self.key(&row);
+            if old.remove(&key).as_ref() != Some(&row) {
+                changes.push(change(row.clone(), false));
+            }
+            self.rows.insert(key, row);
+        }
+        changes.extend(old.into_values().map(|row| change(row, true)));
+    }
+}

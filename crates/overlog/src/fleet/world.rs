@@ -1,0 +1,70 @@
+//! What a program that runs a fleet does of its own.
+
+use tidemill_event::{Endpoint, Loop};
+use tidemill_relation::{OwnedValue, TupleBuf};
+
+use super::state::{Fleet, NodeId};
+use crate::node::Crossing;
+use crate::query::AskerId;
+
+/// The world of a loop that runs a fleet.
+pub trait World: Sized + 'static {
+    /// The fleet.
+    fn fleet(&mut self) -> &mut Fleet;
+
+    /// Called after each turn of a node, to look at what it did or to stop the loop.
+    fn turned(&mut self, events: &mut Loop<Self>) {
+        let _ = events;
+    }
+
+    /// Takes the event tuples and changes of a turn that its program
+    /// [crosses](crate::node::Program::cross), in order, after the commit.
+    fn crossed(&mut self, events: &mut Loop<Self>, node: NodeId, tuples: &TupleBuf<Crossing>) {
+        let _ = (events, node, tuples);
+    }
+
+    /// The rows of a table of the system at a node, without the location, of tables that are not of
+    /// the fleet: `sys::app`, `sys::component` and the like.
+    fn system_rows(
+        &mut self,
+        events: &mut Loop<Self>,
+        node: NodeId,
+        name: &str,
+    ) -> Vec<Vec<OwnedValue>> {
+        let _ = (events, node, name);
+        Vec::new()
+    }
+
+    /// Takes a message that answers an asker of [`ask`](super::ask), an encoded
+    /// [`Control`](crate::control::Control).
+    fn answered(&mut self, events: &mut Loop<Self>, asker: AskerId, message: &[u8]) -> Takes {
+        let _ = (events, asker, message);
+        Takes::More
+    }
+
+    /// Takes a connection to the port of a node that a tool began, watched by nobody.
+    fn called(&mut self, events: &mut Loop<Self>, node: NodeId, call: Call<'_>) {
+        let _ = node;
+        events.host().close(call.endpoint);
+    }
+}
+
+/// Whether an asker takes more of what it has asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// At once.
+    More,
+    /// Not before [`resume`](super::resume).
+    Later,
+}
+
+/// A connection that a tool began.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The connection.
+    pub endpoint: Endpoint,
+    /// Where it comes from.
+    pub from: &'a str,
+    /// What was read of it.
+    pub bytes: &'a [u8],
+}

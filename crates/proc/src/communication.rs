@@ -9,6 +9,9 @@ use std::cell::Cell;
 pub struct Communication(pub(crate) u64);
 
 impl Communication {
+    /// No communication.
+    pub const NONE: Communication = Communication(0);
+
     pub(crate) fn new(place: u32, number: u32) -> Communication {
         Communication(u64::from(number) << 32 | u64::from(place))
     }

@@ -7,10 +7,14 @@
 //! `process::end`, `component::release`, `channel::close`). A worker and all its blocks belong to
 //! one thread (of several loops each has its own components, see `crew`), and fields are read and
 //! written by value, so no reference into a block outlives the expression that needs it.
+//!
+//! The process that a system component has at its end of a communication lacks the front of its
+//! block ([`PROCESS_SYSTEM`](crate::layout::PROCESS_SYSTEM)). It is in no list or queue and never
+//! runs, so nothing asks for the fields there; the address is within the chunk all the same.
 
 use std::sync::atomic::AtomicU8;
 
-use crate::layout::{Channel, Component, Frame, Line, Process, Slot};
+use crate::layout::{Channel, Component, Frame, Line, Process, SYSTEM, Slot};
 use crate::program::{ComponentType, Interface};
 
 macro_rules! handle {
@@ -227,11 +231,28 @@ impl ChannelRef {
         unsafe { (*self.0).tags[usize::from(entry & 3)] = tag }
     }
 
-    /// The words of an entry.
+    /// The words of an entry. Of a system component's channel the block of entries is there.
     #[inline]
     pub(crate) fn entry(self, entry: u8, interface: &Interface) -> Words {
-        let first = self.0.wrapping_add(1).cast::<u64>();
+        let first = match self.has(SYSTEM) {
+            true => self.entry_block().0,
+            false => self.0.wrapping_add(1).cast::<u64>(),
+        };
         Words(first.wrapping_byte_add(usize::from(entry & 3) * interface.entry_size as usize))
+    }
+
+    /// The block of entries of a system component's channel; null while none is full.
+    #[inline]
+    pub(crate) fn entry_block(self) -> Words {
+        // SAFETY: a handle names a live block, see the top; that of a system component's channel
+        // has this word behind the channel, see `layout`.
+        Words(unsafe { *self.0.wrapping_add(1).cast::<*mut u64>() })
+    }
+
+    #[inline]
+    pub(crate) fn set_entry_block(self, block: Words) {
+        // SAFETY: as in `entry_block`.
+        unsafe { *self.0.wrapping_add(1).cast::<*mut u64>() = block.0 }
     }
 }
 

@@ -72,8 +72,8 @@ impl Worker {
     pub fn client_path(&mut self, communication: Communication) -> Option<String> {
         crew::visit(self, |worker| {
             crew::between(worker, |worker| {
-                let line = worker.machine.systems.lines.get(communication)?;
-                let client = line.server.channel().client_component().some()?;
+                let server = worker.machine.systems.lines.get(communication)?;
+                let client = server.channel().client_component().some()?;
                 Some(path(worker, client))
             })
         })

@@ -8,10 +8,13 @@
 //!    variables   120 4 entries
 //!                ... outermost frame
 //! ```
-//! Everything is a multiple of 8 bytes. Memory is zero when it is handed out by the run-time;
-//! a word that owns something is zero when it owns nothing. All values are 8-byte words:
-//! INTEGER as is, REAL by its bits, BOOLEAN 0 or 1, CHARACTER 0 to 255, TEXT, component, array
-//! and collection as the address of their block, a reference as the address of a word.
+//! A communication with a system component has no process: of its header there is what stands from
+//! [`PROCESS_SYSTEM`] on, then the channel, then the address of a block of entries, which is there
+//! while one of them is full. Only the run-time touches these. Everything is a multiple of 8 bytes.
+//! Memory is zero when it is handed out by the run-time; a word that owns something is zero when it
+//! owns nothing. All values are 8-byte words: INTEGER as is, REAL by its bits, BOOLEAN 0 or 1,
+//! CHARACTER 0 to 255, TEXT, component, array and collection as the address of their block, a
+//! reference as the address of a word.
 //!
 //! # Fast paths
 //! What generated code may do without a call, and when. Client's send on an open slot
@@ -75,12 +78,20 @@ pub struct Frame {
 /// The header of a process. A server process goes on with its [`Channel`].
 #[repr(C)]
 pub struct Process {
-    /// The frame that is resumed next.
-    pub frame: *mut Frame,
-    /// Whose process it is.
-    pub component: *mut Component,
+    /// Neighbours in the list of the component's processes.
+    pub next: *mut Process,
+    /// See `next`.
+    pub previous: *mut Process,
+    /// Communications with sub-components that this process has opened.
+    pub lines: *mut Line,
     /// The next in the queue it waits in.
     pub link: *mut Process,
+    /// The frame that is resumed next.
+    pub frame: *mut Frame,
+    /// Whose process it is. What stands before is not there where a system component is the server.
+    pub component: *mut Component,
+    /// What it waits for: a condition's code, a component, a slot, a count, a time.
+    pub wait: u64,
     /// What it waits for: one of [`crate::process::State`].
     pub state: u8,
     /// Main, server, finally, system: one of [`crate::process::Role`].
@@ -92,8 +103,6 @@ pub struct Process {
     pub holds: u8,
     /// Bytes of the block.
     pub size: u32,
-    /// What it waits for: a condition's code, a component, a slot, a count, a time.
-    pub wait: u64,
     /// The number of the condition it waits for, for interpreters.
     pub condition: u32,
     /// Bits, see `process`.
@@ -103,12 +112,6 @@ pub struct Process {
     pub guard: AtomicU8,
     /// How often, one after the other, it was woken before a lock and its condition did not hold.
     pub vain: u8,
-    /// Neighbours in the list of the component's processes.
-    pub next: *mut Process,
-    /// See `next`.
-    pub previous: *mut Process,
-    /// Communications with sub-components that this process has opened.
-    pub lines: *mut Line,
 }
 
 /// No lock is held.
@@ -191,6 +194,9 @@ pub const SYSTEM: u32 = 128;
 pub const REMOTE: u32 = 256;
 /// The client is no component but somebody outside; see `outside`.
 pub const OUTSIDE: u32 = 512;
+/// Of a channel of a system component: it is closed between two exchanges; see
+/// [`Worker::offer_stateless`](crate::Worker::offer_stateless).
+pub const STATELESS: u32 = 1024;
 
 /// Sender bit of a tag.
 pub const FROM_CLIENT: u16 = 0;
@@ -387,6 +393,8 @@ pub const TEXT_BYTES: i32 = 8;
 pub const FRAME_HEADER: i32 = size_of::<Frame>() as i32;
 /// Where a server process has its channel.
 pub const PROCESS_CHANNEL: i32 = size_of::<Process>() as i32;
+/// Where the header of a process begins if a system component is the server.
+pub const PROCESS_SYSTEM: i32 = offset_of!(Process, component) as i32;
 /// Where a channel has its entries, 8 bytes for each parameter of the largest message.
 pub const CHANNEL_ENTRIES: i32 = size_of::<Channel>() as i32;
 /// Where a component has its slots and variables.

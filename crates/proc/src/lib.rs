@@ -53,6 +53,7 @@ mod lines;
 mod machine;
 mod memory;
 mod monitor;
+mod near;
 mod number;
 mod outside;
 mod pieces;

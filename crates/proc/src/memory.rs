@@ -52,6 +52,8 @@ const CHUNK: usize = 1 << 20;
 const SMALL_CHUNKS: usize = 2;
 /// Bytes of later chunks, which lie on huge pages.
 const LARGE_CHUNK: usize = 4 << 20;
+/// Bytes in front of the first block of a chunk: a handle may name a place so far before a block.
+pub(crate) const CHUNK_FRONT: usize = 48;
 
 #[inline]
 fn round(size: usize) -> usize {
@@ -169,7 +171,9 @@ impl Memory {
         let size = if self.chunks < SMALL_CHUNKS { CHUNK } else { LARGE_CHUNK };
         let chunk = pages::take(size).ok_or(OutOfMemory)?;
         self.ranges.insert(chunk.addr(), (chunk, size));
-        (self.bump, self.left) = (chunk, size);
+        // SAFETY: the chunk is larger.
+        self.bump = unsafe { chunk.add(CHUNK_FRONT) };
+        self.left = size - CHUNK_FRONT;
         self.chunks += 1;
         Ok(())
     }

@@ -11,7 +11,7 @@ use tidemill_jit::FuncId;
 use tidemill_jit::build::{CallConv, signature, types};
 
 pub use crate::executable::Executable;
-use crate::layout::{Code, Frame, Process, UNWINDING, WorkerHead};
+use crate::layout::{Code, ENTRIES, Frame, Process, UNWINDING, WorkerHead};
 
 /// A whole program.
 #[derive(Debug, Default)]
@@ -142,6 +142,14 @@ pub struct Interface {
     pub messages: Vec<Message>,
     /// Bytes of an entry: 8 for each parameter of the largest message.
     pub entry_size: u32,
+}
+
+impl Interface {
+    /// Bytes of the entries of a channel.
+    #[inline]
+    pub(crate) fn entries_size(&self) -> usize {
+        ENTRIES * self.entry_size as usize
+    }
 }
 
 /// Who sends a message.

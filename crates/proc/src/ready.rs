@@ -3,6 +3,7 @@
 use crate::handle::ProcessRef;
 use crate::layout::Process;
 use crate::machine::Worker;
+use crate::near::prefetch;
 
 const ROOM_FIRST: usize = 256;
 
@@ -60,14 +61,8 @@ impl Worker {
     /// Has the memory of the process after the next one come nearer.
     #[inline(always)]
     pub(crate) fn prefetch_next(&self) {
-        #[cfg(target_arch = "x86_64")]
         if self.ready_count() > 1 {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let process = self.ready_at(self.ready_head + 1).0.cast::<i8>();
-            for line in 0..4 {
-                // SAFETY: a hint; the address need not even exist.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(process.wrapping_add(line * 64)) };
-            }
+            prefetch(self.ready_at(self.ready_head + 1).0, 4);
         }
     }
 

@@ -13,7 +13,7 @@ use tidemill_proc::fault::Ended;
 use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
 use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, WorkerHead};
 use tidemill_proc::program::{ComponentType, Direction, Executable, Key, Kind, Program, Shape};
-use tidemill_proc::{Home, Request, Runner, State, arm};
+use tidemill_proc::{Communication, Home, Paused, Request, Runner, State, arm};
 
 // --- Virtual time: sleepers below one clock, and one clock that is not theirs.
 
@@ -182,6 +182,88 @@ fn a_system_component_answers_later() {
     // Three communications, each with a message and its end.
     assert!(world.requests.iter().all(|request| request.system == 7));
     assert_empty(world.runner.worker());
+}
+
+/// The protocol of [`waiting`] as one communication: Wait may follow Passed.
+fn waiting_on() -> Program {
+    let mut program = waiting();
+    let [wait, passed] = &mut program.interfaces[0].messages[..] else { panic!("two messages") };
+    wait.after = vec![1 << 1];
+    wait.may_end = false;
+    passed.must_end = false;
+    program
+}
+
+#[test]
+fn what_remembers_nothing_has_no_communication_between_exchanges() {
+    for is_stateless in [false, true] {
+        let mut worker = worker_for(waiting_on(), listening().0);
+        match is_stateless {
+            true => worker.offer_stateless("SystemTime", 7),
+            false => worker.offer("SystemTime", 7),
+        }
+        worker.start().unwrap();
+        let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
+        let mut lp = Loop::new(Box::new(Sim::new(1)));
+        arm(&mut world, &mut lp);
+        assert!(matches!(lp.run(&mut world), Outcome::Stopped));
+        let messages: Vec<_> = world.requests.iter().map(|request| request.message).collect();
+        let worker = world.runner.worker();
+        assert_eq!(worker.ended(), Some(&Ended::Finished));
+        // One communication and its end, or three of whose ends nothing is heard.
+        let (ends, channels) = if is_stateless { (0, 3) } else { (1, 1) };
+        assert_eq!(messages.iter().filter(|message| message.is_some()).count(), 3);
+        assert_eq!(messages.iter().filter(|message| message.is_none()).count(), ends);
+        assert_eq!(worker.counts().channels.created, channels);
+        assert_eq!(worker.communications().count(), 0);
+        assert_empty(worker);
+    }
+}
+
+#[test]
+fn requests_come_with_the_mark_of_their_communication() {
+    let mut worker = worker_for(waiting_on(), listening().0);
+    worker.offer("SystemTime", 7);
+    worker.start().unwrap();
+    let mut marks = Vec::new();
+    for mark in 1..=3 {
+        assert_eq!(worker.run(i64::MAX), Paused::Requests);
+        let request = worker.take_request().unwrap();
+        assert!(worker.take_request().is_none());
+        marks.push(request.mark);
+        worker.mark(request.communication, mark);
+        worker.answer(request.communication, 1, &[]).unwrap();
+        // A hint about what is there or not.
+        worker.prefetch(request.communication);
+        worker.prefetch_client(request.communication);
+    }
+    worker.prefetch(Communication::NONE);
+    worker.prefetch_client(Communication::NONE);
+    assert_eq!(marks, [0, 1, 2]);
+}
+
+#[test]
+fn answers_for_which_there_is_no_room_wait() {
+    let mut program = waiting_on();
+    program.interfaces[0].messages.iter_mut().for_each(|message| message.after = vec![0b11]);
+    let (options, heard) = listening();
+    let mut worker = worker_for(program, options);
+    worker.offer("SystemTime", 7);
+    worker.start().unwrap();
+    let mut answers = 9;
+    while worker.run(i64::MAX) != Paused::Ended {
+        while let Some(request) = worker.take_request() {
+            for _ in 0..std::mem::take(&mut answers) {
+                worker.answer(request.communication, 1, &[]).unwrap();
+            }
+        }
+    }
+    // It takes three; the others go with the communication.
+    let last: Vec<_> = std::iter::from_fn(|| worker.take_request()).collect();
+    assert!(last.last().is_some_and(|request| request.message.is_none()));
+    assert_eq!(worker.ended(), Some(&Ended::Finished));
+    assert_eq!(heard.borrow().output, b"123");
+    assert_empty(&worker);
 }
 
 // --- Hot loops on a real clock are cut off, and others get their turn.

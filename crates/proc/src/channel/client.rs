@@ -147,11 +147,13 @@ fn receive(cx: &mut Context, slot: SlotRef, number: u16, into: Words, position: 
         }
         Some(_) => take(cx.worker, channel, into),
     }
+    let message = &interface_of(cx.worker, channel).messages[usize::from(number)];
     match channel.has(SYSTEM) {
+        true if system::close_stateless(cx.worker, slot, message) => return OK,
         true => system::note_taken(cx.worker.first(), channel.server()),
         false => notify_server(cx.worker, channel),
     }
-    if interface_of(cx.worker, channel).messages[usize::from(number)].must_end {
+    if message.must_end {
         close(cx, slot);
     }
     OK

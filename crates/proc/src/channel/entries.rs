@@ -3,8 +3,9 @@
 use crate::component::{self, hand_over};
 use crate::fault::Reason;
 use crate::handle::{ChannelRef, ComponentRef, Words};
-use crate::layout::{ENTRIES, FROM_CLIENT, FROM_SERVER, tag};
+use crate::layout::{ENTRIES, FROM_CLIENT, FROM_SERVER, SYSTEM, tag};
 use crate::machine::Worker;
+use crate::memory::OutOfMemory;
 use crate::program::{Interface, Kind, Message};
 use crate::{crew, words};
 
@@ -42,6 +43,10 @@ pub(crate) fn put(
             _ => channel.client_component(),
         };
         hand_over_all(message, payload, receiver)?;
+    }
+    if channel.has(SYSTEM) && channel.entry_block().0.is_null() && interface.entry_size > 0 {
+        let block = worker.memory.take_unset(interface.entries_size());
+        channel.set_entry_block(Words(block.map_err(|OutOfMemory| Reason::OutOfMemory)?.cast()));
     }
     let place = (channel.head() + channel.count()) & 3;
     let entry = channel.entry(place, interface);
@@ -89,7 +94,7 @@ pub(crate) fn hand_over_all(
 
 /// Takes the head out, whose message is known.
 #[inline]
-pub(crate) fn take(worker: &Worker, channel: ChannelRef, destination: Words) {
+pub(crate) fn take(worker: &mut Worker, channel: ChannelRef, destination: Words) {
     let interface = interface_of(worker, channel);
     let head = channel.head();
     let message = &interface.messages[usize::from(channel.tag(head) >> 1)];
@@ -97,14 +102,20 @@ pub(crate) fn take(worker: &Worker, channel: ChannelRef, destination: Words) {
     for index in 0..message.parameters.len() {
         destination.set(index, entry.get(index));
     }
-    pass_head(channel);
+    pass_head(worker, channel);
 }
 
-/// The head has been taken.
+/// The head has been taken. A system component's channel that is empty needs no entries: of many
+/// that wait, few hold anything, and what those use is in the cache.
 #[inline]
-pub(crate) fn pass_head(channel: ChannelRef) {
+pub(crate) fn pass_head(worker: &mut Worker, channel: ChannelRef) {
     channel.set_head((channel.head() + 1) & 3);
     channel.set_count(channel.count() - 1);
+    if channel.count() == 0 && channel.has(SYSTEM) && !channel.entry_block().0.is_null() {
+        let size = interface_of(worker, channel).entries_size();
+        worker.memory.give(channel.entry_block().0.cast(), size);
+        channel.set_entry_block(Words(std::ptr::null_mut()));
+    }
 }
 
 /// Drops the head.
@@ -116,7 +127,7 @@ pub(crate) fn drop_head(worker: &mut Worker, channel: ChannelRef) {
     for (index, &kind) in message.parameters.iter().enumerate() {
         words::drop_word(worker, kind, entry.at(index));
     }
-    pass_head(channel);
+    pass_head(worker, channel);
 }
 
 /// What becomes of components in messages that their receiver does not read.

@@ -225,7 +225,7 @@ pub(super) fn open(
         Found::Server { component, port, index, inner } => {
             serve(cx.worker, component, port, index, inner)
         }
-        Found::System { system, interface } => system::serve(cx.worker, system, interface),
+        Found::System { system, .. } => system::serve(cx.worker, system),
         _ => return Err(cx.fault(Reason::Interface, 0, position)),
     };
     let server = made.map_err(|error| cx.out_of_memory(error, position))?;

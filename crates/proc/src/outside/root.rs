@@ -78,16 +78,16 @@ impl Worker {
 
     /// The component at the top of the tree that the client of a communication is in.
     pub fn root_of(&self, communication: Communication) -> Option<ComponentId> {
-        let line = self.machine.systems.lines.get(communication)?;
-        let client = line.server.channel().client_component().some()?;
+        let server = self.machine.systems.lines.get(communication)?;
+        let client = server.channel().client_component().some()?;
         Some(top(client).id())
     }
 
     /// Ends a communication in order: its client sees FINISH when it has taken what was sent.
     pub fn finish(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            let Some(line) = worker.machine.systems.lines.get(communication) else { return };
-            let channel = line.server.channel();
+            let Some(server) = worker.machine.systems.lines.get(communication) else { return };
+            let channel = server.channel();
             channel.raise(SERVER_ENDED);
             if channel.has(CLIENT_WAITS) {
                 channel.clear(CLIENT_WAITS);

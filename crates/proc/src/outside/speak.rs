@@ -73,7 +73,7 @@ impl Worker {
         system::connect(self, component);
         let outside = &mut self.machine.outside;
         let place = outside.free.pop().unwrap_or(outside.lines.len() as u32);
-        outside.count = outside.count.wrapping_add(1);
+        outside.count = outside.count.wrapping_add(1).max(1);
         let name = Communication::new(place, outside.count);
         slot.set_target(name.0);
         let line = Line { slot, component: component.id(), offered, is_noted: false };

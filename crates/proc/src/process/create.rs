@@ -2,9 +2,11 @@
 
 use crate::component::Life;
 use crate::handle::{ComponentRef, FrameRef, ProcessRef};
-use crate::layout::{CHANNEL_ENTRIES, ENTRIES, EXCLUSIVE, Frame, PROCESS_CHANNEL};
+use crate::layout::{
+    CHANNEL_ENTRIES, CLASS_MAX, EXCLUSIVE, Frame, PROCESS_CHANNEL, PROCESS_SYSTEM,
+};
 use crate::machine::Worker;
-use crate::memory::OutOfMemory;
+use crate::memory::{CHUNK_FRONT, OutOfMemory};
 use crate::process::ACTIVITY;
 use crate::process::Role;
 use crate::process::frame::frame_size;
@@ -66,7 +68,7 @@ pub(crate) fn create_server(
     interface: u32,
     function: u32,
 ) -> Result<ProcessRef, OutOfMemory> {
-    let entries = ENTRIES * worker.program().interfaces[interface as usize].entry_size as usize;
+    let entries = worker.program().interfaces[interface as usize].entries_size();
     let channel = CHANNEL_ENTRIES as usize + entries;
     let rest = channel + frame_size(worker, function);
     let process = create(worker, component, Role::Server, rest)?;
@@ -78,16 +80,28 @@ pub(crate) fn create_server(
 }
 
 /// The other end of a communication with a system component.
-pub(crate) fn create_system(
-    worker: &mut Worker,
-    interface: u32,
-) -> Result<ProcessRef, OutOfMemory> {
-    let entries = ENTRIES * worker.program().interfaces[interface as usize].entry_size as usize;
-    let rest = CHANNEL_ENTRIES as usize + entries;
-    let process = create(worker, ComponentRef::NULL, Role::System, rest)?;
+pub(crate) fn create_system(worker: &mut Worker) -> Result<ProcessRef, OutOfMemory> {
+    let block = worker.memory.take(SYSTEM_SIZE)?;
+    // Within the chunk, as that has room for it in front of its first block.
+    let process = ProcessRef(block.wrapping_sub(PROCESS_SYSTEM as usize).cast());
+    process.set_role(Role::System as u8);
+    worker.machine.counts.processes.add();
     worker.machine.counts.channels.add();
     Ok(process)
 }
+
+/// Frees what `create_system` made.
+pub(super) fn free_system(worker: &mut Worker, process: ProcessRef) {
+    let block = process.0.cast::<u8>().wrapping_add(PROCESS_SYSTEM as usize);
+    worker.memory.give(block, SYSTEM_SIZE);
+}
+
+/// Bytes of the end of a communication that a system component has: behind the channel is the
+/// address of the entries.
+const SYSTEM_SIZE: usize =
+    (PROCESS_CHANNEL - PROCESS_SYSTEM + CHANNEL_ENTRIES) as usize + size_of::<*mut u64>();
+
+const _: () = assert!(PROCESS_SYSTEM as usize <= CHUNK_FRONT && SYSTEM_SIZE <= CLASS_MAX);
 
 /// Whether a component's processes may still begin to serve.
 pub(crate) fn starts_at_once(component: ComponentRef) -> bool {

@@ -7,6 +7,7 @@ use crate::lines;
 use crate::machine::Worker;
 use crate::process::DEAD;
 use crate::process::Role;
+use crate::process::create::free_system;
 
 /// Ends a process whose body is done.
 pub(crate) fn end(worker: &mut Worker, process: ProcessRef) {
@@ -24,8 +25,11 @@ pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
         channel::drop_entries(worker, process.channel());
         worker.machine.counts.channels.remove();
     }
-    unlink(process);
     worker.machine.counts.processes.remove();
+    if Role::of(process) == Role::System {
+        return free_system(worker, process);
+    }
+    unlink(process);
     worker.memory.give(process.0.cast(), process.size() as usize);
 }
 

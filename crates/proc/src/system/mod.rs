@@ -7,13 +7,14 @@
 //! client back; answers beyond them wait in a queue here. A process that waits for an answer is not
 //! passive: virtual time stands still for it.
 
+mod lines;
 mod note;
 mod serve;
 mod state;
 mod waiting;
 
 pub(crate) use note::{note, note_taken};
-pub(crate) use serve::{connect, fit, put_words, serve, take_words};
+pub(crate) use serve::{close_stateless, connect, fit, put_words, serve, take_words};
 pub(crate) use state::Systems;
 pub use state::{Refused, Request};
 pub(crate) use waiting::{is_waited_for, waiting};

@@ -2,13 +2,17 @@
 
 use crate::channel::{head_from, interface_of, is_full};
 use crate::communication::{Communication, Value, Values};
-use crate::handle::{ChannelRef, ComponentRef, ProcessRef, Words};
-use crate::layout::{CLIENT_FINISHED, FROM_CLIENT, FROM_SERVER, PORT_SYSTEM, START, port};
+use crate::fault::Reason;
+use crate::handle::{ChannelRef, ComponentRef, ProcessRef, SlotRef, Words};
+use crate::layout::{
+    CLIENT_FINISHED, FROM_CLIENT, FROM_SERVER, PORT_SYSTEM, START, STATELESS, port,
+};
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::{Direction, Kind, Message};
+use crate::system::lines::{HELD, NOTED, PENDING, name_of, system_of};
 use crate::system::note::note;
-use crate::system::state::Line;
+use crate::system::state::{Offer, Systems};
 use crate::{Refused, Request, channel, crew, process, text};
 
 impl Worker {
@@ -16,7 +20,17 @@ impl Worker {
     /// outside: whatever they require of that name will be served by system component `system`.
     /// Before [`Worker::start`].
     pub fn offer(&mut self, interface: &str, system: u32) {
-        self.machine.systems.offered.push((interface.to_owned(), system));
+        let interface = interface.to_owned();
+        self.machine.systems.offered.push(Offer { interface, system, is_stateless: false });
+    }
+
+    /// The same of a system component that has nothing to remember between two exchanges. A
+    /// communication closes when its client has taken an answer after which the protocol may end,
+    /// of which the embedder is not told, and opens again with the next message: clients that have
+    /// nothing to say at the time cost nothing.
+    pub fn offer_stateless(&mut self, interface: &str, system: u32) {
+        let interface = interface.to_owned();
+        self.machine.systems.offered.push(Offer { interface, system, is_stateless: true });
     }
 
     /// Takes the next request.
@@ -30,8 +44,8 @@ impl Worker {
                 return Some(request);
             }
             self.machine.systems.noted.pop_front();
-            if let Some(line) = self.machine.systems.lines.get_mut(name) {
-                line.noted = false;
+            if let Some(server) = self.machine.systems.lines.get(name) {
+                server.lower(NOTED);
             }
         }
         None
@@ -40,6 +54,13 @@ impl Worker {
     /// Takes back the memory of a request that has been served.
     pub fn reuse(&mut self, values: Values) {
         self.machine.systems.spare = values;
+    }
+
+    /// Marks a communication: its requests come with this from now on.
+    pub fn mark(&mut self, communication: Communication, mark: u32) {
+        if let Some(server) = self.machine.systems.lines.get(communication) {
+            server.channel().set_index(mark);
+        }
     }
 
     /// Sends a message to a client, in its time.
@@ -62,36 +83,43 @@ impl Worker {
         values: &[Value<'_>],
     ) -> Result<(), Refused> {
         let interfaces = &self.program().interfaces;
-        let line = self.machine.systems.lines.get_mut(communication).ok_or(Refused::Gone)?;
-        let channel = line.server.channel();
+        let server = self.machine.systems.lines.get(communication).ok_or(Refused::Gone)?;
+        let channel = server.channel();
         if channel.has(CLIENT_FINISHED) {
             return Err(Refused::Gone);
         }
         let interface = &interfaces[channel.interface() as usize];
         let known = interface.messages.get(message as usize).ok_or(Refused::Protocol)?;
-        let state = if line.pending.is_none() { channel.state() } else { line.state };
+        let pending = match server.has(PENDING) {
+            true => self.machine.systems.pending.get(&communication),
+            false => None,
+        };
+        let state = pending.map_or(channel.state(), |pending| pending.state);
         let allowed = if state == START { known.initial } else { known.may_follow(state) };
         if !allowed || !fit(values, known) || known.direction != Direction::Out {
             return Err(Refused::Protocol);
         }
-        if line.pending.is_none() && !is_full(channel) {
+        if pending.is_none() && !is_full(channel) {
             return put(self, channel, message as u16, values);
         }
         let kept = (message as u16, values.iter().map(Value::kept).collect());
-        line.pending.get_or_insert_default().push_back(kept);
-        line.state = message as u16;
+        server.raise(PENDING);
+        let pending = self.machine.systems.pending.entry(communication).or_default();
+        pending.answers.push_back(kept);
+        pending.state = message as u16;
         Ok(())
     }
 
     /// Breaks a communication: its client faults when it next uses it, now if it waits there.
     pub fn fail(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            let Some(line) = worker.machine.systems.remove(communication) else { return };
-            let channel = line.server.channel();
+            let Some(server) = worker.machine.systems.lines.get(communication) else { return };
+            worker.machine.systems.remove(server);
+            let channel = server.channel();
             if !channel.has(CLIENT_FINISHED) {
                 channel::close_failed(worker, channel);
             }
-            process::forget(worker, line.server);
+            process::forget(worker, server);
         });
     }
 
@@ -99,8 +127,8 @@ impl Worker {
     /// finished, what it has sent is taken all the same.
     pub fn hold_off(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            if let Some(line) = worker.machine.systems.lines.get_mut(communication) {
-                line.held = true;
+            if let Some(server) = worker.machine.systems.lines.get(communication) {
+                server.raise(HELD);
             }
         });
     }
@@ -108,16 +136,15 @@ impl Worker {
     /// Takes messages again of a client that was held off.
     pub fn attend_to(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
-            let Some(line) = worker.machine.systems.lines.get_mut(communication) else { return };
-            line.held = false;
-            let server = line.server;
+            let Some(server) = worker.machine.systems.lines.get(communication) else { return };
+            server.lower(HELD);
             note(worker, server);
         });
     }
 
     /// The communications that are open, with their system component's number.
     pub fn communications(&self) -> impl Iterator<Item = (Communication, u32)> {
-        self.machine.systems.lines.iter().map(|(name, line)| (name, line.system))
+        self.machine.systems.lines.iter().map(|server| (name_of(server), system_of(server)))
     }
 }
 
@@ -126,9 +153,10 @@ pub(crate) fn connect(worker: &mut Worker, component: ComponentRef) {
     for required in &component.descriptor().required {
         let interface = &worker.program().interfaces[required.interface as usize];
         let mut offered = worker.machine.systems.offered.iter();
-        let Some(&(_, system)) = offered.find(|(name, _)| *name == interface.name) else {
+        let Some(offer) = offered.find(|offer| offer.interface == interface.name) else {
             continue;
         };
+        let system = offer.system;
         if let Ok(slot) = crate::component::make_slot(worker, component, required, 1) {
             slot.set_port(port(PORT_SYSTEM, required.interface, system));
         }
@@ -145,36 +173,32 @@ pub(crate) fn fit(values: &[Value<'_>], message: &Message) -> bool {
 }
 
 /// The server's side of a new communication.
-pub(crate) fn serve(
-    worker: &mut Worker,
-    system: u32,
-    interface: u32,
-) -> Result<ProcessRef, OutOfMemory> {
-    let server = process::create_system(worker, interface)?;
-    let systems = &mut worker.machine.systems;
-    let name = systems.new_name();
-    server.set_wait(name.0);
-    let line = Line { server, system, pending: None, state: START, noted: false, held: false };
-    systems.lines.insert(name, line);
+pub(crate) fn serve(worker: &mut Worker, system: u32) -> Result<ProcessRef, OutOfMemory> {
+    let server = process::create_system(worker)?;
+    server.set_condition(system);
+    let Systems { offered, lines, .. } = &mut worker.machine.systems;
+    lines.insert(server);
+    if offered.iter().any(|offer| offer.system == system && offer.is_stateless) {
+        server.channel().raise(STATELESS);
+    }
     Ok(server)
 }
 
 pub(crate) fn next_request(worker: &mut Worker, communication: Communication) -> Option<Request> {
-    let line = worker.machine.systems.lines.get(communication)?;
-    let (server, system, held) = (line.server, line.system, line.held);
-    let has_pending = line.pending.is_some();
+    let server = worker.machine.systems.lines.get(communication)?;
     let channel = server.channel();
-    let last = Request { communication, system, message: None, values: Values::default() };
+    let (system, mark) = (system_of(server), channel.index());
+    let last = Request { communication, system, mark, message: None, values: Values::default() };
     if channel.has(CLIENT_FINISHED) {
         channel::drop_unread(worker, channel);
-    } else if has_pending && flush(worker, communication).is_err() {
+    } else if server.has(PENDING) && flush(worker, server).is_err() {
         // Without memory for it the answer is lost: the client sees a communication that failed.
-        worker.machine.systems.remove(communication);
+        worker.machine.systems.remove(server);
         channel::close_failed(worker, channel);
         process::forget(worker, server);
         return Some(last);
     }
-    if held && !channel.has(CLIENT_FINISHED) {
+    if server.has(HELD) && !channel.has(CLIENT_FINISHED) {
         return None;
     }
     if let Some(head) = head_from(channel, FROM_CLIENT) {
@@ -184,11 +208,26 @@ pub(crate) fn next_request(worker: &mut Worker, communication: Communication) ->
         return Some(Request { message: Some(u32::from(head)), values, ..last });
     }
     if channel.has(CLIENT_FINISHED) {
-        worker.machine.systems.remove(communication);
+        worker.machine.systems.remove(server);
         process::forget(worker, server);
         return Some(last);
     }
     None
+}
+
+/// A client has taken a message of a system component that has nothing to remember: between two
+/// exchanges there is no communication. Whether it has been closed.
+pub(crate) fn close_stateless(worker: &mut Worker, slot: SlotRef, message: &Message) -> bool {
+    let channel = slot.channel();
+    if !channel.has(STATELESS) || !message.may_end || channel.count() > 0 {
+        return false;
+    }
+    let (server, first) = (channel.server(), worker.first());
+    // What is noted of it will be found to be gone.
+    first.machine.systems.remove(server);
+    slot.set_channel(ChannelRef::NULL);
+    process::forget(first, server);
+    true
 }
 
 /// Takes the head out, whose message is known; nothing in it is a component.
@@ -205,25 +244,23 @@ pub(crate) fn take_words(worker: &mut Worker, channel: ChannelRef, head: u16, va
             values.push_word(word);
         }
     }
-    channel::pass_head(channel);
+    channel::pass_head(worker, channel);
 }
 
 /// Moves answers that wait into the channel as far as there is room.
-pub(crate) fn flush(worker: &mut Worker, name: Communication) -> Result<(), Refused> {
-    loop {
-        let line = worker.machine.systems.lines.get_mut(name).ok_or(Refused::Gone)?;
-        let channel = line.server.channel();
-        if is_full(channel) {
-            return Ok(());
-        }
-        let Some(pending) = &mut line.pending else { return Ok(()) };
-        let next = pending.pop_front();
-        if pending.is_empty() {
-            line.pending = None;
-        }
-        let Some((message, values)) = next else { return Ok(()) };
+pub(crate) fn flush(worker: &mut Worker, server: ProcessRef) -> Result<(), Refused> {
+    let channel = server.channel();
+    while server.has(PENDING) && !is_full(channel) {
+        let systems = &mut worker.machine.systems;
+        let pending = systems.pending.get_mut(&name_of(server));
+        let Some((message, values)) = pending.and_then(|it| it.answers.pop_front()) else {
+            systems.pending.remove(&name_of(server));
+            server.lower(PENDING);
+            break;
+        };
         put(worker, channel, message, &values)?;
     }
+    Ok(())
 }
 
 /// Puts an answer into the channel, where there is room for it.
@@ -260,9 +297,15 @@ pub(crate) fn put_words(
         words.push(word);
     }
     let payload = Words(words.as_mut_ptr());
-    channel::put(worker, channel, message, sender, payload).map_err(|_| Refused::Protocol)?;
+    let put = channel::put(worker, channel, message, sender, payload).map_err(|why| match why {
+        Reason::OutOfMemory => Refused::OutOfMemory,
+        _ => Refused::Protocol,
+    });
+    if put.is_err() {
+        free_texts(worker, values, &words);
+    }
     worker.machine.systems.words = words;
-    Ok(())
+    put
 }
 
 /// Frees the texts among the first words of an answer.

@@ -1,8 +1,10 @@
 //! What is known of communications with system components.
 
-use crate::communication::{Communication, CommunicationMap, Value, Values};
+use std::collections::{BTreeMap, VecDeque};
+
+use super::lines::{self, Lines, PENDING};
+use crate::communication::{Communication, Value, Values};
 use crate::handle::ProcessRef;
-use std::collections::VecDeque;
 
 /// What a client wants.
 #[derive(Debug)]
@@ -11,6 +13,8 @@ pub struct Request {
     pub communication: Communication,
     /// The number that the embedder gave the system component.
     pub system: u32,
+    /// What the embedder has [marked](crate::Worker::mark) the communication with; 0: nothing yet.
+    pub mark: u32,
     /// The message; none when the client has finished: nothing more comes, and nothing can be
     /// answered.
     pub message: Option<u32>,
@@ -32,28 +36,30 @@ pub enum Refused {
 /// Messages with their parameters.
 pub(crate) type Answers = VecDeque<(u16, Vec<Value<'static>>)>;
 
-pub(crate) struct Line {
-    pub(crate) server: ProcessRef,
-    pub(crate) system: u32,
-    /// Answers for which there is no room yet. Boxed, as most communications never have any.
-    pub(crate) pending: Option<Box<Answers>>,
+/// Answers of a communication for which there is no room yet.
+#[derive(Default)]
+pub(crate) struct Pending {
+    pub(crate) answers: Answers,
     /// The protocol state once these are sent.
     pub(crate) state: u16,
-    pub(crate) noted: bool,
-    /// Its messages are left where they are.
-    pub(crate) held: bool,
+}
+
+/// What the embedder offers.
+pub(crate) struct Offer {
+    pub(crate) interface: String,
+    pub(crate) system: u32,
+    /// Nothing has to be known of a communication between two exchanges.
+    pub(crate) is_stateless: bool,
 }
 
 /// All communications with system components.
 #[derive(Default)]
 pub(crate) struct Systems {
-    pub(crate) offered: Vec<(String, u32)>,
-    pub(crate) lines: CommunicationMap<Line>,
-    /// Places of former lines.
-    pub(crate) free: Vec<u32>,
+    pub(crate) offered: Vec<Offer>,
+    pub(crate) lines: Lines,
+    /// Of those that are marked so; most communications never are.
+    pub(crate) pending: BTreeMap<Communication, Pending>,
     pub(crate) noted: VecDeque<Communication>,
-    /// How many there have been.
-    pub(crate) count: u32,
     /// Memory for the parameters of the next request.
     pub(crate) spare: Values,
     /// Memory for the words of an answer.
@@ -66,15 +72,11 @@ impl Systems {
         !self.noted.is_empty()
     }
 
-    pub(crate) fn new_name(&mut self) -> Communication {
-        let place = self.free.pop().unwrap_or(self.lines.len() as u32);
-        self.count = self.count.wrapping_add(1);
-        Communication::new(place, self.count)
-    }
-
-    pub(crate) fn remove(&mut self, name: Communication) -> Option<Line> {
-        let line = self.lines.remove(name)?;
-        self.free.push(name.place() as u32);
-        Some(line)
+    /// Forgets a communication that has ended; its block is the caller's.
+    pub(crate) fn remove(&mut self, server: ProcessRef) {
+        if server.has(PENDING) {
+            self.pending.remove(&lines::name_of(server));
+        }
+        self.lines.remove(server);
     }
 }

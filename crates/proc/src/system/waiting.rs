@@ -1,7 +1,7 @@
 //! Which components wait for system components.
 
 use crate::channel::interface_of;
-use crate::handle::{ChannelRef, ComponentRef};
+use crate::handle::{ChannelRef, ComponentRef, ProcessRef};
 use crate::layout::CLIENT_WAITS;
 use crate::machine::Worker;
 use crate::program::Direction;
@@ -19,7 +19,7 @@ pub(crate) fn is_waited_for(worker: &Worker) -> bool {
 
 pub(crate) fn waiting_channels(worker: &Worker) -> impl Iterator<Item = ChannelRef> {
     let lines = worker.machine.systems.lines.iter();
-    let channels = lines.map(|(_, line)| line.server.channel());
+    let channels = lines.map(ProcessRef::channel);
     channels.filter(|&channel| waits(worker, channel))
 }
 

@@ -1,7 +1,4 @@
-//! One flow: its instance, the ports that this has opened, and the packets that wait.
-
-use std::collections::VecDeque;
-use std::num::NonZeroU32;
+//! One flow: its instance, and how it stands with that.
 
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, ComponentId};
@@ -13,18 +10,14 @@ pub(super) const NONE: u32 = u32::MAX;
 /// No port.
 pub(super) const NO_PORT: u16 = u16::MAX;
 
-/// The number of a flow, in a form that leaves room for none.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct FlowId(NonZeroU32);
+/// What communications of a flow are marked with.
+pub(super) fn mark(at: u32) -> u32 {
+    at + 1
+}
 
-impl FlowId {
-    pub(super) fn of(number: u32) -> FlowId {
-        FlowId(NonZeroU32::MIN.saturating_add(number))
-    }
-
-    pub(super) fn number(self) -> u32 {
-        self.0.get() - 1
-    }
+/// The flow that a communication is marked with.
+pub(super) fn marked(mark: u32) -> Option<u32> {
+    mark.checked_sub(1)
 }
 
 /// A way in and out that an instance has opened.
@@ -49,7 +42,7 @@ pub(super) enum Stage {
     Failed,
 }
 
-/// A flow.
+/// A flow. There may be a million: what few have at a time, as packets that wait, is elsewhere.
 pub(super) struct Flow {
     pub(super) key: Key,
     pub(super) instance: ComponentId,
@@ -60,15 +53,22 @@ pub(super) struct Flow {
     /// Its neighbours in the order of their last packets.
     pub(super) older: u32,
     pub(super) newer: u32,
+    /// The way that it has opened, as a [`Door`]; none: a name of nothing.
+    name: Communication,
+    input: u16,
+    output: u16,
     pub(super) app: u16,
     pub(super) stage: Stage,
-    /// It has received a packet.
-    pub(super) has_received: bool,
-    door: Option<Door>,
-    #[expect(clippy::box_collection, reason = "nearly all flows have none")]
-    more_doors: Option<Box<Vec<Door>>>,
-    pub(super) queue: Queue,
+    /// Of the flags below.
+    flags: u8,
 }
+
+/// Flag: it has received a packet.
+const HAS_RECEIVED: u8 = 1;
+/// Flag: its way waits for a packet.
+const IS_WAITING: u8 = 2;
+/// Flag: there is more of it, see [`super::more::More`].
+const HAS_MORE: u8 = 4;
 
 impl Flow {
     pub(super) fn new(app: u16, key: Key, instance: ComponentId) -> Flow {
@@ -79,13 +79,33 @@ impl Flow {
             time_ns: i64::MIN,
             older: NONE,
             newer: NONE,
+            name: Communication::NONE,
+            input: NO_PORT,
+            output: NO_PORT,
             app,
             stage: Stage::Lives,
-            has_received: false,
-            door: None,
-            more_doors: None,
-            queue: Queue::default(),
+            flags: 0,
         }
+    }
+
+    fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn set(&mut self, flag: u8, is: bool) {
+        self.flags = if is { self.flags | flag } else { self.flags & !flag };
+    }
+
+    pub(super) fn has_received(&self) -> bool {
+        self.has(HAS_RECEIVED)
+    }
+
+    pub(super) fn has_more(&self) -> bool {
+        self.has(HAS_MORE)
+    }
+
+    pub(super) fn set_more(&mut self, has: bool) {
+        self.set(HAS_MORE, has);
     }
 
     pub(super) fn time_ns(&self) -> Option<i64> {
@@ -94,123 +114,34 @@ impl Flow {
 
     /// It has received a packet.
     pub(super) fn received(&mut self, packet: &Packet) {
-        self.has_received = true;
+        self.set(HAS_RECEIVED, true);
         self.time_ns = packet.time_ns().unwrap_or(i64::MIN);
     }
 
+    /// The first of the ways that it has opened.
     #[inline]
-    pub(super) fn doors(&self) -> impl Iterator<Item = &Door> {
-        self.door.iter().chain(self.more_doors.iter().flat_map(|more| more.iter()))
+    pub(super) fn door(&self) -> Option<Door> {
+        let Flow { name, input, output, .. } = *self;
+        let is_waiting = self.has(IS_WAITING);
+        (name != Communication::NONE).then_some(Door { name, input, output, is_waiting })
     }
 
-    #[inline]
-    fn doors_mut(&mut self) -> impl Iterator<Item = &mut Door> {
-        self.door.iter_mut().chain(self.more_doors.iter_mut().flat_map(|more| more.iter_mut()))
-    }
-
-    #[inline]
-    pub(super) fn door_mut(&mut self, name: Communication) -> Option<&mut Door> {
-        self.doors_mut().find(|door| door.name == name)
-    }
-
-    /// Takes a way that waits for packets of an input.
-    #[inline]
-    pub(super) fn take_waiting(&mut self, input: u16) -> Option<Communication> {
-        let door = self.doors_mut().find(|door| door.is_waiting && door.input == input)?;
-        door.is_waiting = false;
-        Some(door.name)
-    }
-
-    pub(super) fn open(&mut self, door: Door) {
-        match &self.door {
-            None => self.door = Some(door),
-            Some(_) => self.more_doors.get_or_insert_default().push(door),
-        }
-    }
-
-    pub(super) fn close(&mut self, name: Communication) {
-        if self.door.is_some_and(|door| door.name == name) {
-            self.door = self.more_doors.as_mut().and_then(|more| more.pop());
-        } else if let Some(more) = &mut self.more_doors {
-            more.retain(|door| door.name != name);
-        }
-        self.more_doors.take_if(|more| more.is_empty());
-    }
-}
-
-/// Packets that wait, with the numbers of their inputs. Most flows never have more than one.
-#[derive(Default)]
-pub(super) struct Queue {
-    first: Option<Packet>,
-    #[expect(clippy::box_collection, reason = "nearly all flows have none")]
-    rest: Option<Box<VecDeque<(Packet, u16)>>>,
-    first_input: u16,
-}
-
-impl Queue {
-    #[inline]
-    pub(super) fn len(&self) -> usize {
-        usize::from(self.first.is_some()) + self.rest.as_ref().map_or(0, |rest| rest.len())
-    }
-
-    #[inline]
-    pub(super) fn push(&mut self, packet: Packet, input: u16) {
-        match &self.first {
-            None => (self.first, self.first_input) = (Some(packet), input),
-            Some(_) => self.rest.get_or_insert_default().push_back((packet, input)),
-        }
-    }
-
-    /// The input of the next.
-    #[inline]
-    pub(super) fn first_input(&self) -> Option<u16> {
-        self.first.as_ref().map(|_| self.first_input)
-    }
-
-    /// Takes the next.
-    #[inline]
-    pub(super) fn pop(&mut self) -> Option<(Packet, u16)> {
-        let first = (self.first.take()?, self.first_input);
-        if let Some(rest) = &mut self.rest {
-            if let Some((packet, input)) = rest.pop_front() {
-                (self.first, self.first_input) = (Some(packet), input);
-            }
-            self.rest.take_if(|rest| rest.is_empty());
-        }
-        Some(first)
-    }
-
-    /// Takes the first that is of an input; one of another that stands before it stays.
-    pub(super) fn take(&mut self, input: u16) -> Option<Packet> {
-        if self.first_input().is_none_or(|of| of == input) {
-            return self.pop().map(|(packet, _)| packet);
-        }
-        let rest = self.rest.as_mut()?;
-        let at = rest.iter().position(|(_, of)| *of == input)?;
-        let found = rest.remove(at);
-        self.rest.take_if(|rest| rest.is_empty());
-        found.map(|(packet, _)| packet)
+    pub(super) fn set_door(&mut self, door: Option<Door>) {
+        let none =
+            Door { name: Communication::NONE, input: NO_PORT, output: NO_PORT, is_waiting: false };
+        let Door { name, input, output, is_waiting } = door.unwrap_or(none);
+        (self.name, self.input, self.output) = (name, input, output);
+        self.set(IS_WAITING, is_waiting);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemill_packet::packet::Pool;
 
+    /// With a million of them each word counts.
     #[test]
-    fn packets_leave_in_order_input_by_input() {
-        let pool = Pool::new(8);
-        let mut queue = Queue::default();
-        for (byte, input) in [(1, 0), (2, 1), (3, 0), (4, 1)] {
-            queue.push(pool.packet_of(&[byte]).expect("a packet"), input);
-        }
-        let taken = queue.take(1).map(|packet| packet.bytes()[0]);
-        assert_eq!((taken, queue.len()), (Some(2), 3));
-        let rest =
-            std::iter::from_fn(|| queue.pop()).map(|(packet, input)| (packet.bytes()[0], input));
-        assert_eq!(rest.collect::<Vec<_>>(), [(1, 0), (3, 0), (4, 1)]);
-        assert!(queue.take(0).is_none());
-        assert_eq!(pool.stats().alive(), 0);
+    fn a_flow_is_small() {
+        assert_eq!(size_of::<Option<Flow>>(), 72);
     }
 }

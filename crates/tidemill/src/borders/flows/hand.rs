@@ -4,8 +4,9 @@ use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, Over, Refused, Value, Worker};
 
-use super::flow::{Door, Flow, FlowId, NO_PORT, Stage};
+use super::flow::{Door, Flow, Stage, mark};
 use super::key::Key;
+use super::more::More;
 use super::state::{Flows, WAITING_MAX};
 use crate::components::system::ports::Ports;
 
@@ -46,24 +47,8 @@ pub(crate) enum Room {
 }
 
 impl Hand<'_> {
-    /// Gives a packet to the instance of its flow.
-    pub(super) fn arrive(&mut self, app: u16, input: u16, packet: Packet) -> Room {
-        let Flows { apps, table, secret, spare, .. } = &mut *self.flows;
-        let here = &mut apps[usize::from(app)];
-        let key = Key::of(&here.checked.per, &packet, spare);
-        let hash = secret.bytes(key.bytes());
-        let known = table.find(&here.index, hash, &key);
-        if let Some(at) = known {
-            table.touch(&mut here.index, at);
-        }
-        match known.or_else(|| self.make(app, key, hash)) {
-            Some(at) => self.put(at, input, packet),
-            None => Room::Left,
-        }
-    }
-
     /// A new instance for the flow of a packet; why there is none is counted.
-    fn make(&mut self, app: u16, key: Key, hash: u64) -> Option<u32> {
+    pub(super) fn make(&mut self, app: u16, key: Key, hash: u64) -> Option<u32> {
         let Flows { apps, table, secret, is_ending, .. } = &mut *self.flows;
         let here = &mut apps[usize::from(app)];
         if *is_ending || self.worker.ended().is_some() {
@@ -86,21 +71,23 @@ impl Hand<'_> {
         Some(at)
     }
 
-    fn put(&mut self, at: u32, input: u16, packet: Packet) -> Room {
+    pub(super) fn put(&mut self, at: u32, input: u16, packet: Packet) -> Room {
         let Some(flow) = self.flows.table.get_mut(at) else { return Room::Left };
         flow.last_ns = self.now_ns;
         let most = self.flows.apps[usize::from(flow.app)].checked.queue_max;
-        if let Some(door) = flow.take_waiting(input) {
+        let app = usize::from(flow.app);
+        let table = &mut self.flows.table;
+        if let Some(door) = table.take_waiting(at, input) {
             self.give(at, door, packet);
             return Room::Left;
         }
-        if flow.queue.len() >= most || self.flows.waiting >= WAITING_MAX {
-            self.flows.apps[usize::from(flow.app)].counters.dropped_queue_full.add(1);
+        if table.waiting(at) >= most || self.flows.waiting >= WAITING_MAX {
+            self.flows.apps[app].counters.dropped_queue_full.add(1);
             return Room::Left;
         }
-        flow.queue.push(packet, input);
+        table.push(at, packet, input);
         self.flows.waiting += 1;
-        if flow.queue.len() == most { Room::Filled } else { Room::Left }
+        if table.waiting(at) == most { Room::Filled } else { Room::Left }
     }
 
     /// Gives a packet to who waits for it.
@@ -124,13 +111,13 @@ impl Hand<'_> {
 
     /// An instance opens a way.
     pub(super) fn open(&mut self, at: u32, name: Communication, (from, to): (&str, &str)) {
-        let Flows { apps, table, doors, numbers, .. } = &mut *self.flows;
-        let Some(flow) = table.get_mut(at) else { return };
+        let Flows { apps, table, numbers, .. } = &mut *self.flows;
+        let Some(flow) = table.get(at) else { return };
         let here = &apps[usize::from(flow.app)];
         let answered = match here.way(from, to) {
             Ok((input, output)) => {
-                flow.open(Door { name, input, output, is_waiting: false });
-                doors.insert(name, FlowId::of(at));
+                table.open(at, Door { name, input, output, is_waiting: false });
+                self.worker.mark(name, mark(at));
                 self.worker.answer(name, numbers.opened, &[])
             }
             Err(why) => {
@@ -144,32 +131,33 @@ impl Hand<'_> {
 
     /// An instance asks for the next packet of a way.
     pub(super) fn receive(&mut self, at: u32, name: Communication) {
-        let Some(flow) = self.flows.table.get_mut(at) else { return };
-        let Some(input) = flow.door_mut(name).map(|door| door.input) else { return };
-        let counters = &self.flows.apps[usize::from(flow.app)].counters;
-        self.flows.waiting -= flow.queue.len();
+        let Flows { apps, table, waiting, .. } = &mut *self.flows;
+        let Some(door) = table.door(at, name) else { return };
+        let Some((app, stage)) = table.get(at).map(|flow| (flow.app, flow.stage)) else { return };
+        *waiting -= table.waiting(at);
         // Those of inputs that it has not opened by now stand in the way.
-        while let Some(of) = flow.queue.first_input()
-            && of != input
-            && flow.doors().all(|door| door.input != of)
+        while let Some(of) = table.more(at).and_then(More::first_input)
+            && of != door.input
+            && table.doors(at).all(|door| door.input != of)
         {
-            flow.queue.pop();
-            counters.dropped_not_open.add(1);
+            table.pop(at);
+            apps[usize::from(app)].counters.dropped_not_open.add(1);
         }
-        let found = flow.queue.take(input);
-        self.flows.waiting += flow.queue.len();
-        match (found, flow.stage) {
+        let found = table.take(at, door.input);
+        *waiting += table.waiting(at);
+        match (found, stage) {
             (Some(packet), _) => self.give(at, name, packet),
             (None, Stage::Ends | Stage::Failed) => self.worker.finish(name),
-            (None, Stage::Lives) => {
-                flow.door_mut(name).into_iter().for_each(|door| door.is_waiting = true);
-            }
+            (None, Stage::Lives) => table.set_door(at, Door { is_waiting: true, ..door }),
         }
     }
 
     /// An instance asks when the packet that it received last was captured.
     pub(super) fn tell_time(&mut self, at: u32, name: Communication) {
         let Some(flow) = self.flows.table.get(at) else { return };
+        if self.flows.table.door(at, name).is_none() {
+            return;
+        }
         let answer = [Value::Word(flow.time_ns().unwrap_or(0).cast_unsigned())];
         // One that has gone meanwhile needs no answer.
         let answered = self.worker.answer(name, self.flows.numbers.time, &answer);
@@ -178,9 +166,10 @@ impl Hand<'_> {
 
     /// An instance sends a packet; whether there is a link for it, and memory.
     pub(super) fn send(&mut self, at: u32, name: Communication, bytes: &[u8]) -> bool {
-        let Some(flow) = self.flows.table.get_mut(at) else { return false };
+        let Some(flow) = self.flows.table.get(at) else { return false };
         let here = &self.flows.apps[usize::from(flow.app)];
-        let output = flow.door_mut(name).map_or(NO_PORT, |door| door.output);
+        let door = self.flows.table.door(at, name);
+        let Some(output) = door.map(|door| door.output) else { return false };
         let link = here.outputs.get(usize::from(output)).map(|port| port.link);
         let is_sent = link.is_some_and(|link| self.exit.send(link, bytes, flow.time_ns()));
         let counter = if is_sent { &here.counters.sent } else { &here.counters.not_sent };
@@ -193,12 +182,8 @@ impl Hand<'_> {
     }
 
     /// An instance has finished a communication.
-    pub(super) fn close(&mut self, name: Communication) {
-        if let Some(at) = self.flows.doors.remove(name).map(FlowId::number)
-            && let Some(flow) = self.flows.table.get_mut(at)
-        {
-            flow.close(name);
-        }
+    pub(super) fn close(&mut self, at: u32, name: Communication) {
+        self.flows.table.close(at, name);
     }
 
     /// Tells an instance to end. When it has taken what waits for it, it sees FINISH.
@@ -206,8 +191,8 @@ impl Hand<'_> {
         self.leave(at, Stage::Ends);
         let Some(flow) = self.flows.table.get(at) else { return };
         self.worker.dismiss(flow.instance);
-        if flow.queue.len() == 0 {
-            flow.doors().for_each(|door| self.worker.finish(door.name));
+        if self.flows.table.waiting(at) == 0 {
+            self.flows.table.doors(at).for_each(|door| self.worker.finish(door.name));
         }
     }
 
@@ -221,12 +206,13 @@ impl Hand<'_> {
     /// An instance has failed: what waits for it goes.
     pub(super) fn failed(&mut self, at: u32) {
         self.leave(at, Stage::Failed);
-        let Some(flow) = self.flows.table.get_mut(at) else { return };
-        let counters = &self.flows.apps[usize::from(flow.app)].counters;
+        let Flows { apps, table, waiting, .. } = &mut *self.flows;
+        let Some(flow) = table.get(at) else { return };
+        let counters = &apps[usize::from(flow.app)].counters;
         counters.failed.add(1);
-        counters.dropped_failed.add(flow.queue.len() as u64);
-        self.flows.waiting -= flow.queue.len();
-        while flow.queue.pop().is_some() {}
+        counters.dropped_failed.add(table.waiting(at) as u64);
+        *waiting -= table.waiting(at);
+        while table.pop(at).is_some() {}
     }
 
     /// No more packets go to an instance.
@@ -245,19 +231,21 @@ impl Hand<'_> {
     pub(super) fn gone(&mut self, at: u32) {
         let was = self.flows.table.get(at).map(|flow| flow.stage);
         self.leave(at, Stage::Ends);
-        let Some(mut flow) = self.flows.table.remove(at) else { return };
-        self.flows.waiting -= flow.queue.len();
+        let more = self.flows.table.take_more(at);
+        let Some(flow) = self.flows.table.remove(at) else { return };
+        let mut more = more.unwrap_or_default();
+        self.flows.waiting -= more.len();
         let here = &mut self.flows.apps[usize::from(flow.app)];
         here.count -= 1;
         here.counters.alive.set(here.count as u64);
         if was == Some(Stage::Lives) {
             here.counters.ended.add(1);
         }
-        let goes_on = flow.has_received && !self.flows.is_ending && was != Some(Stage::Failed);
-        while let Some((packet, input)) = flow.queue.pop() {
+        let goes_on = flow.has_received() && !self.flows.is_ending && was != Some(Stage::Failed);
+        while let Some((packet, input)) = more.pop() {
             match goes_on {
                 true => {
-                    self.arrive(flow.app, input, packet);
+                    self.give_packet(flow.app, input, packet);
                 }
                 false => self.flows.apps[usize::from(flow.app)].counters.dropped_ended.add(1),
             }

@@ -16,19 +16,22 @@
 //! for more all the same, it ends there. In both cases its FINALLY runs.
 
 mod app;
+mod arrival;
+mod arrive;
 mod border;
 mod check;
 mod counts;
 mod flow;
 mod hand;
 mod key;
+mod more;
 mod state;
 mod table;
 
 use tidemill_event::{Loop, Owner, Time};
 use tidemill_packet::drive;
 use tidemill_packet::packet::Packet;
-use tidemill_proc::{CommunicationMap, Over, Request, arm};
+use tidemill_proc::{Over, Request, arm};
 
 use crate::components::system::packets_number;
 use crate::components::system::ports::ends;
@@ -39,7 +42,7 @@ pub use border::FlowBorder;
 pub(super) use border::is_of_program;
 pub(crate) use border::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, per};
 pub(crate) use counts::of_app;
-use flow::Stage;
+use flow::{Stage, marked};
 pub(crate) use hand::Room;
 use hand::{Exit, Hand};
 pub(crate) use state::Flows;
@@ -110,26 +113,19 @@ fn pump(machine: &mut Machine, events: &mut Loop<Machine>) {
 
 /// Takes packets until a flow is filled up; how many, and whether there are more.
 fn take_some(hand: &mut Hand<'_>) -> (usize, bool) {
-    // A program that is an app is given them.
-    let graph = |hand: &mut Hand<'_>, link| match &mut hand.exit {
-        Exit::Graph(engine) => engine.take_link(link),
-        Exit::Ports(_) => None,
-    };
-    let (mut taken, mut room) = (0, Room::Left);
+    let (mut taken, mut room) = hand.hand_over();
     for app in 0..hand.flows.apps.len() {
         for input in 0..hand.flows.apps[app].inputs.len() {
-            let link = hand.flows.apps[app].inputs[input].link;
-            while taken < BATCH && room == Room::Left {
-                let Some(packet) = graph(hand, link) else { break };
-                taken += 1;
-                hand.flows.apps[app].counters.taken.add(1);
-                room = hand.arrive(app as u16, input as u16, packet);
+            while taken < BATCH && room == Room::Left && hand.fetch(app, input) > 0 {
+                let (count, is) = hand.hand_over();
+                (taken, room) = (taken + count, is);
             }
         }
     }
     let Exit::Graph(engine) = &hand.exit else { return (taken, false) };
     let mut links = hand.flows.apps.iter().flat_map(|app| &app.inputs);
-    (taken, links.any(|port| engine.waits_at(port.link)))
+    let is_more = !hand.flows.arrivals.is_empty();
+    (taken, is_more || links.any(|port| engine.waits_at(port.link)))
 }
 
 /// Gives a packet to its flow, in a program that is an app itself and has one border, its own.
@@ -140,7 +136,7 @@ pub(crate) fn give(
 ) -> Room {
     let room = at(machine, events, |hand| {
         hand.flows.apps[0].counters.taken.add(1);
-        hand.arrive(0, input as u16, packet)
+        hand.give_packet(0, input as u16, packet)
     });
     watch(machine, events);
     arm(machine, events);
@@ -162,10 +158,10 @@ pub(crate) fn serve(
     if machine.node.borders.flows.apps.is_empty() || request.system != packets_number() {
         return Some(request);
     }
-    let Request { communication: name, message, values, system } = request;
+    let Request { communication: name, message, mark, values, system } = request;
     let is_served = at(machine, events, |hand| {
         let numbers = hand.flows.numbers;
-        let Some(of) = hand.flows.doors.get(name).map(|of| of.number()) else {
+        let Some(of) = marked(mark) else {
             let is_open = message == Some(numbers.open);
             let instance = is_open.then(|| hand.worker.root_of(name)).flatten();
             let of = instance.and_then(|instance| hand.flows.table.of_instance(instance))?;
@@ -179,12 +175,12 @@ pub(crate) fn serve(
                 return Some(hand.send(of, name, values.bytes()));
             }
             Some(_) => {}
-            None => hand.close(name),
+            None => hand.close(of, name),
         }
         Some(false)
     });
     match is_served {
-        None => Some(Request { communication: name, system, message, values }),
+        None => Some(Request { communication: name, system, mark, message, values }),
         Some(is_sent) => {
             machine.node.runner.worker().reuse(values);
             if is_sent {
@@ -322,14 +318,16 @@ pub(crate) fn app_failed(machine: &mut Machine, events: &mut Loop<Machine>, app:
 /// The instances are gone, or forgotten: what waits for them goes.
 pub(crate) fn clear(machine: &mut Machine) {
     let flows = &mut machine.node.borders.flows;
-    for flow in flows.table.drain() {
+    for (flow, waiting) in flows.table.drain() {
         let app = &mut flows.apps[usize::from(flow.app)];
         app.index = table::Index::new();
         app.count = 0;
         app.counters.alive.set(0);
-        app.counters.dropped_ended.add(flow.queue.len() as u64);
+        app.counters.dropped_ended.add(waiting as u64);
     }
-    flows.doors = CommunicationMap::default();
+    for arrival in flows.arrivals.drain(..) {
+        flows.apps[usize::from(arrival.app)].counters.dropped_ended.add(1);
+    }
     flows.waiting = 0;
 }
 

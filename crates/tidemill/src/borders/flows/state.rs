@@ -1,15 +1,17 @@
 //! The flows of a node, and what is known of those they are of.
 
+use std::collections::VecDeque;
+
 use tidemill_event::{Owner, TimerId};
 use tidemill_packet::graph::Graph;
+use tidemill_proc::Worker;
 use tidemill_proc::program::Program as Types;
-use tidemill_proc::{CommunicationMap, Worker};
 use tidemill_stat::Registry;
 use tidemill_stdx::keyed::Secret;
 
 use super::app::App;
+use super::arrival::Arrival;
 use super::border::{FlowBorder, is_of_program};
-use super::flow::FlowId;
 use super::table::Table;
 use crate::borders::apps;
 
@@ -59,8 +61,8 @@ impl Numbers {
 pub(crate) struct Flows {
     pub(super) apps: Vec<App>,
     pub(super) table: Table,
-    /// The flows that ways are of.
-    pub(super) doors: CommunicationMap<FlowId>,
+    /// Packets that have been taken and not handed over yet.
+    pub(super) arrivals: VecDeque<Arrival>,
     pub(super) numbers: Numbers,
     pub(super) secret: Secret,
     /// Packets that wait, of all flows.
@@ -95,7 +97,7 @@ impl Flows {
         Flows {
             apps,
             table: Table::default(),
-            doors: CommunicationMap::default(),
+            arrivals: VecDeque::new(),
             numbers: Numbers::default(),
             secret,
             waiting: 0,

@@ -1,17 +1,23 @@
 //! The flows of a node: by key, by instance, and in the order of their last packets.
 
-use hashbrown::HashTable;
-use tidemill_proc::ComponentId;
-use tidemill_stdx::keyed::Secret;
+use std::collections::HashMap;
 
-use super::flow::{Flow, NONE};
+use hashbrown::HashTable;
+use tidemill_packet::packet::Packet;
+use tidemill_proc::{Communication, ComponentId};
+use tidemill_stdx::keyed::{Build, Secret};
+
+use super::flow::{Door, Flow, NONE, Stage};
 use super::key::Key;
+use super::more::More;
 
 /// All flows of a node, by numbers that are used again.
 #[derive(Default)]
 pub(super) struct Table {
     flows: Vec<Option<Flow>>,
     free: Vec<u32>,
+    /// What there is more of some; never walked.
+    more: HashMap<u32, More, Build>,
     /// The flow of an instance, by the number of that.
     by_instance: Vec<u32>,
     count: usize,
@@ -87,16 +93,140 @@ impl Table {
         Some(flow)
     }
 
-    /// Takes all of them out.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Flow> {
-        let all = std::mem::take(self);
-        all.flows.into_iter().flatten()
+    /// Takes all of them out, with how many packets have waited for each.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (Flow, usize)> {
+        let Table { flows, more, .. } = std::mem::take(self);
+        let all = (0..).zip(flows).filter_map(|(at, flow)| Some((at, flow?)));
+        all.map(move |(at, flow)| (flow, more.get(&at).map_or(0, More::len)))
+    }
+
+    /// What there is more of a flow.
+    #[inline]
+    pub(super) fn more(&self, at: u32) -> Option<&More> {
+        let has = self.get(at).is_some_and(Flow::has_more);
+        if has { self.more.get(&at) } else { None }
+    }
+
+    #[inline]
+    fn more_mut(&mut self, at: u32) -> Option<&mut More> {
+        let has = self.get(at).is_some_and(Flow::has_more);
+        if has { self.more.get_mut(&at) } else { None }
+    }
+
+    /// Takes what there is more of a flow that goes.
+    pub(super) fn take_more(&mut self, at: u32) -> Option<More> {
+        self.more.remove(&at)
+    }
+
+    fn make_more(&mut self, at: u32) -> &mut More {
+        if let Some(flow) = self.get_mut(at) {
+            flow.set_more(true);
+        }
+        self.more.entry(at).or_default()
+    }
+
+    fn drop_nothing(&mut self, at: u32) {
+        if self.more(at).is_some_and(More::is_nothing) {
+            self.more.remove(&at);
+            self.get_mut(at).into_iter().for_each(|flow| flow.set_more(false));
+        }
+    }
+
+    /// The packets that wait for a flow.
+    #[inline]
+    pub(super) fn waiting(&self, at: u32) -> usize {
+        self.more(at).map_or(0, More::len)
+    }
+
+    /// Puts a packet behind those that wait.
+    pub(super) fn push(&mut self, at: u32, packet: Packet, input: u16) {
+        self.make_more(at).push(packet, input);
+    }
+
+    /// Takes the packet that waits for longest.
+    pub(super) fn pop(&mut self, at: u32) -> Option<(Packet, u16)> {
+        let popped = self.more_mut(at)?.pop();
+        self.drop_nothing(at);
+        popped
+    }
+
+    /// Takes the first packet of an input that waits.
+    pub(super) fn take(&mut self, at: u32, input: u16) -> Option<Packet> {
+        let taken = self.more_mut(at)?.take(input);
+        self.drop_nothing(at);
+        taken
+    }
+
+    /// The ways that a flow has opened.
+    #[inline]
+    pub(super) fn doors(&self, at: u32) -> impl Iterator<Item = Door> {
+        let more = self.more(at).into_iter().flat_map(|more| more.doors.iter().copied());
+        self.get(at).and_then(Flow::door).into_iter().chain(more)
+    }
+
+    /// One of them.
+    #[inline]
+    pub(super) fn door(&self, at: u32, name: Communication) -> Option<Door> {
+        self.doors(at).find(|door| door.name == name)
+    }
+
+    /// Takes a way that waits for packets of an input.
+    #[inline]
+    pub(super) fn take_waiting(&mut self, at: u32, input: u16) -> Option<Communication> {
+        let door = self.doors(at).find(|door| door.is_waiting && door.input == input)?;
+        self.set_door(at, Door { is_waiting: false, ..door });
+        Some(door.name)
+    }
+
+    /// Changes a way that is open.
+    #[inline]
+    pub(super) fn set_door(&mut self, at: u32, door: Door) {
+        let Some(flow) = self.get_mut(at) else { return };
+        if flow.door().is_some_and(|first| first.name == door.name) {
+            return flow.set_door(Some(door));
+        }
+        let doors = self.more_mut(at).into_iter().flat_map(|more| &mut more.doors);
+        doors.filter(|other| other.name == door.name).for_each(|other| *other = door);
+    }
+
+    /// A way has been opened.
+    pub(super) fn open(&mut self, at: u32, door: Door) {
+        match self.get_mut(at) {
+            Some(flow) if flow.door().is_none() => flow.set_door(Some(door)),
+            Some(_) => self.make_more(at).doors.push(door),
+            None => {}
+        }
+    }
+
+    /// A way is closed.
+    pub(super) fn close(&mut self, at: u32, name: Communication) {
+        let first = self.get(at).and_then(Flow::door);
+        if first.is_some_and(|door| door.name == name) {
+            let next = self.more_mut(at).and_then(|more| more.doors.pop());
+            self.get_mut(at).into_iter().for_each(|flow| flow.set_door(next));
+        } else if let Some(more) = self.more_mut(at) {
+            more.doors.retain(|door| door.name != name);
+        }
+        self.drop_nothing(at);
     }
 
     #[inline]
     pub(super) fn find(&self, index: &Index, hash: u64, key: &Key) -> Option<u32> {
         let is_it = |&at: &u32| self.get(at).is_some_and(|flow| flow.key == *key);
         index.by_key.find(hash, is_it).copied()
+    }
+
+    /// The flow to which packets of this hash seem to go; without a look at any.
+    #[inline]
+    pub(super) fn guess(&self, index: &Index, hash: u64) -> u32 {
+        index.by_key.find(hash, |_| true).copied().unwrap_or(NONE)
+    }
+
+    /// Whether packets of an app that have this key go to a flow.
+    #[inline]
+    pub(super) fn is_of(&self, at: u32, app: u16, key: &Key) -> bool {
+        let is_it = |flow: &Flow| flow.stage == Stage::Lives && flow.app == app && flow.key == *key;
+        self.get(at).is_some_and(is_it)
     }
 
     /// From now on packets of its key go to this flow, whose last has just come.

@@ -69,6 +69,11 @@ impl RulesBorder {
         })
     }
 
+    /// Whether components hear something through it.
+    pub(super) fn is_heard(&self) -> bool {
+        self.messages.contains(&Meaning::Next)
+    }
+
     /// The number of a message.
     pub(super) fn number(&self, of: &Meaning) -> Option<u32> {
         let number = self.messages.iter().position(|meaning| meaning == of)?;

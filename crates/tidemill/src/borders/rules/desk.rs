@@ -5,12 +5,11 @@ use std::convert::Infallible;
 use tidemill_event::Loop;
 use tidemill_overlog::node::{Crossing, CrossingKind};
 use tidemill_proc::{Communication, Value as Word, Values};
-use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 use tidemill_stdx::marks;
 
 use super::check::{Meaning, Relation};
-use super::queue::{Change, Delivery, Put, Queue};
+use super::queue::{Change, Delivery, Put};
 use super::{Border, Client, Desk};
 use crate::borders::inbox;
 use crate::borders::parameters::{self, emptied, fill};
@@ -26,17 +25,15 @@ impl Desk {
         values: &Values,
     ) {
         let Some(message) = message else {
-            self.open.remove(name);
-            self.held.retain(|&other| other != name);
+            if self.open.remove(name).is_some_and(|client| client.given.is_some()) {
+                self.held.retain(|&other| other != name);
+            }
             return;
         };
-        if self.open.get(name).is_none() {
-            let queue = Queue::default();
-            let client =
-                Client { interface, queue, is_waiting: false, given: None, has_ended: false };
-            self.open.insert(name, client);
-        }
         let Some(border) = self.interfaces.get(interface) else { return };
+        if border.checked.is_heard() && self.open.get(name).is_none() {
+            self.open.insert(name, Box::new(Client::new(interface)));
+        }
         match border.checked.messages.get(message as usize) {
             Some(Meaning::Next) => self.next(machine, events, name),
             Some(Meaning::Put(_)) => {
@@ -61,11 +58,14 @@ impl Desk {
         if machine.is_inbox_full() {
             let mut row = SeqBuilder::new();
             let address = machine.fleet.address(machine.node.id).unwrap_or_default();
-            if fill(&mut row, (*location, address), parameters, values).is_ok()
-                && let Some(client) = self.open.get_mut(name)
-            {
-                client.given = Some((*id, row));
-                return self.held.push(name);
+            if fill(&mut row, (*location, address), parameters, values).is_ok() {
+                if self.open.get(name).is_none() {
+                    self.open.insert(name, Box::new(Client::new(interface)));
+                }
+                if let Some(client) = self.open.get_mut(name) {
+                    client.given = Some((*id, row));
+                    return self.held.push_back(name);
+                }
             }
         }
         let is_in = inbox::put(machine, events, (*id, &counters.latency), |address, row| {
@@ -78,23 +78,20 @@ impl Desk {
             // It has been dealt with.
             Err(why) => counters.misfits(why),
         }
-        self.answer(machine, name, &Meaning::Taken);
+        self.answer(machine, (interface, name), &Meaning::Taken);
     }
 
-    /// Puts what waited for room into the inbox, if there is some.
+    /// Puts what waited for room into the inbox, which has some.
     pub(super) fn give_held(
         &mut self,
         machine: &mut Machine,
         events: &mut Loop<Machine>,
         name: Communication,
-        (relation, row): (RelationId, SeqBuilder),
     ) {
         let Some(client) = self.open.get_mut(name) else { return };
-        if machine.is_inbox_full() {
-            client.given = Some((relation, row));
-            return self.held.push(name);
-        }
-        let counters = &self.interfaces[client.interface].counters;
+        let Some((relation, row)) = client.given.take() else { return };
+        let interface = client.interface;
+        let Border { checked, counters, .. } = &self.interfaces[interface];
         let Ok(is_in) = inbox::put(machine, events, (relation, &counters.latency), |_, into| {
             into.extend(row.as_seq());
             Ok::<(), Infallible>(())
@@ -103,7 +100,10 @@ impl Desk {
             true => counters.inputs.add(1),
             false => counters.full.add(1),
         }
-        self.answer(machine, name, &Meaning::Taken);
+        if !checked.is_heard() {
+            self.open.remove(name);
+        }
+        self.answer(machine, (interface, name), &Meaning::Taken);
     }
 
     /// Answers a component that asks for the next delivery, if there is one.
@@ -122,7 +122,8 @@ impl Desk {
             }
             None if self.is_ending => {
                 (client.is_waiting, client.has_ended) = (false, true);
-                self.answer(machine, name, &Meaning::End);
+                let interface = client.interface;
+                self.answer(machine, (interface, name), &Meaning::End);
             }
             None => client.is_waiting = true,
         }
@@ -155,10 +156,13 @@ impl Desk {
         marks::arrive("components/channel");
     }
 
-    fn answer(&self, machine: &mut Machine, name: Communication, meaning: &Meaning) {
-        let Some(client) = self.open.get(name) else { return };
-        let number = self.interfaces[client.interface].checked.number(meaning);
-        if let Some(number) = number {
+    fn answer(
+        &self,
+        machine: &mut Machine,
+        (interface, name): (usize, Communication),
+        meaning: &Meaning,
+    ) {
+        if let Some(number) = self.interfaces[interface].checked.number(meaning) {
             // As in `deliver`.
             let _ = machine.node.runner.worker().answer(name, number, &[]);
         }

@@ -16,6 +16,8 @@ mod desk;
 mod form;
 mod queue;
 
+use std::collections::VecDeque;
+
 use tidemill_event::Loop;
 use tidemill_overlog::node::Crossing;
 use tidemill_proc::{Communication, CommunicationMap, Request, Value as Word, Worker, arm};
@@ -36,9 +38,10 @@ use queue::Queue;
 #[derive(Default)]
 pub(crate) struct Desk {
     interfaces: Vec<Border>,
-    open: CommunicationMap<Client>,
+    /// Those for which something may wait. Boxed, as places are those of all communications.
+    open: CommunicationMap<Box<Client>>,
     /// Clients that wait for the inbox to have room, in order.
-    held: Vec<Communication>,
+    held: VecDeque<Communication>,
     is_ending: bool,
     /// Memory for the parameters of a message, and for tuples that wait.
     words: Vec<Word<'static>>,
@@ -64,6 +67,18 @@ struct Client {
     given: Option<(RelationId, SeqBuilder)>,
     /// It has been told that no more comes.
     has_ended: bool,
+}
+
+impl Client {
+    fn new(interface: usize) -> Client {
+        Client {
+            interface,
+            queue: Queue::default(),
+            is_waiting: false,
+            given: None,
+            has_ended: false,
+        }
+    }
 }
 
 /// `border/<interface>/in` and so on.
@@ -113,7 +128,11 @@ impl Desk {
     /// Offers them, behind what the system offers.
     pub(super) fn offer(&self, worker: &mut Worker) {
         for (number, border) in (system::count()..).zip(&self.interfaces) {
-            worker.offer(&border.checked.interface, number);
+            match border.checked.is_heard() {
+                true => worker.offer(&border.checked.interface, number),
+                // What is given needs no communication that stays open.
+                false => worker.offer_stateless(&border.checked.interface, number),
+            }
         }
     }
 
@@ -181,12 +200,10 @@ pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
         return;
     }
     let mut desk = std::mem::take(&mut machine.node.borders.rules);
-    let held = std::mem::take(&mut desk.held);
-    for name in held {
-        let given = desk.open.get_mut(name).and_then(|client| client.given.take());
-        if let Some(given) = given {
-            desk.give_held(machine, events, name, given);
-        }
+    while !machine.is_inbox_full()
+        && let Some(name) = desk.held.pop_front()
+    {
+        desk.give_held(machine, events, name);
     }
     machine.node.borders.rules = desk;
     arm(machine, events);

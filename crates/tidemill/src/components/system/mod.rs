@@ -234,7 +234,7 @@ pub(crate) fn count() -> u32 {
 
 /// Serves one request.
 pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Request) {
-    let Request { communication, system, message, values } = request;
+    let Request { communication, system, message, values, .. } = request;
     let Some(&system) = System::ALL.get(system as usize) else { return };
     let Some(number) = message else {
         finished(world, lp, communication);

@@ -1,0 +1,19 @@
+//! A packet that has been taken from its link and not handed over yet.
+
+use tidemill_packet::packet::Packet;
+use tidemill_proc::Communication;
+
+use super::key::Key;
+
+/// A packet of an input of an app.
+pub(super) struct Arrival {
+    pub(super) app: u16,
+    pub(super) input: u16,
+    pub(super) packet: Packet,
+    pub(super) key: Key,
+    pub(super) hash: u64,
+    /// The flow that it seems to be of.
+    pub(super) at: u32,
+    /// The way that this has opened first.
+    pub(super) name: Communication,
+}

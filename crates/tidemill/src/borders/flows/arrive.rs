@@ -1,0 +1,104 @@
+//! Packets on their way to flows, some at a time.
+//!
+//! With very many flows nothing that a packet leads to is in the cache: entry, flow, neighbours of
+//! that, the communication, the process and the component that wait at its other end. One after the
+//! other these would be waited for. So all of some packets are asked for step by step: what one
+//! packet needs comes while the others ask.
+
+use std::hint::black_box;
+
+use tidemill_packet::packet::Packet;
+use tidemill_proc::Communication;
+
+use super::arrival::Arrival;
+use super::flow::NONE;
+use super::hand::{Exit, Hand, Room};
+use super::key::Key;
+use super::state::Flows;
+
+/// Packets that are asked for together: about as many as lines of memory come at a time.
+const TOGETHER: usize = 32;
+
+fn arrival(flows: &mut Flows, (app, input): (u16, u16), packet: Packet) -> Arrival {
+    let key = Key::of(&flows.apps[usize::from(app)].checked.per, &packet, &mut flows.spare);
+    let hash = flows.secret.bytes(key.bytes());
+    Arrival { app, input, packet, key, hash, at: NONE, name: Communication::NONE }
+}
+
+impl Hand<'_> {
+    /// Takes some packets from the link of an input; how many.
+    pub(super) fn fetch(&mut self, app: usize, input: usize) -> usize {
+        // A program that is an app is given them.
+        let Exit::Graph(engine) = &mut self.exit else { return 0 };
+        let link = self.flows.apps[app].inputs[input].link;
+        for _ in 0..TOGETHER {
+            let Some(packet) = engine.take_link(link) else { break };
+            let arrival = arrival(self.flows, (app as u16, input as u16), packet);
+            self.flows.arrivals.push_back(arrival);
+        }
+        let taken = self.flows.arrivals.len();
+        self.flows.apps[app].counters.taken.add(taken as u64);
+        self.ask();
+        taken
+    }
+
+    /// Asks for all that the packets lead to.
+    fn ask(&mut self) {
+        let Flows { apps, table, arrivals, .. } = &mut *self.flows;
+        for arrival in arrivals.iter_mut() {
+            arrival.at = table.guess(&apps[usize::from(arrival.app)].index, arrival.hash);
+        }
+        let mut neighbours = [NONE; 2 * TOGETHER];
+        for (arrival, neighbours) in arrivals.iter_mut().zip(neighbours.chunks_exact_mut(2)) {
+            if let Some(flow) = table.get(arrival.at) {
+                arrival.name = flow.door().map_or(Communication::NONE, |door| door.name);
+                neighbours.copy_from_slice(&[flow.older, flow.newer]);
+            }
+        }
+        for arrival in &*arrivals {
+            self.worker.prefetch(arrival.name);
+        }
+        for at in neighbours {
+            black_box(table.get(at).map(|flow| flow.older));
+        }
+        for arrival in &*arrivals {
+            self.worker.prefetch_client(arrival.name);
+        }
+    }
+
+    /// Hands packets over until a flow is filled up; how many.
+    pub(super) fn hand_over(&mut self) -> (usize, Room) {
+        let (mut count, mut room) = (0, Room::Left);
+        while room == Room::Left
+            && let Some(arrival) = self.flows.arrivals.pop_front()
+        {
+            count += 1;
+            room = self.arrive(arrival);
+        }
+        (count, room)
+    }
+
+    /// Gives a packet to the instance of its flow.
+    pub(super) fn give_packet(&mut self, app: u16, input: u16, packet: Packet) -> Room {
+        let arrival = arrival(self.flows, (app, input), packet);
+        self.arrive(arrival)
+    }
+
+    fn arrive(&mut self, arrival: Arrival) -> Room {
+        let Arrival { app, input, packet, key, hash, at, .. } = arrival;
+        let Flows { apps, table, .. } = &mut *self.flows;
+        let index = &mut apps[usize::from(app)].index;
+        // Others may have come between.
+        let known = match table.is_of(at, app, &key) {
+            true => Some(at),
+            false => table.find(index, hash, &key),
+        };
+        if let Some(at) = known {
+            table.touch(index, at);
+        }
+        match known.or_else(|| self.make(app, key, hash)) {
+            Some(at) => self.put(at, input, packet),
+            None => Room::Left,
+        }
+    }
+}

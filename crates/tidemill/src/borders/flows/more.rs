@@ -1,0 +1,86 @@
+//! What few flows have at a time: packets that wait, and further ways.
+
+use std::collections::VecDeque;
+
+use tidemill_packet::packet::Packet;
+
+use super::flow::Door;
+
+/// Of one flow. Most never have more than one packet that waits, while the instance begins.
+#[derive(Default)]
+pub(super) struct More {
+    first: Option<Packet>,
+    first_input: u16,
+    /// Packets behind the first, with the numbers of their inputs.
+    rest: VecDeque<(Packet, u16)>,
+    /// Further ways.
+    pub(super) doors: Vec<Door>,
+}
+
+impl More {
+    /// How many packets wait.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.rest.len()
+    }
+
+    /// Whether there is nothing.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.first.is_none() && self.doors.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, packet: Packet, input: u16) {
+        match &self.first {
+            None => (self.first, self.first_input) = (Some(packet), input),
+            Some(_) => self.rest.push_back((packet, input)),
+        }
+    }
+
+    /// The input of the packet that waits for longest.
+    #[inline]
+    pub(super) fn first_input(&self) -> Option<u16> {
+        self.first.as_ref().map(|_| self.first_input)
+    }
+
+    /// Takes the packet that waits for longest.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<(Packet, u16)> {
+        let first = (self.first.take()?, self.first_input);
+        if let Some((packet, input)) = self.rest.pop_front() {
+            (self.first, self.first_input) = (Some(packet), input);
+        }
+        Some(first)
+    }
+
+    /// Takes the first packet of an input; one of another that stands before it stays.
+    pub(super) fn take(&mut self, input: u16) -> Option<Packet> {
+        if self.first_input().is_none_or(|of| of == input) {
+            return self.pop().map(|(packet, _)| packet);
+        }
+        let at = self.rest.iter().position(|(_, of)| *of == input)?;
+        self.rest.remove(at).map(|(packet, _)| packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemill_packet::packet::Pool;
+
+    #[test]
+    fn packets_leave_in_order_input_by_input() {
+        let pool = Pool::new(8);
+        let mut more = More::default();
+        for (byte, input) in [(1, 0), (2, 1), (3, 0), (4, 1)] {
+            more.push(pool.packet_of(&[byte]).expect("a packet"), input);
+        }
+        let taken = more.take(1).map(|packet| packet.bytes()[0]);
+        assert_eq!((taken, more.len()), (Some(2), 3));
+        let rest =
+            std::iter::from_fn(|| more.pop()).map(|(packet, input)| (packet.bytes()[0], input));
+        assert_eq!(rest.collect::<Vec<_>>(), [(1, 0), (3, 0), (4, 1)]);
+        assert!(more.take(0).is_none() && more.is_nothing());
+        assert_eq!(pool.stats().alive(), 0);
+    }
+}

@@ -12,7 +12,7 @@ use crate::memory::OutOfMemory;
 use crate::program::{Direction, Kind, Message};
 use crate::system::lines::{HELD, NOTED, PENDING, name_of, system_of};
 use crate::system::note::note;
-use crate::system::state::{Offer, Systems};
+use crate::system::state::Systems;
 use crate::{Refused, Request, channel, crew, process, text};
 
 impl Worker {
@@ -20,8 +20,7 @@ impl Worker {
     /// outside: whatever they require of that name will be served by system component `system`.
     /// Before [`Worker::start`].
     pub fn offer(&mut self, interface: &str, system: u32) {
-        let interface = interface.to_owned();
-        self.machine.systems.offered.push(Offer { interface, system, is_stateless: false });
+        self.machine.systems.offered.push((interface.to_owned(), system));
     }
 
     /// The same of a system component that has nothing to remember between two exchanges. A
@@ -29,8 +28,8 @@ impl Worker {
     /// of which the embedder is not told, and opens again with the next message: clients that have
     /// nothing to say at the time cost nothing.
     pub fn offer_stateless(&mut self, interface: &str, system: u32) {
-        let interface = interface.to_owned();
-        self.machine.systems.offered.push(Offer { interface, system, is_stateless: true });
+        self.offer(interface, system);
+        self.machine.systems.stateless.push(system);
     }
 
     /// Takes the next request.
@@ -153,10 +152,9 @@ pub(crate) fn connect(worker: &mut Worker, component: ComponentRef) {
     for required in &component.descriptor().required {
         let interface = &worker.program().interfaces[required.interface as usize];
         let mut offered = worker.machine.systems.offered.iter();
-        let Some(offer) = offered.find(|offer| offer.interface == interface.name) else {
+        let Some(&(_, system)) = offered.find(|(name, _)| *name == interface.name) else {
             continue;
         };
-        let system = offer.system;
         if let Ok(slot) = crate::component::make_slot(worker, component, required, 1) {
             slot.set_port(port(PORT_SYSTEM, required.interface, system));
         }
@@ -176,9 +174,9 @@ pub(crate) fn fit(values: &[Value<'_>], message: &Message) -> bool {
 pub(crate) fn serve(worker: &mut Worker, system: u32) -> Result<ProcessRef, OutOfMemory> {
     let server = process::create_system(worker)?;
     server.set_condition(system);
-    let Systems { offered, lines, .. } = &mut worker.machine.systems;
+    let Systems { stateless, lines, .. } = &mut worker.machine.systems;
     lines.insert(server);
-    if offered.iter().any(|offer| offer.system == system && offer.is_stateless) {
+    if stateless.contains(&system) {
         server.channel().raise(STATELESS);
     }
     Ok(server)

@@ -44,18 +44,13 @@ pub(crate) struct Pending {
     pub(crate) state: u16,
 }
 
-/// What the embedder offers.
-pub(crate) struct Offer {
-    pub(crate) interface: String,
-    pub(crate) system: u32,
-    /// Nothing has to be known of a communication between two exchanges.
-    pub(crate) is_stateless: bool,
-}
-
 /// All communications with system components.
 #[derive(Default)]
 pub(crate) struct Systems {
-    pub(crate) offered: Vec<Offer>,
+    /// Which interface is offered by which system component.
+    pub(crate) offered: Vec<(String, u32)>,
+    /// System components that remember nothing between two exchanges.
+    pub(crate) stateless: Vec<u32>,
     pub(crate) lines: Lines,
     /// Of those that are marked so; most communications never are.
     pub(crate) pending: BTreeMap<Communication, Pending>,

@@ -222,7 +222,7 @@ impl Changes {
     }
 
     /// False if no row of an observed table has changed.
-    pub(super) fn has_order(&self) -> bool {
+    pub(super) fn has_observed(&self) -> bool {
         !self.order.is_empty()
     }
 

@@ -389,7 +389,7 @@ impl Views {
 
     /// False if the commit has changed nothing in observed tables.
     pub fn has_net(&self) -> bool {
-        self.changes.has_order()
+        self.changes.has_observed()
     }
 
     /// What the commit has changed in observed tables, in order; before [`Views::settle`].

@@ -85,7 +85,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
     }
 }
 
-/// Takes so many packets, and more of them when components have run.
+/// Takes a batch of packets, and more when components have run.
 fn pump(machine: &mut Machine, events: &mut Loop<Machine>) {
     let (taken, is_more) = at(machine, events, take_some);
     let flows = &mut machine.node.borders.flows;
@@ -229,7 +229,7 @@ fn watch(machine: &mut Machine, events: &mut Loop<Machine>) {
     }
 }
 
-/// Ends the flows of an app to which no packet has come for so long.
+/// Ends the flows of an app that have been idle for the time the app says.
 fn end_idle(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
     at(machine, events, |hand| {
         let Some(idle) = hand.flows.apps[number].checked.idle else { return };
@@ -269,7 +269,7 @@ pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) -> bool {
     false
 }
 
-/// Tells so many instances to end, and more of them when components have run.
+/// Tells a batch of instances to end, and more when components have run.
 fn tell_some(machine: &mut Machine, events: &mut Loop<Machine>) {
     let is_more = at(machine, events, |hand| {
         let all = hand.flows.table.places();

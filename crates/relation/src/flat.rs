@@ -16,7 +16,8 @@
 use crate::id::Id;
 use crate::value::Value;
 
-mod tag {
+/// The first byte of an encoded value.
+pub(crate) mod tag {
     pub const NULL: u8 = 0;
     pub const FALSE: u8 = 1;
     pub const TRUE: u8 = 2;
@@ -263,7 +264,7 @@ fn length(bytes: usize) -> u32 {
 
 /// Reads one value from the front of `bytes`, which [`write_value`] wrote.
 #[inline]
-fn read_value<'a>(bytes: &mut &'a [u8]) -> Value<'a> {
+pub(crate) fn read_value<'a>(bytes: &mut &'a [u8]) -> Value<'a> {
     match take::<1>(bytes)[0] {
         tag::NULL => Value::Null,
         tag::FALSE => Value::Bool(false),

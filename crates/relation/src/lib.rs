@@ -15,6 +15,7 @@ pub mod json;
 pub mod limits;
 pub mod messages;
 mod narrow;
+pub mod native;
 pub mod operator;
 pub mod plan;
 mod spare;

@@ -60,6 +60,16 @@ impl TypeSet {
         TypeSet(set)
     }
 
+    /// The set as bits, in the order of [`Type`].
+    pub(crate) const fn bits(self) -> u16 {
+        self.0
+    }
+
+    /// The set of such bits.
+    pub(crate) const fn from_bits(bits: u16) -> TypeSet {
+        TypeSet(bits)
+    }
+
     /// The types in either set.
     pub const fn union(self, other: TypeSet) -> TypeSet {
         TypeSet(self.0 | other.0)

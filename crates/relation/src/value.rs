@@ -82,7 +82,11 @@ impl Type {
 }
 
 /// One value; see the module.
+///
+/// Generated code reads and writes it ([`crate::native`]), so its layout is fixed: the type in the
+/// first byte, in the order of [`Type`], then what the variant holds as C would lay it out.
 #[derive(Clone, Copy, Debug)]
+#[repr(u8)]
 pub enum Value<'a> {
     /// `null`.
     Null,

@@ -4,6 +4,7 @@ use tidemill::graph;
 use tidemill::messages::{decoder_listing, layout_text};
 use tidemill::program::{FileKind, Kinds, Program};
 use tidemill_overlog::control;
+use tidemill_overlog::node::listing;
 use tidemill_wire::{MessageId, Schema};
 
 use super::{Relations, common, components, packets};
@@ -38,6 +39,9 @@ fn explained(program: &Program, args: &ExplainArgs, out: &mut Out) -> Result<(),
         return Ok(());
     }
     if all && args.asm {
+        if let Some(rules) = &program.rules.program {
+            out.write(&listing(&rules.plan).map_err(|error| format!("--asm: {error}"))?);
+        }
         components::list(program, out)?;
         packets::list(program, out)?;
     } else if all {

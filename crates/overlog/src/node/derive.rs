@@ -1,6 +1,7 @@
 //! The second part of a turn: strands run until nothing is left that starts one.
 
 use tidemill_relation::expr::Scope;
+use tidemill_relation::native;
 use tidemill_relation::plan::{RelationId, Strand};
 use tidemill_relation::strand::{Reading, run};
 use tidemill_relation::view::Progress;
@@ -133,7 +134,14 @@ impl Node {
             };
             let reading = Reading { traced, ..Reading::present(&self.database) };
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
-            run(strand, columns, reading, scope, &mut sink);
+            let position = position as usize;
+            match program.coding.code(position) {
+                Some(code) => native::run(code, position, columns, reading, scope, &mut sink),
+                None => {
+                    let seen = program.coding.note(&program.compiled, position);
+                    run(strand, columns, Reading { seen, ..reading }, scope, &mut sink);
+                }
+            }
         }
         self.scratch.reset();
     }

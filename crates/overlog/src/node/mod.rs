@@ -14,6 +14,7 @@
 mod allowances;
 mod ambient;
 mod begin;
+mod coding;
 mod commit;
 mod counters;
 mod derive;
@@ -55,6 +56,7 @@ use turn::Turn;
 
 pub use allowances::{CYCLE_TUPLES_MAX, GivenUp, Limit, TURN_TUPLES_MAX};
 pub use ambient::{Identity, node_id};
+pub use coding::listing;
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use event::{Event, Periodic};
 pub use program::Program;

@@ -60,19 +60,37 @@ pub fn compiled(input: &[u8]) -> Option<Compiled> {
     Some(compiled)
 }
 
-struct Blind;
+/// What a node does, a line each.
+#[derive(Default)]
+struct Log(Vec<String>);
 
-impl Observer for Blind {
-    fn sighted(&mut self, _: Sighting<'_>) {}
-    fn violated(&mut self, _: Sighting<'_>) {}
-    fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {}
+impl Observer for Log {
+    fn sighted(&mut self, sighting: Sighting<'_>) {
+        self.0.push(format!("{sighting:?}"));
+    }
+
+    fn violated(&mut self, sighting: Sighting<'_>) {
+        self.0.push(format!("violated {sighting:?}"));
+    }
+
+    fn rule_failed(&mut self, node: &str, rule: &str, place: &str, error: &str) {
+        self.0.push(format!("{node} {rule} {place}: {error}"));
+    }
 }
 
-/// Runs a program at one node: its facts, its timers, and a few tuples of each relation.
+/// Runs a program at one node, interpreted and as machine code, which must do the same.
 fn run(compiled: Compiled) {
     let files = Memory::default().with("a.csv", "1,\"two\",3.5\n\n\"\n");
     let registry = Arc::new(Registry::new(Arc::new(files)));
     let Ok(program) = Program::with_operators(compiled, registry) else { return };
+    let mut native = program.clone();
+    native.compile().expect("code can be made here");
+    assert_eq!(run_one(program), run_one(native));
+}
+
+/// What one node does: with its facts, its timers, and a few tuples of each relation.
+fn run_one(program: Program) -> Vec<String> {
+    let mut log = Log::default();
     let address = "n0:1".to_owned();
     let identity = Identity { landmark: address.clone(), address, index: 0, count: 2 };
     let mut node = Node::new(Arc::new(program), identity, 1, Secret::FIXED);
@@ -93,22 +111,27 @@ fn run(compiled: Compiled) {
     }
     node.enqueue(Event::Expiry);
     for turn in 0..TURNS_MAX {
-        if !run_turn(&mut node, turn as u64 * 1_000_000_000) {
+        if !run_turn(&mut node, turn as u64 * 1_000_000_000, &mut log) {
             break;
         }
     }
+    for (index, _) in (0..).zip(&plan.relations) {
+        node.rows(RelationId(index), |row| log.0.push(format!("{index}: {row:?}")));
+    }
+    log.0.push(format!("{:?}", node.counters()));
+    log.0
 }
 
 /// One turn; false if nothing waits, or if the turn takes too long for a test.
-fn run_turn(node: &mut Node, now_ns: u64) -> bool {
-    if !node.begin(now_ns, now_ns as i64, &mut Blind) {
+fn run_turn(node: &mut Node, now_ns: u64, log: &mut Log) -> bool {
+    if !node.begin(now_ns, now_ns as i64, log) {
         return false;
     }
-    if (0..STEPS_MAX).all(|_| node.derive(10, &mut Blind) == Progress::More) {
+    if (0..STEPS_MAX).all(|_| node.derive(10, log) == Progress::More) {
         return false;
     }
-    node.commit(&mut Blind);
-    let refined = (0..STEPS_MAX).map(|_| node.refine(&mut Blind));
+    node.commit(log);
+    let refined = (0..STEPS_MAX).map(|_| node.refine(log));
     match refined.into_iter().find(|progress| *progress != Progress::More) {
         Some(Progress::Done) => {}
         _ => {
@@ -116,11 +139,12 @@ fn run_turn(node: &mut Node, now_ns: u64) -> bool {
             return true;
         }
     }
-    node.finish(&mut Blind);
+    node.finish(log);
     let program = node.program().clone();
     node.take_sends(|send, columns| {
         let relation = program.plan().relation(send.relation);
         assert_eq!(columns.len(), relation.arity(), "{}", relation.name);
+        log.0.push(format!("{send:?} {:?}", columns.iter().collect::<Vec<_>>()));
     });
     true
 }

@@ -319,6 +319,17 @@ pub enum Pattern {
 }
 
 impl Pattern {
+    /// Calls `f` for every register that it binds.
+    pub fn for_each_bound(&self, f: &mut impl FnMut(Reg)) {
+        match self {
+            Pattern::Any | Pattern::Equal(_) => {}
+            Pattern::Reg(reg) => f(*reg),
+            Pattern::List { elements, tail } => {
+                elements.iter().chain(tail.as_deref()).for_each(|part| part.for_each_bound(f));
+            }
+        }
+    }
+
     /// False if a function in it takes the time or random numbers.
     pub fn is_pure(&self) -> bool {
         match self {

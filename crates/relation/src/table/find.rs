@@ -58,6 +58,15 @@ impl Table {
         FoundRows::Many(rows.into_iter())
     }
 
+    /// The live row with this primary key; not of a bag.
+    #[inline]
+    pub(crate) fn find_key(&self, key: &[Value<'_>]) -> Option<RowId> {
+        debug_assert!(!self.is_bag(), "verified: a bag has no primary key");
+        let hash = self.hash_values(key.iter().copied());
+        let matches = |row| self.live.get(row) && self.key_equals(RowId(row), &self.key, key);
+        self.primary.find(hash, matches).map(RowId)
+    }
+
     /// The live row with the primary key of `values`, a whole tuple.
     pub fn find(&self, values: &[Value<'_>]) -> Option<RowId> {
         self.find_hashed(self.key_hash_of(values), values)

@@ -43,3 +43,4 @@ pub(crate) use place::Place;
 pub use row::RowId;
 pub use spec::{Key, TableSpec};
 pub use state::Table;
+pub(crate) use state::{Form, Shape};

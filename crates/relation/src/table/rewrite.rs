@@ -48,7 +48,7 @@ impl Table {
             }
         }
         heap.dead = self.heap.dead.min(heap.bytes.len());
-        (self.columns, self.stride) = (columns, stride);
+        self.set_columns(columns, stride);
         (self.words, self.heap) = (words, heap);
     }
 }

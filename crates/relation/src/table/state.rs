@@ -21,11 +21,45 @@ pub(super) struct Column {
     pub(super) offset: usize,
 }
 
+/// How integers lie in a column, as generated code reads it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub(crate) struct Shape {
+    pub(crate) form: Form,
+    /// Words before it in a row.
+    pub(crate) offset: u32,
+}
+
+/// Where an integer of a column is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Form {
+    /// Not in the words of a row, or beside values of other types.
+    Other,
+    /// One word.
+    Half,
+    /// Two words.
+    Whole,
+}
+
+impl Column {
+    fn shape(&self) -> Shape {
+        let form = match self.repr {
+            Repr::Int32 => Form::Half,
+            Repr::Word(Type::Int) => Form::Whole,
+            _ => Form::Other,
+        };
+        Shape { form, offset: self.offset as u32 }
+    }
+}
+
 /// A table; see the [module](super).
 #[derive(Clone, Debug)]
 pub struct Table {
     pub(super) spec: TableSpec,
     pub(super) columns: Vec<Column>,
+    /// Of the columns.
+    shapes: Vec<Shape>,
     /// Words per row.
     pub(super) stride: usize,
     pub(super) words: Vec<u32>,
@@ -60,6 +94,7 @@ impl Table {
         };
         let bounded = spec.lifetime_ns.is_some() || spec.size_max.is_some();
         Table {
+            shapes: vec![column.shape(); spec.arity as usize],
             columns: vec![column; spec.arity as usize],
             stride: 0,
             words: Vec::new(),
@@ -127,6 +162,18 @@ impl Table {
     /// The id that the next new row gets.
     pub fn next_row(&self) -> RowId {
         RowId(self.rows)
+    }
+
+    /// Replaces the columns; the caller stores the rows anew.
+    pub(super) fn set_columns(&mut self, columns: Vec<Column>, stride: usize) {
+        self.shapes = columns.iter().map(Column::shape).collect();
+        (self.columns, self.stride) = (columns, stride);
+    }
+
+    /// How integers lie in each column.
+    #[inline]
+    pub(crate) fn shapes(&self) -> &[Shape] {
+        &self.shapes
     }
 
     /// Words of a row.

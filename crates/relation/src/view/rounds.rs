@@ -111,6 +111,7 @@ impl Round<'_> {
                 visible: &ever,
                 ignore_absent: true,
                 traced: false,
+                seen: None,
             };
             let most = self.views.most_left();
             let derived = &mut self.views.derived;
@@ -347,6 +348,7 @@ impl Round<'_> {
                 visible: &visible,
                 ignore_absent: false,
                 traced: false,
+                seen: None,
             };
             let most = self.views.most_left();
             let derived = &mut self.views.derived;
@@ -402,7 +404,8 @@ impl Round<'_> {
         let mut derived = std::mem::take(&mut self.views.derived_words);
         let done = loop {
             let database = &*self.database;
-            let reading = Reading { database, visible, ignore_absent: false, traced: false };
+            let reading =
+                Reading { database, visible, ignore_absent: false, traced: false, seen: None };
             match narrow::compile(strand, reading, self.scope) {
                 Ok(narrow) => {
                     let most = usize::try_from(self.views.most_left()).unwrap_or(usize::MAX);
@@ -508,8 +511,13 @@ pub(super) fn collect(
 ) -> TupleBuf<()> {
     round.database.prepare(strand);
     let mut derived = std::mem::take(&mut round.views.derived);
-    let reading =
-        Reading { database: round.database, visible, ignore_absent: false, traced: false };
+    let reading = Reading {
+        database: round.database,
+        visible,
+        ignore_absent: false,
+        traced: false,
+        seen: None,
+    };
     let most = round.views.most_left();
     let mut sink = Collect { derived: &mut derived, failures: None, most };
     run_rows(strand, rows, reading, round.scope, &mut sink);

@@ -2,6 +2,7 @@
 
 use tidemill_support::mutate;
 mod plan;
+mod strands;
 mod values;
 
 #[test]
@@ -12,6 +13,16 @@ fn mutated_plans_do_no_harm() {
 #[test]
 fn mutated_values_do_no_harm() {
     mutate::bombard(&mutate::seeds("tests/corpora/values", &[]), 20_000, values::check);
+}
+
+#[test]
+fn drawn_strands_are_compiled_as_they_are_interpreted() {
+    let mut draw = tidemill_stdx::rng::Rng::new(7);
+    for _ in 0..3000 {
+        let length = 20 + draw.below(280) as usize;
+        let input: Vec<u8> = (0..length).map(|_| draw.below(256) as u8).collect();
+        strands::check(&input);
+    }
 }
 
 /// Seeds that are not understood would make the tests above read only the first bytes.

@@ -23,7 +23,7 @@ use crate::borders::Checked;
 use crate::borders::files::Existing;
 use crate::components::system::disk::{Disk, Overlay};
 use crate::program::{Program, Rules as Loaded};
-use crate::run::{ComponentOptions, EngineKind};
+use crate::run::{ComponentOptions, Engine, EngineKind};
 
 /// The engines of nodes, but for rules, and how they are started.
 pub(crate) struct Parts {
@@ -66,6 +66,9 @@ impl Compiled {
         let mut rules = rules.transpose()?;
         if let Some(rules) = &mut rules {
             borders.crossing().for_each(|relation| rules.cross(relation));
+            if options.engine == Engine::Interpreter {
+                rules.interpret();
+            }
         }
         Ok(Compiled { rules, parts: Parts { components, has_entry, graph: packets, borders } })
     }

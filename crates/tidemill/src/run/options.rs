@@ -187,13 +187,13 @@ pub enum Exposed {
     Yes,
 }
 
-/// What runs the functions of components.
+/// What runs the functions of components, and the rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
-    /// They are compiled.
+    /// They are compiled: components before they start, rules when they have run often.
     #[default]
     Native,
-    /// The interpreter, for comparison.
+    /// Interpreters, for comparison.
     Interpreter,
 }
 

@@ -1,199 +1,30 @@
-//! Interpreting strands: the plain evaluator that compiled ones are compared with.
-//!
-//! A strand runs as nested loops: each step either continues with the next one, once or for each
-//! row it finds, or comes back. Tables do not change while a strand runs; what it derives goes to
-//! a [`Sink`].
+//! A strand as nested loops: each step continues with the next one, once or for each row that it
+//! finds, or comes back.
 
 use smallvec::{SmallVec, smallvec};
 
+use super::reading::Reading;
+use super::rest::Rest;
+use super::sink::Sink;
 use crate::aggregate::Accumulator;
-use crate::database::Database;
 use crate::eval::{EvalError, Scope, is_true};
 use crate::expr::{Expr, evaluate};
-use crate::flat::Seq;
-use crate::plan::{Bind, HeadColumn, Lookup, Output, Pattern, RuleId, Step, Strand};
-use crate::table::{RowId, Rows, Visible};
+use crate::plan::{Bind, HeadColumn, Lookup, Pattern, Step, Strand};
+use crate::table::{RowId, Rows};
 use crate::value::Value;
 
-/// Receives what a strand derives.
-pub trait Sink {
-    /// A tuple of the head. `results`: how many results an aggregate has taken in, else 1.
-    fn derive(&mut self, output: &Output, columns: &[Value<'_>], results: u64);
-
-    /// A derivation was dropped.
-    fn failed(&mut self, rule: RuleId, error: EvalError);
-
-    /// An aggregate has taken in a result: the value for each of its columns.
-    fn gathered(&mut self, inputs: &[Value<'_>]) {
-        let _ = inputs;
-    }
-
-    /// So many rows were looked at by joins since the last call; all of them are told when the
-    /// strand has run.
-    fn looked(&mut self, rows: u32) {
-        let _ = rows;
-    }
-
-    /// True if it holds more than it may: the strand ends where it is, and what it has derived is
-    /// given up.
-    fn is_full(&self) -> bool {
-        false
-    }
-
-    /// A result has passed all joins; called only by strands run with [`Reading::traced`].
-    fn joined(&mut self, rule: RuleId) {
-        let _ = rule;
-    }
-}
-
-/// What a strand sees of the tables.
-#[derive(Clone, Copy)]
-pub struct Reading<'a> {
-    /// The tables.
-    pub database: &'a Database,
-    /// Rows seen by the atom at a position of the body.
-    pub visible: &'a dyn Fn(u16, &Lookup) -> Visible,
-    /// Negations hold whatever the tables contain: what retraction asks for, which wants to know
-    /// all that may have been derived.
-    pub ignore_absent: bool,
-    /// Tell the sink of results that have passed all joins.
-    pub traced: bool,
-}
-
-/// Sees live rows.
-pub fn live(_: u16, _: &Lookup) -> Visible {
-    Visible::Live
-}
-
-impl<'a> Reading<'a> {
-    /// The present state.
-    pub fn present(database: &'a Database) -> Reading<'a> {
-        Reading { database, visible: &live, ignore_absent: false, traced: false }
-    }
-}
-
-/// Runs `strand` for a trigger with these columns. The indexes that it reads are
-/// [prepared](Database::prepare).
-pub fn run<'a>(
-    strand: &'a Strand,
-    trigger: Seq<'a>,
-    reading: Reading<'a>,
-    scope: Scope<'a>,
-    sink: &mut dyn Sink,
-) {
-    let mut columns = trigger.iter();
-    run_for(strand, |value| columns.next_into(value), reading, scope, sink);
-}
-
-/// [`run`] for a trigger whose columns are values.
-pub fn run_values<'a>(
-    strand: &'a Strand,
-    trigger: impl Iterator<Item = Value<'a>>,
-    reading: Reading<'a>,
-    scope: Scope<'a>,
-    sink: &mut dyn Sink,
-) {
-    run_for(strand, each(trigger), reading, scope, sink);
-}
-
-fn run_for<'a>(
-    strand: &'a Strand,
-    trigger: impl FnMut(&mut Value<'a>) -> bool,
-    reading: Reading<'a>,
-    scope: Scope<'a>,
-    sink: &mut dyn Sink,
-) {
-    let mut space = Space::for_strand(strand);
-    let mut run = Run::new(strand, &mut space, reading, scope, sink);
-    run.start(trigger);
-    let looked = run.looked % LOOK_EVERY;
-    run.sink.looked(looked);
-}
-
-/// Values one after the other, each put where it is wanted; false when there are no more.
-///
-/// They are written in place: a value that is copied right after it was written in parts waits
-/// until the parts have reached the cache.
-fn each<'a>(mut values: impl Iterator<Item = Value<'a>>) -> impl FnMut(&mut Value<'a>) -> bool {
-    move |to| match values.next() {
-        Some(value) => {
-            *to = value;
-            true
-        }
-        None => false,
-    }
-}
-
-/// [`run`] for each of some stored rows.
-pub fn run_rows<'a>(
-    strand: &'a Strand,
-    rows: &[RowId],
-    reading: Reading<'a>,
-    scope: Scope<'a>,
-    sink: &mut dyn Sink,
-) {
-    let table = reading.database.table(strand.trigger.relation);
-    let mut space = Space::for_strand(strand);
-    let mut run = Run::new(strand, &mut space, reading, scope, sink);
-    for &row in rows {
-        if run.is_over() {
-            break;
-        }
-        run.start(each(table.values(row)));
-    }
-}
-
-/// A run that can rest between two rows and go on later, over the same tables.
-///
-/// Only where it stands is kept: when it goes on, what led there is evaluated again. So a strand
-/// run this way must not depend on time or chance, and must not aggregate.
-#[derive(Clone, Debug, Default)]
-pub struct Rest {
-    /// Rows that may still be looked at.
-    rows_left: u64,
-    /// The row at which each nested join goes on, the outermost last.
-    path: Vec<RowId>,
-    resting: bool,
-}
-
-impl Rest {
-    /// A run that has not begun.
-    pub fn new() -> Rest {
-        Rest::default()
-    }
-}
-
-/// Runs `strand`, which no tuple triggers, from where `rest` stands; false if it rests after
-/// looking at some `rows` rows.
-pub fn run_on<'a>(
-    strand: &'a Strand,
-    reading: Reading<'a>,
-    scope: Scope<'a>,
-    sink: &mut dyn Sink,
-    (rest, rows): (&mut Rest, u64),
-) -> bool {
-    debug_assert!(!strand.output.aggregates(), "an aggregate does not rest");
-    rest.rows_left = rows;
-    rest.resting = false;
-    let mut space = Space::for_strand(strand);
-    let mut run = Run::new(strand, &mut space, reading, scope, sink);
-    run.rest = Some(rest);
-    run.start(|_| false);
-    !rest.resting
-}
-
-struct Run<'a, 'r> {
-    strand: &'a Strand,
-    reading: Reading<'a>,
-    scope: Scope<'a>,
-    regs: &'r mut [Value<'a>],
-    sink: &'r mut dyn Sink,
+pub(crate) struct Run<'a, 'r> {
+    pub(crate) strand: &'a Strand,
+    pub(crate) reading: Reading<'a>,
+    pub(crate) scope: Scope<'a>,
+    pub(crate) regs: &'r mut [Value<'a>],
+    pub(crate) sink: &'r mut dyn Sink,
     /// One per column of the head, while aggregating.
     aggregates: Option<Aggregates<'a>>,
     /// The head being projected.
     columns: &'r mut SmallVec<[Value<'a>; 8]>,
     /// Where the run stands, if it can rest.
-    rest: Option<&'r mut Rest>,
+    pub(super) rest: Option<&'r mut Rest>,
     /// Rows looked at.
     looked: u32,
     /// It was interrupted, or its sink is full.
@@ -204,31 +35,37 @@ struct Run<'a, 'r> {
 const LOOK_EVERY: u32 = 256;
 
 /// Where a run keeps its values: on the stack, for most strands, and never moved.
-struct Space<'a> {
+pub(crate) struct Space<'a> {
     regs: SmallVec<[Value<'a>; 16]>,
     columns: SmallVec<[Value<'a>; 8]>,
 }
 
 impl Space<'_> {
     #[inline(always)]
-    fn for_strand(strand: &Strand) -> Self {
+    /// For a run whose registers lie elsewhere.
+    pub(crate) fn empty() -> Self {
+        Space { regs: SmallVec::new(), columns: SmallVec::new() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn for_strand(strand: &Strand) -> Self {
         let regs = smallvec![Value::Null; strand.regs as usize];
         Space { regs, columns: SmallVec::new() }
     }
 }
 
-struct Aggregates<'a> {
+pub(crate) struct Aggregates<'a> {
     columns: Vec<Aggregated<'a>>,
     results: u64,
 }
 
-enum Aggregated<'a> {
+pub(crate) enum Aggregated<'a> {
     Group(Value<'a>),
     Of(Accumulator),
 }
 
 impl<'a, 'r> Run<'a, 'r> {
-    fn new(
+    pub(crate) fn new(
         strand: &'a Strand,
         space: &'r mut Space<'a>,
         reading: Reading<'a>,
@@ -251,7 +88,7 @@ impl<'a, 'r> Run<'a, 'r> {
 
     /// Whether to end at once; asked for each row.
     #[inline]
-    fn is_over(&mut self) -> bool {
+    pub(crate) fn is_over(&mut self) -> bool {
         self.looked = self.looked.wrapping_add(1);
         if self.looked.is_multiple_of(LOOK_EVERY) {
             self.sink.looked(LOOK_EVERY);
@@ -260,7 +97,17 @@ impl<'a, 'r> Run<'a, 'r> {
         self.over
     }
 
-    fn start(&mut self, trigger: impl FnMut(&mut Value<'a>) -> bool) {
+    /// Tells the sink of the rows that it was not told of.
+    pub(crate) fn end(&mut self) {
+        let looked = self.looked % LOOK_EVERY;
+        self.sink.looked(looked);
+        if let Some(seen) = self.reading.seen {
+            seen.note(self.regs);
+        }
+    }
+
+    /// Runs the strand for a trigger, whose columns are taken one after the other.
+    pub(crate) fn start(&mut self, trigger: impl FnMut(&mut Value<'a>) -> bool) {
         match self.bind(&self.strand.trigger.columns, trigger) {
             Ok(true) if self.strand.output.aggregates() => self.aggregate(),
             Ok(true) => self.step(0),
@@ -277,7 +124,7 @@ impl<'a, 'r> Run<'a, 'r> {
         }
     }
 
-    fn fail(&mut self, error: EvalError) {
+    pub(crate) fn fail(&mut self, error: EvalError) {
         self.sink.failed(self.strand.rule, error);
     }
 
@@ -326,7 +173,8 @@ impl<'a, 'r> Run<'a, 'r> {
         Ok(true)
     }
 
-    fn step(&mut self, at: usize) {
+    /// Goes on from a step.
+    pub(crate) fn step(&mut self, at: usize) {
         if let Err(error) = self.try_step(at) {
             self.fail(error);
         }
@@ -340,29 +188,29 @@ impl<'a, 'r> Run<'a, 'r> {
             Step::Join(lookup) => return self.join(lookup, at + 1),
             // A run that rests counts the rows that it looks at, those of a join.
             Step::Exists(lookup) if self.rest.is_some() => return self.join(lookup, at + 1),
-            Step::Exists(lookup) => {
-                if !self.exists(lookup)? {
-                    return Ok(());
-                }
-            }
-            Step::Absent(lookup) => {
-                if !self.reading.ignore_absent && self.finds(lookup)? {
-                    return Ok(());
-                }
-            }
-            Step::Let(reg, expr) => self.regs[reg.0 as usize] = self.value(expr)?,
-            Step::Match(reg, pattern) => {
-                if !self.matches(self.regs[reg.0 as usize], pattern)? {
-                    return Ok(());
-                }
-            }
-            Step::Filter(condition) => {
-                if !is_true(self.value(condition)?, "a condition")? {
+            _ => {
+                if !self.pass(step)? {
                     return Ok(());
                 }
             }
         }
         self.try_step(at + 1)
+    }
+
+    /// A step that goes on once or not at all: whether it does.
+    #[inline]
+    pub(crate) fn pass(&mut self, step: &'a Step) -> Result<bool, EvalError> {
+        match step {
+            Step::Exists(lookup) => self.exists(lookup),
+            Step::Absent(lookup) => Ok(self.reading.ignore_absent || !self.finds(lookup)?),
+            Step::Let(reg, expr) => {
+                self.regs[reg.0 as usize] = self.value(expr)?;
+                Ok(true)
+            }
+            Step::Match(reg, pattern) => self.matches(self.regs[reg.0 as usize], pattern),
+            Step::Filter(condition) => is_true(self.value(condition)?, "a condition"),
+            Step::Join(_) => unreachable!("a join goes on once for each row"),
+        }
     }
 
     fn put_key(&self, lookup: &'a Lookup, key: &mut Key<'a>) -> Result<(), EvalError> {
@@ -392,7 +240,8 @@ impl<'a, 'r> Run<'a, 'r> {
         Ok(())
     }
 
-    fn join_row(&mut self, lookup: &'a Lookup, row: RowId, next: usize) {
+    /// Goes on with step `next` if the row of a join has what it must.
+    pub(crate) fn join_row(&mut self, lookup: &'a Lookup, row: RowId, next: usize) {
         match self.bind_row(lookup, row) {
             Ok(true) => self.step(next),
             Ok(false) => {}
@@ -513,10 +362,8 @@ impl<'a, 'r> Run<'a, 'r> {
         if self.reading.traced {
             self.sink.joined(self.strand.rule);
         }
-        if let Some(mut aggregates) = self.aggregates.take() {
-            let taken = self.take_in(&mut aggregates);
-            self.aggregates = Some(aggregates);
-            return taken;
+        if self.aggregates.is_some() {
+            return self.take_in();
         }
         let output = &self.strand.output;
         self.columns.clear();
@@ -530,27 +377,32 @@ impl<'a, 'r> Run<'a, 'r> {
         Ok(())
     }
 
-    fn take_in(&mut self, aggregates: &mut Aggregates<'a>) -> Result<(), EvalError> {
+    fn take_in(&mut self) -> Result<(), EvalError> {
         // Evaluate all inputs first: a result counts in all columns or in none.
-        self.columns.clear();
+        let mut inputs: SmallVec<[Value<'a>; 8]> = SmallVec::new();
         for column in &self.strand.output.columns {
             if let HeadColumn::Aggregate { input, .. } = column {
                 // `*` counts every result, whatever it holds.
                 let star = Ok(Value::Bool(true));
-                let value = input.as_ref().map_or(star, |input| self.value(input))?;
-                self.columns.push(value);
+                inputs.push(input.as_ref().map_or(star, |input| self.value(input))?);
             }
         }
-        let mut inputs = self.columns.iter();
+        self.take_in_values(&inputs)
+    }
+
+    /// Takes a result into the aggregates: the value for each of them.
+    pub(crate) fn take_in_values(&mut self, inputs: &[Value<'a>]) -> Result<(), EvalError> {
+        let Some(aggregates) = &mut self.aggregates else { return Ok(()) };
+        let mut left = inputs.iter();
         for column in &mut aggregates.columns {
             if let Aggregated::Of(accumulator) = column
-                && let Some(value) = inputs.next()
+                && let Some(value) = left.next()
             {
                 accumulator.add(*value)?;
             }
         }
         aggregates.results += 1;
-        self.sink.gathered(self.columns);
+        self.sink.gathered(inputs);
         Ok(())
     }
 
@@ -559,41 +411,45 @@ impl<'a, 'r> Run<'a, 'r> {
         let (group, steps) = self.strand.steps.split_at(self.strand.output.group_at as usize);
         debug_assert!(steps.len() + group.len() == self.strand.steps.len());
         match self.group(group) {
-            Ok(Some(columns)) => {
-                self.aggregates = Some(Aggregates { columns, results: 0 });
+            Ok(true) => {
                 self.step(group.len());
-                let Some(aggregates) = self.aggregates.take().filter(|_| !self.over) else {
-                    return;
-                };
-                if let Err(error) = self.derive_aggregate(aggregates) {
-                    self.fail(error);
-                }
+                self.end_group();
             }
-            Ok(None) => {}
+            Ok(false) => {}
             Err(error) => self.fail(error),
         }
     }
 
-    /// Evaluates the group columns; `None` if a pattern does not match.
-    fn group(&mut self, steps: &'a [Step]) -> Result<Option<Vec<Aggregated<'a>>>, EvalError> {
+    /// Comes to the group; false if a pattern before it does not match.
+    fn group(&mut self, steps: &'a [Step]) -> Result<bool, EvalError> {
         for step in steps {
-            match step {
-                Step::Let(reg, expr) => self.regs[reg.0 as usize] = self.value(expr)?,
-                Step::Match(reg, pattern) => {
-                    if !self.matches(self.regs[reg.0 as usize], pattern)? {
-                        return Ok(None);
-                    }
-                }
-                _ => unreachable!("verified: only Let and Match stand before the group"),
+            debug_assert!(matches!(step, Step::Let(..) | Step::Match(..)), "verified");
+            if !self.pass(step)? {
+                return Ok(false);
             }
         }
+        self.begin_group().map(|()| true)
+    }
+
+    /// Evaluates the group columns: from here on results are gathered.
+    pub(crate) fn begin_group(&mut self) -> Result<(), EvalError> {
         let column = |column: &'a HeadColumn| match column {
             HeadColumn::Value(expr) => Ok(Aggregated::Group(self.value(expr)?)),
             HeadColumn::Aggregate { function, .. } => {
                 Ok(Aggregated::Of(Accumulator::new(*function, *self.reading.database.secret())))
             }
         };
-        self.strand.output.columns.iter().map(column).collect::<Result<_, _>>().map(Some)
+        let columns = self.strand.output.columns.iter().map(column).collect::<Result<_, _>>()?;
+        self.aggregates = Some(Aggregates { columns, results: 0 });
+        Ok(())
+    }
+
+    /// Derives the one result of what was gathered.
+    pub(crate) fn end_group(&mut self) {
+        let Some(aggregates) = self.aggregates.take().filter(|_| !self.over) else { return };
+        if let Err(error) = self.derive_aggregate(aggregates) {
+            self.fail(error);
+        }
     }
 
     fn derive_aggregate(&mut self, aggregates: Aggregates<'a>) -> Result<(), EvalError> {

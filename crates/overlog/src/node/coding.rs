@@ -1,0 +1,123 @@
+//! When the strands of a program become machine code.
+//!
+//! They are interpreted at first, and what their registers hold is noted. When they have run often,
+//! a thread makes code of those that have run, for what was noted, while the nodes go on; when it
+//! is there they use it. Strands that begin to run later have their turn later. All nodes of a
+//! program share its code. What is derived is the same with it and without, so it does not matter
+//! when it comes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+
+use tidemill_relation::native::{Native, Options, expected};
+use tidemill_relation::plan::Plan;
+use tidemill_relation::strand::Seen;
+use tidemill_stdx::log::Level;
+use tidemill_stdx::say;
+
+use crate::program::Compiled;
+
+/// What this file says at most.
+const CEILING: Level = Level::Debug;
+
+/// Interpreted runs after which code is made, for strands that have none: so many that it is worth
+/// its time, which is that of some 100 to 1000 runs for each.
+const RUNS: [u64; 3] = [30_000, 300_000, 3_000_000];
+
+/// The code of a program's strands, and how it comes to be.
+#[derive(Debug)]
+pub(super) struct Coding {
+    seen: Vec<Seen>,
+    interpreted: AtomicU64,
+    /// What was made each time; nothing if it could not be.
+    codes: [OnceLock<Option<Native>>; RUNS.len()],
+    interprets: bool,
+}
+
+impl Coding {
+    pub(super) fn new(plan: &Plan) -> Coding {
+        Coding {
+            seen: plan.strands.iter().map(Seen::new).collect(),
+            interpreted: AtomicU64::new(0),
+            codes: [const { OnceLock::new() }; RUNS.len()],
+            interprets: false,
+        }
+    }
+
+    /// Never any code.
+    pub(super) fn none(plan: &Plan) -> Coding {
+        Coding { interprets: true, ..Coding::new(plan) }
+    }
+
+    /// Code of all strands, made now, for integers wherever there may be some.
+    pub(super) fn at_once(plan: &Plan) -> Result<Coding, String> {
+        let code = all(plan, Options::named("rules"))?;
+        let coding = Coding::none(plan);
+        coding.codes[0].get_or_init(|| Some(code));
+        Ok(coding)
+    }
+
+    /// The code of a strand, if it has some.
+    #[inline]
+    pub(super) fn code(&self, strand: usize) -> Option<&Native> {
+        let codes = self.codes.iter().map_while(|code| code.get()).flatten();
+        codes.into_iter().find(|code| code.has(strand))
+    }
+
+    /// A strand is about to be interpreted: where to note what it holds.
+    pub(super) fn note(self: &Arc<Self>, compiled: &Compiled, strand: usize) -> Option<&Seen> {
+        if self.interprets {
+            return None;
+        }
+        let before = self.interpreted.fetch_add(1, Ordering::Relaxed);
+        if let Some(time) = RUNS.iter().position(|runs| *runs == before) {
+            self.start(compiled, time);
+        }
+        self.seen.get(strand)
+    }
+
+    /// Makes code on a thread of its own. It gets plain data, hands over one value, once, and ends
+    /// with that; a loop that compiled would stand still meanwhile.
+    fn start(self: &Arc<Self>, compiled: &Compiled, time: usize) {
+        let (coding, plan) = (self.clone(), compiled.plan.clone());
+        let work = move || {
+            coding.codes[time].get_or_init(|| coding.make(&plan));
+        };
+        // Without a thread the strands are interpreted.
+        let _ = thread::Builder::new().name("rules-compile".to_owned()).spawn(work);
+    }
+
+    fn make(&self, plan: &Plan) -> Option<Native> {
+        let name = |strand| name(plan, strand);
+        let wanted = |strand: usize| {
+            let seen = &self.seen[strand];
+            (seen.ran() && self.code(strand).is_none()).then(|| seen.types())
+        };
+        let native = Native::compile(&plan.strands, wanted, name, Options::named("rules"));
+        if let Err(error) = &native {
+            say!(Debug, "node", "rules are interpreted: {error}");
+        }
+        native.ok()
+    }
+}
+
+/// What the code of a strand is called in profiles and listings.
+fn name(plan: &Plan, strand: usize) -> String {
+    format!("{}/{strand}", plan.rules[plan.strands[strand].rule.index()].name)
+}
+
+fn all(plan: &Plan, options: Options) -> Result<Native, String> {
+    let wanted = |strand: usize| Some(expected(plan, &plan.strands[strand]));
+    let native = Native::compile(&plan.strands, wanted, |strand| name(plan, strand), options);
+    native.map_err(|error| error.to_string())
+}
+
+/// The machine code of all strands as text, made for integers wherever there may be some.
+///
+/// # Errors
+/// Why no code can be made for this machine.
+pub fn listing(plan: &Plan) -> Result<String, String> {
+    let native = all(plan, Options { listing: true, ..Options::named("rules") })?;
+    Ok((0..plan.strands.len()).filter_map(|strand| native.listing(strand)).collect())
+}

@@ -1,0 +1,64 @@
+//! Which slots of a frame hold what.
+//!
+//! ```text
+//! registers | a key | columns of the head | constants, parameters, temporaries, as they come
+//! ```
+
+use crate::expr::Expr;
+use crate::plan::{Lookup, Step, Strand};
+
+/// The slots of one strand; more are given out while it is written.
+#[derive(Debug)]
+pub(super) struct Slots {
+    /// The first slot of a key that is looked up.
+    pub(super) key: usize,
+    /// The first column of the head.
+    pub(super) head: usize,
+    /// All of them.
+    pub(super) count: usize,
+    /// Look-ups that may find several rows.
+    pub(super) walks: usize,
+    /// What is put into which slot before the code runs: constants that are no integers, and
+    /// parameters, of the strand.
+    pub(super) given: Vec<(usize, *const Expr)>,
+}
+
+/// A strand that wants more is the interpreter's matter.
+const SLOTS_MAX: usize = 1024;
+
+impl Slots {
+    pub(super) fn new(strand: &Strand) -> Slots {
+        let width = |step: &Step| lookup_of(step).map_or(0, |lookup| lookup.key.len());
+        let key = strand.regs as usize;
+        let head = key + strand.steps.iter().map(width).max().unwrap_or(0);
+        Slots { key, head, count: head + strand.output.columns.len(), walks: 0, given: Vec::new() }
+    }
+
+    /// One more.
+    pub(super) fn another(&mut self) -> usize {
+        self.count += 1;
+        self.count - 1
+    }
+
+    /// The slot of an expression of the strand that is put there before the code runs.
+    pub(super) fn given(&mut self, expr: &Expr) -> usize {
+        if let Some(&(slot, _)) = self.given.iter().find(|(_, one)| std::ptr::eq(*one, expr)) {
+            return slot;
+        }
+        let slot = self.another();
+        self.given.push((slot, expr));
+        slot
+    }
+
+    pub(super) fn are_too_many(&self) -> bool {
+        self.count > SLOTS_MAX
+    }
+}
+
+/// The look-up of a step, if it is one.
+pub(super) fn lookup_of(step: &Step) -> Option<&Lookup> {
+    match step {
+        Step::Join(lookup) | Step::Exists(lookup) | Step::Absent(lookup) => Some(lookup),
+        Step::Let(..) | Step::Match(..) | Step::Filter(_) => None,
+    }
+}

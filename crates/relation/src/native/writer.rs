@@ -1,0 +1,255 @@
+//! What all parts of a strand are written with: operands, slots, calls, ways out.
+
+use tidemill_jit::build::{Block, InstBuilder, Value as Ir, types};
+use tidemill_jit::{Body, FuncId};
+
+use super::helpers::Helpers;
+use super::layout::{FRAME_SLOTS, PAYLOAD, TRUTH, VALUE, tag};
+use super::slots::Slots;
+use crate::expr::Reg;
+use crate::plan::Strand;
+use crate::types::TypeSet;
+use crate::value::Type;
+
+/// A value that the code has.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operand {
+    /// An integer.
+    Int(Ir),
+    /// A truth value, 0 or 1 in 8 bits.
+    Truth(Ir),
+    /// Whatever lies in a slot.
+    Slot(usize),
+}
+
+/// Writes one strand.
+pub(super) struct Writer<'w, 'm> {
+    pub(super) body: &'w mut Body<'m>,
+    pub(super) strand: &'w Strand,
+    pub(super) helpers: Helpers,
+    pub(super) slots: &'w mut Slots,
+    /// What was seen in each register; nothing if nobody has looked.
+    pub(super) seen: &'w [TypeSet],
+    frame: Ir,
+    /// The address of the first slot.
+    base: Ir,
+    /// What each register holds where the code is written now.
+    pub(super) bound: Vec<Option<Operand>>,
+    /// Where the run goes on when nothing more comes of the row at hand.
+    pub(super) done: Block,
+    /// What the interpreter does for the part that is written now, and the block that asks it, if
+    /// there is one.
+    out: (OutKind, Option<Block>),
+    /// Blocks that leave something to the interpreter, to be written at the end.
+    outs: Vec<WayOut>,
+}
+
+/// A block that leaves to the interpreter what the code cannot do.
+#[derive(Debug)]
+struct WayOut {
+    block: Block,
+    kind: OutKind,
+    /// Where the run goes on then.
+    done: Block,
+    /// What the registers hold.
+    bound: Vec<Option<Operand>>,
+}
+
+/// What the interpreter does then.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OutKind {
+    /// All for the trigger.
+    Whole,
+    /// All from a step on.
+    Rest(usize),
+    /// All for the row of a join.
+    Row(usize),
+    /// One step before the group of an aggregate, which it is known to fail.
+    Group(usize),
+}
+
+impl<'w, 'm> Writer<'w, 'm> {
+    pub(super) fn new(
+        body: &'w mut Body<'m>,
+        strand: &'w Strand,
+        helpers: Helpers,
+        slots: &'w mut Slots,
+        seen: &'w [TypeSet],
+    ) -> Writer<'w, 'm> {
+        let frame = body.begin()[0];
+        let base = body.load(types::I64, frame, FRAME_SLOTS);
+        let done = body.create_block();
+        Writer {
+            bound: vec![None; strand.regs as usize],
+            out: (OutKind::Whole, None),
+            outs: Vec::new(),
+            body,
+            strand,
+            helpers,
+            slots,
+            seen,
+            frame,
+            base,
+            done,
+        }
+    }
+
+    pub(super) fn frame(&self) -> Ir {
+        self.frame
+    }
+
+    /// The address of a slot.
+    pub(super) fn address(&mut self, slot: usize) -> Ir {
+        match offset(slot) {
+            0 => self.base,
+            offset => self.body.ins().iadd_imm_s(self.base, i64::from(offset)),
+        }
+    }
+
+    /// Calls a function of the frame, which comes first.
+    pub(super) fn call(&mut self, id: FuncId, arguments: &[Ir]) -> Option<Ir> {
+        let mut all = vec![self.frame];
+        all.extend_from_slice(arguments);
+        self.body.call(id, &all).first().copied()
+    }
+
+    /// Calls a function that works on values alone.
+    pub(super) fn call_plain(&mut self, id: FuncId, arguments: &[Ir]) -> Ir {
+        self.body.call(id, arguments)[0]
+    }
+
+    pub(super) fn number(&mut self, number: usize) -> Ir {
+        self.body.ins().iconst(types::I32, number as i64)
+    }
+
+    /// Goes to a block if a condition holds, and on if not.
+    pub(super) fn leave_if(&mut self, condition: Ir, to: Block) {
+        let on = self.body.create_block();
+        self.body.ins().brif(condition, to, &[], on, &[]);
+        self.body.switch_to_block(on);
+    }
+
+    /// Goes to a block unless a condition holds.
+    pub(super) fn leave_unless(&mut self, condition: Ir, to: Block) {
+        let on = self.body.create_block();
+        self.body.ins().brif(condition, on, &[], to, &[]);
+        self.body.switch_to_block(on);
+    }
+
+    /// Puts a value into a slot.
+    pub(super) fn store(&mut self, operand: Operand, slot: usize) {
+        let (base, to) = (self.base, offset(slot));
+        match operand {
+            Operand::Int(value) => {
+                // The whole first word, so that it can be read as one.
+                let first = self.body.ins().iconst(types::I64, tag(Type::Int));
+                self.body.store(first, base, to);
+                self.body.store(value, base, to + PAYLOAD);
+            }
+            Operand::Truth(value) => {
+                let wide = self.body.ins().uextend(types::I64, value);
+                let shifted = self.body.ins().ishl_imm_u(wide, i64::from(8 * TRUTH));
+                let first = self.body.ins().bor_imm_u(shifted, tag(Type::Bool));
+                self.body.store(first, base, to);
+            }
+            Operand::Slot(from) if from == slot => {}
+            Operand::Slot(from) => {
+                for word in 0..VALUE / 8 {
+                    let value = self.body.load(types::I64, base, offset(from) + 8 * word);
+                    self.body.store(value, base, to + 8 * word);
+                }
+            }
+        }
+    }
+
+    /// Puts words into a slot, from its first on.
+    pub(super) fn store_words(&mut self, slot: usize, words: [Ir; 3]) {
+        for (at, word) in (0..).zip(words) {
+            self.body.store(word, self.base, offset(slot) + 8 * at);
+        }
+    }
+
+    /// The slot of a value: where it is, or a temporary that it is put into.
+    pub(super) fn slot_of(&mut self, operand: Operand) -> usize {
+        match operand {
+            Operand::Slot(slot) => slot,
+            _ => {
+                let slot = self.slots.another();
+                self.store(operand, slot);
+                slot
+            }
+        }
+    }
+
+    /// The address of a value.
+    pub(super) fn address_of(&mut self, operand: Operand) -> Ir {
+        let slot = self.slot_of(operand);
+        self.address(slot)
+    }
+
+    pub(super) fn register(&self, reg: Reg) -> Option<Operand> {
+        self.bound[reg.0 as usize]
+    }
+
+    /// Puts the registers where the interpreter looks for them.
+    pub(super) fn store_registers(&mut self) {
+        for reg in 0..self.bound.len() {
+            if let Some(operand) = self.bound[reg] {
+                self.store(operand, reg);
+            }
+        }
+    }
+
+    /// From here on what the code cannot do is left to the interpreter in this way.
+    pub(super) fn set_out(&mut self, kind: OutKind) {
+        self.out = (kind, None);
+    }
+
+    /// The block that leaves it to the interpreter. A part has one, which knows the registers as
+    /// they are when the part first asks for it: those that were bound before the part.
+    pub(super) fn out(&mut self) -> Block {
+        let (kind, block) = self.out;
+        block.unwrap_or_else(|| {
+            let block = self.body.cold_block();
+            self.out = (kind, Some(block));
+            let bound = self.bound.clone();
+            self.outs.push(WayOut { block, kind, done: self.done, bound });
+            block
+        })
+    }
+
+    /// Writes the blocks that leave something to the interpreter.
+    pub(super) fn ways_out(&mut self) {
+        for WayOut { block, kind, done, bound } in std::mem::take(&mut self.outs) {
+            self.body.switch_to_block(block);
+            self.bound = bound;
+            self.store_registers();
+            let helpers = self.helpers;
+            let (what, step) = match kind {
+                OutKind::Whole => (helpers.whole, None),
+                OutKind::Rest(step) => (helpers.rest, Some(step)),
+                OutKind::Row(step) => (helpers.rest_of_row, Some(step)),
+                OutKind::Group(step) => (helpers.one, Some(step)),
+            };
+            let step = step.map(|step| self.number(step));
+            self.call(what, step.as_slice());
+            self.body.ins().jump(done, &[]);
+        }
+    }
+
+    /// Leaves it to the interpreter unless a function has succeeded.
+    pub(super) fn out_if_zero(&mut self, result: Option<Ir>) {
+        let Some(result) = result else { return };
+        let out = self.out();
+        self.leave_unless(result, out);
+    }
+
+    /// The truth value in a slot that holds one.
+    pub(super) fn truth_in(&mut self, slot: usize) -> Ir {
+        self.body.load(types::I8, self.base, offset(slot) + TRUTH)
+    }
+}
+
+fn offset(slot: usize) -> i32 {
+    slot as i32 * VALUE
+}

@@ -1,0 +1,112 @@
+//! Interpreting strands: the plain evaluator that compiled ones are compared with.
+//!
+//! A strand runs as nested loops: each step either continues with the next one, once or for each
+//! row it finds, or comes back. Tables do not change while a strand runs; what it derives goes to
+//! a [`Sink`].
+
+mod interpret;
+mod reading;
+mod rest;
+mod seen;
+mod sink;
+
+use crate::eval::Scope;
+use crate::flat::Seq;
+use crate::plan::Strand;
+use crate::table::RowId;
+use crate::value::Value;
+
+pub(crate) use interpret::{Run, Space};
+pub use reading::{Reading, live};
+pub use rest::Rest;
+pub use seen::Seen;
+pub use sink::Sink;
+
+/// Runs `strand` for a trigger with these columns. The indexes that it reads are
+/// [prepared](Database::prepare).
+pub fn run<'a>(
+    strand: &'a Strand,
+    trigger: Seq<'a>,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    let mut columns = trigger.iter();
+    run_for(strand, |value| columns.next_into(value), reading, scope, sink);
+}
+
+/// [`run`] for a trigger whose columns are values.
+pub fn run_values<'a>(
+    strand: &'a Strand,
+    trigger: impl Iterator<Item = Value<'a>>,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    run_for(strand, each(trigger), reading, scope, sink);
+}
+
+fn run_for<'a>(
+    strand: &'a Strand,
+    trigger: impl FnMut(&mut Value<'a>) -> bool,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    let mut space = Space::for_strand(strand);
+    let mut run = Run::new(strand, &mut space, reading, scope, sink);
+    run.start(trigger);
+    run.end();
+}
+
+/// Values one after the other, each put where it is wanted; false when there are no more.
+///
+/// They are written in place: a value that is copied right after it was written in parts waits
+/// until the parts have reached the cache.
+fn each<'a>(mut values: impl Iterator<Item = Value<'a>>) -> impl FnMut(&mut Value<'a>) -> bool {
+    move |to| match values.next() {
+        Some(value) => {
+            *to = value;
+            true
+        }
+        None => false,
+    }
+}
+
+/// [`run`] for each of some stored rows.
+pub fn run_rows<'a>(
+    strand: &'a Strand,
+    rows: &[RowId],
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    let table = reading.database.table(strand.trigger.relation);
+    let mut space = Space::for_strand(strand);
+    let mut run = Run::new(strand, &mut space, reading, scope, sink);
+    for &row in rows {
+        if run.is_over() {
+            break;
+        }
+        run.start(each(table.values(row)));
+    }
+}
+
+/// Runs `strand`, which no tuple triggers, from where `rest` stands; false if it rests after
+/// looking at some `rows` rows.
+pub fn run_on<'a>(
+    strand: &'a Strand,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+    (rest, rows): (&mut Rest, u64),
+) -> bool {
+    debug_assert!(!strand.output.aggregates(), "an aggregate does not rest");
+    rest.rows_left = rows;
+    rest.resting = false;
+    let mut space = Space::for_strand(strand);
+    let mut run = Run::new(strand, &mut space, reading, scope, sink);
+    run.rest = Some(rest);
+    run.start(|_| false);
+    !rest.resting
+}

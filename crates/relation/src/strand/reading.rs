@@ -1,0 +1,34 @@
+//! What a strand sees.
+
+use super::seen::Seen;
+use crate::database::Database;
+use crate::plan::Lookup;
+use crate::table::Visible;
+
+/// What a strand sees of the tables.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// The tables.
+    pub database: &'a Database,
+    /// Rows seen by the atom at a position of the body.
+    pub visible: &'a dyn Fn(u16, &Lookup) -> Visible,
+    /// Negations hold whatever the tables contain: what retraction asks for, which wants to know
+    /// all that may have been derived.
+    pub ignore_absent: bool,
+    /// Tell the sink of results that have passed all joins.
+    pub traced: bool,
+    /// Where to note what registers hold when a run ends.
+    pub seen: Option<&'a Seen>,
+}
+
+/// Sees live rows.
+pub fn live(_: u16, _: &Lookup) -> Visible {
+    Visible::Live
+}
+
+impl<'a> Reading<'a> {
+    /// The present state.
+    pub fn present(database: &'a Database) -> Reading<'a> {
+        Reading { database, visible: &live, ignore_absent: false, traced: false, seen: None }
+    }
+}

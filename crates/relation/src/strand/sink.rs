@@ -1,0 +1,36 @@
+//! Where what a strand derives goes.
+
+use crate::eval::EvalError;
+use crate::plan::{Output, RuleId};
+use crate::value::Value;
+
+/// Receives what a strand derives.
+pub trait Sink {
+    /// A tuple of the head. `results`: how many results an aggregate has taken in, else 1.
+    fn derive(&mut self, output: &Output, columns: &[Value<'_>], results: u64);
+
+    /// A derivation was dropped.
+    fn failed(&mut self, rule: RuleId, error: EvalError);
+
+    /// An aggregate has taken in a result: the value for each of its columns.
+    fn gathered(&mut self, inputs: &[Value<'_>]) {
+        let _ = inputs;
+    }
+
+    /// So many rows were looked at by joins since the last call; all of them are told when the
+    /// strand has run.
+    fn looked(&mut self, rows: u32) {
+        let _ = rows;
+    }
+
+    /// True if it holds more than it may: the strand ends where it is, and what it has derived is
+    /// given up.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// A result has passed all joins; called only by strands run with [`Reading::traced`].
+    fn joined(&mut self, rule: RuleId) {
+        let _ = rule;
+    }
+}

@@ -238,8 +238,13 @@ pub fn write_value(out: &mut Vec<u8>, value: Value<'_>) {
     }
 }
 
+/// Bytes of a value of one word.
+const WORD: usize = 9;
+
+#[inline]
 fn write_word(out: &mut Vec<u8>, tag: u8, word: u64) {
-    let mut bytes = [tag, 0, 0, 0, 0, 0, 0, 0, 0];
+    let mut bytes = [0; WORD];
+    bytes[0] = tag;
     bytes[1..].copy_from_slice(&word.to_le_bytes());
     out.extend_from_slice(&bytes);
 }
@@ -395,7 +400,16 @@ impl<L: Copy> TupleBuf<L> {
 
     /// Appends a tuple.
     pub fn push(&mut self, label: L, columns: &[Value<'_>]) {
-        self.push_all(label, columns.iter().copied());
+        let start = self.bytes.len();
+        self.bytes.reserve(WORD * columns.len());
+        for value in columns {
+            // Most are integers, which take a short way.
+            match value {
+                Value::Int(value) => write_word(&mut self.bytes, tag::INT, *value as u64),
+                value => write_value(&mut self.bytes, *value),
+            }
+        }
+        self.entries.push(Entry { label, start, columns: columns.len() as u32 });
     }
 
     /// Appends a tuple with these columns.

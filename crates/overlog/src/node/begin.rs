@@ -6,6 +6,7 @@ use tidemill_stdx::marks;
 
 use super::Node;
 use super::allowances::Taken;
+use super::dispatch::Start;
 use super::event::Event;
 use super::stages::Stage;
 use super::tuples::{Derived, Origin};
@@ -29,9 +30,7 @@ impl Node {
                 self.begin_tuple(relation, row.as_seq(), (delete, received), observer);
             }
             &Event::Change { relation, ref row } => {
-                let program = self.program.clone();
-                let strands = &program.dispatch.changes[relation.index()];
-                self.run_strands(strands, relation, row.as_seq(), observer);
+                self.run_strands(Start::Change, relation, row.as_seq(), observer);
             }
             &Event::Periodic { timer } => {
                 self.firing[timer] = false;
@@ -91,9 +90,9 @@ impl Node {
     }
 
     fn begin_periodic(&mut self, timer: usize, observer: &mut dyn Observer) {
-        let program = self.program.clone();
-        let strand = program.dispatch.periodics[timer];
-        let trigger = &program.plan().strands[strand as usize].trigger;
+        let strand = self.program.dispatch.periodics[timer];
+        let trigger = &self.program.plan().strands[strand as usize].trigger;
+        let (relation, width) = (trigger.relation, trigger.columns.len());
         let random = {
             use tidemill_relation::expr::Ambient;
             (self.ambient.random() >> 1) as i64
@@ -108,9 +107,9 @@ impl Node {
         let address = self.identity.address.clone();
         let columns = [Value::Str(&address), Value::Int(random), period, left];
         let mut row = self.spare.take();
-        columns.iter().take(trigger.columns.len()).for_each(|&column| row.push(column));
-        self.sight(trigger.relation, Stage::Periodic, None, row.as_seq(), observer);
-        self.run_strands(&[strand], trigger.relation, row.as_seq(), observer);
+        columns.iter().take(width).for_each(|&column| row.push(column));
+        self.sight(relation, Stage::Periodic, None, row.as_seq(), observer);
+        self.run_strands(Start::Periodic(timer), relation, row.as_seq(), observer);
         self.reuse_row(row);
     }
 }

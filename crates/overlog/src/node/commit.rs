@@ -26,6 +26,9 @@ impl Node {
         if std::mem::take(&mut self.turn.expiry) {
             self.expire();
         }
+        if self.turn.changes.is_empty() && self.turn.sends.is_empty() {
+            return;
+        }
         let changes = std::mem::take(&mut self.turn.changes);
         let (node, count, sends) = (&self.identity.address, changes.len(), self.turn.sends.len());
         say!(Trace, "node", "{node}: commits {count} changes, {sends} sends");
@@ -175,6 +178,9 @@ impl Node {
 
     /// Hands over what the turn has to send, in order.
     pub fn take_sends(&mut self, take: impl FnMut(Send, Seq<'_>)) {
+        if self.turn.sends.is_empty() {
+            return;
+        }
         let mut take = take;
         let sends = std::mem::take(&mut self.turn.sends);
         self.counters.sent += sends.len() as u64;

@@ -10,8 +10,8 @@ use tidemill_relation::{Seq, TupleBuf};
 use super::Node;
 use super::allowances::Limit;
 use super::deriving::{Cycle, Deriving};
+use super::dispatch::Start;
 use super::failing::Failing;
-use super::program::Program;
 use super::stages::Stage;
 use super::tuples::{Columns, Crossing, CrossingKind, Derived, Origin};
 use super::watch::Observer;
@@ -21,9 +21,9 @@ impl Node {
     /// reported: the turn must be given up.
     pub fn derive(&mut self, tuples_max: usize, observer: &mut dyn Observer) -> Progress {
         // Strands append to the turn while its current tuples are read.
-        let mut current = std::mem::take(&mut self.turn.current);
+        let mut current = self.turn.current.take().unwrap_or_default();
         let derived = self.derive_from(&mut current, tuples_max, observer);
-        self.turn.current = current;
+        self.turn.current = Some(current);
         derived.unwrap_or_else(|limit| {
             self.report_turn(limit, observer);
             Progress::Exceeded
@@ -32,11 +32,10 @@ impl Node {
 
     fn derive_from(
         &mut self,
-        current: &mut TupleBuf<Derived>,
+        current: &mut Box<TupleBuf<Derived>>,
         tuples_max: usize,
         observer: &mut dyn Observer,
     ) -> Result<Progress, Limit> {
-        let program = self.program.clone();
         for _ in 0..tuples_max {
             if let Some(limit) = self.passed() {
                 return Err(limit);
@@ -54,7 +53,7 @@ impl Node {
                 }
             }
             if let Some((derived, columns)) = current.get(self.turn.position) {
-                self.derive_one(&program, derived, columns, observer);
+                self.derive_one(derived, columns, observer);
             }
             self.turn.position += 1;
         }
@@ -62,44 +61,45 @@ impl Node {
     }
 
     /// Runs all that an event tuple starts.
-    fn derive_one(
-        &mut self,
-        program: &Program,
-        derived: Derived,
-        columns: Seq<'_>,
-        observer: &mut dyn Observer,
-    ) {
+    fn derive_one(&mut self, derived: Derived, columns: Seq<'_>, observer: &mut dyn Observer) {
         self.counters.events += 1;
         self.turn.taken.tuples += 1;
         let (relation, rule) = (derived.relation, derived.origin.rule());
-        let is_open = program.plan().relation(relation).is_open();
+        let is_open = self.program.plan().relation(relation).is_open();
         if derived.origin != Origin::Outside || is_open {
             self.sight(relation, Stage::Received, rule, columns, observer);
         }
-        if program.watching.violation == Some(relation) {
+        if self.program.watching.violation == Some(relation) {
             let columns: Columns<'_> = columns.iter().collect();
             observer.violated(self.sighting(relation, Stage::Received, rule, &columns));
         }
-        if program.crossing[relation.index()] {
+        if self.program.crossing[relation.index()] {
             let crossing = Crossing { relation, kind: CrossingKind::Event };
             self.turn.crossings.push_seq(crossing, columns);
         }
-        self.run_strands(&program.dispatch.events[relation.index()], relation, columns, observer);
-        for &stage in &program.dispatch.stages[relation.index()] {
-            self.run_stage(stage, columns, observer);
+        self.run_strands(Start::Event, relation, columns, observer);
+        if !self.program.dispatch.stages[relation.index()].is_empty() {
+            let program = self.program.clone();
+            for &stage in &program.dispatch.stages[relation.index()] {
+                self.run_stage(stage, columns, observer);
+            }
         }
     }
 
-    /// Runs strands for one trigger.
+    /// Runs the strands that one trigger starts.
     pub(super) fn run_strands(
         &mut self,
-        strands: &[u32],
+        start: Start,
         relation: RelationId,
         columns: Seq<'_>,
         observer: &mut dyn Observer,
     ) {
         let in_cycle = self.in_cycle();
         let program = &*self.program;
+        let strands = program.dispatch.strands(start, relation);
+        if strands.is_empty() {
+            return;
+        }
         let traced = program.watching.wants(relation, Stage::AfterJoin);
         let most = self.allowances;
         let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);

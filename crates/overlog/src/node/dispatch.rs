@@ -21,7 +21,28 @@ pub(super) struct Dispatch {
     pub(super) event_relations: usize,
 }
 
+/// What starts strands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Start {
+    /// A tuple of an event relation.
+    Event,
+    /// The change of a row.
+    Change,
+    /// The timer of this number.
+    Periodic(usize),
+}
+
 impl Dispatch {
+    /// The strands that something of a relation starts.
+    #[inline]
+    pub(super) fn strands(&self, start: Start, relation: RelationId) -> &[u32] {
+        match start {
+            Start::Event => &self.events[relation.index()],
+            Start::Change => &self.changes[relation.index()],
+            Start::Periodic(timer) => &self.periodics[timer..=timer],
+        }
+    }
+
     pub(super) fn new(compiled: &Compiled) -> Dispatch {
         let plan = &compiled.plan;
         let relations = plan.relations.len();

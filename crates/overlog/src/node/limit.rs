@@ -87,7 +87,7 @@ impl Node {
 
     /// Reports a turn that is given up because of what it derives.
     pub(super) fn report_turn(&mut self, limit: Limit, observer: &mut dyn Observer) {
-        let current = self.turn.current.get(self.turn.position);
+        let current = self.turn.current.as_ref().and_then(|all| all.get(self.turn.position));
         let Some((derived, _)) = current.or_else(|| self.turn.queue.get(0)) else {
             return self.report_given_up(limit, self.turn.at_work.into_iter().collect(), observer);
         };

@@ -9,6 +9,8 @@ use super::tuples::Columns;
 use super::watch::{Observer, Sighting};
 
 impl Node {
+    /// Shows a tuple to those who watch it.
+    #[inline]
     pub(super) fn sight(
         &self,
         relation: RelationId,
@@ -17,9 +19,19 @@ impl Node {
         columns: Seq<'_>,
         observer: &mut dyn Observer,
     ) {
-        if !self.program.watching.wants(relation, stage) {
-            return;
+        if self.program.watching.wants(relation, stage) {
+            self.show(relation, stage, rule, columns, observer);
         }
+    }
+
+    fn show(
+        &self,
+        relation: RelationId,
+        stage: Stage,
+        rule: Option<RuleId>,
+        columns: Seq<'_>,
+        observer: &mut dyn Observer,
+    ) {
         let columns: Columns<'_> = columns.iter().collect();
         if self.program.watching.shows(relation, stage, &columns, &self.ambient) {
             observer.sighted(self.sighting(relation, stage, rule, &columns));

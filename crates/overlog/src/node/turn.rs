@@ -12,8 +12,9 @@ use super::tuples::{Crossing, Derived, Origin, Send};
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) now_ns: u64,
-    /// Event tuples whose strands run now, and how many have.
-    pub(super) current: TupleBuf<Derived>,
+    /// Event tuples whose strands run now, and how many have. It and the queue change places, so
+    /// both lie where they need not be copied.
+    pub(super) current: Option<Box<TupleBuf<Derived>>>,
     pub(super) position: usize,
     /// What started it.
     pub(super) start: Option<Event>,
@@ -21,7 +22,7 @@ pub(super) struct Turn {
     /// The rule that ran last.
     pub(super) at_work: Option<RuleId>,
     /// Event tuples derived meanwhile.
-    pub(super) queue: TupleBuf<Derived>,
+    pub(super) queue: Box<TupleBuf<Derived>>,
     /// Table changes in the order of derivation.
     pub(super) changes: TupleBuf<Derived>,
     /// Tuples for other nodes in the order of derivation.

@@ -161,6 +161,15 @@ impl Endpoint {
         self.entries.len()
     }
 
+    /// From now on this node runs another program: see [`Peer::set_program`].
+    pub fn set_program(&mut self, program: u64, now_ns: u64) {
+        self.program = program;
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            entry.peer.set_program(program, now_ns, &mut self.counters);
+            self.active.insert(index);
+        }
+    }
+
     /// Queues what `encode` gives: a field of an envelope that holds content. It is told whether
     /// the peer runs the same program. False if it was dropped, which is counted.
     pub fn post(

@@ -69,6 +69,17 @@ impl Peer {
         }
     }
 
+    /// From now on this node runs another program. What waits goes under the one that it was
+    /// written for.
+    pub fn set_program(&mut self, program: u64, now_ns: u64, counters: &mut Counters) {
+        self.flush(Mode::BestEffort, now_ns, counters);
+        self.flush(Mode::Reliable, now_ns, counters);
+        self.program = program;
+        if let Some(reliable) = &mut self.reliable {
+            reliable.set_program(program);
+        }
+    }
+
     /// True if the peer's last envelope bore this node's program: it can read bodies.
     pub fn runs_same_program(&self) -> bool {
         self.heard_program == Some(self.program)

@@ -19,6 +19,7 @@ mod peers;
 mod plain;
 mod queries;
 mod remote_views;
+mod replace;
 mod rows;
 mod stages;
 mod streams;

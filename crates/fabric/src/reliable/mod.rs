@@ -139,6 +139,11 @@ pub struct Reliable {
 impl Reliable {
     /// A conversation of which nothing is known.
     ///
+    /// From now on envelopes say this of this side's program.
+    pub fn set_program(&mut self, program: u64) {
+        self.program = program;
+    }
+
     /// Incarnations follow from `secret`: random bytes, others for each conversation; `program` is
     /// what envelopes say of this side's program.
     pub fn new(program: u64, secret: MacKey, limits: Limits, now_ns: u64) -> Reliable {

@@ -17,7 +17,7 @@ pub fn drain<W: World>(world: &mut W, events: &mut Loop<W>) {
     let addresses = fleet.slots.iter().map(|slot| canonical(&slot.identity.address));
     let members: SortedSet<String> = addresses.collect();
     for alive in fleet.slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
-        for timer in alive.periodics.drain(..) {
+        for (timer, _) in alive.periodics.drain(..).flatten() {
             events.cancel(timer);
         }
         alive.mail.take_only_from(members.clone());

@@ -149,7 +149,7 @@ fn bring_up<W: World>(
     let (name, times) = (&slot.identity.address, slot.restarts + 1);
     say!(Info, "node", "{name}: starts with {first} tuples (start {times})");
     turns::schedule(world, events, id, life, first);
-    start_periodics(world, events, id, life);
+    start_periodics(world, events, id, life, &[]);
     turns::arm_comparison(world, events, id, life);
     Ok(())
 }
@@ -183,7 +183,7 @@ pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Optio
     );
     events.discard(slot.owner);
     events.unwatch(alive.watch);
-    let timers = alive.periodics.iter();
+    let timers = alive.periodics.iter().flatten().map(|(timer, _)| timer);
     let timers = timers.chain(&alive.expiry).chain(&alive.release).chain(&alive.post);
     for &timer in timers {
         events.cancel(timer);

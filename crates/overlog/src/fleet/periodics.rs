@@ -9,6 +9,7 @@ use tidemill_stdx::say;
 use super::state::{INBOX_MAX, NodeId};
 use super::turns;
 use super::world::World;
+use crate::node::Periodic;
 
 /// What this file says at most.
 const CEILING: Level = Level::Debug;
@@ -16,28 +17,30 @@ const CEILING: Level = Level::Debug;
 /// The least time between two firings: what one of period 0 costs.
 const PERIOD_MIN: Duration = Duration::from_micros(1);
 
+/// Starts the timers of a node, each after its period or at the time that is `due`.
 pub(super) fn start_periodics<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
     id: NodeId,
     life: u32,
+    due: &[Option<Time>],
 ) {
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let periodics = alive.node.periodics().to_vec();
-    let mut timers = Vec::with_capacity(periodics.len());
-    for (timer, periodic) in periodics.iter().enumerate() {
+    let start = |(timer, periodic): (usize, &Periodic)| {
         if periodic.left == Some(0) {
-            continue;
+            return None;
         }
-        let at = events.now() + Duration::from_nanos(periodic.period_ns);
-        let mut due = at;
-        timers.push(events.alarm(at, move |world: &mut W, events: &mut Loop<W>, alarm| {
-            if let Some(next) = fire(world, events, id, life, timer, due) {
-                due = next;
+        let first = events.now() + Duration::from_nanos(periodic.period_ns);
+        let at = due.get(timer).copied().flatten().unwrap_or(first);
+        let alarm = events.alarm(at, move |world: &mut W, events: &mut Loop<W>, alarm| {
+            if let Some(next) = fire(world, events, id, life, timer) {
                 events.rearm(alarm, next);
             }
-        }));
-    }
+        });
+        Some((alarm, at))
+    };
+    let timers = periodics.iter().enumerate().map(start).collect();
     if let Some((alive, _)) = world.fleet().alive(id, life) {
         alive.periodics = timers;
     }
@@ -50,9 +53,9 @@ fn fire<W: World>(
     id: NodeId,
     life: u32,
     timer: usize,
-    due: Time,
 ) -> Option<Time> {
     let (alive, _) = world.fleet().alive(id, life)?;
+    let (alarm, due) = alive.periodics.get_mut(timer)?.take()?;
     let period = Duration::from_nanos(alive.node.periodics()[timer].period_ns).max(PERIOD_MIN);
     let node = &mut alive.node;
     let mut more = true;
@@ -64,8 +67,10 @@ fn fire<W: World>(
         more = node.fire(timer);
         fired = true;
     }
-    turns::schedule(world, events, id, life, usize::from(fired));
     let late = events.now().since(due).as_nanos() / period.as_nanos();
     let next = due + period * u32::try_from(late + 1).unwrap_or(u32::MAX);
-    more.then_some(next.max(events.now() + Duration::from_nanos(1)))
+    let next = more.then_some(next.max(events.now() + Duration::from_nanos(1)));
+    alive.periodics[timer] = next.map(|next| (alarm, next));
+    turns::schedule(world, events, id, life, usize::from(fired));
+    next
 }

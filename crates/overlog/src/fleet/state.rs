@@ -48,7 +48,8 @@ pub(super) struct Alive {
     pub(super) expiry: Option<TimerId>,
     pub(super) release: Option<TimerId>,
     pub(super) post: Option<TimerId>,
-    pub(super) periodics: Vec<TimerId>,
+    /// For each periodic that goes on: its timer, and when that fires next.
+    pub(super) periodics: Vec<Option<(TimerId, Time)>>,
     /// What has been logged of what peers sent.
     pub(super) refusals: Refusals,
     /// The table of its peers, if the program reads that.

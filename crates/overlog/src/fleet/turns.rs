@@ -100,6 +100,13 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     world.turned(events);
 }
 
+/// Sets the timers of a node that its tables ask for.
+pub(super) fn arm_timers<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    arm_expiry(world, events, id, life);
+    arm_release(world, events, id, life);
+    arm_comparison(world, events, id, life);
+}
+
 /// Sets the timer for the next row that expires.
 fn arm_expiry<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };

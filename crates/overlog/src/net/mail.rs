@@ -160,6 +160,13 @@ impl Mail {
         Mail { post, fabric, endpoint, supporters: BTreeMap::new(), fates: Vec::new(), unsent: 0 }
     }
 
+    /// From now on the node of that address runs another program.
+    pub fn replace(&mut self, post: Arc<Post>, address: &str, now_ns: u64) {
+        let admission = Admission::new(post.admission.clone(), address);
+        self.endpoint.replace(post.schema.clone(), admission, now_ns);
+        self.post = post;
+    }
+
     /// What was counted.
     pub fn counters(&self) -> &Counters {
         self.endpoint.counters()

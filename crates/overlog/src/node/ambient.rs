@@ -56,6 +56,11 @@ impl NodeAmbient {
         }
     }
 
+    /// The message types of another program.
+    pub(super) fn set_messages(&mut self, messages: Option<Arc<dyn Messages>>) {
+        self.messages = messages;
+    }
+
     /// Sets the clock for the turn that begins.
     pub(super) fn set_now(&self, wall_ns: i64) {
         self.now_ns.set(wall_ns);

@@ -112,7 +112,7 @@ impl Node {
     }
 
     /// The same for one change; true if it is queued.
-    fn announce_one(
+    pub(super) fn announce_one(
         &mut self,
         program: &Program,
         change: Change,

@@ -25,6 +25,9 @@ pub struct Counters {
     pub dropped_table_full: u64,
     /// Events dropped because too many waited.
     pub dropped_queue_full: u64,
+    /// Events dropped because they waited when the program was replaced, and the new one has no
+    /// such relation or timer.
+    pub dropped_replaced: u64,
     /// Tuples dropped because they had the wrong number of columns.
     pub dropped_arity: u64,
     /// Firings of periodics skipped because the one before still waited.
@@ -78,6 +81,24 @@ pub struct StageCounters {
 }
 
 impl Counters {
+    /// Those of another program, which go on with what was counted so far: of tables and rules by
+    /// their names.
+    pub(super) fn carried_to(&self, old: &Compiled, new: &Compiled) -> Counters {
+        let mut counters = Counters::new(new);
+        for (number, relation) in new.plan.relations.iter().enumerate() {
+            if let Some(id) = old.plan.find(&relation.name) {
+                counters.tables[number] = self.tables[id.index()];
+            }
+        }
+        for (number, rule) in new.plan.rules.iter().enumerate() {
+            if let Some(at) = old.plan.rules.iter().position(|one| one.name == rule.name) {
+                counters.rules[number] = self.rules[at];
+            }
+        }
+        let Counters { tables, rules, stages, .. } = counters;
+        Counters { tables, rules, stages, ..self.clone() }
+    }
+
     pub(super) fn new(compiled: &Compiled) -> Counters {
         Counters {
             tables: vec![TableCounters::default(); compiled.plan.relations.len()],

@@ -6,6 +6,7 @@ use tidemill_relation::plan::{Pattern, Plan, RelationId};
 use tidemill_stdx::region::Bump;
 
 use super::allowances::GivenUp;
+use super::kept::Kept;
 use super::stages::{Stage, Stages};
 use crate::program::Query;
 
@@ -36,6 +37,11 @@ pub trait Observer {
 
     /// A rule dropped a derivation for the first time.
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str);
+
+    /// A node goes on with its program, although another was to take its place.
+    fn kept(&mut self, node: &str, why: Kept) {
+        let _ = (node, why);
+    }
 
     /// A turn was given up.
     fn given_up(&mut self, given_up: GivenUp<'_>) {

@@ -11,7 +11,7 @@ use tidemill_event::{Conditions, Host, Loop, Os, Sim, Time};
 use tidemill_overlog::control::Control;
 use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, Seal, Takes, World};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting};
+use tidemill_overlog::node::{Event, Identity, Kept, Observer, Program, Sighting};
 use tidemill_overlog::pre::MemoryFiles;
 use tidemill_overlog::query::AskerId;
 use tidemill_overlog::{Options, compile, parse, pre};
@@ -38,6 +38,10 @@ impl Observer for Recorder {
 
     fn violated(&mut self, sighting: Sighting<'_>) {
         self.note("VIOLATION", &sighting);
+    }
+
+    fn kept(&mut self, node: &str, why: Kept) {
+        self.0.borrow_mut().push(format!("KEPT {node} {why:?}"));
     }
 
     fn rule_failed(&mut self, _: &str, rule: &str, place: &str, reason: &str) {
@@ -147,6 +151,13 @@ impl Network {
         let mut events = Loop::new(Box::new(sim));
         let ports = Network::ports(&mut events, nodes);
         Network::start_with(events, Fabric::Udp, source, ports, seed, Some(seal))
+    }
+
+    /// Has all nodes go on with another program.
+    pub fn replace(&mut self, source: &str) -> &mut Network {
+        let program = Arc::new(program(source));
+        fleet::replace(&mut self.world, &mut self.events, program);
+        self
     }
 
     /// Gives all nodes other keys.

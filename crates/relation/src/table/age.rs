@@ -57,6 +57,11 @@ impl Ages {
         &mut self.last[index]
     }
 
+    /// When a row was touched last, and its place among all touches.
+    pub(super) fn last(&self, row: RowId) -> (u64, u64) {
+        self.last.get(row.0 as usize).map_or((0, 0), |last| (last.at_ns, last.sequence))
+    }
+
     /// `row` has left the table.
     pub(super) fn remove(&mut self, row: RowId) {
         if let Some(last) = self.last.get_mut(row.0 as usize) {

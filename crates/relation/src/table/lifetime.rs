@@ -39,6 +39,16 @@ impl Table {
         }
     }
 
+    /// The live rows, the one first that was inserted or refreshed longest ago, and when that was:
+    /// 0 in a table without lifetime and bound.
+    pub fn by_age(&self) -> Vec<(RowId, u64)> {
+        let age = |row| self.ages.as_ref().map_or((0, 0), |ages| ages.last(row));
+        let rows = (0..self.rows).map(RowId).filter(|row| self.live.get(row.0));
+        let mut rows: Vec<(RowId, (u64, u64))> = rows.map(|row| (row, age(row))).collect();
+        rows.sort_unstable_by_key(|&(row, (_, sequence))| (sequence, row));
+        rows.into_iter().map(|(row, (at_ns, _))| (row, at_ns)).collect()
+    }
+
     /// A live row that must go because there are more than `size_max`, if so.
     pub fn over_size(&mut self) -> Option<RowId> {
         if self.live_rows as u64 <= self.spec.size_max? {

@@ -23,6 +23,9 @@ use crate::net::values;
 /// Bytes that a tuple's message has beside the tuple: the program's identity.
 const PROGRAM_BYTES: usize = 9;
 
+/// Earlier programs of a node whose messages it can still read.
+const EARLIER_MAX: usize = 3;
+
 /// A tuple that has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
@@ -40,6 +43,9 @@ pub struct Received<'a> {
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     schema: Arc<ProgramSchema>,
+    /// The messages of programs that the node ran before, the last first: some under way may be
+    /// theirs.
+    earlier: Vec<Arc<ProgramSchema>>,
     admission: Admission,
     peers: fabric::Endpoint,
 }
@@ -48,7 +54,18 @@ impl Endpoint {
     /// An endpoint without peers, for a node of that program.
     pub fn new(schema: Arc<ProgramSchema>, admission: Admission, config: Config) -> Endpoint {
         let peers = fabric::Endpoint::new(schema.program(), config);
-        Endpoint { schema, admission, peers }
+        Endpoint { schema, earlier: Vec::new(), admission, peers }
+    }
+
+    /// From now on the node runs another program. Tuples under way are taken as it knows their
+    /// relations, by name.
+    pub fn replace(&mut self, schema: Arc<ProgramSchema>, admission: Admission, now_ns: u64) {
+        self.peers.set_program(schema.program(), now_ns);
+        let before = std::mem::replace(&mut self.schema, schema);
+        self.earlier.retain(|one| one.program() != before.program());
+        self.earlier.insert(0, before);
+        self.earlier.truncate(EARLIER_MAX);
+        self.admission = admission;
     }
 
     /// The messages of the node's program.
@@ -104,9 +121,10 @@ impl Endpoint {
         now_ns: u64,
         deliver: &mut impl FnMut(Received<'_>),
     ) {
-        let (schema, admission) = (&self.schema, &self.admission);
+        let messages = (&*self.schema, &self.earlier[..]);
+        let admission = &self.admission;
         self.peers.receive(address, bytes, now_ns, &mut |message, counters| {
-            deliver_all(schema, admission, message, counters, deliver);
+            deliver_all(messages, admission, message, counters, deliver);
         });
     }
 
@@ -158,9 +176,12 @@ impl Endpoint {
     }
 }
 
+/// The messages of the program, and of earlier ones.
+type Messages<'e> = (&'e ProgramSchema, &'e [Arc<ProgramSchema>]);
+
 /// Gives the tuples of a message.
 fn deliver_all(
-    schema: &ProgramSchema,
+    messages: Messages<'_>,
     admission: &Admission,
     message: Message<'_>,
     counters: &mut Counters,
@@ -171,7 +192,7 @@ fn deliver_all(
     };
     let mut columns = SeqBuilder::new();
     for tuple in &envelope.tuples {
-        match resolve(schema, admission, envelope.program, tuple, &mut columns) {
+        match resolve(messages, admission, envelope.program, tuple, &mut columns) {
             Err(reason) => counters.count(reason),
             Ok((relation, columns)) if !admission.is_here(relation, columns) => {
                 counters.count(Count::NotExported);
@@ -210,7 +231,7 @@ fn encode(
 /// Relation and columns of a tuple that came under `program`, or why it is dropped; `space` is
 /// where a body's columns are put.
 fn resolve<'a>(
-    schema: &ProgramSchema,
+    (schema, earlier): Messages<'_>,
     admission: &Admission,
     program: u64,
     tuple: &'a Tuple<'_>,
@@ -224,24 +245,47 @@ fn resolve<'a>(
         if is_reserved(tuple.name) {
             return Err(Count::NotExported);
         }
-        let number = schema.number(tuple.name).ok_or(Count::UnknownRelation)?;
-        admission.admit(number, tuple.delete)?;
-        let columns = tuple.columns.as_seq();
-        // Of a relation without columns nothing says how many there are.
-        let fits = |known| known == columns.len() || known == 0 && !columns.is_empty();
-        return match schema.columns(number).is_some_and(fits) {
-            true => Ok((number, columns)),
-            false => Err(Count::BadArity),
-        };
+        return by_name(schema, admission, tuple.name, tuple.delete, tuple.columns.as_seq());
     }
-    if program != schema.program() {
-        return Err(Count::BadProgramBody);
-    }
-    admission.admit(tuple.relation, tuple.delete)?;
     *space = SeqBuilder::new();
-    schema.decode_body(tuple.relation, tuple.body, space).map_err(|error| match error {
+    if program == schema.program() {
+        admission.admit(tuple.relation, tuple.delete)?;
+        decode(schema, tuple, space)?;
+        return Ok((tuple.relation, space.as_seq()));
+    }
+    let earlier = earlier.iter().find(|one| one.program() == program);
+    let earlier = earlier.ok_or(Count::BadProgramBody)?;
+    let name = earlier.name(tuple.relation).ok_or(Count::UnknownRelation)?;
+    decode(earlier, tuple, space)?;
+    by_name(schema, admission, name, tuple.delete, space.as_seq())
+}
+
+/// Reads the columns of a tuple from the message of its relation.
+fn decode(
+    schema: &ProgramSchema,
+    tuple: &Tuple<'_>,
+    columns: &mut SeqBuilder,
+) -> Result<(), Count> {
+    schema.decode_body(tuple.relation, tuple.body, columns).map_err(|error| match error {
         BodyError::UnknownRelation => Count::UnknownRelation,
         BodyError::Malformed(_) => Count::BadBody,
-    })?;
-    Ok((tuple.relation, space.as_seq()))
+    })
+}
+
+/// A tuple of the relation that has this name here.
+fn by_name<'a>(
+    schema: &ProgramSchema,
+    admission: &Admission,
+    name: &str,
+    delete: bool,
+    columns: Seq<'a>,
+) -> Result<(u32, Seq<'a>), Count> {
+    let number = schema.number(name).ok_or(Count::UnknownRelation)?;
+    admission.admit(number, delete)?;
+    // Of a relation without columns nothing says how many there are.
+    let fits = |known| known == columns.len() || known == 0 && !columns.is_empty();
+    match schema.columns(number).is_some_and(fits) {
+        true => Ok((number, columns)),
+        false => Err(Count::BadArity),
+    }
 }

@@ -1,0 +1,362 @@
+//! A node goes on with another program.
+//!
+//! The tables of the new program are filled beside those of the old one: tables that both declare
+//! alike keep the rows that stand by themselves, but for those of facts that are gone, and views
+//! are evaluated over them. If that cannot be done the old program goes on. Then the new one takes
+//! its place, between two turns, and what its views hold that those of the old one did not is
+//! queued, shown and shipped as the changes of a commit are.
+
+use std::sync::Arc;
+
+use tidemill_relation::database::Database;
+use tidemill_relation::expr::Scope;
+use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::table::RowId;
+use tidemill_relation::view::{ASSERTED, Change, ChangeKind, Progress, Views};
+use tidemill_relation::{SeqBuilder, TupleBuf, Value};
+use tidemill_stdx::sorted::SortedMap;
+
+use super::Node;
+use super::event::{Event, Periodic};
+use super::failing::Failing;
+use super::kept::Kept;
+use super::program::Program;
+use super::staging::Staging;
+use super::tuples::Send;
+use super::turn::Turn;
+use super::watch::Observer;
+use crate::program::Export;
+
+/// What has come of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replaced {
+    /// Events that were queued, beside those that waited.
+    pub follows: usize,
+    /// Events that waited and are no more.
+    pub dropped: usize,
+    /// For each periodic of the new program, the one of the old whose phase it keeps.
+    pub timers: Vec<Option<usize>>,
+}
+
+/// The state of the new program, made beside that of the old.
+struct Prepared {
+    database: Database,
+    views: Views,
+}
+
+impl Node {
+    /// Takes back what views have put elsewhere that the new program has not. The sends go by the
+    /// messages of the old program: to be [taken](Node::take_sends) before [`Node::replace`]. How
+    /// many events were queued of what they have put here.
+    ///
+    /// # Errors
+    /// Now is not the time to replace the program.
+    pub fn retire(&mut self, new: &Program) -> Result<usize, Kept> {
+        self.between_turns()?;
+        let program = self.program.clone();
+        let mut here = 0;
+        for export in &program.compiled.exports {
+            if counterpart(&program, new, *export).is_some() {
+                continue;
+            }
+            let mut rows = TupleBuf::new();
+            self.rows(export.out, |row| rows.push((), row));
+            let location = program.plan().relation(export.into).location;
+            for (_, row) in rows.iter() {
+                let (relation, delete) = (export.into, true);
+                let address = row.get(location as usize);
+                if address.and_then(|it| it.as_str()) == Some(&self.identity.address) {
+                    let row = row.iter().collect();
+                    self.enqueue(Event::Tuple { relation, row, delete, received: false });
+                    here += 1;
+                } else {
+                    let row: Vec<Value<'_>> = row.iter().collect();
+                    self.turn.sends.push(Send { relation, delete, view: true, location }, &row);
+                }
+            }
+        }
+        Ok(here)
+    }
+
+    fn between_turns(&self) -> Result<(), Kept> {
+        match self.turn.start.is_none() && self.staging.waiting.is_empty() {
+            true => Ok(()),
+            false => Err(Kept::Busy),
+        }
+    }
+
+    /// Goes on with another program.
+    ///
+    /// # Errors
+    /// Why the old one goes on, unchanged.
+    pub fn replace(
+        &mut self,
+        program: &Arc<Program>,
+        now_ns: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Replaced, Kept> {
+        self.between_turns()?;
+        let old = self.program.clone();
+        let gone = self.facts_without(program, &old);
+        let come = self.facts_without(&old, program);
+        let prepared = self.prepare(program, &gone, now_ns, observer)?;
+        let changes = self.differences(program, &prepared.database);
+        let timers = same_timers(&old, program);
+        let dropped = self.take_over(program, prepared, &timers, now_ns);
+        let shipped = self.ship(program, &changes);
+        let mut follows = shipped;
+        for (change, columns) in changes.iter() {
+            follows += usize::from(self.announce_one(program, change, columns, observer));
+        }
+        let come: Vec<Event> = self.together(come);
+        follows += come.len();
+        come.into_iter().for_each(|event| self.enqueue(event));
+        Ok(Replaced { follows, dropped, timers })
+    }
+
+    /// The facts of `of` that `other` does not state, or of a relation that it declares otherwise,
+    /// as events of `of`.
+    fn facts_without(&self, other: &Program, of: &Program) -> Vec<Event> {
+        let stated = |program: &Program| -> Vec<(String, SeqBuilder, Event)> {
+            let facts = program.compiled.facts.iter();
+            let event = |fact: &crate::program::Fact| {
+                let event = self.tuple(fact.relation, &fact.columns, fact.location).ok()??;
+                let Event::Tuple { row, .. } = &event else { return None };
+                let name = program.plan().relation(fact.relation).name.clone();
+                Some((name, row.clone(), event))
+            };
+            facts.filter_map(event).collect()
+        };
+        let mut known: SortedMap<String, Vec<SeqBuilder>> = SortedMap::new();
+        for (name, row, _) in stated(other) {
+            known.entry(name).or_default().push(row);
+        }
+        let is_new = |(name, row, event): &(String, SeqBuilder, Event)| {
+            let Event::Tuple { relation, .. } = event else { return false };
+            let is_stated = known.get(name.as_str()).is_some_and(|rows| rows.contains(row));
+            !is_stated || same(of.plan(), other.plan(), *relation).is_none()
+        };
+        stated(of).into_iter().filter(is_new).map(|(_, _, event)| event).collect()
+    }
+
+    /// The tables of the new program, at their fixed point.
+    fn prepare(
+        &mut self,
+        program: &Arc<Program>,
+        gone: &[Event],
+        now_ns: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<Prepared, Kept> {
+        let plan = program.plan();
+        let secret = *self.database.secret();
+        let (mut database, mut views) = (Database::new(plan, secret), Views::new(plan, secret));
+        program.observed.iter().for_each(|&relation| views.observe(relation));
+        self.carry(program, &mut database, &mut views);
+        for event in gone {
+            let Event::Tuple { relation, row, .. } = event else { continue };
+            let name = &self.program.plan().relation(*relation).name;
+            let here = plan.find(name).filter(|&new| same_table(self.program.plan(), plan, new));
+            let row: Vec<Value<'_>> = row.as_seq().iter().collect();
+            if let Some(here) = here
+                && database.table(here).find_equal(&row).is_some()
+            {
+                views.delete(plan, &mut database, here, &row);
+            }
+        }
+        let mut counters = self.counters.carried_to(&self.program.compiled, &program.compiled);
+        let mut reported = vec![false; plan.rules.len()];
+        loop {
+            let mut failures = Failing {
+                program,
+                node: &self.identity.address,
+                ambient: &self.ambient,
+                counters: &mut counters,
+                reported: &mut reported,
+                observer: &mut *observer,
+            };
+            let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
+            match views.step(plan, &mut database, scope, now_ns, &mut failures) {
+                Progress::More => {}
+                Progress::Done => break,
+                Progress::Exceeded => return Err(Kept::TooMuch),
+            }
+        }
+        views.settle(&mut database);
+        self.scratch.reset();
+        self.counters = counters;
+        self.reported = reported;
+        Ok(Prepared { database, views })
+    }
+
+    /// Puts the rows into the new tables that stand by themselves in the old ones, as old as they
+    /// are.
+    fn carry(&self, program: &Program, database: &mut Database, views: &mut Views) {
+        let (old, new) = (self.program.plan(), program.plan());
+        for (id, relation) in (0..).map(RelationId).zip(&new.relations) {
+            let is_made_by_others = new.relations.iter().any(|one| one.candidates == Some(id));
+            if relation.table().is_none() || is_made_by_others || !same_table(old, new, id) {
+                continue;
+            }
+            let Some(from) = old.find(&relation.name) else { continue };
+            let candidates = old.relation(from).candidates;
+            let table = self.database.table(from);
+            let stands = |row: RowId| match candidates {
+                None => table.is_asserted(row),
+                Some(candidates) => {
+                    let mut whole = vec![Value::Int(ASSERTED)];
+                    table.read_row(row, &mut whole);
+                    self.database.table(candidates).find_equal(&whole).is_some()
+                }
+            };
+            for (row, at_ns) in table.by_age() {
+                if stands(row) {
+                    let values: Vec<Value<'_>> = table.values(row).collect();
+                    views.insert(new, database, id, &values, at_ns);
+                }
+            }
+        }
+    }
+
+    /// What the observed tables of the new program hold that the old ones do not, and the other
+    /// way round.
+    fn differences(&self, program: &Program, database: &Database) -> TupleBuf<Change> {
+        let (old, new) = (self.program.plan(), program.plan());
+        let mut changes = TupleBuf::new();
+        for &relation in &program.observed {
+            let table = database.table(relation);
+            let before = old.find(&new.relation(relation).name);
+            let before = before.filter(|_| same_table(old, new, relation));
+            let before = before.map(|id| self.database.table(id));
+            let mut values = Vec::new();
+            for (row, _) in before.iter().flat_map(|before| before.by_age()) {
+                values.clear();
+                before.iter().for_each(|before| before.read_row(row, &mut values));
+                if table.find_equal(&values).is_none() {
+                    changes.push(Change { relation, row, kind: ChangeKind::Delete }, &values);
+                }
+            }
+            for (row, _) in table.by_age() {
+                values.clear();
+                table.read_row(row, &mut values);
+                if before.is_none_or(|before| before.find_equal(&values).is_none()) {
+                    changes.push(Change { relation, row, kind: ChangeKind::Insert }, &values);
+                }
+            }
+        }
+        changes
+    }
+
+    /// The new program takes the place of the old; how many waiting events went.
+    fn take_over(
+        &mut self,
+        program: &Arc<Program>,
+        prepared: Prepared,
+        timers: &[Option<usize>],
+        now_ns: u64,
+    ) -> usize {
+        let old = std::mem::replace(&mut self.program, program.clone());
+        self.database = prepared.database;
+        self.views = prepared.views;
+        self.staging = Staging::new(program);
+        self.turn = Turn { now_ns, ..Turn::default() };
+        self.given_up.clear();
+        self.ambient.set_messages(program.registry.messages().cloned());
+        let (periodics, firing) = (self.evaluate_periodics(), std::mem::take(&mut self.firing));
+        let before = std::mem::replace(&mut self.periodics, periodics);
+        self.firing = vec![false; self.periodics.len()];
+        for (new, old) in timers.iter().enumerate() {
+            if let Some(old) = *old {
+                self.periodics[new] = Periodic { left: before[old].left, ..self.periodics[new] };
+                self.firing[new] = firing[old];
+            }
+        }
+        let waiting = std::mem::take(&mut self.shipping.waiting);
+        for (relation, row) in waiting.iter() {
+            if let Some(relation) = same(old.plan(), program.plan(), relation) {
+                self.shipping.waiting.push_seq(relation, row);
+            }
+        }
+        let inbox = std::mem::take(&mut self.inbox);
+        let count = inbox.len();
+        let translate = |event| translated(event, old.plan(), program.plan(), timers);
+        self.inbox = inbox.into_iter().filter_map(translate).collect();
+        let dropped = count - self.inbox.len();
+        self.counters.dropped_replaced += dropped as u64;
+        dropped
+    }
+}
+
+/// An event that waits, as one of the new program.
+fn translated(event: Event, old: &Plan, new: &Plan, timers: &[Option<usize>]) -> Option<Event> {
+    Some(match event {
+        Event::Tuple { relation, row, delete, received } => {
+            Event::Tuple { relation: same(old, new, relation)?, row, delete, received }
+        }
+        Event::Change { relation, row } => {
+            let relation = same(old, new, relation)?;
+            Event::Change { relation, row }
+        }
+        Event::Periodic { timer } => {
+            Event::Periodic { timer: timers.iter().position(|old| *old == Some(timer))? }
+        }
+        Event::Facts { tuples } => {
+            let tuples = tuples.into_iter();
+            let tuple = |(relation, row)| Some((same(old, new, relation)?, row));
+            Event::Facts { tuples: tuples.filter_map(tuple).collect() }
+        }
+        Event::Everywhere { relation, rows } => {
+            Event::Everywhere { relation: same(old, new, relation)?, rows }
+        }
+        Event::Resume => return None,
+        Event::Expiry | Event::Release | Event::Lost { .. } | Event::Forgotten { .. } => event,
+    })
+}
+
+/// The relation of the new plan that is declared as one of the old.
+fn same(old: &Plan, new: &Plan, relation: RelationId) -> Option<RelationId> {
+    let known = old.relation(relation);
+    let id = new.find(&known.name)?;
+    match known.table() {
+        Some(_) => same_table(old, new, id).then_some(id),
+        None => {
+            let other = new.relation(id);
+            let is_same = other.table().is_none() && other.arity() == known.arity();
+            is_same.then_some(id)
+        }
+    }
+}
+
+/// Whether a table of the new plan is declared as one of the old: name, columns, key, lifetime and
+/// size.
+fn same_table(old: &Plan, new: &Plan, relation: RelationId) -> bool {
+    let description = new.relation(relation);
+    let known = old.find(&description.name).map(|id| old.relation(id));
+    let both = known.and_then(|known| Some((known, known.table()?, description.table()?)));
+    both.is_some_and(|(known, one, other)| {
+        known.location == description.location
+            && known.is_soft() == description.is_soft()
+            && known.hidden == description.hidden
+            && (one.arity, &one.key, one.lifetime_ns, one.size_max)
+                == (other.arity, &other.key, other.lifetime_ns, other.size_max)
+    })
+}
+
+/// The export of the new program whose rows go where those of one of the old went.
+fn counterpart(old: &Program, new: &Program, export: Export) -> Option<Export> {
+    let out = same(old.plan(), new.plan(), export.out)?;
+    let into = same(old.plan(), new.plan(), export.into)?;
+    let mut exports = new.compiled.exports.iter();
+    exports.find(|one| one.out == out && one.into == into && one.trail == export.trail).copied()
+}
+
+/// For each periodic of the new program, that of the same rule with the same period and count.
+fn same_timers(old: &Program, new: &Program) -> Vec<Option<usize>> {
+    let of = |program: &Program, timer: &u32| {
+        let strand = &program.plan().strands[*timer as usize];
+        let rule = program.plan().rules[strand.rule.index()].name.clone();
+        (rule, strand.trigger.on.clone())
+    };
+    let before: Vec<_> = old.dispatch.periodics.iter().map(|timer| of(old, timer)).collect();
+    let periodics = new.dispatch.periodics.iter();
+    periodics.map(|timer| before.iter().position(|one| *one == of(new, timer))).collect()
+}

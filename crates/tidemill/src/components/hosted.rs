@@ -23,7 +23,8 @@ use super::report::{deadlock_text, fault_text};
 use super::system::{packets, ports::Ports};
 use crate::borders::flows::{self, FlowBorder, Flows, Limits, Room};
 use crate::machine::node::Node;
-use crate::machine::{Has, Machine, components, silent_journal};
+use crate::machine::parts::Has;
+use crate::machine::{Machine, components, silent_journal};
 use crate::program::Program;
 use crate::run::{ComponentOptions, DRAIN_MAX};
 

@@ -4,7 +4,7 @@
 //! packet in  ->  packet(@NODE, Input, Bytes)  ->  rules  ->  send(@NODE, Output, Bytes)  ->  out
 //! ```
 //! Without a `file` the rules are those of the program that the graph belongs to: the app is a
-//! border (`machine/borders.rs`), and does nothing itself. With a `file` it has rules of its own.
+//! border (`borders/packets`), and does nothing itself. With a `file` it has rules of its own.
 //! It holds one node then of a program of rules, on a loop of its own whose clock is that of the
 //! packet engine: it stands still during a breath, and timers of the program fire at ticks. So a
 //! run with a seed repeats. Input and output are names of ports, which are those of the apps at

@@ -10,7 +10,7 @@ use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 use super::border::StageBorder;
 use super::instance::Instance;
 use super::stage::Stage;
-use super::{Scratch, WAITING_MAX};
+use super::state::{Scratch, WAITING_MAX};
 use crate::borders::inbox;
 use crate::borders::parameters::{emptied, fill};
 use crate::machine::Machine;

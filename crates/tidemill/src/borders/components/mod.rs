@@ -6,9 +6,9 @@
 //! ```
 //! An instance is made when the first tuple of its key comes, and is given one input after the
 //! other: the next when it has answered the one before with the message that ends it. Meanwhile
-//! inputs wait, [`WAITING_MAX`] for each instance; what comes then is dropped and counted. What an
-//! instance yields is taken while few events of the node wait; else it stays with the instance,
-//! which stops when it cannot send.
+//! inputs wait, [`WAITING_MAX`](state::WAITING_MAX) for each instance; what comes then is dropped
+//! and counted. What an instance yields is taken while few events of the node wait; else it stays
+//! with the instance, which stops when it cannot send.
 //!
 //! An instance that fails has lost the input that it was at; the next one makes a new instance.
 
@@ -16,67 +16,22 @@ mod border;
 mod check;
 mod hand;
 mod instance;
+mod operators;
 mod stage;
-
-use std::collections::VecDeque;
+mod state;
 
 use tidemill_event::Loop;
 use tidemill_overlog::node::{Crossing, CrossingKind};
-use tidemill_proc::{Communication, CommunicationMap, Heard, Value as Word, Values, arm};
-use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf};
-use tidemill_stat::Registry;
-use tidemill_stdx::keyed::Secret;
+use tidemill_proc::{Communication, Heard, Values, arm};
+use tidemill_relation::TupleBuf;
 use tidemill_stdx::marks;
 
 use crate::machine::Machine;
 pub use border::StageBorder;
-pub(crate) use check::{Operators, named};
-pub(super) use check::{interface_of, messages, parameters};
 use hand::Hand;
-use instance::Instance;
-use stage::Stage;
-
-/// Inputs that wait for an instance.
-const WAITING_MAX: usize = 1024;
-
-/// The stages that components work on, with their instances.
-#[derive(Default)]
-pub(crate) struct Stages {
-    stages: Vec<Stage>,
-    instances: CommunicationMap<Instance>,
-    /// Instances that have yielded something when many events of the node waited.
-    held: VecDeque<Communication>,
-    /// Memory for what instances yield.
-    values: Values,
-    scratch: Scratch,
-}
-
-/// Memory for what is done with one tuple.
-#[derive(Default)]
-struct Scratch {
-    words: Vec<Word<'static>>,
-    key: SeqBuilder,
-    /// Of tuples that have waited.
-    rows: SpareRows,
-}
-
-impl Stages {
-    /// Of a program that has these; keys are hashed with the secret.
-    pub(super) fn new(checked: &[StageBorder], registry: &Registry, secret: Secret) -> Stages {
-        let stage = |checked: &StageBorder| Stage::new(checked, registry, secret);
-        Stages { stages: checked.iter().map(stage).collect(), ..Stages::default() }
-    }
-
-    /// Whether there are any.
-    pub(super) fn is_some(&self) -> bool {
-        !self.stages.is_empty()
-    }
-
-    /// Whether no instance has anything left to do for the rules.
-    pub(super) fn are_idle(&self) -> bool {
-        self.held.is_empty() && self.instances.iter().all(|(_, one)| one.is_idle())
-    }
-}
+pub(crate) use operators::{Operators, named};
+pub(super) use operators::{interface_of, messages, parameters};
+pub(crate) use state::Stages;
 
 /// Hands the tuples of a turn to the instances of its stages, in order.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {

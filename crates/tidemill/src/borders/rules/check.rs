@@ -7,79 +7,14 @@ use tidemill_diag::{Diagnostic, Span, nearest};
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::Compiled;
 use tidemill_relation::TypeSet;
-use tidemill_relation::plan::RelationId;
 use tidemill_relation::table::Key;
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
+use super::border::{Meaning, Relation, RulesBorder};
 use super::form::{self, END, NEXT, TAKEN};
 use crate::borders::components::{interface_of, messages, parameters};
-use crate::borders::parameters::{Declared, Kind, Parameter, declared};
+use crate::borders::parameters::{Declared, Kind, declared};
 use crate::program::{FileKind, Program};
-
-/// An interface by which components reach the rules.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RulesBorder {
-    /// The interface.
-    pub interface: String,
-    /// Its messages, by their numbers.
-    pub(super) messages: Vec<Meaning>,
-}
-
-/// What a message of such an interface is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Meaning {
-    /// An event or fact for the rules.
-    Put(Relation),
-    /// It has been taken.
-    Taken,
-    /// Asks for the next of what changes.
-    Next,
-    /// An event or a change of a table.
-    Change(Relation),
-    /// No more comes.
-    End,
-}
-
-/// A relation whose tuples are messages.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Relation {
-    pub(super) id: RelationId,
-    /// Its columns without the location.
-    pub(super) parameters: Vec<Parameter>,
-    /// Where the location stands.
-    pub(super) location: usize,
-    /// The columns of the key of a table that has one, with the location where it is one of them.
-    pub(super) key: Option<Vec<usize>>,
-}
-
-impl RulesBorder {
-    /// The relations that components listen to.
-    pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
-        self.messages.iter().filter_map(|meaning| match meaning {
-            Meaning::Change(relation) => Some(relation.id),
-            _ => None,
-        })
-    }
-
-    /// The relations whose tuples components put.
-    pub(crate) fn puts(&self) -> impl Iterator<Item = RelationId> {
-        self.messages.iter().filter_map(|meaning| match meaning {
-            Meaning::Put(relation) => Some(relation.id),
-            _ => None,
-        })
-    }
-
-    /// Whether components hear something through it.
-    pub(super) fn is_heard(&self) -> bool {
-        self.messages.contains(&Meaning::Next)
-    }
-
-    /// The number of a message.
-    pub(super) fn number(&self, of: &Meaning) -> Option<u32> {
-        let number = self.messages.iter().position(|meaning| meaning == of)?;
-        Some(number as u32)
-    }
-}
 
 /// An interface at hand.
 struct Written<'p> {

@@ -8,9 +8,9 @@ use tidemill_proc::{Communication, Value as Word, Values};
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 use tidemill_stdx::marks;
 
-use super::check::{Meaning, Relation};
+use super::border::{Meaning, Relation};
 use super::queue::{Change, Delivery, Put};
-use super::{Border, Client, Desk};
+use super::state::{Border, Client, Desk};
 use crate::borders::inbox;
 use crate::borders::parameters::{self, emptied, fill};
 use crate::machine::Machine;

@@ -37,14 +37,17 @@ use crate::tool;
 const DRIVER: &str = include_str!("../../apps/drivers/xenstore.com");
 const CLIENTS: &str = include_str!("../cl/pores.com");
 /// What only the native driver needs, and what all pores share.
-const OUTLET_NATIVE: [&str; 2] = [
+const OUTLET_NATIVE: [&str; 3] = [
     include_str!("../../crates/pore/src/xenstore/outlet.rs"),
-    include_str!("../../crates/tidemill/src/components/system/xenstore.rs"),
+    include_str!("../../crates/tidemill/src/components/system/xenstore/mod.rs"),
+    include_str!("../../crates/tidemill/src/components/system/xenstore/outlets.rs"),
 ];
-const PORE_NATIVE: [&str; 4] = [
+const PORE_NATIVE: [&str; 6] = [
     include_str!("../../crates/tidemill/src/components/system/pore/mod.rs"),
+    include_str!("../../crates/tidemill/src/components/system/pore/client.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/messages.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/open.rs"),
+    include_str!("../../crates/tidemill/src/components/system/pore/state.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/wake.rs"),
 ];
 const DRIVERS: [&str; 2] = ["pore", "outlet"];

@@ -27,6 +27,10 @@
 //! | `simulated` | what a simulation has beside |
 //! | `system` | components and packets as tables of the system |
 //! | `world` | what the loop and the engines call, which goes on to engines and borders |
+//!
+//! The machine is the middle of its crate. Below it is what it is made of, the state of each border
+//! and of each system component among that, and no file there names it; above it is all that works
+//! on it.
 
 pub(crate) mod components;
 mod control;

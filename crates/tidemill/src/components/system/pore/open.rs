@@ -22,9 +22,13 @@ use tidemill_pore::xenstore::page;
 use tidemill_pore::{Error, OwnerId, Pore, PoreId, packet, uring};
 use tidemill_proc::Communication;
 
-use super::super::confined::{Purpose, Root};
+use super::client::{finished, say, unwatch};
 use super::messages::Said;
-use super::{Line, Machine, Opening, integer, say, text, unwatch, wake};
+use super::state::{Line, Opening};
+use super::wake;
+use crate::components::system::confined::{Purpose, Root};
+use crate::components::system::values::{integer, text};
+use crate::machine::Machine;
 
 /// How far opening has come.
 pub(super) enum Opened {
@@ -106,7 +110,7 @@ pub(super) fn tell(
         Ok(Opened::Now(size)) => say(world, lp, to, Said::Opened, &[integer(size as i64)]),
         Ok(Opened::Later) => {}
         Err(error) => {
-            super::finished(world, lp, to);
+            finished(world, lp, to);
             say(world, lp, to, Said::Failed, &[text(error.to_string())]);
         }
     }
@@ -183,25 +187,4 @@ fn wait(
         line.opening = Some(opening);
     }
     Ok(Opened::Later)
-}
-
-impl Line {
-    fn new(owner: OwnerId) -> Line {
-        Line {
-            owner,
-            pore: None,
-            opening: None,
-            watches: Vec::new(),
-            ready: None,
-            event: None,
-            reads: None,
-            accepted: 0,
-            is_listed: false,
-            is_touched: false,
-            has_rung: false,
-            shall_ring: false,
-            vain: 0,
-            rest: None,
-        }
-    }
 }

@@ -16,13 +16,16 @@
 
 use std::time::Duration;
 
-use tidemill_event::{Handlers, Interest, Loop, Owner, Time};
-use tidemill_pore::patience::{Patience, pause};
+use tidemill_event::{Handlers, Interest, Loop, Time};
+use tidemill_pore::patience::pause;
 use tidemill_pore::{Error, Event, OwnerId, PoreId, Signal, Wants};
 use tidemill_proc::{Communication, arm as arm_worker};
 
+use super::client::{send, unwatch};
 use super::messages::Said;
-use super::{Machine, PoreSystem, integer, lent, send, text};
+use super::state::{Happened, Polled, PoreSystem};
+use crate::components::system::values::{integer, lent, text};
+use crate::machine::Machine;
 
 /// So long a turn polls, or goes on with what is found: as long as the loop runs turns before it
 /// looks at its descriptors.
@@ -33,42 +36,6 @@ const LOOKS: u32 = 16;
 const VAIN_MAX: u32 = 256;
 /// How often that is.
 const REST: Duration = Duration::from_millis(1);
-
-/// What a client is told.
-pub(super) enum Happened {
-    Event(Event),
-    /// What has been read, and how many bytes would be accepted in all.
-    Came(Vec<u8>, i64),
-}
-
-/// What is to be done at the end of the turn, and what was learnt about polling.
-#[derive(Default)]
-pub(super) struct Wake {
-    /// Who rang or armed in this turn.
-    touched: Vec<Communication>,
-    /// Who is armed, and maybe some that no longer are.
-    armed: Vec<Communication>,
-    /// Memory for the names of those that can be polled.
-    pollable: Vec<PoreId>,
-    is_scheduled: bool,
-    /// What polling in this turn came to, if it was in vain.
-    polled_in_vain: Option<Polled>,
-    patience: Patience,
-    /// When the loop began to look for what it waits for, whether it has slept since or not.
-    waits_since: Option<Time>,
-    owner: Option<Owner>,
-}
-
-/// What became of a stretch of polling.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Polled {
-    /// Somebody has been told.
-    Came,
-    /// Nothing yet, and it pays to go on after a look at the descriptors.
-    Later,
-    /// It is time to sleep.
-    Over,
-}
 
 pub(super) fn ring(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
@@ -402,7 +369,7 @@ fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some((_, id)) = system.pore_of(from) else { return };
     system.pores.hush(id);
     if let Some(line) = system.lines.get_mut(from) {
-        super::unwatch(lp, line);
+        unwatch(lp, line);
         let over = move |world: &mut Machine, lp: &mut Loop<Machine>| {
             if let Some(line) = world.node.systems.pores.lines.get_mut(from) {
                 line.rest = None;
@@ -485,7 +452,7 @@ fn lifeline(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     }
     // A socket that has hung up says so for ever; what it has to tell is remembered.
     if let Some(line) = system.lines.get_mut(from) {
-        super::unwatch(lp, line);
+        unwatch(lp, line);
     }
     if matches!(look_at(world, from), Looked::Told) {
         arm_worker(world, lp);

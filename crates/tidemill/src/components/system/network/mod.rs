@@ -10,14 +10,18 @@
 //! not fit what was opened has no effect: Accept gives the number 0, Receive the End, ReceiveFrom
 //! an empty datagram from nowhere. Who sends more than the other side takes waits: messages stay in
 //! its channel until the socket has taken most of what was sent before.
+mod sockets;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 
-use tidemill_event::{Endpoint, Handlers, Interest, Loop, WatchId};
+use tidemill_event::{Endpoint, Handlers, Interest, Loop};
 use tidemill_proc::{Communication, Value, Values, arm};
 
-use super::{Machine, integer, text};
+use crate::components::system::values::{integer, text};
+use crate::machine::Machine;
+pub(super) use sockets::Network;
+use sockets::{Kind, Line};
 
 /// Bytes received at once.
 const RECEIVE_BYTES: usize = 1 << 16;
@@ -26,45 +30,6 @@ const RECEIVE_BYTES: usize = 1 << 16;
 const UNSENT_MAX: usize = 1 << 20;
 /// Connections that were accepted and that nobody has taken; then accepting waits.
 const ACCEPTED_MAX: usize = 1 << 14;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Listener,
-    /// A connection that is being made.
-    Connecting,
-    Stream,
-    Datagrams,
-}
-
-/// What a client has opened.
-struct Line {
-    kind: Kind,
-    endpoint: Endpoint,
-    /// The client waits for a connection, for bytes, for a datagram.
-    is_asking: bool,
-    watch: Option<(WatchId, Interest)>,
-    /// Where it leads, for the answer once it is connected.
-    peer: String,
-    unsent: VecDeque<u8>,
-    is_held_off: bool,
-    is_broken: bool,
-    /// The client has gone; what is left is sent.
-    is_closing: bool,
-}
-
-/// All that is open.
-#[derive(Default)]
-pub(super) struct Network {
-    lines: BTreeMap<Communication, Line>,
-    accepted: BTreeMap<i64, (Endpoint, String)>,
-    last_accepted: i64,
-}
-
-impl Network {
-    pub(super) fn has_unsent(&self) -> bool {
-        self.lines.values().any(|line| line.is_closing)
-    }
-}
 
 pub(super) fn serve(
     world: &mut Machine,
@@ -102,41 +67,6 @@ pub(super) fn serve(
 fn name(bytes: &[u8]) -> io::Result<&str> {
     let wrong = |_| io::Error::new(io::ErrorKind::InvalidInput, "an address is host:port");
     std::str::from_utf8(bytes).map_err(wrong)
-}
-
-impl Line {
-    fn new(kind: Kind, endpoint: Endpoint, peer: String) -> Line {
-        Line {
-            kind,
-            endpoint,
-            is_asking: false,
-            watch: None,
-            peer,
-            unsent: VecDeque::new(),
-            is_held_off: false,
-            is_broken: false,
-            is_closing: false,
-        }
-    }
-
-    fn send(&mut self, bytes: &[u8]) {
-        if self.kind != Kind::Stream || self.is_broken {
-            return;
-        }
-        self.unsent.extend(bytes);
-    }
-
-    /// What the loop has to tell.
-    fn interest(&self) -> Interest {
-        let asks = self.is_asking && !matches!(self.kind, Kind::Connecting);
-        let sends = self.kind == Kind::Connecting || !self.unsent.is_empty();
-        match (asks, sends) {
-            (true, true) => Interest::ReadWrite,
-            (true, false) => Interest::Read,
-            (false, true) => Interest::Write,
-            (false, false) => Interest::None,
-        }
-    }
 }
 
 fn listen(

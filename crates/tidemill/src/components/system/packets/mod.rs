@@ -8,6 +8,7 @@
 //! A program that is itself an app, of the type `Script`, opens a port of its own by name: it
 //! receives from the input of that name and sends to the output of that name. `FROM -> TO` opens
 //! an input and an output whose names differ.
+mod clients;
 
 use std::collections::VecDeque;
 
@@ -16,75 +17,17 @@ use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
-use tidemill_proc::{Communication, CommunicationMap, Value, Values};
+use tidemill_proc::{Communication, Value, Values};
 use tidemill_stdx::marks;
-use tidemill_stdx::sorted::SortedMap;
 
-use super::ports::{Ports, ends};
-use super::{Machine, integer, lent, text};
+use super::ports::ends;
+use crate::components::system::values::{integer, lent, text};
+use crate::machine::Machine;
+pub(super) use clients::Packets;
+use clients::{Client, Door};
 
 /// Packets that wait for a client at one app.
 const QUEUED_MAX: usize = 1024;
-/// The type of the apps.
-const OUTSIDE: &str = "Outside";
-
-/// One app or way that clients have opened.
-struct Door {
-    /// Whose packets clients receive, and who gets theirs: the same, but for ways of a `Script`.
-    from: String,
-    to: String,
-    clients: usize,
-    waiting: VecDeque<Communication>,
-    packets: VecDeque<Packet>,
-    /// The time of the packet that was received last, if it has one, which those sent then follow.
-    time_ns: Option<i64>,
-}
-
-/// Who uses the graph, or the ports of an app.
-#[derive(Default)]
-pub(super) struct Packets {
-    /// Where it leads to in place of a graph, if the program is an app itself.
-    ports: Option<Ports>,
-    doors: SortedMap<String, Door>,
-    clients: CommunicationMap<Client>,
-}
-
-/// Who has opened a door.
-struct Client {
-    door: String,
-    /// The link that packets go to, in the graph that runs.
-    link: Option<usize>,
-}
-
-impl Packets {
-    pub(super) fn lead_to_ports(&mut self) {
-        self.ports = Some(Ports::default());
-    }
-
-    pub(super) fn ports(&mut self) -> Option<&mut Ports> {
-        self.ports.as_mut()
-    }
-
-    /// Whether somebody has opened an input.
-    pub(super) fn is_open(&self, input: usize) -> bool {
-        let name = self.ports.as_ref().map_or("", |ports| ports.input(input));
-        self.doors.values().any(|door| door.from == name)
-    }
-
-    /// Why nobody can open this door.
-    fn check(&self, engine: &Engine, name: &str, (from, to): (&str, &str)) -> Result<(), String> {
-        if let Some(ports) = &self.ports {
-            return ports.check(from, to);
-        }
-        if engine.has_app(name, OUTSIDE) {
-            return Ok(());
-        }
-        match engine.graph().apps.is_empty() {
-            true => Err("no packet graph runs beside the components".to_owned()),
-            false => Err(format!("the packet graph has no `{name} :: {OUTSIDE}`")),
-        }
-    }
-}
 
 pub(super) fn serve(
     world: &mut Machine,

@@ -7,13 +7,13 @@
 //! | [`settings`] | rules and packets | the table `flow::config(@N, App, Key, Value)` |
 //! | [`decode`] | packets and messages, then rules or files | app `Decode` |
 //! | [`sinks`] | rules and files | `sink("FILE", name)` |
-//! | [`messages`] | components and messages | interface `Messages` |
+//! | `messages` | components and messages | interface `Messages` |
 //! | [`schemas`] | rules and messages | `stage("proto:pkg.Type", ..)`, `f_decode`, `f_encode` |
 //! | [`flows`] | packets and components | app `Script` without `file`: an instance for each flow |
 //! | [`components`] | rules and components | `stage("cl:Component", in, out, keys(2))` |
 //! | [`rules`] | components and rules | a required interface whose name begins with `Rules` |
 //!
-//! In simulations packets go from node to node by [`devices`].
+//! In simulations packets go from node to node by `devices`.
 //!
 //! In each, `check` says what of it does not fit, with places on both sides; `border` is what has
 //! been checked, and `state` what there is of it in a node that runs. What crosses is a call of the

@@ -6,7 +6,7 @@
 //! ```
 //! An instance is made when the first tuple of its key comes, and is given one input after the
 //! other: the next when it has answered the one before with the message that ends it. Meanwhile
-//! inputs wait, [`WAITING_MAX`](state::WAITING_MAX) for each instance; what comes then is dropped
+//! inputs wait, `state::WAITING_MAX` for each instance; what comes then is dropped
 //! and counted. What an instance yields is taken while few events of the node wait; else it stays
 //! with the instance, which stops when it cannot send.
 //!

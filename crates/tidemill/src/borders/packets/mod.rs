@@ -6,7 +6,7 @@
 //! ```
 //! Packets are taken from links while few events of the node wait; the others stay, and the link
 //! drops and counts what it has no room for. Nothing waits between: a verdict goes to its link at
-//! once. With fields, a packet stays in [`Kept`](kept::Kept) until the turn of its event ends.
+//! once. With fields, a packet stays in `kept` until the turn of its event ends.
 
 mod border;
 mod check;

@@ -7,7 +7,7 @@
 //! component <- q <- [queue] <- turn, after its commit
 //! ```
 //! A communication hears of what happens from its first message on. Events and changes wait until
-//! the component asks for them, [`WAITING_MAX`](queue::WAITING_MAX) for each communication; of the
+//! the component asks for them, `queue::WAITING_MAX` for each communication; of the
 //! rows of a table that have the same key, the last change only. What finds no room is dropped and
 //! counted. `End` comes when the run is about to end.
 

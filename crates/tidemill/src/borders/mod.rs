@@ -52,7 +52,7 @@ use crate::components::system::confined::Root;
 use crate::machine::Machine;
 
 pub use checked::Checked;
-use files::{Existing, Place};
+use files::{Destination, Existing};
 pub(crate) use state::Borders;
 
 /// How often what waits to be written to files is.
@@ -96,7 +96,7 @@ pub(crate) fn open_files(
         open_node_files(machine, events, root, existing)?;
     }
     if !machine.sinks.is_empty() {
-        let place = Place { root: Root::open_folder(root)?, existing };
+        let place = Destination { root: Root::open_folder(root)?, existing };
         let faults = machine.sinks.open(&place, events.wall());
         report(machine, &faults);
     }
@@ -128,7 +128,7 @@ pub(crate) fn open_node_files(
     if !machine.node.borders.have_files() {
         return Ok(());
     }
-    let place = Place { root: Root::open_folder(root)?, existing };
+    let place = Destination { root: Root::open_folder(root)?, existing };
     let faults = machine.node.borders.decoders.open(&place, events.wall());
     report(machine, &faults);
     Ok(())

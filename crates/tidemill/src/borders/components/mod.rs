@@ -14,7 +14,7 @@
 
 mod border;
 mod check;
-mod hand;
+mod context;
 mod instance;
 mod operators;
 mod stage;
@@ -28,7 +28,7 @@ use tidemill_stdx::marks;
 
 use crate::machine::Machine;
 pub use border::StageBorder;
-use hand::Hand;
+use context::StageContext;
 pub(crate) use operators::{Operators, named};
 pub(super) use operators::{interface_of, messages, parameters};
 pub(crate) use state::Stages;
@@ -44,17 +44,17 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     for (number, stage) in all.stages.iter_mut().enumerate() {
         stage.turns = stage.turns.wrapping_add(1);
         let input = stage.checked.input;
-        let mut hand = Hand { machine, number, stage, instances: &mut all.instances };
+        let mut context = StageContext { machine, number, stage, instances: &mut all.instances };
         let own = || tuples.iter().filter(|(crossing, _)| crossing.relation == input);
         let mut has_deleted = false;
         for (crossing, columns) in own() {
             has_said = true;
-            hand.stage.handover.hand(now);
+            context.stage.handover.hand(now);
             marks::leave();
             match crossing.kind {
                 CrossingKind::Delete => has_deleted = true,
                 CrossingKind::Event | CrossingKind::Insert => {
-                    hand.input(columns, &mut scratch);
+                    context.input(columns, &mut scratch);
                 }
             }
             marks::arrive("components/channel");
@@ -63,7 +63,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
         let is_gone = |crossing: Crossing| crossing.kind == CrossingKind::Delete;
         let gone = own().filter(|(crossing, _)| has_deleted && is_gone(*crossing));
         for (_, columns) in gone {
-            hand.delete(columns, &mut scratch);
+            context.delete(columns, &mut scratch);
         }
     }
     all.scratch = scratch;
@@ -126,23 +126,23 @@ fn hear(
         if machine.is_inbox_full() {
             return false;
         }
-        let mut hand = Hand { machine, number, stage, instances };
+        let mut context = StageContext { machine, number, stage, instances };
         marks::leave();
-        match hand.machine.node.runner.worker().hear(from, values) {
+        match context.machine.node.runner.worker().hear(from, values) {
             Heard::Message(message) if message == talk.output => {
-                hand.output(events, values);
+                context.output(events, values);
             }
             Heard::Message(_) => {
-                hand.done(from, scratch);
+                context.done(from, scratch);
                 marks::arrive("components/channel");
             }
             Heard::Nothing => return true,
-            Heard::Ended if hand.is_at_work(from) => {
+            Heard::Ended if context.is_at_work(from) => {
                 let why = "the implementation has ended without ending its input";
-                hand.fault(events, from, why, scratch);
+                context.fault(events, from, why, scratch);
             }
             Heard::Ended => {}
-            Heard::Failed(why) => hand.fault(events, from, &why, scratch),
+            Heard::Failed(why) => context.fault(events, from, &why, scratch),
             Heard::Gone => return true,
         }
     }

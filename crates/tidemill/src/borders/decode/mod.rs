@@ -27,7 +27,7 @@ pub(crate) use border::DECODE;
 pub use border::DecodeBorder;
 use border::Target;
 pub(crate) use state::Decoders;
-use state::{Border, says};
+use state::{DecodeApp, says};
 
 /// Finds the links of the apps in the graph that runs now.
 pub(super) fn link(machine: &mut Machine) {
@@ -51,7 +51,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
 fn take_from(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    border: &mut Border,
+    border: &mut DecodeApp,
     taken: &mut Taken,
 ) {
     let what = if border.files.is_none() { Become::Events } else { Become::Other };
@@ -68,10 +68,10 @@ fn take_from(
 /// A packet has no such message; why is counted.
 struct Undecoded;
 
-impl Border {
+impl DecodeApp {
     /// Appends the fields of the packet, and those of its message.
     fn read(&mut self, packet: &Packet, row: &mut SeqBuilder) -> Result<(), Undecoded> {
-        let Border { checked, reader, counters, .. } = self;
+        let DecodeApp { checked, reader, counters, .. } = self;
         let Some(FieldValue::Bytes(bytes)) = checked.from.of(packet).next() else {
             counters.absent.add(1);
             return Err(Undecoded);

@@ -6,33 +6,33 @@ use tidemill_stat::{Counter, Registry};
 
 use super::border::{DECODE, DecodeBorder, Target};
 use crate::borders::apps;
-use crate::borders::files::{Files, Place};
+use crate::borders::files::{Destination, Files};
 use crate::borders::latency::Latency;
-use crate::borders::schemas::{Reader, Reason};
+use crate::borders::schemas::{MessageReader, Reason};
 
 /// The apps of a graph that decode messages.
 #[derive(Default)]
 pub(crate) struct Decoders {
-    pub(super) apps: Vec<Border>,
+    pub(super) apps: Vec<DecodeApp>,
     /// Packets were left on links because many events wait.
     pub(crate) are_held: bool,
 }
 
 /// An app that decodes.
-pub(super) struct Border {
+pub(super) struct DecodeApp {
     pub(super) checked: DecodeBorder,
-    pub(super) reader: Reader,
+    pub(super) reader: MessageReader,
     pub(super) files: Option<Files>,
     /// The links to it, and from it.
     pub(super) inputs: Vec<usize>,
     pub(super) rest: Option<usize>,
     /// Memory of the last row of the file.
     pub(super) row: SeqBuilder,
-    pub(super) counters: BorderCounters,
+    pub(super) counters: DecodeCounters,
 }
 
 /// `border/<app>/messages` and so on.
-pub(super) struct BorderCounters {
+pub(super) struct DecodeCounters {
     pub(super) messages: Counter,
     pub(super) rest: Counter,
     pub(super) no_rest: Counter,
@@ -43,10 +43,10 @@ pub(super) struct BorderCounters {
     pub(super) latency: Latency,
 }
 
-impl BorderCounters {
-    fn new(registry: &Registry, app: &str) -> BorderCounters {
+impl DecodeCounters {
+    fn new(registry: &Registry, app: &str) -> DecodeCounters {
         let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
-        BorderCounters {
+        DecodeCounters {
             messages: counter("messages"),
             rest: counter("rest"),
             no_rest: counter("dropped_no_rest"),
@@ -63,8 +63,8 @@ impl Decoders {
         let border = |checked: &DecodeBorder| {
             let DecodeBorder { app, schemas, schema, message, selection, target, .. } = checked;
             let reader = match selection {
-                None => Reader::new(schemas, schema, *message),
-                Some(selection) => Reader::selecting(schemas, schema, *message, selection),
+                None => MessageReader::new(schemas, schema, *message),
+                Some(selection) => MessageReader::selecting(schemas, schema, *message, selection),
             };
             let files = match target {
                 Target::File(file, columns) => {
@@ -72,10 +72,10 @@ impl Decoders {
                 }
                 Target::Event(_) => None,
             };
-            let counters = BorderCounters::new(registry, app);
+            let counters = DecodeCounters::new(registry, app);
             let checked = checked.clone();
             let (inputs, rest, row) = (Vec::new(), None, SeqBuilder::new());
-            Border { checked, reader, files, inputs, rest, row, counters }
+            DecodeApp { checked, reader, files, inputs, rest, row, counters }
         };
         Decoders { apps: checked.iter().map(border).collect(), are_held: false }
     }
@@ -93,8 +93,12 @@ impl Decoders {
     }
 
     /// Opens the files. Gives faults.
-    pub(in crate::borders) fn open(&mut self, place: &Place, time_ns: i64) -> Vec<String> {
-        self.each(|files| files.open(place.clone(), time_ns))
+    pub(in crate::borders) fn open(
+        &mut self,
+        destination: &Destination,
+        time_ns: i64,
+    ) -> Vec<String> {
+        self.each(|files| files.open(destination.clone(), time_ns))
     }
 
     /// Writes what waits, and ends files whose time is over. Gives faults.
@@ -113,7 +117,7 @@ impl Decoders {
     }
 
     fn each(&mut self, mut what: impl FnMut(&mut Files) -> Option<String>) -> Vec<String> {
-        let fault = |border: &mut Border| {
+        let fault = |border: &mut DecodeApp| {
             let fault = what(border.files.as_mut()?)?;
             Some(says(&border.checked.app, &fault))
         };

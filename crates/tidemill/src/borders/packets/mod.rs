@@ -31,8 +31,8 @@ use super::inbox::{self, Become, Taken};
 use crate::machine::Machine;
 pub use border::PacketBorder;
 use kept::Verdict;
-use state::Border;
 pub(crate) use state::Packets;
+use state::RulesApp;
 
 /// Finds the links of borders in the graph that runs now.
 pub(super) fn link(machine: &mut Machine) {
@@ -57,10 +57,10 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
 fn take_from(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    border: &mut Border,
+    border: &mut RulesApp,
     taken: &mut Taken,
 ) {
-    let Border { checked, inputs, kept, counters, .. } = border;
+    let RulesApp { checked, inputs, kept, counters, .. } = border;
     for (link, port) in inputs.iter() {
         taken.link(machine, events, (*link, Become::Events), |machine, events, packet| {
             let id = kept.next_id();
@@ -121,7 +121,7 @@ pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
 
 /// What a turn does at one border.
 struct Turn<'b> {
-    border: &'b mut Border,
+    border: &'b mut RulesApp,
     /// Which of the borders.
     number: usize,
     /// The packet whose event it was.
@@ -166,7 +166,7 @@ impl Turn<'_> {
     }
 
     fn send(&mut self, machine: &mut Machine, columns: Seq<'_>) {
-        let Border { checked, outputs, kept, counters, .. } = &mut *self.border;
+        let RulesApp { checked, outputs, kept, counters, .. } = &mut *self.border;
         let mut columns = columns.iter().skip(1);
         let (Some(Value::Str(port)), Some(what)) = (columns.next(), columns.next()) else {
             return counters.no_output.add(1);

@@ -9,7 +9,7 @@ use crate::borders::latency::Latency;
 /// The apps of a graph that are borders.
 #[derive(Default)]
 pub(crate) struct Packets {
-    pub(super) apps: Vec<Border>,
+    pub(super) apps: Vec<RulesApp>,
     /// Packets were left on links because many events wait.
     pub(super) are_held: bool,
     /// Packets are on their way through the graph.
@@ -17,18 +17,18 @@ pub(crate) struct Packets {
 }
 
 /// An app of the graph, and the relations that its packets are.
-pub(super) struct Border {
+pub(super) struct RulesApp {
     pub(super) checked: PacketBorder,
     /// The links to it and from it, with the names of its ports.
     pub(super) inputs: Vec<(usize, String)>,
     pub(super) outputs: Vec<(usize, String)>,
     /// Packets whose turn has not come or not ended, and those held.
     pub(super) kept: Kept,
-    pub(super) counters: BorderCounters,
+    pub(super) counters: RulesAppCounters,
 }
 
 /// `border/<app>/events` and so on.
-pub(super) struct BorderCounters {
+pub(super) struct RulesAppCounters {
     pub(super) events: Counter,
     pub(super) verdicts: Counter,
     pub(super) stale: Counter,
@@ -39,10 +39,10 @@ pub(super) struct BorderCounters {
     pub(super) latency: Latency,
 }
 
-impl BorderCounters {
-    fn new(registry: &Registry, app: &str) -> BorderCounters {
+impl RulesAppCounters {
+    fn new(registry: &Registry, app: &str) -> RulesAppCounters {
         let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
-        BorderCounters {
+        RulesAppCounters {
             events: counter("events"),
             verdicts: counter("verdicts"),
             stale: counter("stale"),
@@ -59,9 +59,9 @@ impl Packets {
     /// Of a program that has these.
     pub(in crate::borders) fn new(checked: Vec<PacketBorder>, registry: &Registry) -> Packets {
         let border = |checked: PacketBorder| {
-            let counters = BorderCounters::new(registry, &checked.app);
+            let counters = RulesAppCounters::new(registry, &checked.app);
             let (inputs, outputs) = (Vec::new(), Vec::new());
-            Border { checked, inputs, outputs, kept: Kept::default(), counters }
+            RulesApp { checked, inputs, outputs, kept: Kept::default(), counters }
         };
         Packets { apps: checked.into_iter().map(border).collect(), ..Packets::default() }
     }

@@ -13,7 +13,7 @@ use tidemill_stdx::sorted::{SortedMap, SortedSet};
 use super::border::{Meaning, Relation, RulesBorder};
 use super::form::{self, END, NEXT, TAKEN};
 use crate::borders::components::{interface_of, messages, parameters};
-use crate::borders::parameters::{Declared, Kind, declared};
+use crate::borders::parameters::{Declared, ParameterKind, declared};
 use crate::program::{FileKind, Program};
 
 /// An interface at hand.
@@ -149,7 +149,7 @@ impl Program {
         })?;
         if message.direction == Direction::Out {
             match own.first() {
-                Some(Declared { kind: Kind::Character, .. }) => own.remove(0),
+                Some(Declared { kind: ParameterKind::Character, .. }) => own.remove(0),
                 _ => {
                     let message =
                         format!("the first parameter of `{}` is no CHARACTER", message.name);

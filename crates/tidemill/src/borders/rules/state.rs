@@ -16,7 +16,7 @@ use crate::components::system;
 /// The interfaces that lead to the rules, and who speaks through them.
 #[derive(Default)]
 pub(crate) struct Desk {
-    pub(super) interfaces: Vec<Border>,
+    pub(super) interfaces: Vec<RulesInterface>,
     /// Those for which something may wait. Boxed, as places are those of all communications.
     pub(super) open: CommunicationMap<Box<Client>>,
     /// Clients that wait for the inbox to have room, in order.
@@ -28,7 +28,7 @@ pub(crate) struct Desk {
 }
 
 /// An interface.
-pub(super) struct Border {
+pub(super) struct RulesInterface {
     pub(super) checked: RulesBorder,
     /// What has happened, on its way to components.
     pub(super) handover: Handover,
@@ -96,7 +96,7 @@ impl Counters {
 impl Desk {
     /// Of a program that has these.
     pub(in crate::borders) fn new(checked: &[RulesBorder], registry: &Registry) -> Desk {
-        let border = |checked: &RulesBorder| Border {
+        let border = |checked: &RulesBorder| RulesInterface {
             counters: Counters::new(registry, &checked.interface),
             handover: Handover::new(registry, &format!("{}.Next", checked.interface)),
             checked: checked.clone(),

@@ -7,7 +7,7 @@ use tidemill_stat::Registry;
 use tidemill_stdx::marks;
 
 use super::border::SinkBorder;
-use crate::borders::files::{Files, Place};
+use crate::borders::files::{Destination, Files};
 
 /// The sinks of all nodes: each tuple has its node.
 #[derive(Default)]
@@ -38,8 +38,8 @@ impl Sinks {
     }
 
     /// Opens the files. What fails is a fault of its sink; faults are for people to read.
-    pub(crate) fn open(&mut self, place: &Place, time_ns: i64) -> Vec<String> {
-        self.each(|files| files.open(place.clone(), time_ns))
+    pub(crate) fn open(&mut self, destination: &Destination, time_ns: i64) -> Vec<String> {
+        self.each(|files| files.open(destination.clone(), time_ns))
     }
 
     /// Writes what a turn has derived. Gives faults.

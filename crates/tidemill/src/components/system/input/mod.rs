@@ -13,7 +13,7 @@ use tidemill_proc::Communication;
 use crate::components::system::values::{integer, text};
 use crate::machine::Machine;
 use crate::run::Input;
-pub(super) use reader::Reader;
+pub(super) use reader::InputReader;
 use reader::Wanted;
 
 pub(super) fn serve(

@@ -21,7 +21,7 @@ pub(super) enum Wanted {
 }
 
 /// What is read, and who waits for it.
-pub(in crate::components::system) struct Reader {
+pub(in crate::components::system) struct InputReader {
     pub(super) input: Input,
     ended: bool,
     /// What was read; what lies before `taken` was handed out.
@@ -33,11 +33,19 @@ pub(in crate::components::system) struct Reader {
     pub(super) watch: Option<WatchId>,
 }
 
-impl Reader {
-    pub(in crate::components::system) fn new(input: Input) -> Reader {
+impl InputReader {
+    pub(in crate::components::system) fn new(input: Input) -> InputReader {
         let ended = matches!(input, Input::None);
         let waiting = VecDeque::new();
-        Reader { input, ended, buffer: Vec::new(), taken: 0, searched: 0, waiting, watch: None }
+        InputReader {
+            input,
+            ended,
+            buffer: Vec::new(),
+            taken: 0,
+            searched: 0,
+            waiting,
+            watch: None,
+        }
     }
 
     /// What is there for somebody: nothing yet, the end, or bytes.
@@ -91,11 +99,11 @@ mod tests {
 
     use super::*;
 
-    fn reader(written: &[u8]) -> Reader {
+    fn reader(written: &[u8]) -> InputReader {
         let (read, mut write) = std::io::pipe().expect("a pipe");
         std::io::Write::write_all(&mut write, written).expect("written");
         drop(write);
-        let mut reader = Reader::new(Input::Descriptor(OwnedFd::from(read)));
+        let mut reader = InputReader::new(Input::Descriptor(OwnedFd::from(read)));
         reader.read();
         reader
     }
@@ -103,7 +111,7 @@ mod tests {
     #[test]
     fn lines_and_bytes_take_turns() {
         let mut input = reader(b"one\n\ntwo\xff");
-        let line = |input: &mut Reader| input.take(Wanted::Line);
+        let line = |input: &mut InputReader| input.take(Wanted::Line);
         assert_eq!(line(&mut input), Some(Some(b"one".to_vec())));
         assert_eq!(line(&mut input), Some(Some(Vec::new())));
         assert_eq!(input.take(Wanted::Byte), Some(Some(b"t".to_vec())));
@@ -116,7 +124,7 @@ mod tests {
 
     #[test]
     fn no_input_is_at_its_end() {
-        let mut input = Reader::new(Input::None);
+        let mut input = InputReader::new(Input::None);
         assert_eq!(input.take(Wanted::Line), Some(None));
     }
 }

@@ -6,7 +6,7 @@ use tidemill_event::{Endpoint, Interest, WatchId};
 use tidemill_proc::Communication;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SocketKind {
     Listener,
     /// A connection that is being made.
     Connecting,
@@ -15,8 +15,8 @@ pub(super) enum Kind {
 }
 
 /// What a client has opened.
-pub(super) struct Line {
-    pub(super) kind: Kind,
+pub(super) struct Socket {
+    pub(super) kind: SocketKind,
     pub(super) endpoint: Endpoint,
     /// The client waits for a connection, for bytes, for a datagram.
     pub(super) is_asking: bool,
@@ -33,20 +33,20 @@ pub(super) struct Line {
 /// All that is open.
 #[derive(Default)]
 pub(in crate::components::system) struct Network {
-    pub(super) lines: BTreeMap<Communication, Line>,
+    pub(super) sockets: BTreeMap<Communication, Socket>,
     pub(super) accepted: BTreeMap<i64, (Endpoint, String)>,
     pub(super) last_accepted: i64,
 }
 
 impl Network {
     pub(in crate::components::system) fn has_unsent(&self) -> bool {
-        self.lines.values().any(|line| line.is_closing)
+        self.sockets.values().any(|socket| socket.is_closing)
     }
 }
 
-impl Line {
-    pub(super) fn new(kind: Kind, endpoint: Endpoint, peer: String) -> Line {
-        Line {
+impl Socket {
+    pub(super) fn new(kind: SocketKind, endpoint: Endpoint, peer: String) -> Socket {
+        Socket {
             kind,
             endpoint,
             is_asking: false,
@@ -60,7 +60,7 @@ impl Line {
     }
 
     pub(super) fn send(&mut self, bytes: &[u8]) {
-        if self.kind != Kind::Stream || self.is_broken {
+        if self.kind != SocketKind::Stream || self.is_broken {
             return;
         }
         self.unsent.extend(bytes);
@@ -68,8 +68,8 @@ impl Line {
 
     /// What the loop has to tell.
     pub(super) fn interest(&self) -> Interest {
-        let asks = self.is_asking && !matches!(self.kind, Kind::Connecting);
-        let sends = self.kind == Kind::Connecting || !self.unsent.is_empty();
+        let asks = self.is_asking && !matches!(self.kind, SocketKind::Connecting);
+        let sends = self.kind == SocketKind::Connecting || !self.unsent.is_empty();
         match (asks, sends) {
             (true, true) => Interest::ReadWrite,
             (true, false) => Interest::Read,

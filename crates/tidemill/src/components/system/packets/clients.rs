@@ -13,7 +13,7 @@ use crate::components::system::ports::Ports;
 const OUTSIDE: &str = "Outside";
 
 /// One app or way that clients have opened.
-pub(super) struct Door {
+pub(super) struct OpenApp {
     /// Whose packets clients receive, and who gets theirs: the same, but for ways of a `Script`.
     pub(super) from: String,
     pub(super) to: String,
@@ -29,13 +29,13 @@ pub(super) struct Door {
 pub(in crate::components::system) struct Packets {
     /// Where it leads to in place of a graph, if the program is an app itself.
     pub(super) ports: Option<Ports>,
-    pub(super) doors: SortedMap<String, Door>,
+    pub(super) apps: SortedMap<String, OpenApp>,
     pub(super) clients: CommunicationMap<Client>,
 }
 
-/// Who has opened a door.
+/// Who has opened an app.
 pub(super) struct Client {
-    pub(super) door: String,
+    pub(super) app: String,
     /// The link that packets go to, in the graph that runs.
     pub(super) link: Option<usize>,
 }
@@ -52,10 +52,10 @@ impl Packets {
     /// Whether somebody has opened an input.
     pub(in crate::components::system) fn is_open(&self, input: usize) -> bool {
         let name = self.ports.as_ref().map_or("", |ports| ports.input(input));
-        self.doors.values().any(|door| door.from == name)
+        self.apps.values().any(|app| app.from == name)
     }
 
-    /// Why nobody can open this door.
+    /// Why no client can open this app.
     pub(super) fn check(
         &self,
         engine: &Engine,

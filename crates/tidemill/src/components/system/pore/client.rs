@@ -3,8 +3,8 @@
 use tidemill_event::Loop;
 use tidemill_proc::{Communication, Refused, Value};
 
-use super::messages::Said;
-use super::state::Line;
+use super::messages::Response;
+use super::state::PoreClient;
 use crate::machine::Machine;
 
 /// A client has gone.
@@ -14,17 +14,17 @@ pub(in crate::components::system) fn finished(
     from: Communication,
 ) {
     let system = &mut world.node.systems.pores;
-    let Some(mut line) = system.lines.remove(from) else { return };
-    unwatch(lp, &mut line);
+    let Some(mut client) = system.clients.remove(from) else { return };
+    unwatch(lp, &mut client);
     // What was handed over has another owner.
-    system.pores.close_all_of(line.owner);
+    system.pores.close_all_of(client.owner);
 }
 
-pub(super) fn unwatch(lp: &mut Loop<Machine>, line: &mut Line) {
-    for watch in line.watches.drain(..) {
+pub(super) fn unwatch(lp: &mut Loop<Machine>, client: &mut PoreClient) {
+    for watch in client.watches.drain(..) {
         lp.unwatch(watch);
     }
-    if let Some(rest) = line.rest.take() {
+    if let Some(rest) = client.rest.take() {
         lp.cancel(rest);
     }
 }
@@ -34,10 +34,10 @@ pub(super) fn say(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     to: Communication,
-    said: Said,
+    response: Response,
     values: &[Value<'_>],
 ) {
-    let number = world.node.systems.pores.messages.number(said);
+    let number = world.node.systems.pores.messages.number(response);
     world.answer_by_number(lp, to, number, values);
 }
 
@@ -45,9 +45,9 @@ pub(super) fn say(
 pub(super) fn send(
     world: &mut Machine,
     to: Communication,
-    said: Said,
+    response: Response,
     values: &[Value<'_>],
 ) -> bool {
-    let number = world.node.systems.pores.messages.number(said);
+    let number = world.node.systems.pores.messages.number(response);
     !matches!(world.node.runner.worker().answer(to, number, values), Err(Refused::Protocol))
 }

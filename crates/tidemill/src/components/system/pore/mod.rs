@@ -28,7 +28,7 @@ use crate::components::system::values::{integer, lent};
 use crate::machine::Machine;
 pub(super) use client::finished;
 use client::say;
-use messages::{Asked, Said};
+use messages::{Request, Response};
 pub(super) use state::PoreSystem;
 pub(crate) use state::PoreView;
 pub(super) use wake::look;
@@ -47,25 +47,25 @@ pub(super) fn serve(
     message: u32,
     values: &Values,
 ) {
-    let Some(asked) = world.node.systems.pores.messages.asked(message) else { return };
-    match asked {
-        Asked::Open => {
+    let Some(request) = world.node.systems.pores.messages.request(message) else { return };
+    match request {
+        Request::Open => {
             let (kind, argument) = (values.text(), values.text());
             let opened = open::open(world, lp, from, kind, argument);
             return open::tell(world, lp, from, opened);
         }
-        Asked::Take => {
+        Request::Take => {
             let taken = take(world, lp, from, values.integer());
             return open::tell(world, lp, from, taken);
         }
-        Asked::Close => return finished(world, lp, from),
+        Request::Close => return finished(world, lp, from),
         _ => {}
     }
     let Some((owner, pore)) = world.node.systems.pores.pore_of(from) else { return };
-    match asked {
-        Asked::Ring => wake::ring(world, lp, from),
-        Asked::Send | Asked::Ask => {
-            let reads = (asked == Asked::Ask).then(|| amount(values).min(READ_MAX));
+    match request {
+        Request::Ring => wake::ring(world, lp, from),
+        Request::Send | Request::Ask => {
+            let reads = (request == Request::Ask).then(|| amount(values).min(READ_MAX));
             if send_whole(&mut world.node.systems.pores, from, values.joined()).is_err() {
                 return fail(world, lp, from);
             }
@@ -74,16 +74,16 @@ pub(super) fn serve(
                 wake::arm(world, lp, from, Wants { readable: 1, writable: 0 }, reads);
             }
         }
-        Asked::Arm => {
+        Request::Arm => {
             let wants = Wants { readable: amount(values), writable: amount(values) };
             wake::arm(world, lp, from, wants, None);
         }
-        Asked::Next => {
+        Request::Next => {
             let (bytes, writable) = (amount(values).min(READ_MAX), amount(values));
             wake::arm(world, lp, from, Wants { readable: 1, writable }, Some(bytes));
         }
-        Asked::HandOver => hand_over(world, lp, from),
-        _ => answer(world, lp, from, (owner, pore), asked, values),
+        Request::HandOver => hand_over(world, lp, from),
+        _ => answer(world, lp, from, (owner, pore), request, values),
     }
     wake::deliver(world, from);
 }
@@ -99,26 +99,26 @@ fn answer(
     lp: &mut Loop<Machine>,
     from: Communication,
     (owner, id): (OwnerId, PoreId),
-    asked: Asked,
+    request: Request,
     values: &Values,
 ) {
     let mut data = std::mem::take(&mut world.node.systems.pores.data);
     let pore = world.node.systems.pores.pores.get(owner, id);
-    let answer = pore.and_then(|pore| answer_of(pore, asked, values, &mut data));
+    let answer = pore.and_then(|pore| answer_of(pore, request, values, &mut data));
     match answer {
         Ok(Answer::None) => {}
-        Ok(Answer::Data) => say(world, lp, from, Said::Data, &[lent(&data)]),
-        Ok(Answer::One(said, value)) => say(world, lp, from, said, &[integer(value)]),
+        Ok(Answer::Data) => say(world, lp, from, Response::Data, &[lent(&data)]),
+        Ok(Answer::One(response, value)) => say(world, lp, from, response, &[integer(value)]),
         Ok(Answer::Available(avail)) => {
             let values = [integer(avail.readable as i64), integer(avail.writable as i64)];
-            say(world, lp, from, Said::Available, &values);
+            say(world, lp, from, Response::Available, &values);
         }
         Err(_) => fail(world, lp, from),
     }
-    if let (Asked::Write, Ok(Answer::One(_, count))) = (asked, answer)
-        && let Some(line) = world.node.systems.pores.lines.get_mut(from)
+    if let (Request::Write, Ok(Answer::One(_, count))) = (request, answer)
+        && let Some(client) = world.node.systems.pores.clients.get_mut(from)
     {
-        line.accepted += count;
+        client.accepted += count;
     }
     world.node.systems.pores.keep_for_data(data);
 }
@@ -127,7 +127,7 @@ enum Answer {
     None,
     /// What has been put into the buffer.
     Data,
-    One(Said, i64),
+    One(Response, i64),
     Available(Avail),
 }
 
@@ -137,36 +137,36 @@ enum Answer {
 /// It is the client's fault.
 fn answer_of(
     pore: &mut dyn Pore,
-    asked: Asked,
+    request: Request,
     values: &Values,
     data: &mut Vec<u8>,
 ) -> Result<Answer, Error> {
-    Ok(match asked {
-        Asked::Avail => Answer::Available(pore.avail().unwrap_or_default()),
-        Asked::Read => {
+    Ok(match request {
+        Request::Avail => Answer::Available(pore.avail().unwrap_or_default()),
+        Request::Read => {
             or_nothing(pore.read(amount(values).min(READ_MAX), data))?;
             Answer::Data
         }
-        Asked::Peek => {
+        Request::Peek => {
             or_nothing(pore.peek(amount(values).min(READ_MAX), data))?;
             Answer::Data
         }
-        Asked::Get => {
+        Request::Get => {
             let (offset, length) = (unsigned(values.integer()), unsigned(values.integer()));
             pore.get(offset, length, data)?;
             Answer::Data
         }
-        Asked::Put => {
+        Request::Put => {
             pore.put(unsigned(values.integer()), values.bytes())?;
             Answer::None
         }
-        Asked::Write => Answer::One(Said::Accepted, or_nothing(pore.write(values.bytes()))?),
-        Asked::Load => {
+        Request::Write => Answer::One(Response::Accepted, or_nothing(pore.write(values.bytes()))?),
+        Request::Load => {
             let offset = unsigned(values.integer());
             let value = pore.load(offset, width(values.integer())?)?;
-            Answer::One(Said::Loaded, value.cast_signed())
+            Answer::One(Response::Loaded, value.cast_signed())
         }
-        Asked::Store => {
+        Request::Store => {
             let offset = unsigned(values.integer());
             let width = width(values.integer())?;
             pore.store(offset, width, values.integer().cast_unsigned())?;
@@ -181,9 +181,9 @@ fn answer_of(
 /// # Errors
 /// It was wrong about that.
 fn send_whole(system: &mut PoreSystem, from: Communication, message: &[u8]) -> Result<(), Error> {
-    let line = system.lines.get_mut(from).ok_or(Error::NoSuchPore)?;
-    let pore = system.pores.get(line.owner, line.pore.ok_or(Error::NoSuchPore)?)?;
-    line.accepted += match pore.write(message) {
+    let client = system.clients.get_mut(from).ok_or(Error::NoSuchPore)?;
+    let pore = system.pores.get(client.owner, client.pore.ok_or(Error::NoSuchPore)?)?;
+    client.accepted += match pore.write(message) {
         Ok(count) if count < message.len() => {
             return Err(Error::Malformed("there is no room for it"));
         }
@@ -225,7 +225,7 @@ fn hand_over(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         system.handed += 1;
         number = pore.0 as i64;
     }
-    say(world, lp, from, Said::Handed, &[integer(number)]);
+    say(world, lp, from, Response::Handed, &[integer(number)]);
     finished(world, lp, from);
 }
 

@@ -26,7 +26,7 @@ pub(super) enum Opening {
 }
 
 /// What a client has.
-pub(super) struct Line {
+pub(super) struct PoreClient {
     pub(super) owner: OwnerId,
     pub(super) pore: Option<PoreId>,
     pub(super) opening: Option<Opening>,
@@ -34,7 +34,7 @@ pub(super) struct Line {
     /// The one among them that is watched only while an event is asked for.
     pub(super) ready: Option<WatchId>,
     /// An event that could not be sent between a question and its answer.
-    pub(super) event: Option<Happened>,
+    pub(super) event: Option<Notice>,
     /// So much is to be read for the event.
     pub(super) reads: Option<usize>,
     /// Bytes accepted since it was opened.
@@ -65,7 +65,7 @@ pub(crate) struct PoreView {
 pub(in crate::components::system) struct PoreSystem {
     pub(super) root: Option<Rc<Root>>,
     pub(super) pores: Pores,
-    pub(super) lines: CommunicationMap<Line>,
+    pub(super) clients: CommunicationMap<PoreClient>,
     pub(super) messages: Messages,
     /// Memory for what is read.
     pub(super) data: Vec<u8>,
@@ -83,7 +83,7 @@ impl PoreSystem {
         PoreSystem {
             root,
             pores: Pores::new(),
-            lines: CommunicationMap::default(),
+            clients: CommunicationMap::default(),
             messages: Messages::new(names),
             data: Vec::new(),
             last_owner: 0,
@@ -99,8 +99,9 @@ impl PoreSystem {
 
     /// What is open, with the communication that owns each.
     pub(in crate::components::system) fn list(&mut self) -> Vec<(Communication, PoreView)> {
-        let PoreSystem { pores, lines, .. } = self;
-        let open = lines.iter().filter_map(|(from, line)| Some((from, line.owner, line.pore?)));
+        let PoreSystem { pores, clients, .. } = self;
+        let open =
+            clients.iter().filter_map(|(from, client)| Some((from, client.owner, client.pore?)));
         let view = |(from, owner, id): (Communication, OwnerId, PoreId)| {
             let pore = pores.get(owner, id).ok()?;
             // A pore that the other side has broken gives and takes nothing.
@@ -127,14 +128,14 @@ impl PoreSystem {
 
     /// Its owner and name, if it is open.
     pub(super) fn pore_of(&self, from: Communication) -> Option<(OwnerId, PoreId)> {
-        let line = self.lines.get(from)?;
-        Some((line.owner, line.pore?))
+        let client = self.clients.get(from)?;
+        Some((client.owner, client.pore?))
     }
 }
 
-impl Line {
-    pub(super) fn new(owner: OwnerId) -> Line {
-        Line {
+impl PoreClient {
+    pub(super) fn new(owner: OwnerId) -> PoreClient {
+        PoreClient {
             owner,
             pore: None,
             opening: None,
@@ -154,7 +155,7 @@ impl Line {
 }
 
 /// What a client is told.
-pub(super) enum Happened {
+pub(super) enum Notice {
     Event(Event),
     /// What has been read, and how many bytes would be accepted in all.
     Came(Vec<u8>, i64),

@@ -99,8 +99,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
 }
 
 fn row(case: &str, who: &str, value: f64, runs: usize) -> Row {
-    let (case, who) = (case.to_owned(), who.to_owned());
-    Row { bench: "arrow", case, who, metric: "mb_per_s", value, unit: "MB/s", runs }
+    Row::new("arrow", case, who, ("mb_per_s", "MB/s"), (value, runs))
 }
 
 /// All messages into columns.

@@ -37,14 +37,17 @@ use crate::tool;
 const DRIVER: &str = include_str!("../../apps/drivers/xenstore.com");
 const CLIENTS: &str = include_str!("../cl/pores.com");
 /// What only the native driver needs, and what all pores share.
-const OUTLET_NATIVE: [&str; 2] = [
+const OUTLET_NATIVE: [&str; 3] = [
     include_str!("../../crates/pore/src/xenstore/outlet.rs"),
-    include_str!("../../crates/tidemill/src/components/system/xenstore.rs"),
+    include_str!("../../crates/tidemill/src/components/system/xenstore/mod.rs"),
+    include_str!("../../crates/tidemill/src/components/system/xenstore/outlets.rs"),
 ];
-const PORE_NATIVE: [&str; 4] = [
+const PORE_NATIVE: [&str; 6] = [
     include_str!("../../crates/tidemill/src/components/system/pore/mod.rs"),
+    include_str!("../../crates/tidemill/src/components/system/pore/client.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/messages.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/open.rs"),
+    include_str!("../../crates/tidemill/src/components/system/pore/state.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/wake.rs"),
 ];
 const DRIVERS: [&str; 2] = ["pore", "outlet"];
@@ -248,7 +251,7 @@ fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> 
     let wall = [0, 1].map(|at| row(at, "wall_ms", "ms", |one| one.wall_s * 1e3));
     report.case(&wall, Better::Low);
     let percent = (wall[1].value - wall[0].value) / wall[1].value * 100.0;
-    report.row(&Row { metric: "difference", value: percent, unit: "%", ..wall[0].clone() });
+    report.row(&wall[0].with(("difference", "%"), percent));
     // How far single pairs of runs lie apart.
     let pairs = outcomes[0]
         .iter()
@@ -258,7 +261,7 @@ fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> 
         (one.min(least), one.max(most))
     });
     for (metric, value) in [("difference_min", least), ("difference_max", most)] {
-        report.row(&Row { metric, value, unit: "%", ..wall[0].clone() });
+        report.row(&wall[0].with((metric, "%"), value));
     }
     for (metric, unit, figure) in [
         ("cpu_s", "s", (|one| one.measured.cpu_s) as fn(&Outcome) -> f64),
@@ -282,14 +285,9 @@ fn endure(seconds: u64, report: &mut Report) -> Result<(), String> {
         let sleeper = Sleeper::start()?;
         let outcome = one(&place, "pore", &case)?;
         let bare = sleeper.stop();
-        let row = |who: &str, metric, value, unit| Row {
-            bench: "pores",
-            case: format!("25x100 for {} s", case.seconds),
-            who: who.to_owned(),
-            metric,
-            value,
-            unit,
-            runs: 1,
+        let name = format!("25x100 for {} s", case.seconds);
+        let row = |who: &str, metric, value, unit| {
+            Row::new("pores", &name, who, (metric, unit), (value, 1))
         };
         let rate = outcome.measured.result as f64 / outcome.wall_s;
         report.row(&row("tidemill", "per_s", rate, "1/s"));

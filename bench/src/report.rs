@@ -23,17 +23,36 @@ pub struct Row {
     pub runs: usize,
 }
 
+/// A metric with its unit.
+pub type Metric = (&'static str, &'static str);
+
 impl Row {
-    /// The median of what these runs took, or came to; the metric is given with its unit.
+    /// A figure, and how many runs it comes from.
+    pub fn new(
+        bench: &'static str,
+        case: &str,
+        who: &str,
+        (metric, unit): Metric,
+        (value, runs): (f64, usize),
+    ) -> Row {
+        Row { bench, case: case.to_owned(), who: who.to_owned(), metric, value, unit, runs }
+    }
+
+    /// The median of what these runs took, or came to.
     pub fn median(
         bench: &'static str,
         case: &str,
         who: &str,
-        (metric, unit): (&'static str, &'static str),
+        metric: Metric,
         figures: Vec<f64>,
     ) -> Row {
-        let (case, who, runs) = (case.to_owned(), who.to_owned(), figures.len());
-        Row { bench, case, who, metric, value: median(figures), unit, runs }
+        let runs = figures.len();
+        Row::new(bench, case, who, metric, (median(figures), runs))
+    }
+
+    /// Another figure of the same runs.
+    pub fn with(&self, (metric, unit): Metric, value: f64) -> Row {
+        Row { metric, value, unit, ..self.clone() }
     }
 }
 

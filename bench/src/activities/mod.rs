@@ -124,15 +124,7 @@ fn middle(figures: &[Figures], figure: impl Fn(&Figures) -> Option<f64>) -> Opti
 
 /// Medians, ours first; ours without checkpoints show in their price only.
 fn rows(case: &Case, measured: &MeasuredBy<'_>) -> Vec<Row> {
-    let row = |who, metric, (value, runs), unit| Row {
-        bench: case.bench.name(),
-        case: case.name.to_owned(),
-        who,
-        metric,
-        value,
-        unit,
-        runs,
-    };
+    let bench = case.bench.name();
     type Figure = fn(&Figures) -> Option<f64>;
     let metrics: [(&str, &str, Figure); 3] = [
         ("cpu_s", "s", |one| one.cpu_s),
@@ -144,7 +136,8 @@ fn rows(case: &Case, measured: &MeasuredBy<'_>) -> Vec<Row> {
         for (who, figures) in measured {
             let shown = who.who() != Own::NoCheckpoints.name();
             if let (true, Some(value)) = (shown, middle(figures, figure)) {
-                rows.push(row(who.who().to_owned(), metric, (value, figures.len()), unit));
+                let value = (value, figures.len());
+                rows.push(Row::new(bench, case.name, who.who(), (metric, unit), value));
             }
         }
     }
@@ -155,7 +148,8 @@ fn rows(case: &Case, measured: &MeasuredBy<'_>) -> Vec<Row> {
     let with = of(Own::Tidemill);
     if let (true, Some(percent)) = (case.checkpoints > 0, price(with, of(Own::NoCheckpoints))) {
         let percent = (percent, with.len());
-        rows.push(row(Own::Tidemill.name().to_owned(), "checkpoint_percent", percent, "%"));
+        let metric = ("checkpoint_percent", "%");
+        rows.push(Row::new(bench, case.name, Own::Tidemill.name(), metric, percent));
     }
     rows
 }

@@ -2,7 +2,7 @@
 //! them, one for each border.
 //!
 //! A crossing is measured from where its sender hands something over to the receiver's first
-//! instruction, by [marks](tidemill_stdx::marks) at both ends: what lies between them are queues,
+//! instruction, by [`marks`] at both ends: what lies between them are queues,
 //! conversions and the loop's choice of what runs next; the work of either side does not. They
 //! count cycles, as reading a CPU clock is a system call that costs more than most crossings. One
 //! thread does it all, so cycles between two marks are CPU time unless something interrupts; so the

@@ -46,14 +46,8 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
                 }
             }
         }
-        let row = |who: &str, metric, value, unit| Row {
-            bench: "datalog",
-            case: workload.name().to_owned(),
-            who: who.to_owned(),
-            metric,
-            value,
-            unit,
-            runs,
+        let row = |who: &str, metric, value, unit| {
+            Row::new("datalog", workload.name(), who, (metric, unit), (value, runs))
         };
         let rows: Vec<Row> = engines
             .iter()

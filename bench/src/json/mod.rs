@@ -63,8 +63,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
 }
 
 fn row(case: &str, who: &str, value: f64, runs: usize) -> Row {
-    let (case, who) = (case.to_owned(), who.to_owned());
-    Row { bench: "json", case, who, metric: "mb_per_s", value, unit: "MB/s", runs }
+    Row::new("json", case, who, ("mb_per_s", "MB/s"), (value, runs))
 }
 
 /// What is measured: name, work.

@@ -44,7 +44,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
         }
         for row in rows.iter().filter(|row| row.who.starts_with("tidemill")) {
             let value = 1e9 / row.value / apps as f64;
-            report.row(&Row { metric: "ns_per_app", value, unit: "ns", ..row.clone() });
+            report.row(&row.with(("ns_per_app", "ns"), value));
         }
     }
     report.row(&compile_time(extent)?);
@@ -75,8 +75,7 @@ fn compile_time(extent: Extent) -> Result<Row, String> {
         times.push(before.elapsed().as_secs_f64() * 1e3);
         in_order(&mut engine)?;
     }
-    let row = super::row("breath", "1000", "tidemill", times);
-    Ok(Row { metric: "compile_ms", unit: "ms", ..row })
+    Ok(Row::median("breath", "1000", "tidemill", ("compile_ms", "ms"), times))
 }
 
 /// A second or so for the slower of us.
@@ -87,7 +86,7 @@ fn breaths(extent: Extent, apps: u64) -> u64 {
 
 /// A rate as seconds for 100 million breaths, which is how it is in print.
 fn seconds_of(row: &Row) -> Row {
-    Row { metric: "cpu_s_1e8", value: 1e8 / row.value, unit: "s", ..row.clone() }
+    row.with(("cpu_s_1e8", "s"), 1e8 / row.value)
 }
 
 fn ours(graph: fn(u64) -> Graph, apps: u64, breaths: u64) -> Vec<Contender<'static>> {

@@ -15,6 +15,8 @@ use super::{Contender, OWN, Own, arrived, expect, figures, in_order, join_all, r
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
 
+const BENCH: &str = "idle-then-load";
+
 /// Apps between source and sink.
 const LENGTHS: [u64; 3] = [1, 5, 20];
 
@@ -39,18 +41,17 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
             contenders.extend([after, at_once]);
         }
         let case = apps.to_string();
-        let all = figures("idle-then-load", &case, runs, &mut contenders)?;
+        let all = figures(BENCH, &case, runs, &mut contenders)?;
         let whos: Vec<&str> = contenders.iter().map(|one| one.who.as_str()).step_by(2).collect();
         let (pairs, _) = all.as_chunks::<2>();
         let mut rows = Vec::new();
         for (who, [after, at_once]) in whos.into_iter().zip(pairs) {
             // Neighbours in time: what disturbs one disturbs the other.
             let ratios = after.iter().zip(at_once).map(|(after, at_once)| after / at_once);
-            let kept = row("idle-then-load", &case, who, ratios.collect());
-            rows.push(Row { metric: "kept", unit: "", ..kept });
-            rows.push(row("idle-then-load", &case, who, after.clone()));
-            let at_once = row("idle-then-load", &case, who, at_once.clone());
-            rows.push(Row { metric: "loaded_per_cpu_s", ..at_once });
+            rows.push(Row::median(BENCH, &case, who, ("kept", ""), ratios.collect()));
+            rows.push(row(BENCH, &case, who, after.clone()));
+            let at_once = at_once.clone();
+            rows.push(Row::median(BENCH, &case, who, ("loaded_per_cpu_s", "1/s"), at_once));
         }
         let (kept, rates): (Vec<Row>, Vec<Row>) =
             rows.into_iter().partition(|row| row.metric == "kept");

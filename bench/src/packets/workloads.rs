@@ -127,15 +127,8 @@ fn tell(own: Own, rounds: usize, all: &[Vec<Both>], report: &mut Report) {
         ("steady_per_cpu_s_min", low(&medians(|both| both.steady.rate())), "1/s"),
     ];
     for (metric, value, unit) in figures {
-        report.row(&Row {
-            bench: "workloads",
-            case: "30-apps".to_owned(),
-            who: own.name().to_owned(),
-            metric,
-            value,
-            unit,
-            runs: rounds,
-        });
+        let metric = (metric, unit);
+        report.row(&Row::new("workloads", "30-apps", own.name(), metric, (value, rounds)));
     }
 }
 

@@ -52,14 +52,9 @@ pub fn run(case: &Case, extent: Extent, report: &mut Report) -> Result<(), Strin
     }
     fill.report(&format!("{}-handles-fill", case.name), report);
     read.report(&format!("{}-handles-read", case.name), report);
-    let row = |who: &str, bytes: usize| Row {
-        bench: "proto",
-        case: format!("{}-handles", case.name),
-        who: who.to_owned(),
-        metric: "region_bytes",
-        value: bytes as f64,
-        unit: "bytes",
-        runs: 1,
+    let name = format!("{}-handles", case.name);
+    let row = |who: &str, bytes: usize| {
+        Row::new("proto", &name, who, ("region_bytes", "bytes"), (bytes as f64, 1))
     };
     report.case(&[row("tidemill", wide.next), row("handles-32", narrow.next)], Better::Low);
     Ok(())

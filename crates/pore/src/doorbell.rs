@@ -3,7 +3,7 @@
 //! The number in an eventfd says how often it was rung; it means no more than "look".
 //!
 //! Both sides hold the same open file, so its mode and its count are never trusted: ringing goes
-//! through the kernel's own signal ([`crate::aio`]), which cannot block and takes eventfds only,
+//! through the kernel's own signal (`crate::aio`), which cannot block and takes eventfds only,
 //! and each read says by itself that it does not wait.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};

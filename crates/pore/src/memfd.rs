@@ -12,7 +12,7 @@
 //! knows nothing of the last two words leaves its own at 0 and rings always. Who
 //! creates it hands three descriptors over a Unix socket, in this order: the memory, the bell that
 //! the other side waits at, the bell that it rings. The socket stays open: when it hangs up, or the
-//! process at its other end is over, the other side is gone ([`crate::lifeline`]).
+//! process at its other end is over, the other side is gone (`crate::lifeline`).
 //!
 //! The memfd cannot shrink, grow or lose its seals. Who attaches one checks that, for otherwise
 //! the other side could take the memory away under a read (SIGBUS). The bells are checked as well:

@@ -11,7 +11,7 @@ use crate::{Avail, Error, Pore, Signal, Wants};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct OwnerId(pub u64);
 
-/// Names one pore: its place, and above [`PLACE_BITS`] a number that is not used again.
+/// Names one pore: its place, and above `PLACE_BITS` a number that is not used again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PoreId(pub u64);
 

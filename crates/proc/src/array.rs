@@ -11,7 +11,7 @@ use crate::machine::Context;
 use crate::machine::Worker;
 use crate::pieces;
 use crate::program::{Kind, Shape};
-use crate::words;
+use crate::words::FreeWord;
 
 /// An array taken apart.
 pub(crate) struct View {
@@ -74,15 +74,15 @@ fn make(worker: &mut Worker, shape: u32, extents: &[i64]) -> Result<u64, (Reason
     Ok(head.0.expose_provenance() as u64)
 }
 
-/// Frees an array and what its elements own, components excepted.
-pub(crate) fn free(worker: &mut Worker, word: u64) {
+/// Frees an array and, by `free_word`, what its elements own, components excepted.
+pub(crate) fn free(worker: &mut Worker, word: u64, free_word: FreeWord) {
     if word == 0 {
         return;
     }
     let view = View::new(worker, word);
     let count = if is_plain(view.element) { 0 } else { view.count };
     if !pieces::litter(worker, Kind::Array, word, count) {
-        free_some(worker, word, usize::MAX);
+        free_some(worker, word, usize::MAX, free_word);
     }
 }
 
@@ -93,12 +93,12 @@ fn is_plain(element: Kind) -> bool {
 
 /// Frees the last elements, at most so many, of an array that nobody uses any more, and at the end
 /// itself; whether it is gone.
-pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize) -> bool {
+pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize, free_word: FreeWord) -> bool {
     let view = View::new(worker, word);
     if !is_plain(view.element) {
         let rest = view.count.saturating_sub(most);
         for i in rest..view.count {
-            words::free_word(worker, view.element, view.elements.at(i));
+            free_word(worker, view.element, view.elements.at(i));
         }
         block(word).set(1, rest as u64);
         if rest > 0 {

@@ -20,20 +20,22 @@ macro_rules! change {
             error: *mut *mut Error,
         ) -> bool {
             let work = || {
-                // SAFETY: the caller gives a view, and uses the message nowhere else.
+                // SAFETY: the caller guarantees that `$view` is zero or a view of a message that
+                // lives and that nothing else uses during the call.
                 let mut $message = unsafe { $view.change()? };
                 let $field = field_of($message.as_ref().schema(), $field)?;
                 $work
                 Ok(true)
             };
-            // SAFETY: the caller gives a place or null.
+            // SAFETY: the caller guarantees that `error` is null or writable.
             unsafe { run(error, false, work) }
         }
     };
 }
 
 change! { fn tidemill_set(view, field, value: *const CValue) |message| {
-    // SAFETY: the caller gives a value that is what its kind says.
+    // SAFETY: the caller guarantees that `value` is null or readable; the member that the kind of
+    // the value names was written.
     unsafe {
         given(value, "value")?.give(view.message, |value| Ok(message.set(field, value)?))?;
     }
@@ -42,26 +44,28 @@ change! { fn tidemill_set(view, field, value: *const CValue) |message| {
 change! { fn tidemill_clear_field(view, field) |message| { message.clear(field)?; } }
 
 change! { fn tidemill_sub(view, field, out: *mut View) |message| {
-    // SAFETY: the caller gives a place.
+    // SAFETY: the caller guarantees that `out` is null or writable.
     let out = unsafe { Out::new(out, "out")? };
     out.put(view.moved(message.message_mut(field)?.place()));
 } }
 
 change! { fn tidemill_push(view, field, value: *const CValue) |message| {
     let mut list = message.list_mut(field)?;
-    // SAFETY: the caller gives a value that is what its kind says.
+    // SAFETY: the caller guarantees that `value` is null or readable; the member that the kind of
+    // the value names was written.
     unsafe { given(value, "value")?.give(view.message, |value| Ok(list.push(value)?))? };
 } }
 
 change! { fn tidemill_push_message(view, field, out: *mut View) |message| {
-    // SAFETY: the caller gives a place.
+    // SAFETY: the caller guarantees that `out` is null or writable.
     let out = unsafe { Out::new(out, "out")? };
     out.put(view.moved(message.list_mut(field)?.push_message()?.place()));
 } }
 
 change! { fn tidemill_list_set(view, field, index: usize, value: *const CValue) |message| {
     let mut list = message.list_mut(field)?;
-    // SAFETY: the caller gives a value that is what its kind says.
+    // SAFETY: the caller guarantees that `value` is null or readable; the member that the kind of
+    // the value names was written.
     unsafe { given(value, "value")?.give(view.message, |value| Ok(list.set(index, value)?))? };
 } }
 
@@ -71,7 +75,8 @@ change! { fn tidemill_list_remove(view, field, index: usize) |message| {
 
 change! { fn tidemill_map_put(view, field, key: *const CValue, value: *const CValue) |message| {
     let mut map = message.map_mut(field)?;
-    // SAFETY: the caller gives two values that are what their kinds say.
+    // SAFETY: the caller guarantees that `key` and `value` are null or readable; the member that
+    // the kind of the value names was written.
     unsafe {
         let (key, value) = (given(key, "key")?, given(value, "value")?);
         key.give(view.message, |key: Value<'_>| {
@@ -81,10 +86,11 @@ change! { fn tidemill_map_put(view, field, key: *const CValue, value: *const CVa
 } }
 
 change! { fn tidemill_map_sub(view, field, key: *const CValue, out: *mut View) |message| {
-    // SAFETY: the caller gives a place.
+    // SAFETY: the caller guarantees that `out` is null or writable.
     let out = unsafe { Out::new(out, "out")? };
     let mut map = message.map_mut(field)?;
-    // SAFETY: the caller gives a value that is what its kind says.
+    // SAFETY: the caller guarantees that `key` is null or readable; the member that the kind of the
+    // value names was written.
     let place = unsafe {
         given(key, "key")?.give(view.message, |key| Ok(map.message_mut(key)?.place()))?
     };
@@ -93,7 +99,8 @@ change! { fn tidemill_map_sub(view, field, key: *const CValue, out: *mut View) |
 
 change! { fn tidemill_map_remove(view, field, key: *const CValue) |message| {
     let mut map = message.map_mut(field)?;
-    // SAFETY: the caller gives a value that is what its kind says.
+    // SAFETY: the caller guarantees that `key` is null or readable; the member that the kind of the
+    // value names was written.
     unsafe { given(key, "key")?.give(view.message, |key| Ok(map.remove(key)?))? };
 } }
 
@@ -102,7 +109,9 @@ unsafe extern "C" fn tidemill_merge(view: View, other: View, error: *mut *mut Er
     let work = || {
         let from =
             CValue::new(crate::value::Kind::Message, crate::value::Content { message: other });
-        // SAFETY: the caller gives two views; what is of the same tree is copied before.
+        // SAFETY: the caller guarantees that `view` and `other` are zero or views of messages that
+        // live and that nothing else uses during the call; what is of the same tree is copied
+        // before.
         unsafe {
             from.give(view.message, |value| match value {
                 Value::Message(other) => Ok(view.change()?.merge(other)?),
@@ -111,6 +120,6 @@ unsafe extern "C" fn tidemill_merge(view: View, other: View, error: *mut *mut Er
         }
         Ok(true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }

@@ -87,7 +87,7 @@ unsafe extern "C" fn tidemill_decoder_new(
     error: *mut *mut Error,
 ) -> *mut CDecoder {
     let work = || {
-        // SAFETY: the caller gives a handle.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle.
         let schema = unsafe { given(schema, "schema")? }.clone();
         let (engine, required) = (engine & !REQUIRED, engine & REQUIRED != 0);
         let tables = match required {
@@ -104,13 +104,14 @@ unsafe extern "C" fn tidemill_decoder_new(
         let parts = Parts { schema, tables, codes, depth_max, bytes_max };
         Ok(new(CDecoder { parts: Arc::new(parts) }))
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, std::ptr::null_mut(), work) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_decoder_free(decoder: *mut CDecoder) {
-    // SAFETY: the caller gives a handle that is not used again, or null.
+    // SAFETY: the caller guarantees that `decoder` is null or a handle of this library that is not
+    // used again.
     unsafe { free(decoder) }
 }
 
@@ -122,13 +123,13 @@ unsafe extern "C" fn tidemill_message_new(
     error: *mut *mut Error,
 ) -> *mut CMessage {
     let work = || {
-        // SAFETY: the caller gives a handle.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle.
         let schema = unsafe { given(schema, "schema")? };
         let limit = if memory_max == 0 { usize::MAX } else { memory_max };
         let message = Message::with_limit(schema, type_of(schema, of)?, limit)?;
         Ok(new(CMessage { message, life: first_life() }))
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, std::ptr::null_mut(), work) }
 }
 
@@ -142,14 +143,16 @@ fn first_life() -> u32 {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_message_free(message: *mut CMessage) {
-    // SAFETY: the caller gives a handle that is not used again, or null.
+    // SAFETY: the caller guarantees that `message` is null or a handle of this library that is not
+    // used again.
     unsafe { free(message) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_message_clear(message: *mut CMessage) {
     look((), || {
-        // SAFETY: the caller gives a handle or null.
+        // SAFETY: the caller guarantees that `message` is null or a live handle that nothing else
+        // uses during the call.
         let message = unsafe { message.as_mut() }?;
         message.begin();
         Some(())
@@ -166,13 +169,13 @@ impl CMessage {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_message_used_bytes(message: *const CMessage) -> usize {
-    // SAFETY: the caller gives a handle or null.
+    // SAFETY: the caller guarantees that `message` is null or a live handle.
     look(0, || Some(unsafe { message.as_ref() }?.message.used_bytes()))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_message_view(message: *mut CMessage) -> View {
-    // SAFETY: the caller gives a handle or null.
+    // SAFETY: the caller guarantees that `message` is null or a live handle.
     look(View::NONE, || Some(View::whole(message, unsafe { message.as_ref() }?)))
 }
 
@@ -199,9 +202,11 @@ unsafe fn decode(
     error: *mut *mut Error,
 ) -> bool {
     let work = || {
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees that `message` is null or a live handle that nothing else
+        // uses during the call.
         let message = unsafe { given_mut(message, "message")? };
-        // SAFETY: as the caller says.
+        // SAFETY: the caller guarantees that `decoder` is null or a live handle; `length` bytes are
+        // readable at `data` and do not change during the call.
         let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
         check(decoder, message)?;
         message.begin();
@@ -212,7 +217,7 @@ unsafe fn decode(
         }
         Ok(true)
     };
-    // SAFETY: as the caller says.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 

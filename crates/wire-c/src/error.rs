@@ -105,30 +105,31 @@ impl From<Failure> for Error {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_error_code(error: *const Error) -> u32 {
-    // SAFETY: the caller gives a handle or null.
+    // SAFETY: the caller guarantees that `error` is null or a live handle.
     unsafe { error.as_ref() }.map_or(0, |error| error.code as u32)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_error_text(error: *const Error) -> *const c_char {
-    // SAFETY: the caller gives a handle or null.
+    // SAFETY: the caller guarantees that `error` is null or a live handle.
     unsafe { error.as_ref() }.map_or(c"".as_ptr(), |error| error.text.as_ptr())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_error_path(error: *const Error) -> *const c_char {
-    // SAFETY: the caller gives a handle or null.
+    // SAFETY: the caller guarantees that `error` is null or a live handle.
     unsafe { error.as_ref() }.map_or(c"".as_ptr(), |error| error.path.as_ptr())
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_error_offset(error: *const Error) -> usize {
-    // SAFETY: the caller gives a handle or null.
+    // SAFETY: the caller guarantees that `error` is null or a live handle.
     unsafe { error.as_ref() }.map_or(usize::MAX, |error| error.offset)
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_error_free(error: *mut Error) {
-    // SAFETY: the caller gives a handle that is not used again, or null.
+    // SAFETY: the caller guarantees that `error` is null or a handle of this library that is not
+    // used again.
     unsafe { crate::handle::free(error) }
 }

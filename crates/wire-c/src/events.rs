@@ -127,7 +127,8 @@ unsafe extern "C" fn tidemill_decode_events(
     error: *mut *mut Error,
 ) -> bool {
     let work = || {
-        // SAFETY: the caller gives a decoder and so many bytes.
+        // SAFETY: the caller guarantees that `decoder` is null or a live handle; `length` bytes are
+        // readable at `data` and do not change during the call.
         let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
         let teller = Teller::new(callback, context)?;
         // The callback may free the decoder.
@@ -136,7 +137,7 @@ unsafe extern "C" fn tidemill_decode_events(
         parts.decoder(Task::Tell).decode(of, data, &mut teller.sink())?;
         Ok(true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 
@@ -161,7 +162,7 @@ unsafe extern "C" fn tidemill_stream_new(
     error: *mut *mut Error,
 ) -> *mut CStream {
     let work = || {
-        // SAFETY: the caller gives a decoder.
+        // SAFETY: the caller guarantees that `decoder` is null or a live handle.
         let parts = Arc::clone(&unsafe { given(decoder, "decoder")? }.parts);
         let teller = Teller::new(callback, context)?;
         let of = type_of(&parts.schema, of)?;
@@ -170,7 +171,7 @@ unsafe extern "C" fn tidemill_stream_new(
         let stream = RefCell::new(Some(held.decoder(Task::Tell).stream(of)));
         Ok(new(CStream { stream, _parts: parts, teller, freed: Cell::new(false) }))
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, std::ptr::null_mut(), work) }
 }
 
@@ -184,14 +185,15 @@ unsafe fn with_stream(
     work: impl FnOnce(&mut Option<Stream<'static>>, Teller) -> Outcome<()>,
 ) -> bool {
     let guarded = || {
-        // SAFETY: the caller vouches for it; it is only shared, as its callback may come back.
+        // SAFETY: the caller guarantees that `stream` is null or a live handle; it is only shared,
+        // as its callback may come back.
         let this = unsafe { given(stream, "stream")? };
         let borrowed = this.stream.try_borrow_mut();
         let mut inner =
             borrowed.map_err(|_| Failure::misuse("the stream is in use: by its callback?"))?;
         work(&mut inner, this.teller).map(|()| true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     let done = unsafe { run(error, false, guarded) };
     let last = look(false, || {
         // SAFETY: it is not freed yet, as that waits for us.
@@ -216,7 +218,8 @@ unsafe extern "C" fn tidemill_stream_push(
     length: usize,
     error: *mut *mut Error,
 ) -> bool {
-    // SAFETY: the caller gives a stream, so many bytes, and a place or null.
+    // SAFETY: the caller guarantees that `stream` is null or a live handle; `length` bytes are
+    // readable at `data` and do not change during the call; `error` is null or writable.
     unsafe {
         with_stream(stream, error, |stream, teller| {
             let data = bytes(data, length, "data")?;
@@ -228,7 +231,8 @@ unsafe extern "C" fn tidemill_stream_push(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_stream_finish(stream: *mut CStream, error: *mut *mut Error) -> bool {
-    // SAFETY: the caller gives a stream, and a place or null.
+    // SAFETY: the caller guarantees that `stream` is null or a live handle; `error` is null or
+    // writable.
     unsafe {
         with_stream(stream, error, |stream, teller| {
             let stream = stream.take().ok_or_else(finished)?;
@@ -239,12 +243,14 @@ unsafe extern "C" fn tidemill_stream_finish(stream: *mut CStream, error: *mut *m
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_stream_free(stream: *mut CStream) {
-    // SAFETY: the caller gives a stream that is not used again, or null.
+    // SAFETY: the caller guarantees that `stream` is null or a live handle that it does not use
+    // again.
     let Some(this) = (unsafe { stream.as_ref() }) else { return };
     if this.stream.try_borrow_mut().is_err() {
         this.freed.set(true);
         return;
     }
-    // SAFETY: likewise, and it is not in use.
+    // SAFETY: the caller guarantees that `stream` is null or a handle of this library that is not
+    // used again, and it is not in use.
     unsafe { crate::handle::free(stream) }
 }

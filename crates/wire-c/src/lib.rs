@@ -9,7 +9,7 @@
 //! another life, and its old views end in errors. Views do not own: they end with their
 //! message.
 //!
-//! **Invariant:** every function is entered through [`guard`]: a null handle, a number that nothing
+//! **Invariant:** every function is entered through `guard`: a null handle, a number that nothing
 //! has, a stale view or a stream used from its own callback is an error, and no panic leaves.
 //! **Invariant:** it adds no meaning to what `tidemill-wire` does.
 //!

@@ -35,51 +35,55 @@ unsafe extern "C" fn tidemill_get(
     error: *mut *mut Error,
 ) -> bool {
     let work = || {
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         let message = unsafe { view.read()? };
         let value = message.get(field_of(message.schema(), field)?)?;
-        // SAFETY: the caller gives a place.
+        // SAFETY: the caller guarantees that `out` is null or writable.
         unsafe { Out::new(out, "out")? }.put(CValue::of(&value, view));
         Ok(true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_has(view: View, field: u32, error: *mut *mut Error) -> bool {
     let work = || {
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         let message = unsafe { view.read()? };
         Ok(message.has(field_of(message.schema(), field)?)?)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_which(view: View, member: u32, error: *mut *mut Error) -> u32 {
     let work = || {
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         let message = unsafe { view.read()? };
         let member = field_of(message.schema(), member)?;
         let oneof = message.schema().field(member).oneof();
         let oneof = oneof.ok_or_else(|| Failure::misuse("the field is in no oneof"))?;
         Ok(message.which(oneof)?.map_or(NONE, |field| field.index() as u32))
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, NONE, work) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_fields(view: View, out: *mut u32, room: usize) -> usize {
     look(0, || {
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         let message = unsafe { view.read() }.ok()?;
         let mut count = 0;
         for (field, _) in message.fields() {
             if count < room {
-                // SAFETY: the caller has room for `room` of them, or gives null.
+                // SAFETY: the caller guarantees that `out` is null or has room for `room` of them.
                 let out = unsafe { Out::new(out.wrapping_add(count), "out") };
                 out.ok()?.put(field.index() as u32);
             }
@@ -98,15 +102,16 @@ unsafe extern "C" fn tidemill_list_get(
     error: *mut *mut Error,
 ) -> bool {
     let work = || {
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         let message = unsafe { view.read()? };
         let list = list(message, field_of(message.schema(), field)?)?;
         let value = list.get(index).ok_or_else(|| no_place(index, list.len()))?;
-        // SAFETY: the caller gives a place.
+        // SAFETY: the caller guarantees that `out` is null or writable.
         unsafe { Out::new(out, "out")? }.put(CValue::of(&value, view));
         Ok(true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 
@@ -119,20 +124,21 @@ unsafe extern "C" fn tidemill_map_get(
     error: *mut *mut Error,
 ) -> bool {
     let work = || {
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         let message = unsafe { view.read()? };
         let map = map(message, field_of(message.schema(), field)?)?;
-        // SAFETY: the caller gives a value.
+        // SAFETY: the caller guarantees that `key` is null or readable.
         let key = unsafe { given(key, "key")? };
         let look = |key: Value<'_>| Ok(map.get(key)?);
         // SAFETY: the key is what its kind says.
         let value = unsafe { key.give(std::ptr::null(), look)? };
         let value = value.map_or(CValue::NONE, |value| CValue::of(&value, view));
-        // SAFETY: the caller gives a place.
+        // SAFETY: the caller guarantees that `out` is null or writable.
         unsafe { Out::new(out, "out")? }.put(value);
         Ok(true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 
@@ -146,16 +152,17 @@ unsafe extern "C" fn tidemill_map_entry(
     error: *mut *mut Error,
 ) -> bool {
     let work = || {
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         let message = unsafe { view.read()? };
         let map = map(message, field_of(message.schema(), field)?)?;
         let (a, b) = map.entry(index).ok_or_else(|| no_place(index, map.len()))?;
-        // SAFETY: the caller gives two places.
+        // SAFETY: the caller guarantees that `key` and `value` are null or writable.
         let (key, value) = unsafe { (Out::new(key, "key")?, Out::new(value, "value")?) };
         key.put(CValue::of(&a, view));
         value.put(CValue::of(&b, view));
         Ok(true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }

@@ -31,13 +31,14 @@ unsafe extern "C" fn tidemill_schema_from_text(
     error: *mut *mut Error,
 ) -> *mut Schema {
     let work = || {
-        // SAFETY: the caller gives a name and `length` bytes.
+        // SAFETY: the caller guarantees that `file` is null or ends in a zero byte; `length` bytes
+        // are readable at `text` and do not change during the call.
         let (file, text) = unsafe { (name(file, "file")?, bytes(text, length, "text")?) };
         let text = std::str::from_utf8(text)
             .map_err(|_| Failure::new(Code::Schema, format!("{file}: the text is not UTF-8")))?;
         compiled(compile(&[file], &Texts::from_iter([(file, text)])))
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, std::ptr::null_mut(), work) }
 }
 
@@ -54,7 +55,7 @@ unsafe fn paths(names: *const *const c_char, count: usize, what: &str) -> Outcom
     }
     // SAFETY: the caller guarantees that `count` names are there.
     let names = unsafe { std::slice::from_raw_parts(names, count) };
-    // SAFETY: likewise.
+    // SAFETY: the caller guarantees that `one` is null or ends in a zero byte.
     names.iter().map(|&one| Ok(PathBuf::from(unsafe { name(one, what)? }))).collect()
 }
 
@@ -67,13 +68,15 @@ unsafe extern "C" fn tidemill_schema_from_files(
     error: *mut *mut Error,
 ) -> *mut Schema {
     let work = || {
-        // SAFETY: the caller gives `file_count` names.
+        // SAFETY: the caller guarantees that `files` is null or has `file_count` names that end in
+        // zero bytes.
         let files = unsafe { paths(files, file_count, "files")? };
-        // SAFETY: likewise.
+        // SAFETY: the caller guarantees that `folders` is null or has `folder_count` names that end
+        // in zero bytes.
         let folders = unsafe { paths(folders, folder_count, "folders")? };
         compiled(load(&files, &folders))
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, std::ptr::null_mut(), work) }
 }
 
@@ -84,24 +87,26 @@ unsafe extern "C" fn tidemill_schema_from_descriptor_set(
     error: *mut *mut Error,
 ) -> *mut Schema {
     let work = || {
-        // SAFETY: the caller gives `length` bytes.
+        // SAFETY: the caller guarantees that `length` bytes are readable at `data` and do not
+        // change during the call.
         let data = unsafe { bytes(data, length, "data")? };
         let schema = Schema::from_descriptor_set(data);
         schema.map(new).map_err(|error| Failure::new(Code::Schema, error.to_string()))
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, std::ptr::null_mut(), work) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_schema_clone(schema: *const Schema) -> *mut Schema {
-    // SAFETY: the caller gives a handle or null.
+    // SAFETY: the caller guarantees that `schema` is null or a live handle.
     look(std::ptr::null_mut(), || Some(new(unsafe { schema.as_ref() }?.clone())))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_schema_free(schema: *mut Schema) {
-    // SAFETY: the caller gives a handle that is not used again, or null.
+    // SAFETY: the caller guarantees that `schema` is null or a handle of this library that is not
+    // used again.
     unsafe { free(schema) }
 }
 
@@ -112,18 +117,19 @@ unsafe extern "C" fn tidemill_schema_descriptor_set(
     error: *mut *mut Error,
 ) -> bool {
     let work = || {
-        // SAFETY: the caller gives a handle and a place.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle; `out` is null or
+        // writable.
         let (schema, out) = unsafe { (given(schema, "schema")?, Out::new(out, "out")?) };
         out.put(Buffer::of(schema.descriptor_set()));
         Ok(true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_schema_type_count(schema: *const Schema) -> u32 {
-    // SAFETY: the caller gives a handle or null.
+    // SAFETY: the caller guarantees that `schema` is null or a live handle.
     look(0, || u32::try_from(unsafe { schema.as_ref() }?.messages().len()).ok())
 }
 
@@ -133,7 +139,8 @@ unsafe extern "C" fn tidemill_schema_find_type(
     full_name: *const c_char,
 ) -> u32 {
     look(NONE, || {
-        // SAFETY: the caller gives a handle or null, and a name or null.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle; `full_name` is null
+        // or ends in a zero byte.
         let (schema, full_name) = unsafe { (schema.as_ref()?, name(full_name, "").ok()?) };
         Some(schema.message_by_name(full_name)?.index() as u32)
     })
@@ -142,7 +149,7 @@ unsafe extern "C" fn tidemill_schema_find_type(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_schema_type_name(schema: *const Schema, of: u32) -> Bytes {
     look(Bytes::NONE, || {
-        // SAFETY: the caller gives a handle or null.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle.
         let schema = unsafe { schema.as_ref() }?;
         Some(Bytes::of(schema.full_name(type_of(schema, of).ok()?).as_bytes()))
     })
@@ -151,7 +158,7 @@ unsafe extern "C" fn tidemill_schema_type_name(schema: *const Schema, of: u32) -
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_schema_field_count(schema: *const Schema, of: u32) -> u32 {
     look(0, || {
-        // SAFETY: the caller gives a handle or null.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle.
         let schema = unsafe { schema.as_ref() }?;
         u32::try_from(schema.message(type_of(schema, of).ok()?).fields().len()).ok()
     })
@@ -160,7 +167,7 @@ unsafe extern "C" fn tidemill_schema_field_count(schema: *const Schema, of: u32)
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_schema_field(schema: *const Schema, of: u32, place: u32) -> u32 {
     look(NONE, || {
-        // SAFETY: the caller gives a handle or null.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle.
         let schema = unsafe { schema.as_ref() }?;
         let fields = schema.message(type_of(schema, of).ok()?).fields();
         Some(fields.get(place as usize)?.index() as u32)
@@ -174,7 +181,8 @@ unsafe extern "C" fn tidemill_schema_find_field(
     field_name: *const c_char,
 ) -> u32 {
     look(NONE, || {
-        // SAFETY: the caller gives a handle or null, and a name or null.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle; `field_name` is
+        // null or ends in a zero byte.
         let (schema, field_name) = unsafe { (schema.as_ref()?, name(field_name, "").ok()?) };
         let of = type_of(schema, of).ok()?;
         Some(tidemill_wire::message::FieldName::find(field_name, schema, of)?.index() as u32)
@@ -188,7 +196,7 @@ unsafe extern "C" fn tidemill_schema_find_field_by_number(
     number: u32,
 ) -> u32 {
     look(NONE, || {
-        // SAFETY: the caller gives a handle or null.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle.
         let schema = unsafe { schema.as_ref() }?;
         Some(schema.field_by_number(type_of(schema, of).ok()?, number)?.index() as u32)
     })
@@ -240,12 +248,13 @@ unsafe extern "C" fn tidemill_schema_field_info(
     error: *mut *mut Error,
 ) -> bool {
     let work = || {
-        // SAFETY: the caller gives a handle and a place.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle; `out` is null or
+        // writable.
         let (schema, out) = unsafe { (given(schema, "schema")?, Out::new(out, "out")?) };
         out.put(info(schema, schema.field(field_of(schema, field)?)));
         Ok(true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 
@@ -263,7 +272,7 @@ unsafe extern "C" fn tidemill_schema_enum_name(
     number: i32,
 ) -> Bytes {
     look(Bytes::NONE, || {
-        // SAFETY: the caller gives a handle or null.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle.
         let found = enum_of(unsafe { schema.as_ref() }?, field)?;
         Some(Bytes::of(found.value_by_number(number)?.name().as_bytes()))
     })
@@ -277,10 +286,11 @@ unsafe extern "C" fn tidemill_schema_enum_number(
     out: *mut i32,
 ) -> bool {
     look(false, || {
-        // SAFETY: the caller gives a handle or null, and a name or null.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle; `value_name` is
+        // null or ends in a zero byte.
         let (schema, value_name) = unsafe { (schema.as_ref()?, name(value_name, "").ok()?) };
         let value = enum_of(schema, field)?.value_by_name(value_name)?;
-        // SAFETY: the caller gives a place or null.
+        // SAFETY: the caller guarantees that `out` is null or writable.
         unsafe { Out::new(out, "out") }.ok()?.put(value.number());
         Some(true)
     })

@@ -72,12 +72,12 @@ unsafe fn made(
 ) -> bool {
     let work = || {
         flags::check(given)?;
-        // SAFETY: the caller vouches for it.
+        // SAFETY: the caller guarantees that `out` is null or writable.
         let out = unsafe { Out::new(out, "out")? };
         out.put(Buffer::of(make()?));
         Ok(true)
     };
-    // SAFETY: likewise.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 
@@ -92,10 +92,11 @@ unsafe extern "C" fn tidemill_encode(
         let order = chosen(given, flags::SORTED, MapOrder::ByKey, MapOrder::default());
         let encoder = Encoder::new().map_order(order);
         let encoder = chosen(given, flags::CHECK_REQUIRED, encoder.check_required(), encoder);
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         Ok(encoder.encode(unsafe { view.read()? })?)
     };
-    // SAFETY: the caller gives places or null.
+    // SAFETY: the caller guarantees that `out` and `error` are null or writable.
     unsafe { made(out, error, given, make) }
 }
 
@@ -107,14 +108,15 @@ unsafe extern "C" fn tidemill_to_json(
     error: *mut *mut Error,
 ) -> bool {
     let make = || {
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         let message = unsafe { view.read()? };
         let mapping = Mapping::new(message.schema());
         let mut sink = JsonSink::new(&mapping, json_options(given));
         json::print_message(&mut sink, message).map_err(|_| refused(sink.problem()))?;
         Ok(sink.into_bytes())
     };
-    // SAFETY: the caller gives places or null.
+    // SAFETY: the caller guarantees that `out` and `error` are null or writable.
     unsafe { made(out, error, given, make) }
 }
 
@@ -126,7 +128,8 @@ unsafe extern "C" fn tidemill_to_text(
     error: *mut *mut Error,
 ) -> bool {
     let make = || {
-        // SAFETY: the caller gives a view.
+        // SAFETY: the caller guarantees that `view` is zero or a view of a message that lives and
+        // does not change during the call.
         let message = unsafe { view.read()? };
         let mapping = Mapping::new(message.schema());
         let options = TextPrintOptions {
@@ -137,7 +140,7 @@ unsafe extern "C" fn tidemill_to_text(
         message.walk(&mut sink).map_err(|_| refused(sink.problem()))?;
         Ok(sink.into_bytes())
     };
-    // SAFETY: the caller gives places or null.
+    // SAFETY: the caller guarantees that `out` and `error` are null or writable.
     unsafe { made(out, error, given, make) }
 }
 
@@ -151,7 +154,8 @@ enum Language {
 /// Fills a message from a text.
 ///
 /// # Safety
-/// As of the functions that call it.
+/// `message` is null or a live handle that nothing else uses during the call; `length` bytes are
+/// readable at `text` and do not change meanwhile; `error` is null or writable.
 unsafe fn read(
     message: *mut CMessage,
     text: *const u8,
@@ -162,9 +166,11 @@ unsafe fn read(
 ) -> bool {
     let work = || {
         flags::check(given)?;
-        // SAFETY: the caller gives a message that is used nowhere else.
+        // SAFETY: the caller guarantees that `message` is null or a live handle that nothing else
+        // uses during the call.
         let message = unsafe { given_mut(message, "message")? };
-        // SAFETY: the caller gives so many bytes.
+        // SAFETY: the caller guarantees that `length` bytes are readable at `text` and do not
+        // change during the call.
         let text = unsafe { bytes(text, length, "text")? };
         message.begin();
         let (schema, of) = (message.message.schema().clone(), message.message.message_type());
@@ -184,7 +190,7 @@ unsafe fn read(
         }
         Ok(true)
     };
-    // SAFETY: the caller gives a place or null.
+    // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, false, work) }
 }
 
@@ -196,7 +202,8 @@ unsafe extern "C" fn tidemill_message_from_json(
     given: u32,
     error: *mut *mut Error,
 ) -> bool {
-    // SAFETY: as the caller gives them.
+    // SAFETY: the caller guarantees what the header asks for: `message` is null or a live handle
+    // that nothing else uses, `length` bytes are readable at `text`, `error` is null or writable.
     unsafe { read(message, text, length, given, Language::Json, error) }
 }
 
@@ -208,7 +215,8 @@ unsafe extern "C" fn tidemill_message_from_text(
     given: u32,
     error: *mut *mut Error,
 ) -> bool {
-    // SAFETY: as the caller gives them.
+    // SAFETY: the caller guarantees what the header asks for: `message` is null or a live handle
+    // that nothing else uses, `length` bytes are readable at `text`, `error` is null or writable.
     unsafe { read(message, text, length, given, Language::Text, error) }
 }
 
@@ -223,7 +231,8 @@ unsafe extern "C" fn tidemill_json_to_bytes(
     error: *mut *mut Error,
 ) -> bool {
     let make = || {
-        // SAFETY: the caller gives a schema and so many bytes.
+        // SAFETY: the caller guarantees that `schema` is null or a live handle; `length` bytes are
+        // readable at `text` and do not change during the call.
         let (schema, text) = unsafe { (given(schema, "schema")?, bytes(text, length, "text")?) };
         let (mapping, arena) = (Mapping::new(schema), Bump::new());
         let mut sink = BinarySink::new(schema);
@@ -231,7 +240,7 @@ unsafe extern "C" fn tidemill_json_to_bytes(
         json::read(&mapping, of, text, &arena, read_options(flags), &mut sink)?;
         Ok(sink.into_bytes())
     };
-    // SAFETY: the caller gives places or null.
+    // SAFETY: the caller guarantees that `out` and `error` are null or writable.
     unsafe { made(out, error, flags, make) }
 }
 
@@ -246,7 +255,8 @@ unsafe extern "C" fn tidemill_bytes_to_json(
     error: *mut *mut Error,
 ) -> bool {
     let make = || {
-        // SAFETY: the caller gives a decoder and so many bytes.
+        // SAFETY: the caller guarantees that `decoder` is null or a live handle; `length` bytes are
+        // readable at `data` and do not change during the call.
         let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
         let schema = &decoder.parts.schema;
         let mapping = Mapping::new(schema);
@@ -259,6 +269,6 @@ unsafe extern "C" fn tidemill_bytes_to_json(
         )?;
         Ok(sink.into_bytes())
     };
-    // SAFETY: the caller gives places or null.
+    // SAFETY: the caller guarantees that `out` and `error` are null or writable.
     unsafe { made(out, error, flags, make) }
 }

@@ -6,6 +6,7 @@ mod findings;
 mod floors;
 mod form;
 mod manifest;
+mod map;
 mod promises;
 mod rust;
 mod unsafety;
@@ -14,8 +15,15 @@ use crate::tree::Tree;
 use findings::{Finding, Findings};
 pub use rust::code_only;
 
-const CHECKS: [fn(&Tree, &mut Findings); 6] =
-    [floors::check, circles::check, unsafety::check, form::check, promises::check, examples::check];
+const CHECKS: [fn(&Tree, &mut Findings); 7] = [
+    floors::check,
+    circles::check,
+    unsafety::check,
+    form::check,
+    promises::check,
+    map::check,
+    examples::check,
+];
 
 /// Everything that is not as it should be, by file and line.
 pub fn check(tree: &Tree) -> Vec<Finding> {

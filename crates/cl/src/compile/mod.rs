@@ -98,6 +98,30 @@ pub fn compile(
     debug_assert_eq!(ir::verify::verify(ir), Vec::<String>::new());
     let options = Options { listing: choices.listing, ..Options::named("components") };
     let mut module = Module::new(options)?;
+    let mut unit = declared(ir, &mut module, Descriptors::of(ir, sources, files), choices);
+    for (id, _) in ir.functions.iter_enumerated() {
+        let target = unit.functions[id];
+        module.define(target, |body| Translator::translate(&mut unit, id, body))?;
+    }
+    // SAFETY: see the top of this file.
+    let code = Arc::new(unsafe { module.finish() }?);
+    describe(&mut unit, &code);
+    let names =
+        ir.functions.iter_enumerated().map(|(id, it)| (it.name.clone(), unit.functions[id]));
+    let functions = names.collect();
+    // SAFETY: as above; the descriptors were made of the same frames and ports as the code.
+    let program = unsafe { Executable::new(unit.descriptors.program, None) };
+    Ok(Compiled { program, code, functions })
+}
+
+/// Declares all functions, operations of the run-time and data, before any code is translated.
+#[allow(unsafe_code, reason = "the run-time trusts the code")]
+fn declared<'a>(
+    ir: &'a ir::Program,
+    module: &mut Module,
+    descriptors: Descriptors<'a>,
+    choices: &Choices,
+) -> Unit<'a> {
     let suspending = Suspending::of(ir);
     let frames = ir.functions.iter().map(|it| Frame::of(it, &suspending)).collect();
     let functions = ir.functions.iter_enumerated().map(|(id, function)| {
@@ -124,7 +148,7 @@ pub fn compile(
     let mut unit = Unit {
         ir,
         watch: Watch::of(ir, &ports),
-        descriptors: Descriptors::of(ir, sources, files),
+        descriptors,
         suspending,
         frames,
         ports,
@@ -136,16 +160,17 @@ pub fn compile(
         several: choices.several,
         checkpoints: choices.checkpoints,
     };
-    unit.scopes = scopes(ir, &mut module);
-    for (id, _) in ir.functions.iter_enumerated() {
-        let target = unit.functions[id];
-        module.define(target, |body| Translator::translate(&mut unit, id, body))?;
-    }
-    // SAFETY: see the top of this file.
-    let code = Arc::new(unsafe { module.finish() }?);
+    unit.scopes = scopes(ir, module);
+    unit
+}
+
+/// Completes the descriptors with the code of functions, and with what conditions read.
+#[allow(unsafe_code, reason = "the run-time trusts the code")]
+fn describe(unit: &mut Unit<'_>, code: &Arc<Code>) {
+    let ir = unit.ir;
     for (id, function) in ir.functions.iter_enumerated() {
-        // SAFETY: as above.
-        let entry = unsafe { FunctionCode::compiled(&code, unit.functions[id]) };
+        // SAFETY: see the top of this file.
+        let entry = unsafe { FunctionCode::compiled(code, unit.functions[id]) };
         let entry = entry.unwrap_or_else(FunctionCode::frameless);
         let mut described = unit.descriptors.function(function, unit.frames[id].size(), entry);
         described.ignored = unit.watch.ignored(id);
@@ -156,12 +181,6 @@ pub fn compile(
         described.watch = offset;
         described.size += size;
     }
-    let names =
-        ir.functions.iter_enumerated().map(|(id, it)| (it.name.clone(), unit.functions[id]));
-    let functions = names.collect();
-    // SAFETY: as above; the descriptors were made of the same frames and ports as the code.
-    let program = unsafe { Executable::new(unit.descriptors.program, None) };
-    Ok(Compiled { program, code, functions })
 }
 
 /// The lists of words that scopes end with.

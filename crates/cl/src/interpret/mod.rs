@@ -5,8 +5,8 @@
 //! same place, and with a seed runs in the same order. Two things differ: how much memory frames
 //! take, and speed.
 //!
-//! Every function has frames, and every register its word in them ([`frame`]), so that nothing
-//! has to be saved when a process is suspended. [`step`] has the loop; the instructions are in
+//! Every function has frames, and every register its word in them (`frame`), so that nothing
+//! has to be saved when a process is suspended. `step` has the loop; the instructions are in
 //! files by what they concern, named as those of the code generator.
 //!
 //! ```text

@@ -2,15 +2,15 @@
 //! where, and what others see at each suspension stay as they are. The interpreter runs programs
 //! as they were lowered; that both come to the same is tested.
 //!
-//! * [`clear`]: what nothing leads to is taken out.
-//! * [`inline`]: calls of small procedures become their code.
-//! * [`rotate`]: loops test at their end.
-//! * [`hoist`]: what loops find in memory again and again is loaded once before them.
-//! * [`reuse`]: what has been computed, checked or loaded is not again.
-//! * [`ranges`]: arithmetic whose results fit is not checked.
-//! * [`version`]: places in arrays that can be tested before a loop are not in it.
-//! * [`unroll`]: short rounds of loops are taken several at a time.
-//! * [`split`]: live ranges end and begin anew where loops without calls do.
+//! * `clear`: what nothing leads to is taken out.
+//! * `inline`: calls of small procedures become their code.
+//! * `rotate`: loops test at their end.
+//! * `hoist`: what loops find in memory again and again is loaded once before them.
+//! * `reuse`: what has been computed, checked or loaded is not again.
+//! * `ranges`: arithmetic whose results fit is not checked.
+//! * `version`: places in arrays that can be tested before a loop are not in it.
+//! * `unroll`: short rounds of loops are taken several at a time.
+//! * `split`: live ranges end and begin anew where loops without calls do.
 
 use crate::ir::graph::Graph;
 use crate::ir::memory::Effects;

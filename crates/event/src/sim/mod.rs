@@ -58,7 +58,7 @@ impl Sim {
         self
     }
 
-    /// The same with another [`Host::hash_secret`], to show that nothing depends on it.
+    /// The same with another [`hash_secret`](crate::Host::hash_secret): nothing may depend on it.
     pub fn with_hash_secret(mut self, secret: Secret) -> Sim {
         self.secret = secret;
         self

@@ -1,12 +1,12 @@
 //! Graphs with the same meaning and less to do.
 //!
-//! * [`raise`]: a bound is checked as early as it is certain to be needed. Where every way from a
+//! * `raise`: a bound is checked as early as it is certain to be needed. Where every way from a
 //!   node to `accept` needs 34 bytes, the node asks for 34 at once; that a shorter packet is
 //!   rejected sooner changes nothing.
-//! * [`thread`]: what is known where a way leads is not tested again. A way into a node whose test
+//! * `thread`: what is known where a way leads is not tested again. A way into a node whose test
 //!   it decides leads past it; a check that every way has made is dropped.
-//! * [`merge`]: nodes that do the same are one.
-//! * [`sweep`]: nodes and values that nothing uses go.
+//! * `merge`: nodes that do the same are one.
+//! * `sweep`: nodes and values that nothing uses go.
 
 mod merge;
 mod raise;

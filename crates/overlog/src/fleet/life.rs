@@ -5,6 +5,7 @@ use std::io;
 use tidemill_event::{Endpoint, Loop};
 use tidemill_fabric::refusals::Refusals;
 use tidemill_fabric::seal::{Carrier, Guard};
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -14,7 +15,7 @@ use super::peer_table::Peers;
 use super::periodics::start_periodics;
 use super::queries::node_ended;
 use super::seal::{CONTENT_BYTES, entropy};
-use super::state::{Alive, NodeId, Slot};
+use super::state::{Alive, Fleet, NodeId, Slot};
 use super::system_tables::SystemTables;
 use super::turns;
 use super::world::World;
@@ -89,11 +90,6 @@ fn bring_up<W: World>(
     let hash_secret = events.host().hash_secret()?;
     let fleet = world.fleet();
     let identity = fleet.slots[id.0 as usize].identity.clone();
-    let lives = u64::from(life) << 32 | u64::from(id.0);
-    let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
-    let mut node = Node::new(fleet.program.clone(), identity.clone(), seed, hash_secret);
-    fleet.turn_tuples_max.iter().for_each(|&most| node.limit_turns(most));
-    fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));
     let carrier = match fleet.fabric {
         Fabric::Tcp => Carrier::Connections,
         Fabric::Udp | Fabric::Reliable => Carrier::Datagrams,
@@ -104,14 +100,7 @@ fn bring_up<W: World>(
     let datagram_bytes = guard.as_ref().map(|_| CONTENT_BYTES);
     let post = fleet.program.post().clone();
     let mail = Mail::new(post, fleet.fabric, &identity.address, secret, datagram_bytes);
-    fleet.opening.iter().for_each(|opening| node.enqueue(opening.clone()));
-    let mut tuples = node.facts();
-    for extra in &fleet.extra {
-        if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns, extra.location) {
-            tuples.push(event);
-        }
-    }
-    node.together(tuples).into_iter().for_each(|event| node.enqueue(event));
+    let node = new_node(fleet, id, hash_secret);
     let first = node.waiting();
     let streams = match fleet.fabric {
         Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity, guard.take())?),
@@ -152,6 +141,25 @@ fn bring_up<W: World>(
     start_periodics(world, events, id, life, &[]);
     turns::arm_comparison(world, events, id, life);
     Ok(())
+}
+
+/// The node of a new life, with what it begins with in its inbox.
+fn new_node(fleet: &Fleet, id: NodeId, hash_secret: Secret) -> Node {
+    let slot = &fleet.slots[id.0 as usize];
+    let lives = u64::from(slot.life) << 32 | u64::from(id.0);
+    let seed = tidemill_stdx::hash::combine(fleet.seed, lives);
+    let mut node = Node::new(fleet.program.clone(), slot.identity.clone(), seed, hash_secret);
+    fleet.turn_tuples_max.iter().for_each(|&most| node.limit_turns(most));
+    fleet.interrupt.iter().for_each(|flag| node.interrupt_by(flag.clone()));
+    fleet.opening.iter().for_each(|opening| node.enqueue(opening.clone()));
+    let mut tuples = node.facts();
+    for extra in &fleet.extra {
+        if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns, extra.location) {
+            tuples.push(event);
+        }
+    }
+    node.together(tuples).into_iter().for_each(|event| node.enqueue(event));
+    node
 }
 
 fn open_streams<W: World>(

@@ -1,4 +1,5 @@
-//! Which tuples from the network a node takes: [`Arrivals`] by the numbers of messages.
+//! Which tuples from the network a node takes: [`Arrivals`](crate::arrivals::Arrivals) by the
+//! numbers of messages.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use tidemill_stdx::id::IdVec;
 
 use super::known::Known;
 use super::run::Writer;
-use crate::kernel::{BlockId, End, Expr, Facts, Kernel, Looked, Operator, Step, Value};
+use crate::kernel::{BlockId, End, Expr, Facts, Kernel, Looked, Operator, Place, Step, Value};
 use crate::packet::{BYTES_MAX, offsets as buffer};
 
 /// A kernel while it is written.
@@ -167,47 +167,59 @@ impl<'p> Writer<'_, '_, 'p> {
                 }
             }
             Step::Need(place, _) if known.reach(place) => {}
-            Step::Need(place, reason) => {
-                let length = self.body.use_var(self.length);
-                let offset = self.body.ins().iconst(types::I64, i64::from(place.offset));
-                let good = match place.base {
-                    None => self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, length, offset),
-                    Some(base) => {
-                        let base = scope.get(base);
-                        self.has_behind(base, offset, length)
-                    }
-                };
-                self.or_drop(scope, good, reason);
-            }
+            Step::Need(place, reason) => self.need(scope, place, reason),
             Step::Prepend(bytes, reason) => {
                 self.forget();
                 self.prepend(scope, bytes, reason);
             }
             Step::Strip(bytes) => {
                 self.forget();
-                let bytes = i64::from(bytes);
-                let start = self.body.use_var(self.start);
-                let start = self.body.ins().iadd_imm_u(start, bytes);
-                let length = self.body.use_var(self.length);
-                let length = self.body.ins().iadd_imm_s(length, -bytes);
-                let data = self.body.use_var(self.data);
-                let data = self.body.ins().iadd_imm_u(data, bytes);
-                self.moved(start, length, data);
+                self.strip(bytes);
             }
             Step::Truncate(value) => {
                 self.forget();
-                let (length, value) = (self.body.use_var(self.length), scope.get(value));
-                let before = length;
-                let length = self.body.ins().umin(length, value);
-                let packet = self.body.use_var(self.buffer);
-                let cut = self.body.ins().isub(before, length);
-                let missing = self.missing(packet);
-                let missing = self.body.ins().iadd(missing, cut);
-                self.body.ins().store(aligned(), missing, packet, buffer::MISSING as i32);
-                let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
-                self.moved(start, length, data);
+                self.truncate(scope.get(value));
             }
         }
+    }
+
+    /// Drops the packet unless its bytes reach so far.
+    fn need(&mut self, scope: &mut Scope<'_>, place: Place, reason: u32) {
+        let length = self.body.use_var(self.length);
+        let offset = self.body.ins().iconst(types::I64, i64::from(place.offset));
+        let good = match place.base {
+            None => self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, length, offset),
+            Some(base) => {
+                let base = scope.get(base);
+                self.has_behind(base, offset, length)
+            }
+        };
+        self.or_drop(scope, good, reason);
+    }
+
+    /// Takes bytes off the front.
+    fn strip(&mut self, bytes: u32) {
+        let bytes = i64::from(bytes);
+        let start = self.body.use_var(self.start);
+        let start = self.body.ins().iadd_imm_u(start, bytes);
+        let length = self.body.use_var(self.length);
+        let length = self.body.ins().iadd_imm_s(length, -bytes);
+        let data = self.body.use_var(self.data);
+        let data = self.body.ins().iadd_imm_u(data, bytes);
+        self.moved(start, length, data);
+    }
+
+    /// Cuts the packet to a length, if it is longer; what is cut off was on the wire.
+    fn truncate(&mut self, value: Number) {
+        let before = self.body.use_var(self.length);
+        let length = self.body.ins().umin(before, value);
+        let packet = self.body.use_var(self.buffer);
+        let cut = self.body.ins().isub(before, length);
+        let missing = self.missing(packet);
+        let missing = self.body.ins().iadd(missing, cut);
+        self.body.ins().store(aligned(), missing, packet, buffer::MISSING as i32);
+        let (start, data) = (self.body.use_var(self.start), self.body.use_var(self.data));
+        self.moved(start, length, data);
     }
 
     /// Bytes that were on the wire and are not here.

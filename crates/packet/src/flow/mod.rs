@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`lex`] | text to tokens |
 //! | [`parse`] | tokens to a tree, whatever is wrong |
-//! | [`load`] | files to a graph |
+//! | [`load`](mod@load) | files to a graph |
 //! | [`fmt`] | the common layout |
 
 pub mod fmt;

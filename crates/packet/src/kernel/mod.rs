@@ -4,7 +4,7 @@
 //! takes them off, counts, and ends by sending the packet out of a port, dropping it for a reason
 //! or taking it in. So the generated breath holds it as straight code, and where one kernel's
 //! output leads to another kernel, the packet stays in registers from one to the next (see
-//! [`compiled`](crate::compiled)).
+//! `compiled`).
 //!
 //! ```text
 //! kernel VlanTag

@@ -11,7 +11,7 @@ use crate::handle::Words;
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::program::Kind;
-use crate::words;
+use crate::words::FreeWord;
 
 const PAGE: i64 = 16;
 const PAGE_SIZE: usize = 8 * (1 + PAGE as usize);
@@ -150,7 +150,12 @@ pub(super) fn above(head: Head, after: Option<i64>, until: Option<i64>) -> Optio
 
 /// Frees at most about so many elements from the places on that have been freed, what they own
 /// with them; at the end the directory. Whether that is so.
-pub(super) fn free_some(worker: &mut Worker, head: Head, owned: Kind, most: usize) -> bool {
+pub(super) fn free_some(
+    worker: &mut Worker,
+    head: Head,
+    owned: (Kind, FreeWord),
+    most: usize,
+) -> bool {
     let mut left = most.div_ceil(PAGE as usize);
     let length = head.directory_length();
     while head.freed() < length && left > 0 {
@@ -172,10 +177,10 @@ pub(super) fn free_some(worker: &mut Worker, head: Head, owned: Kind, most: usiz
     true
 }
 
-fn free_page(worker: &mut Worker, page: Words, owned: Kind) {
+fn free_page(worker: &mut Worker, page: Words, (owned, free_word): (Kind, FreeWord)) {
     let mut bits = if owned == Kind::Scalar { 0 } else { page.get(0) };
     while bits != 0 {
-        words::free_word(worker, owned, page.at(1 + bits.trailing_zeros() as usize));
+        free_word(worker, owned, page.at(1 + bits.trailing_zeros() as usize));
         bits &= bits - 1;
     }
     worker.memory.give(page.0.cast(), PAGE_SIZE);

@@ -18,6 +18,7 @@ use std::cmp::Ordering;
 
 use super::head::{self, Head, at, word_of};
 use super::key::{self, Form};
+use super::shape::keys_of;
 use super::short::Room;
 use super::skip::{LEVELS, List};
 use super::{node, skip, table};
@@ -287,7 +288,7 @@ impl Order {
     /// Adds keys to the skip list, unless they are there, of before a removal. Texts among them are
     /// those of a node, or are copied.
     fn add(self, worker: &mut Worker, head: Head, of: Words) -> Result<(), OutOfMemory> {
-        let keys = super::keys_of(worker, head);
+        let keys = keys_of(worker, head);
         if self.0.get(HEADS) == 0 {
             let heads = Words(worker.memory.take(8 * LEVELS)?.cast());
             self.0.set(HEADS, word_of(heads));

@@ -14,8 +14,8 @@ use std::ptr::NonNull;
 use super::chunks::{Chunks, FLAT, NODES, PLACES, Place, SLOTS, TEXTS, left_out, size};
 use super::head::{self, Head, Table, at};
 use super::key::{self, Form};
+use super::node;
 use super::short::{self, Room};
-use super::{node, order};
 use crate::handle::Words;
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
@@ -238,7 +238,6 @@ pub(super) fn insert(
         }
     };
     head.set_hashed(head.hashed() + 1);
-    order::inserted(worker, head, keys, of, value);
     Ok(value)
 }
 
@@ -253,34 +252,39 @@ fn name(table: Chunks<NODES>, hash: u64, node: Words) {
     table.put(hash).set(0, check(hash) << ADDRESS_BITS | node::word(node));
 }
 
-/// Removes the element with these keys; what its value owned is the caller's. Whether it was there.
-pub(super) fn remove(worker: &mut Worker, head: Head, keys: &[Key], of: Words) -> bool {
+/// What was removed from the table. The order has to learn of it.
+pub(super) enum Removed {
+    /// There was no such element.
+    Nothing,
+    /// An element that was in its slot.
+    Slot,
+    /// A node, which is the caller's.
+    Node(Words),
+}
+
+/// Removes the element with these keys; what its value owned is the caller's.
+pub(super) fn remove(worker: &mut Worker, head: Head, keys: &[Key], of: Words) -> Removed {
     if head.form() == Form::Flat {
         let wanted = of.get(0);
         let hash = key::hash_integer(head.seed(), wanted);
-        let is_there = take_out::<FLAT>(head, hash, |slot| slot.get(0) == wanted).is_some();
-        if is_there {
-            shrink(worker, head, keys);
-            order::removed_flat(worker, head, keys, of);
+        if take_out::<FLAT>(head, hash, |slot| slot.get(0) == wanted).is_none() {
+            return Removed::Nothing;
         }
-        return is_there;
+        shrink(worker, head, keys);
+        return Removed::Slot;
     }
-    let Some(value) = find(head, keys, of) else { return false };
+    let Some(value) = find(head, keys, of) else { return Removed::Nothing };
     let (hash, value) = (hash_of(head, keys, of), Words(value.as_ptr()));
     if head.form() == Form::FlatText {
         if let Some(slot) = take_out::<TEXTS>(head, hash, |slot| slot.at(3) == value) {
             short::free(worker, slot);
         }
         shrink(worker, head, keys);
-        order::removed_flat(worker, head, keys, of);
-        return true;
+        return Removed::Slot;
     }
     take_out::<NODES>(head, hash, |slot| node::value_of(node_of(slot.get(0))) == value);
     shrink(worker, head, keys);
-    if !order::removed(worker, head, keys, node::of_value(value)) {
-        node::free(worker, keys, node::of_value(value));
-    }
-    true
+    Removed::Node(node::of_value(value))
 }
 
 /// One element less is in the tables.

@@ -7,8 +7,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::layout::quick;
-use crate::program::Program;
+use crate::program::{Kind, Program, Shape};
 use crate::worker::Options;
+
+fn free(worker: &mut Worker, word: u64) {
+    super::free(worker, word, words::free_word);
+}
 
 fn worker(keys: Vec<Key>, element: Kind) -> Box<Worker> {
     worker_with(Shape::Collection { keys, element, pinned: true })

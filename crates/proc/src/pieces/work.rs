@@ -113,8 +113,8 @@ pub(crate) fn sweep_all(worker: &mut Worker) {
 pub(crate) fn sweep_some(worker: &mut Worker) {
     let Some((kind, word)) = worker.machine.pieces.litter.pop() else { return };
     let is_over = match kind {
-        Kind::Array => array::free_some(worker, word, PIECE),
-        _ => collection::free_some(worker, word, PIECE),
+        Kind::Array => array::free_some(worker, word, PIECE, words::free_word),
+        _ => collection::free_some(worker, word, PIECE, words::free_word),
     };
     if !is_over {
         worker.machine.pieces.litter.push((kind, word));

@@ -7,7 +7,15 @@
 mod drop;
 mod own;
 
+use crate::handle::Words;
+use crate::machine::Worker;
+use crate::program::Kind;
+
 pub(crate) use drop::drop_word;
 pub(crate) use own::{
     components_in, free_word, keep_components, kind_of, owns, owns_tied, take_components,
 };
+
+/// How what a word of a kind owns is freed. Arrays and collections are given it, as words own these
+/// and their elements are words: it is [`free_word`] always.
+pub(crate) type FreeWord = fn(&mut Worker, Kind, Words);

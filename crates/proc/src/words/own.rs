@@ -19,8 +19,8 @@ pub(crate) fn free_word(worker: &mut Worker, kind: Kind, word: Words) {
         Kind::Scalar | Kind::Reference => {}
         Kind::Text => text::free(worker, word.take(0)),
         Kind::Component => word.set(0, 0),
-        Kind::Array => array::free(worker, word.take(0)),
-        Kind::Collection => collection::free(worker, word.take(0)),
+        Kind::Array => array::free(worker, word.take(0), free_word),
+        Kind::Collection => collection::free(worker, word.take(0), free_word),
     }
 }
 

@@ -1,8 +1,6 @@
 //! The inbox of a node, as borders fill it: what comes from other engines waits on their side while
 //! many events of the node wait.
 
-use std::collections::VecDeque;
-
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet;
 use tidemill_packet::drive;
@@ -11,6 +9,7 @@ use tidemill_relation::SeqBuilder;
 use tidemill_relation::plan::RelationId;
 use tidemill_stdx::marks;
 
+use super::batches::Batch;
 use super::latency::Latency;
 use crate::machine::Machine;
 
@@ -56,17 +55,6 @@ pub(super) fn put<E>(
     }
     marks::arrive("rules/inbox");
     Ok(is_in)
-}
-
-/// Batches in the inbox of a node, in their order.
-#[derive(Default)]
-pub(crate) struct Batches(VecDeque<Batch>);
-
-struct Batch {
-    /// The turn of its first event, as the node counts them.
-    first: u64,
-    handed: Time,
-    latency: Latency,
 }
 
 impl Machine {

@@ -7,22 +7,27 @@
 //! | [`settings`] | rules and packets | the table `flow::config(@N, App, Key, Value)` |
 //! | [`decode`] | packets and messages, then rules or files | app `Decode` |
 //! | [`sinks`] | rules and files | `sink("FILE", name)` |
-//! | [`messages`] | components and messages | interface `Messages` |
+//! | `messages` | components and messages | interface `Messages` |
 //! | [`schemas`] | rules and messages | `stage("proto:pkg.Type", ..)`, `f_decode`, `f_encode` |
 //! | [`flows`] | packets and components | app `Script` without `file`: an instance for each flow |
 //! | [`components`] | rules and components | `stage("cl:Component", in, out, keys(2))` |
 //! | [`rules`] | components and rules | a required interface whose name begins with `Rules` |
 //!
-//! In simulations packets go from node to node by [`devices`].
+//! In simulations packets go from node to node by `devices`.
 //!
-//! In each, `check` says what of it does not fit, with places on both sides. What crosses is a
-//! call of the other engine on the same loop; what finds no room there is counted. [`files`] has
-//! how tuples become files.
+//! In each, `check` says what of it does not fit, with places on both sides; `border` is what has
+//! been checked, and `state` what there is of it in a node that runs. What crosses is a call of the
+//! other engine on the same loop: the functions of each `mod` take the machine, which holds all the
+//! states. What finds no room there is counted. [`files`] has how tuples become files.
 
 mod apps;
+mod batches;
+mod check;
+mod checked;
 pub mod components;
 pub mod decode;
 pub(crate) mod devices;
+mod fields;
 pub mod files;
 pub mod flows;
 mod inbox;
@@ -34,188 +39,21 @@ pub mod rules;
 pub mod schemas;
 pub mod settings;
 pub mod sinks;
+mod state;
 
 use std::path::Path;
 use std::time::Duration;
 
 use tidemill_event::Loop;
-use tidemill_overlog::Given;
 use tidemill_overlog::node::Crossing;
-use tidemill_packet::graph::Graph;
-use tidemill_proc::Worker;
 use tidemill_relation::TupleBuf;
-use tidemill_relation::plan::RelationId;
-use tidemill_stat::Registry;
-use tidemill_stdx::keyed::Secret;
-use tidemill_stdx::sorted::SortedSet;
 
 use crate::components::system::confined::Root;
 use crate::machine::Machine;
-use crate::program::Program;
 
-use components::{StageBorder, Stages};
-use decode::{DecodeBorder, Decoders};
-use devices::Devices;
-use files::{Existing, Place};
-use flows::{FlowBorder, Flows};
-use inbox::Batches;
-use packets::{PacketBorder, Packets};
-use rules::{Desk, RulesBorder};
-use schemas::Schemas;
-use settings::{Settings, SettingsBorder};
-use sinks::SinkBorder;
-
-/// The borders of a program, whose two sides fit.
-#[derive(Clone, Debug, Default)]
-pub struct Checked {
-    /// Where its graph hands packets to its rules.
-    pub packets: Vec<PacketBorder>,
-    /// How its rules change settings of its apps, if they do.
-    pub settings: Option<SettingsBorder>,
-    /// Where its graph decodes messages.
-    pub decoders: Vec<DecodeBorder>,
-    /// The message types of the program.
-    pub(crate) schemas: Schemas,
-    /// The files that its rules write.
-    pub sinks: Vec<SinkBorder>,
-    /// Where its graph runs components.
-    pub flows: Vec<FlowBorder>,
-    /// The stages that components work on.
-    pub components: Vec<StageBorder>,
-    /// The interfaces by which components reach rules.
-    pub rules: Vec<RulesBorder>,
-}
-
-impl Checked {
-    /// Whether it writes files.
-    pub fn have_files(&self) -> bool {
-        !self.sinks.is_empty() || self.decoders.iter().any(|decoder| !decoder.has_event())
-    }
-
-    /// The relations whose tuples concern others than nodes.
-    pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
-        let packets = self.packets.iter().flat_map(PacketBorder::crossing);
-        let settings = self.settings.iter().map(|settings| settings.config);
-        let components = self.components.iter().map(|stage| stage.input);
-        let rules = self.rules.iter().flat_map(RulesBorder::crossing);
-        let sinks = self.sinks.iter().map(|sink| sink.relation);
-        packets.chain(settings).chain(components).chain(rules).chain(sinks)
-    }
-}
-
-impl Program {
-    /// Checks that both sides of each border fit; as far as both sides could be read.
-    pub(crate) fn check_borders(&mut self) {
-        self.check_settings_border();
-        self.check_packet_borders();
-        self.check_sinks();
-        self.check_decoders();
-        self.check_messages();
-        self.check_flow_borders();
-        self.check_stage_borders();
-        self.check_rules_borders();
-        self.borders.schemas = self.border.clone();
-    }
-
-    /// The events that come from other parts, where it is known what their columns hold.
-    pub(crate) fn given_events(&self) -> Vec<Given> {
-        self.packets_given().chain(self.messages_given()).collect()
-    }
-
-    /// The events that come from other parts.
-    pub(crate) fn events_of_others(&self) -> SortedSet<String> {
-        let packets = self.events_of_packets().chain(self.events_of_messages());
-        let packets = packets.chain(self.events_of_settings());
-        let components = self.events_of_stages().chain(self.events_of_components());
-        packets.chain(components).collect()
-    }
-}
-
-/// The borders of a node that runs.
-#[derive(Default)]
-pub(crate) struct Borders {
-    /// Between packets and rules.
-    pub(crate) packets: Packets,
-    /// What rules say of the settings of apps, where they do.
-    pub(crate) settings: Option<Settings>,
-    /// Between packets and messages.
-    pub(crate) decoders: Decoders,
-    /// Between packets and components.
-    pub(crate) flows: Flows,
-    /// Stages that components work on.
-    pub(crate) components: Stages,
-    /// Rules as components reach them.
-    pub(crate) rules: Desk,
-    /// Devices of a simulation that are at links.
-    pub(crate) devices: Devices,
-    /// What is on its way to the rules.
-    batches: Batches,
-}
-
-impl Borders {
-    /// Of a program that has these; keys that come from outside are hashed with the secret.
-    pub(crate) fn new(
-        checked: &Checked,
-        graph: Option<&Graph>,
-        registry: &Registry,
-        secret: Secret,
-    ) -> Borders {
-        let settings = checked.settings.zip(graph);
-        Borders {
-            packets: Packets::new(checked.packets.clone(), registry),
-            settings: settings
-                .map(|(border, graph)| Settings::new(border, graph.clone(), registry)),
-            decoders: Decoders::new(&checked.decoders, registry),
-            flows: Flows::new(&checked.flows, registry, secret),
-            components: Stages::new(&checked.components, registry, secret),
-            rules: Desk::new(&checked.rules, registry),
-            devices: Devices::default(),
-            batches: Batches::default(),
-        }
-    }
-
-    /// Offers components what is on the other side, before they begin.
-    pub(crate) fn offer(&mut self, worker: &mut Worker) {
-        self.rules.offer(worker);
-        self.flows.know(worker);
-        if self.components.is_some() {
-            // Rules may wake what waits.
-            worker.hold();
-        }
-    }
-
-    /// Whether its graph writes files.
-    pub(crate) fn have_files(&self) -> bool {
-        self.decoders.have_files()
-    }
-
-    /// Whether apps of another graph are as they were checked.
-    ///
-    /// # Errors
-    /// The first that is not, and why that matters; as text.
-    pub(crate) fn check(&self, graph: &Graph) -> Result<(), String> {
-        let settled = |app: &str, what| {
-            Err(format!("app {app}: {what} is settled when the program is loaded"))
-        };
-        match (self.decoders.unchecked(graph), self.flows.unchecked(graph)) {
-            (Some(app), _) => settled(app, "what a Decode decodes"),
-            (None, Some(app)) => settled(app, "how a Script runs components"),
-            (None, None) => Ok(()),
-        }
-    }
-
-    /// Whether packets were left on links because many events wait.
-    pub(crate) fn hold_packets(&self) -> bool {
-        self.packets.are_held() || self.decoders.are_held || self.flows.are_held()
-    }
-
-    /// Whether nothing is under way.
-    pub(crate) fn are_idle(&self) -> bool {
-        let packets_are = self.packets.are_idle() && !self.decoders.are_held;
-        let components_are = self.components.are_idle() && self.flows.are_idle();
-        packets_are && components_are && self.rules.is_idle()
-    }
-}
+pub use checked::Checked;
+use files::{Destination, Existing};
+pub(crate) use state::Borders;
 
 /// How often what waits to be written to files is.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
@@ -258,7 +96,7 @@ pub(crate) fn open_files(
         open_node_files(machine, events, root, existing)?;
     }
     if !machine.sinks.is_empty() {
-        let place = Place { root: Root::open_folder(root)?, existing };
+        let place = Destination { root: Root::open_folder(root)?, existing };
         let faults = machine.sinks.open(&place, events.wall());
         report(machine, &faults);
     }
@@ -290,7 +128,7 @@ pub(crate) fn open_node_files(
     if !machine.node.borders.have_files() {
         return Ok(());
     }
-    let place = Place { root: Root::open_folder(root)?, existing };
+    let place = Destination { root: Root::open_folder(root)?, existing };
     let faults = machine.node.borders.decoders.open(&place, events.wall());
     report(machine, &faults);
     Ok(())

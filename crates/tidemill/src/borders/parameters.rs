@@ -21,7 +21,7 @@ use tidemill_relation::{SeqBuilder, Type, TypeSet, Value};
 
 /// What a parameter is in the component language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum ParameterKind {
     Integer,
     Real,
     Boolean,
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 /// A parameter of a message, and the column that it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Parameter {
-    pub(super) kind: Kind,
+    pub(super) kind: ParameterKind,
     /// What the column may hold.
     pub(super) column: TypeSet,
 }
@@ -41,7 +41,7 @@ pub(super) struct Parameter {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Declared {
     pub(super) name: String,
-    pub(super) kind: Kind,
+    pub(super) kind: ParameterKind,
     pub(super) span: Option<Span>,
 }
 
@@ -56,15 +56,15 @@ pub(super) enum Misfit {
 
 const NULL: TypeSet = TypeSet::of(Type::Null);
 
-impl Kind {
+impl ParameterKind {
     /// Of a type that is one of these.
-    pub(super) fn of(parameter: ir::Type) -> Option<Kind> {
+    pub(super) fn of(parameter: ir::Type) -> Option<ParameterKind> {
         Some(match parameter {
-            ir::Type::Integer => Kind::Integer,
-            ir::Type::Real => Kind::Real,
-            ir::Type::Boolean => Kind::Boolean,
-            ir::Type::Character => Kind::Character,
-            ir::Type::Text => Kind::Text,
+            ir::Type::Integer => ParameterKind::Integer,
+            ir::Type::Real => ParameterKind::Real,
+            ir::Type::Boolean => ParameterKind::Boolean,
+            ir::Type::Character => ParameterKind::Character,
+            ir::Type::Text => ParameterKind::Text,
             _ => return None,
         })
     }
@@ -72,22 +72,22 @@ impl Kind {
     /// As the component language writes it.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::Integer => "INTEGER",
-            Kind::Real => "REAL",
-            Kind::Boolean => "BOOLEAN",
-            Kind::Character => "CHARACTER",
-            Kind::Text => "TEXT",
+            ParameterKind::Integer => "INTEGER",
+            ParameterKind::Real => "REAL",
+            ParameterKind::Boolean => "BOOLEAN",
+            ParameterKind::Character => "CHARACTER",
+            ParameterKind::Text => "TEXT",
         }
     }
 
     /// The types of values that are parameters of this kind.
     const fn values(self) -> TypeSet {
         match self {
-            Kind::Integer => TypeSet::INT.union(TypeSet::TIME).union(TypeSet::INTERVAL),
-            Kind::Real => TypeSet::NUMBER,
-            Kind::Boolean => TypeSet::BOOL,
-            Kind::Character => TypeSet::TEXT,
-            Kind::Text => TypeSet::TEXT.union(TypeSet::BYTES).union(TypeSet::ID),
+            ParameterKind::Integer => TypeSet::INT.union(TypeSet::TIME).union(TypeSet::INTERVAL),
+            ParameterKind::Real => TypeSet::NUMBER,
+            ParameterKind::Boolean => TypeSet::BOOL,
+            ParameterKind::Character => TypeSet::TEXT,
+            ParameterKind::Text => TypeSet::TEXT.union(TypeSet::BYTES).union(TypeSet::ID),
         }
     }
 
@@ -99,11 +99,11 @@ impl Kind {
     /// What a column holds that is filled by this parameter alone.
     pub(super) const fn gives(self) -> TypeSet {
         match self {
-            Kind::Integer => TypeSet::INT,
-            Kind::Real => TypeSet::DOUBLE,
-            Kind::Boolean => TypeSet::BOOL,
-            Kind::Character => TypeSet::TEXT,
-            Kind::Text => TypeSet::TEXT.union(TypeSet::BYTES),
+            ParameterKind::Integer => TypeSet::INT,
+            ParameterKind::Real => TypeSet::DOUBLE,
+            ParameterKind::Boolean => TypeSet::BOOL,
+            ParameterKind::Character => TypeSet::TEXT,
+            ParameterKind::Text => TypeSet::TEXT.union(TypeSet::BYTES),
         }
     }
 
@@ -117,16 +117,18 @@ impl Kind {
     pub(super) fn word(self, value: Value<'_>) -> Result<Word<'_>, Misfit> {
         let word = match (self, value) {
             (_, Value::Null) => return Err(Misfit::Null),
-            (Kind::Integer, Value::Int(it) | Value::Time(it) | Value::Interval(it)) => {
+            (ParameterKind::Integer, Value::Int(it) | Value::Time(it) | Value::Interval(it)) => {
                 it.cast_unsigned()
             }
-            (Kind::Real, Value::Double(it)) => it.to_bits(),
-            (Kind::Real, Value::Int(it)) => (it as f64).to_bits(),
-            (Kind::Boolean, Value::Bool(it)) => u64::from(it),
-            (Kind::Character, Value::Str(text)) => character(text).ok_or(Misfit::Type)?,
-            (Kind::Text, Value::Str(text)) => return Ok(Word::Text(text.as_bytes().into())),
-            (Kind::Text, Value::Bytes(bytes)) => return Ok(Word::Text(bytes.into())),
-            (Kind::Text, Value::Id(id)) => {
+            (ParameterKind::Real, Value::Double(it)) => it.to_bits(),
+            (ParameterKind::Real, Value::Int(it)) => (it as f64).to_bits(),
+            (ParameterKind::Boolean, Value::Bool(it)) => u64::from(it),
+            (ParameterKind::Character, Value::Str(text)) => character(text).ok_or(Misfit::Type)?,
+            (ParameterKind::Text, Value::Str(text)) => {
+                return Ok(Word::Text(text.as_bytes().into()));
+            }
+            (ParameterKind::Text, Value::Bytes(bytes)) => return Ok(Word::Text(bytes.into())),
+            (ParameterKind::Text, Value::Id(id)) => {
                 return Ok(Word::Text(Cow::Owned(id.to_string().into_bytes())));
             }
             _ => return Err(Misfit::Type),
@@ -135,11 +137,11 @@ impl Kind {
     }
 }
 
-impl Kind {
+impl ParameterKind {
     /// Whether a value is this parameter.
     fn check(self, value: Value<'_>) -> Result<(), Misfit> {
         match (self, value) {
-            (Kind::Text, Value::Str(_) | Value::Bytes(_) | Value::Id(_)) => Ok(()),
+            (ParameterKind::Text, Value::Str(_) | Value::Bytes(_) | Value::Id(_)) => Ok(()),
             _ => self.word(value).map(|_| ()),
         }
     }
@@ -159,7 +161,7 @@ impl Parameter {
             self.column.meets(one) && !self.column.meets(other) && self.column != TypeSet::ANY
         };
         let value = match self.kind {
-            Kind::Integer => {
+            ParameterKind::Integer => {
                 let number = values.integer();
                 match () {
                     () if holds(TypeSet::TIME, TypeSet::INT) => Value::Time(number),
@@ -167,14 +169,14 @@ impl Parameter {
                     () => Value::Int(number),
                 }
             }
-            Kind::Real => Value::Double(f64::from_bits(values.word())),
-            Kind::Boolean => Value::Bool(values.word() != 0),
-            Kind::Character => {
+            ParameterKind::Real => Value::Double(f64::from_bits(values.word())),
+            ParameterKind::Boolean => Value::Bool(values.word() != 0),
+            ParameterKind::Character => {
                 let code = u8::try_from(values.word()).unwrap_or_default();
                 row.push(Value::Str(char::from(code).encode_utf8(&mut [0; 2])));
                 return Ok(());
             }
-            Kind::Text => {
+            ParameterKind::Text => {
                 let bytes = values.bytes();
                 match std::str::from_utf8(bytes) {
                     Ok(text) if holds(TypeSet::ID, TypeSet::TEXT.union(TypeSet::BYTES)) => {
@@ -203,7 +205,7 @@ pub(super) fn declared(
     let mut names = names.map(|name| (name.text.clone(), Some(name.span)));
     let declared = message.parameters.iter().map(|&parameter| {
         let (name, span) = names.next().unwrap_or_default();
-        match Kind::of(parameter) {
+        match ParameterKind::of(parameter) {
             Some(kind) => Ok(Declared { name, kind, span }),
             None => Err(name),
         }
@@ -256,7 +258,7 @@ pub(super) fn check<'v>(
     location: usize,
     parameters: &[Parameter],
 ) -> Result<(), Misfit> {
-    each(columns, location, parameters, Kind::check)
+    each(columns, location, parameters, ParameterKind::check)
 }
 
 #[inline]
@@ -264,7 +266,7 @@ fn each<'v>(
     mut columns: impl Iterator<Item = Value<'v>>,
     location: usize,
     parameters: &[Parameter],
-    mut take: impl FnMut(Kind, Value<'v>) -> Result<(), Misfit>,
+    mut take: impl FnMut(ParameterKind, Value<'v>) -> Result<(), Misfit>,
 ) -> Result<(), Misfit> {
     for (at, parameter) in parameters.iter().enumerate() {
         if at == location {

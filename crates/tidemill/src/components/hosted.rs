@@ -23,7 +23,8 @@ use super::report::{deadlock_text, fault_text};
 use super::system::{packets, ports::Ports};
 use crate::borders::flows::{self, FlowBorder, Flows, Limits, Room};
 use crate::machine::node::Node;
-use crate::machine::{Has, Machine, components, silent_journal};
+use crate::machine::parts::Has;
+use crate::machine::{Machine, components, silent_journal};
 use crate::program::Program;
 use crate::run::{ComponentOptions, DRAIN_MAX};
 
@@ -38,7 +39,7 @@ const END_STEPS_MAX: u64 = 100_000_000;
 
 /// How it stands with a program after a stretch.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum State {
+pub(crate) enum HostedState {
     /// Its steps were not enough for all it has to do.
     Busy,
     /// It waits for packets, or for this time at the latest.
@@ -53,13 +54,13 @@ pub(crate) enum State {
 pub(crate) struct Hosted {
     machine: Machine,
     lp: Loop<Machine>,
-    said: Rc<RefCell<Said>>,
+    reported: Rc<RefCell<Reported>>,
     has_begun: bool,
 }
 
 /// What was reported of the program.
 #[derive(Default)]
-struct Said {
+struct Reported {
     /// Why the whole program failed.
     end: Option<String>,
     /// Components that failed.
@@ -70,22 +71,22 @@ struct Said {
 struct Reporter {
     name: String,
     files: Vec<String>,
-    said: Rc<RefCell<Said>>,
+    reported: Rc<RefCell<Reported>>,
 }
 
 impl Reports for Reporter {
     fn fault(&mut self, fault: &Fault) {
         let text = fault_text(&self.files, fault, "");
-        let mut said = self.said.borrow_mut();
-        said.faults += 1;
+        let mut reported = self.reported.borrow_mut();
+        reported.faults += 1;
         match fault.entry {
-            true => said.end = Some(text),
+            true => reported.end = Some(text),
             false => say!(Warn, "script", "{}: {text}", self.name),
         }
     }
 
     fn deadlock(&mut self, waiting: u64, some: &[String]) {
-        self.said.borrow_mut().end = Some(deadlock_text(waiting, some));
+        self.reported.borrow_mut().end = Some(deadlock_text(waiting, some));
     }
 }
 
@@ -157,11 +158,11 @@ impl Hosted {
         let border = border.transpose()?;
         let program = components::compiled(program, &mut options, true)?;
         let program = program.ok_or("the program has errors")?;
-        let said = Rc::new(RefCell::new(Said::default()));
+        let reported = Rc::new(RefCell::new(Reported::default()));
         let (name, files) = (name.to_owned(), program.files.clone());
         let logged = Logged { name: name.clone(), line: Vec::new() };
         let console = Console::new(Box::new(logged), Lines::Together);
-        let reports = Box::new(Reporter { name, files, said: said.clone() });
+        let reports = Box::new(Reporter { name, files, reported: reported.clone() });
         let disk = super::system::disk::Disk::System;
         let outputs = components::Outputs { console, reports, disk };
         let mut host = Box::new(Sim::new(seed));
@@ -170,7 +171,7 @@ impl Hosted {
         let secret = host.hash_secret().map_err(|error| format!("no random numbers: {error}"))?;
         let has = Has { components: true, entry: border.is_none(), ..Has::default() };
         let machine = Machine::new(engine, silent_journal(), Registry::in_memory(), has)?;
-        let mut hosted = Hosted { machine, lp: Loop::new(host), said, has_begun: false };
+        let mut hosted = Hosted { machine, lp: Loop::new(host), reported, has_begun: false };
         let Node { systems, borders, runner, .. } = &mut *hosted.machine.node;
         systems.lead_to_ports();
         if let Some(border) = border {
@@ -227,11 +228,11 @@ impl Hosted {
 
     /// How many components have failed.
     pub(crate) fn faults(&self) -> u64 {
-        self.said.borrow().faults
+        self.reported.borrow().faults
     }
 
     /// Runs what is due by `now`, for about so many steps at most. Not after it is over.
-    pub(crate) fn run(&mut self, now: Time, steps: u64) -> State {
+    pub(crate) fn run(&mut self, now: Time, steps: u64) -> HostedState {
         let Hosted { machine, lp, has_begun, .. } = self;
         let begins = !std::mem::replace(has_begun, true) && machine.has.entry;
         if begins && machine.node.runner.worker().start().is_ok() {
@@ -240,14 +241,16 @@ impl Hosted {
         packets::deliver_all(machine, lp);
         let outcome = lp.run_within(machine, now, steps);
         match (machine.node.runner.worker().ended(), outcome) {
-            (Some(Ended::Finished | Ended::Halted), _) => State::Over,
+            (Some(Ended::Finished | Ended::Halted), _) => HostedState::Over,
             (Some(ended), _) => {
-                let said = self.said.borrow_mut().end.take();
-                State::Failed(said.unwrap_or_else(|| format!("the program ended: {ended:?}")))
+                let reported = self.reported.borrow_mut().end.take();
+                HostedState::Failed(
+                    reported.unwrap_or_else(|| format!("the program ended: {ended:?}")),
+                )
             }
-            (None, Outcome::Failed(error)) => State::Failed(error.to_string()),
-            (None, Outcome::Stopped) => State::Busy,
-            (None, _) => State::Waits(self.lp.next_timer()),
+            (None, Outcome::Failed(error)) => HostedState::Failed(error.to_string()),
+            (None, Outcome::Stopped) => HostedState::Busy,
+            (None, _) => HostedState::Waits(self.lp.next_timer()),
         }
     }
 }

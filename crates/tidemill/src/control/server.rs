@@ -136,7 +136,7 @@ enum Origin {
 
 /// One connection and what the loop knows of it.
 #[derive(Debug)]
-struct Line {
+struct ControlConnection {
     endpoint: Endpoint,
     watch: WatchId,
     interest: Interest,
@@ -148,8 +148,8 @@ struct Line {
     ends: bool,
 }
 
-impl Line {
-    fn is(&self, kind: Kind, standing: Standing) -> bool {
+impl ControlConnection {
+    fn is(&self, kind: OriginKind, standing: Standing) -> bool {
         self.origin.kind() == kind && self.connection.standing() == standing
     }
 }
@@ -169,16 +169,16 @@ enum Reason {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum OriginKind {
     Socket,
     Network,
 }
 
 impl Origin {
-    fn kind(self) -> Kind {
+    fn kind(self) -> OriginKind {
         match self {
-            Origin::Socket => Kind::Socket,
-            Origin::Port(_) => Kind::Network,
+            Origin::Socket => OriginKind::Socket,
+            Origin::Port(_) => OriginKind::Network,
         }
     }
 }
@@ -190,7 +190,7 @@ pub struct Server {
     token: Option<Token>,
     counters: ControlCounters,
     files: Option<Files>,
-    lines: SortedMap<u64, Line>,
+    lines: SortedMap<u64, ControlConnection>,
     /// What was logged, by peer and reason.
     refusals: Refusals,
     /// The number of the next connection.
@@ -250,14 +250,15 @@ impl Server {
         }
     }
 
-    fn count(&self, kind: Kind, standing: Standing) -> usize {
+    fn count(&self, kind: OriginKind, standing: Standing) -> usize {
         self.lines.values().filter(|line| line.is(kind, standing)).count()
     }
 
     /// The half-open connection that is the oldest, if there are as many as may be.
     fn surplus(&self) -> Option<u64> {
-        let half_open = |line: &Line| line.is(Kind::Network, Standing::HalfOpen);
-        let (count, oldest) = (self.count(Kind::Network, Standing::HalfOpen), self.lines.iter());
+        let half_open = |line: &ControlConnection| line.is(OriginKind::Network, Standing::HalfOpen);
+        let (count, oldest) =
+            (self.count(OriginKind::Network, Standing::HalfOpen), self.lines.iter());
         let oldest = oldest.filter(|(_, line)| half_open(line)).map(|(&number, _)| number).min();
         oldest.filter(|_| count >= self.limits.half_open)
     }
@@ -403,7 +404,7 @@ fn take<W: Controlled>(
     };
     let interest = Interest::Read;
     let (peer, ends) = (peer.into(), false);
-    let line = Line { endpoint, watch, interest, origin, peer, connection, ends };
+    let line = ControlConnection { endpoint, watch, interest, origin, peer, connection, ends };
     server.lines.insert(number, line);
     server.counters.accepted.add(1);
     say!(Debug, "control", "connection {number} from {origin:?}");

@@ -10,7 +10,7 @@ use crate::borders::components::StageBorder;
 use crate::borders::decode::DecodeBorder;
 use crate::borders::packets::PacketBorder;
 use crate::borders::rules::RulesBorder;
-use crate::borders::schemas::{Way, named};
+use crate::borders::schemas::{Direction, named};
 use crate::program::Program;
 
 /// The picture of a program: its rules, then its components, then its packet graph, then the
@@ -105,10 +105,10 @@ impl Whole<'_> {
         let stages = self.graph.nodes.iter().enumerate().filter(is_stage);
         let stages: Vec<(usize, String)> = stages.map(|(at, it)| (at, it.name.clone())).collect();
         for (stage, operator) in stages {
-            let Some((way, message)) = named(&operator) else { continue };
-            let kind = match way {
-                Way::Decode => EdgeKind::Decodes,
-                Way::Encode => EdgeKind::Encodes,
+            let Some((direction, message)) = named(&operator) else { continue };
+            let kind = match direction {
+                Direction::Decode => EdgeKind::Decodes,
+                Direction::Encode => EdgeKind::Encodes,
             };
             let message = self.node(NodeKind::Message, message);
             self.edge(stage, message, kind);

@@ -8,7 +8,7 @@
 //! Of rules the graph has relations, rules, operators of stages, and periodics, which are nodes of
 //! their own, one for each rule that has one. Of components it shows which makes which, and which
 //! interfaces each offers and requires; of packets the apps and their links. Where the parts reach
-//! each other, edges go from one to the other ([`borders`]). A [`Graph`] is drawn as text, as DOT,
+//! each other, edges go from one to the other (`borders`). A [`Graph`] is drawn as text, as DOT,
 //! as Mermaid, or as SVG ([`svg`]).
 
 mod borders;

@@ -57,7 +57,7 @@ const KINDS: [(EdgeKind, &str, &str); 20] = [
 ];
 
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct NodePosition {
     /// The middle.
     x: f64,
     y: f64,
@@ -72,10 +72,10 @@ pub fn draw(graph: &Graph) -> String {
     let (width, height) = size(&layout, used.len());
     // Narrow graphs stand in the middle, below the legend.
     let left = (width - layout.width) / 2.0;
-    let places: Vec<Place> = (0..graph.nodes.len())
+    let places: Vec<NodePosition> = (0..graph.nodes.len())
         .map(|node| {
             let (layer, x) = layout.nodes[node];
-            Place { x: left + x, y: height_of(layer), width: node_width(graph, node) }
+            NodePosition { x: left + x, y: height_of(layer), width: node_width(graph, node) }
         })
         .collect();
     let mut out = String::new();
@@ -145,7 +145,7 @@ fn write_entry(out: &mut String, number: usize, kind: EdgeKind) {
     );
 }
 
-fn write_nodes(out: &mut String, graph: &Graph, places: &[Place]) {
+fn write_nodes(out: &mut String, graph: &Graph, places: &[NodePosition]) {
     for (node, place) in graph.nodes.iter().zip(places) {
         let hidden = if node.hidden { " h" } else { "" };
         let class = node.kind.word();
@@ -160,7 +160,7 @@ fn write_nodes(out: &mut String, graph: &Graph, places: &[Place]) {
             | NodeKind::Message
             | NodeKind::File => 0.0,
         };
-        let Place { x, y, width } = *place;
+        let NodePosition { x, y, width } = *place;
         let (left, top) = (x - width / 2.0, y - HEIGHT / 2.0);
         let text = escape(&label(node));
         let _ = writeln!(
@@ -173,7 +173,12 @@ fn write_nodes(out: &mut String, graph: &Graph, places: &[Place]) {
 }
 
 /// A curve through the bends, upright in each of them.
-fn path(from: Place, to: Place, edge: &Edge, bends: impl Iterator<Item = (f64, f64)>) -> String {
+fn path(
+    from: NodePosition,
+    to: NodePosition,
+    edge: &Edge,
+    bends: impl Iterator<Item = (f64, f64)>,
+) -> String {
     if edge.from == edge.to {
         let (x, y) = (from.x + from.width / 2.0, from.y);
         let (out, up, down) = (x + 22.0, y - 7.0, y + 7.0);
@@ -181,7 +186,7 @@ fn path(from: Place, to: Place, edge: &Edge, bends: impl Iterator<Item = (f64, f
     }
     let side = if to.y > from.y { HEIGHT / 2.0 } else { -HEIGHT / 2.0 };
     // Lines that meet at a node do so beside each other, as far as they come from beside.
-    let port = |place: Place, towards: f64| {
+    let port = |place: NodePosition, towards: f64| {
         let most = place.width / 2.0 - 8.0;
         // What leads up stands beside what leads down to the same node.
         let beside = if side < 0.0 { 8.0 } else { 0.0 };

@@ -1,22 +1,20 @@
-//! The components of a node: compiled, put on the loop, and what they amount to.
+//! The components of a node: compiled, and put on the loop.
 
 use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
 use tidemill_cl::interpret::interpret;
-use tidemill_event::{Host, Loop};
+use tidemill_event::Host;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Fault, Reports};
 use tidemill_proc::program::Executable;
 use tidemill_proc::{Options, Runner, STACK_MAX, Worker};
 use tidemill_stdx::rng::Rng;
 
-use super::Machine;
-use crate::borders;
 use crate::components::report::Reporter;
+use crate::components::system::Systems;
 use crate::components::system::disk::Disk;
-use crate::components::system::{self, Systems};
 use crate::journal::SharedJournal;
 use crate::program::Program;
-use crate::run::{ComponentOptions, ComponentsEnded, Engine};
+use crate::run::{ComponentOptions, Engine};
 
 /// Makes code of the components of a program; nothing, if it has none. With `counted` slices end
 /// after so many checkpoints, else when time is over.
@@ -162,31 +160,4 @@ fn hash_seed(seed: Option<u64>, host: &mut dyn Host) -> Result<u64, String> {
     let mut bytes = [0; 8];
     host.fill_entropy(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
     Ok(u64::from_le_bytes(bytes))
-}
-
-/// Ends what processes are left, and what the system has open for them.
-pub(crate) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
-    borders::flows::clear(machine);
-    let worker = machine.node.runner.worker();
-    worker.clear();
-    // What they still wanted of the system goes, as they are gone.
-    while let Some(request) = worker.take_request() {
-        worker.reuse(request.values);
-    }
-    let communications: Vec<_> = machine.node.systems.communications().collect();
-    for communication in communications {
-        system::finished(machine, events, communication);
-    }
-}
-
-/// Ends the threads, and says how the components of a node ended, if there are any.
-pub(super) fn stop(machine: &mut Machine) -> Option<ComponentsEnded> {
-    machine.node.runner.stop();
-    machine.has.components.then(|| ComponentsEnded {
-        how: machine.node.how.take(),
-        counts: machine.node.runner.counts(),
-        peak_bytes: machine.node.runner.worker().peak_bytes(),
-        pore_drops: machine.node.systems.pore_drops(),
-        given: machine.node.runner.components_given(),
-    })
 }

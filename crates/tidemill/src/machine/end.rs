@@ -2,9 +2,10 @@
 
 use tidemill_event::Loop;
 
-use super::{Machine, components};
+use super::Machine;
 use crate::borders;
-use crate::run::Report;
+use crate::components::system;
+use crate::run::{ComponentsEnded, Report};
 
 impl Machine {
     /// Calls `f` for each node that lives, with the machine turned to it.
@@ -28,7 +29,7 @@ impl Machine {
         let mut has_unsent = false;
         self.at_each_node(events, |machine, events| {
             machine.node.how = machine.node.runner.worker().ended().cloned();
-            components::clear(machine, events);
+            clear(machine, events);
             has_unsent |= machine.node.systems.has_unsent();
         });
         has_unsent
@@ -46,7 +47,7 @@ impl Machine {
                 .extend(out_of_order.map(|app| format!("app {app} was out of order at the end")));
             problems.iter().for_each(|problem| machine.note(problem));
             report.problems.append(&mut problems);
-            let components = components::stop(machine);
+            let components = stop(machine);
             report.add(components, packets);
         });
         let lost = borders::finish_files(self);
@@ -71,4 +72,31 @@ impl Machine {
         let of_run = self.node.borders.flows.checked().filter(|_| self.maker.is_none());
         of_nodes.chain(of_run).map(|border| &*border.app)
     }
+}
+
+/// Ends what processes are left, and what the system has open for them.
+pub(super) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
+    borders::flows::clear(machine);
+    let worker = machine.node.runner.worker();
+    worker.clear();
+    // What they still wanted of the system goes, as they are gone.
+    while let Some(request) = worker.take_request() {
+        worker.reuse(request.values);
+    }
+    let communications: Vec<_> = machine.node.systems.communications().collect();
+    for communication in communications {
+        system::finished(machine, events, communication);
+    }
+}
+
+/// Ends the threads, and says how the components of a node ended, if there are any.
+fn stop(machine: &mut Machine) -> Option<ComponentsEnded> {
+    machine.node.runner.stop();
+    machine.has.components.then(|| ComponentsEnded {
+        how: machine.node.how.take(),
+        counts: machine.node.runner.counts(),
+        peak_bytes: machine.node.runner.worker().peak_bytes(),
+        pore_drops: machine.node.systems.pore_drops(),
+        given: machine.node.runner.components_given(),
+    })
 }

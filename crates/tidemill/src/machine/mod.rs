@@ -17,17 +17,25 @@
 //! | `components` | the entry component started, and what it amounts to |
 //! | `packets` | the graph started, reported |
 //! | `reload` | the program read again, and replaced as far as it can be |
-//! | `node` | the engines of one node, and which node it is the turn of |
 //! | `parts` | what nodes are made from |
+//! | `node` | the engines of one node, and where they are when it is not its turn |
+//! | `turns` | which node it is the turn of |
+//! | `life` | a node started, and ended without notice |
 //! | `end` | what is left at the end, and what all nodes did |
 //! | `control` | what tools ask of a run |
 //! | `log` | the last lines of the log, with their times |
 //! | `simulated` | what a simulation has beside |
 //! | `system` | components and packets as tables of the system |
+//! | `world` | what the loop and the engines call, which goes on to engines and borders |
+//!
+//! The machine is the middle of its crate. Below it is what it is made of, the state of each border
+//! and of each system component among that, and no file there names it; above it is all that works
+//! on it.
 
 pub(crate) mod components;
 mod control;
 mod end;
+pub(crate) mod life;
 mod log;
 pub(crate) mod node;
 pub(crate) mod nodes;
@@ -36,25 +44,21 @@ pub(crate) mod parts;
 pub(crate) mod reload;
 pub(crate) mod simulated;
 mod system;
+mod turns;
+mod world;
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 
-use tidemill_event::{Loop, Time};
-use tidemill_overlog::fleet::{self, Call, Fleet, NodeId, Takes};
+use tidemill_overlog::fleet::{Fleet, NodeId};
 use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Crossing, Program as Rules};
+use tidemill_overlog::node::Program as Rules;
 use tidemill_overlog::program::Compiled;
-use tidemill_overlog::query::AskerId;
-use tidemill_packet::drive::{self, Driver};
-use tidemill_packet::engine::{Changes, Rest};
-use tidemill_proc::{Communication, Home, Over, Request, Runner};
-use tidemill_relation::{OwnedValue, TupleBuf};
+use tidemill_proc::Runner;
 use tidemill_stat::Registry;
 
-use crate::borders::{self, sinks::Sinks};
-use crate::components::system::{self as offered, Systems};
+use crate::borders::sinks::Sinks;
+use crate::components::system::Systems;
 use crate::console::Console;
 use crate::control::Server;
 use crate::journal::{Journal, SharedJournal};
@@ -64,11 +68,8 @@ use crate::reload::Source;
 
 use log::Log;
 use node::{Node, Others};
-use parts::Maker;
+use parts::{Has, Maker};
 use simulated::Simulated;
-
-/// How long data may wait before it is written.
-const FLUSH_AFTER: Duration = Duration::from_millis(20);
 
 /// The engines of a program, and what they share.
 pub(crate) struct Machine {
@@ -109,16 +110,6 @@ pub(crate) struct Machine {
     pub(crate) is_ending: bool,
 }
 
-/// Which engines have something to do in this program.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Has {
-    pub(crate) nodes: bool,
-    pub(crate) components: bool,
-    /// One of the components is the program, and others end with it.
-    pub(crate) entry: bool,
-    pub(crate) packets: bool,
-}
-
 impl Machine {
     /// With idle engines but for components.
     ///
@@ -153,29 +144,9 @@ impl Machine {
         })
     }
 
-    /// The part that a node lasts as long as has come to its end: so does the run, in order, when
-    /// that is so of all nodes.
-    fn main_part_ended(&mut self, events: &mut Loop<Machine>) {
-        self.node.is_over = true;
-        let goes_on = self.sim.as_ref().is_some_and(|sim| sim.lasts);
-        if goes_on || self.has_scopes() && !self.all_are_over() {
-            return;
-        }
-        match self.has.nodes {
-            true => nodes::drain(self, events),
-            false => events.stop(),
-        }
-    }
-
     /// Whether a node lives.
     pub(crate) fn is_alive(&self, id: NodeId) -> bool {
         self.fleet.node(id).is_some()
-    }
-
-    /// No more packets come: whether the flows that components work on have ended. Where the run
-    /// goes on all the same they need not.
-    fn flows_are_over(&mut self, events: &mut Loop<Machine>) -> bool {
-        self.sim.as_ref().is_some_and(|sim| sim.lasts) || borders::flows::end(self, events)
     }
 
     /// Writes a note.
@@ -187,111 +158,4 @@ impl Machine {
 /// A journal for runs that write nothing of their own.
 pub(crate) fn silent_journal() -> SharedJournal {
     SharedJournal::new(Journal::new(Console::silent()))
-}
-
-impl fleet::World for Machine {
-    fn fleet(&mut self) -> &mut Fleet {
-        &mut self.fleet
-    }
-
-    fn system_rows(
-        &mut self,
-        events: &mut Loop<Machine>,
-        node: NodeId,
-        name: &str,
-    ) -> Vec<Vec<OwnedValue>> {
-        self.log.read(events.wall());
-        self.at_node(node, |machine| system::rows(machine, name)).unwrap_or_default()
-    }
-
-    fn answered(&mut self, events: &mut Loop<Machine>, asker: AskerId, part: &[u8]) -> Takes {
-        crate::control::reply(self, events, asker, part)
-    }
-
-    fn called(&mut self, events: &mut Loop<Machine>, node: NodeId, call: Call<'_>) {
-        crate::control::adopt(self, events, call.endpoint, (node, call.from), call.bytes);
-    }
-
-    fn crossed(&mut self, events: &mut Loop<Machine>, _: NodeId, tuples: &TupleBuf<Crossing>) {
-        borders::crossed(self, events, tuples);
-    }
-
-    fn turned(&mut self, events: &mut Loop<Machine>) {
-        if self.may_take_packets() {
-            drive::wake(self, events);
-        }
-        borders::turned(self, events);
-        self.log.read(events.wall());
-        if self.journal.get().is_over() {
-            events.stop();
-        }
-        if let Some(sim) = &self.sim {
-            // All is written at the end, as a timer for it would be something left to do.
-            return sim.turned(events);
-        }
-        if !self.flush_is_set && self.journal.get().console.is_dirty() {
-            self.flush_is_set = true;
-            let at: Time = events.now() + FLUSH_AFTER;
-            events.timer(at, |machine: &mut Machine, events: &mut Loop<Machine>| {
-                machine.flush_is_set = false;
-                machine.journal.get_mut().console.flush();
-                if machine.journal.get().is_over() {
-                    events.stop();
-                }
-            });
-        }
-    }
-}
-
-impl Home for Machine {
-    fn runner(&mut self) -> &mut Runner {
-        &mut self.node.runner
-    }
-
-    fn request(&mut self, events: &mut Loop<Machine>, request: Request) {
-        let request = borders::flows::serve(self, events, request);
-        let request = request.and_then(|it| borders::rules::serve(self, events, it));
-        request.into_iter().for_each(|it| offered::serve(self, events, it));
-    }
-
-    fn noted(&mut self, events: &mut Loop<Machine>, from: Communication) {
-        borders::components::noted(self, events, from);
-    }
-
-    fn over(&mut self, events: &mut Loop<Machine>, over: Over) {
-        borders::flows::over(self, events, over);
-    }
-
-    fn look(&mut self, events: &mut Loop<Machine>) -> bool {
-        offered::look(self, events)
-    }
-
-    fn ended(&mut self, events: &mut Loop<Machine>) {
-        self.main_part_ended(events);
-    }
-}
-
-impl drive::World for Machine {
-    fn driver(&mut self) -> &mut Driver {
-        &mut self.node.driver
-    }
-
-    fn switched(&mut self, changes: &Changes) {
-        borders::link(self);
-        offered::packets::link(self);
-        self.note(&packets::reloaded(changes));
-    }
-
-    fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
-        self.note_apps(events);
-        offered::packets::deliver_all(self, events);
-        borders::take(self, events);
-        let packets = &mut self.node.borders.packets;
-        packets.move_on = rest == Rest::Busy;
-        let is_held = self.node.borders.hold_packets();
-        let is_over = rest == Rest::Finished && !self.node.driver.engine.is_preparing();
-        if is_over && !self.has.entry && !is_held && self.flows_are_over(events) {
-            self.main_part_ended(events);
-        }
-    }
 }

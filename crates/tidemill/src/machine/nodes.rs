@@ -13,7 +13,7 @@ use tidemill_overlog::query::Shown;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use super::{Machine, node};
+use super::{Machine, life};
 use crate::borders::{flows, rules};
 use crate::control;
 use crate::keys::KeyWatch;
@@ -150,7 +150,7 @@ fn live<T>(
 ) -> Result<T, String> {
     let scope = match machine.maker.clone() {
         Some(maker) => {
-            let made = maker.make(machine, events, life, address);
+            let made = maker.make(&machine.journal, events, life, address);
             machine.add_node(made?)
         }
         None => Scope::LOOP,
@@ -166,7 +166,7 @@ pub(crate) fn begin(
     id: NodeId,
 ) -> Result<(), String> {
     let scope = machine.scope_of(id).unwrap_or(Scope::LOOP);
-    events.within(machine, scope, node::begin).unwrap_or(Ok(()))
+    events.within(machine, scope, life::begin).unwrap_or(Ok(()))
 }
 
 /// Opens what a node needs under one address, which has the port that it really got; for

@@ -1,24 +1,14 @@
 //! The packet graph of a run: started, replaced, and what it amounts to.
 
 use tidemill_event::Loop;
-use tidemill_packet::drive::{self, Driver};
-use tidemill_packet::engine::{self, CaptureTime, Changes, Engine, Note};
+use tidemill_packet::drive;
+use tidemill_packet::engine::{CaptureTime, Changes, Note};
 use tidemill_packet::graph::Graph;
-use tidemill_stat::Registry;
 
 use super::Machine;
+use super::parts::driver;
 use crate::borders;
-use crate::run::{EngineKind, PacketOptions, PacketsEnded};
-
-/// What drives a graph.
-pub(crate) fn driver(
-    kind: EngineKind,
-    (seed, captures): (u64, Option<CaptureTime>),
-    registry: Registry,
-) -> Driver {
-    let default = engine::Options::default();
-    Driver::new(Engine::new(engine::Options { kind, seed, captures, registry, ..default }))
-}
+use crate::run::{PacketOptions, PacketsEnded};
 
 /// Starts the graph of the one node of a run.
 pub(crate) fn start(

@@ -7,7 +7,8 @@ use std::rc::Rc;
 use tidemill_event::Loop;
 use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Program as Rules;
-use tidemill_packet::engine::CaptureTime;
+use tidemill_packet::drive::Driver;
+use tidemill_packet::engine::{self, CaptureTime, Engine};
 use tidemill_packet::graph::Graph;
 use tidemill_proc::console::Sink;
 use tidemill_proc::program::Executable;
@@ -17,11 +18,10 @@ use tidemill_stdx::sorted::SortedMap;
 
 use super::components::{self, Outputs, Seeds};
 use super::node::Node;
-use super::packets;
-use super::{Has, Machine};
 use crate::borders::Checked;
 use crate::borders::files::Existing;
 use crate::components::system::disk::{Disk, Overlay};
+use crate::journal::SharedJournal;
 use crate::program::{Program, Rules as Loaded};
 use crate::run::{ComponentOptions, Engine, EngineKind};
 
@@ -168,10 +168,10 @@ impl Maker {
     ///
     /// # Errors
     /// No folder for its files, or no random numbers.
-    pub(crate) fn make(
+    pub(crate) fn make<W: 'static>(
         &self,
-        machine: &Machine,
-        events: &mut Loop<Machine>,
+        journal: &SharedJournal,
+        events: &mut Loop<W>,
         (id, life): (NodeId, u64),
         address: &str,
     ) -> Result<Node, String> {
@@ -182,7 +182,7 @@ impl Maker {
         });
         let program = self.parts.components.clone().unwrap_or_else(Executable::empty);
         let sink = (self.output)(name.clone());
-        let mut outputs = Outputs::of(&program, sink, &machine.journal, name);
+        let mut outputs = Outputs::of(&program, sink, journal, name);
         outputs.disk = self.disk_of(id);
         let seeds = Seeds::of(seed, events.host())?;
         let mut options = self.components.of_node(id)?;
@@ -195,8 +195,28 @@ impl Maker {
             // They begin with the life of the node.
             let now_ns = events.now().0;
             let captures = self.captures.map(|it| CaptureTime { loop_ns: now_ns, ..it });
-            node.driver = packets::driver(self.engine, (seed, captures), self.registry.clone());
+            node.driver = driver(self.engine, (seed, captures), self.registry.clone());
         }
         Ok(node)
     }
+}
+
+/// Which engines have something to do in this program.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Has {
+    pub(crate) nodes: bool,
+    pub(crate) components: bool,
+    /// One of the components is the program, and others end with it.
+    pub(crate) entry: bool,
+    pub(crate) packets: bool,
+}
+
+/// What drives a graph.
+pub(crate) fn driver(
+    kind: EngineKind,
+    (seed, captures): (u64, Option<CaptureTime>),
+    registry: Registry,
+) -> Driver {
+    let default = engine::Options::default();
+    Driver::new(Engine::new(engine::Options { kind, seed, captures, registry, ..default }))
 }

@@ -6,7 +6,6 @@ use tidemill_event::{Loop, TimerId};
 use tidemill_fabric::reliable::LEASE_NS;
 use tidemill_relation::plan::RelationId;
 
-use super::Machine;
 use crate::switch::{Plug, Switches};
 
 /// Time for what the end of a lease brings about.
@@ -34,7 +33,7 @@ pub(crate) struct Simulated {
 
 impl Simulated {
     /// Something has happened: the vigil begins anew.
-    pub(crate) fn turned(&self, events: &mut Loop<Machine>) {
+    pub(crate) fn turned<W: 'static>(&self, events: &mut Loop<W>) {
         if let Some(timer) = self.vigil {
             events.rearm(timer, events.now() + VIGIL);
         }

@@ -5,7 +5,7 @@ use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};
 
 tidemill_packet::declare! {
     /// A place at a link of a simulation. What it does is done by the machine, which has the
-    /// network (`borders/devices.rs`).
+    /// network (`borders/devices`).
     app SimulatedDevice {
         config SimulatedDeviceConfig {}
         ports {

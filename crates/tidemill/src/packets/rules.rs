@@ -4,7 +4,7 @@
 //! packet in  ->  packet(@NODE, Input, Bytes)  ->  rules  ->  send(@NODE, Output, Bytes)  ->  out
 //! ```
 //! Without a `file` the rules are those of the program that the graph belongs to: the app is a
-//! border (`machine/borders.rs`), and does nothing itself. With a `file` it has rules of its own.
+//! border (`borders/packets`), and does nothing itself. With a `file` it has rules of its own.
 //! It holds one node then of a program of rules, on a loop of its own whose clock is that of the
 //! packet engine: it stands still during a breath, and timers of the program fire at ticks. So a
 //! run with a seed repeats. Input and output are names of ports, which are those of the apps at
@@ -101,7 +101,7 @@ struct Sent {
 
 /// What rules say, as far as it has not been sent.
 #[derive(Default)]
-struct Heard {
+struct Observed {
     sent: VecDeque<Result<Sent, &'static str>>,
     /// Rules that failed, and violations.
     troubles: u64,
@@ -111,7 +111,7 @@ struct Heard {
 /// Listens to the node.
 struct Listener {
     verdict: String,
-    heard: Rc<RefCell<Heard>>,
+    observed: Rc<RefCell<Observed>>,
 }
 
 impl Observer for Listener {
@@ -126,18 +126,18 @@ impl Observer for Listener {
             [_, Value::Str(_), _] => Err("no_bytes"),
             _ => Err("no_output"),
         };
-        self.heard.borrow_mut().sent.push_back(sent);
+        self.observed.borrow_mut().sent.push_back(sent);
     }
 
     fn violated(&mut self, sighting: Sighting<'_>) {
-        let mut heard = self.heard.borrow_mut();
+        let mut observed = self.observed.borrow_mut();
         let columns: Vec<String> = sighting.columns.iter().map(Value::to_string).collect();
-        heard.troubles += 1;
-        heard.trouble = Some(format!("{}({})", sighting.relation, columns.join(", ")));
+        observed.troubles += 1;
+        observed.trouble = Some(format!("{}({})", sighting.relation, columns.join(", ")));
     }
 
     fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {
-        self.heard.borrow_mut().troubles += 1;
+        self.observed.borrow_mut().troubles += 1;
     }
 }
 
@@ -165,7 +165,7 @@ pub struct OwnNode {
     events: Loop<Alone>,
     node: NodeId,
     packet: RelationId,
-    heard: Rc<RefCell<Heard>>,
+    observed: Rc<RefCell<Observed>>,
     started_ns: u64,
     inputs: Vec<String>,
     outputs: Vec<String>,
@@ -236,7 +236,7 @@ impl App for Rules {
 
     fn report(&self) -> Vec<(&'static str, u64)> {
         let Rules::Own(own) = self else { return Vec::new() };
-        let troubles = own.heard.borrow().troubles;
+        let troubles = own.observed.borrow().troubles;
         vec![("packets_taken", own.taken), ("packets_sent", own.sent), ("troubles", troubles)]
     }
 }
@@ -251,8 +251,9 @@ impl OwnNode {
         compiled.watches.push(Watch { relation, stages });
         let program = Arc::new(Program::new(compiled).map_err(Fault::new)?);
         let seed = start.rng().next_u64();
-        let heard = Rc::new(RefCell::new(Heard::default()));
-        let observer = Box::new(Listener { verdict: config.verdict.clone(), heard: heard.clone() });
+        let observed = Rc::new(RefCell::new(Observed::default()));
+        let observer =
+            Box::new(Listener { verdict: config.verdict.clone(), observed: observed.clone() });
         let mut world = Alone(Fleet::new(program, Fabric::Udp, seed, observer));
         let mut events = Loop::new(Box::new(Sim::new(seed)));
         let address = ADDRESS.to_owned();
@@ -265,7 +266,7 @@ impl OwnNode {
             events,
             node,
             packet,
-            heard,
+            observed,
             started_ns: start.now_ns(),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -303,7 +304,7 @@ impl OwnNode {
         if let Outcome::Failed(error) = self.events.run_until(&mut self.world, now) {
             return Err(Fault::new(error.to_string()));
         }
-        let Heard { sent, trouble, .. } = &mut *self.heard.borrow_mut();
+        let Observed { sent, trouble, .. } = &mut *self.observed.borrow_mut();
         for sent in sent.drain(..) {
             match sent {
                 Err(reason) => io.count_drop(reason),

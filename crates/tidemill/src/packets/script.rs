@@ -40,7 +40,7 @@ use tidemill_event::Time;
 use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, Wrong};
 
 use crate::borders::flows::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, Room, per};
-use crate::components::hosted::{Hosted, State};
+use crate::components::hosted::{Hosted, HostedState};
 use crate::components::system::ports::Outgoing;
 use crate::program::{FileKind, LoadOptions, Program};
 use crate::run::ComponentOptions;
@@ -270,18 +270,18 @@ impl OwnProgram {
         let state = self.program.run(self.now(io), self.steps);
         self.send(io);
         match state {
-            State::Failed(why) => {
+            HostedState::Failed(why) => {
                 self.forget(io, "failed");
                 Err(Fault::new(why))
             }
-            State::Busy => Ok(Progress::Ready),
-            State::Over => {
+            HostedState::Busy => Ok(Progress::Ready),
+            HostedState::Over => {
                 self.is_over = true;
                 self.forget(io, "ended");
                 drain(io, 0..io.inputs(), "ended");
                 Ok(Progress::Asleep)
             }
-            State::Waits(until) => Ok(self.rest(io, until)),
+            HostedState::Waits(until) => Ok(self.rest(io, until)),
         }
     }
 

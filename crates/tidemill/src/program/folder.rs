@@ -89,7 +89,7 @@ impl Folder {
         };
         let file = wrong.sources.add(settings.display().to_string(), text.clone());
         let mut reader =
-            Reader { folder, file, wrong, read: Folder::default(), names_files: false };
+            SettingsReader { folder, file, wrong, read: Folder::default(), names_files: false };
         reader.settings(&text);
         if !reader.names_files {
             reader.all_sources();
@@ -124,7 +124,7 @@ impl Wrong {
     }
 }
 
-struct Reader<'f> {
+struct SettingsReader<'f> {
     folder: &'f Path,
     file: FileId,
     wrong: Wrong,
@@ -132,7 +132,7 @@ struct Reader<'f> {
     names_files: bool,
 }
 
-impl Reader<'_> {
+impl SettingsReader<'_> {
     fn error(&mut self, at: toml_span::Span, message: impl Into<String>, help: Option<String>) {
         self.wrong.add(self.file, at, message, help);
     }
@@ -281,10 +281,10 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    struct Place(PathBuf);
+    struct TestFolder(PathBuf);
 
-    impl Place {
-        fn new(name: &str, settings: Option<&str>) -> Place {
+    impl TestFolder {
+        fn new(name: &str, settings: Option<&str>) -> TestFolder {
             let name = format!("tidemill-folder-{name}-{}", std::process::id());
             let folder = std::env::temp_dir().join(name);
             fs::create_dir_all(folder.join("below.olg")).expect("a folder");
@@ -294,7 +294,7 @@ mod tests {
             if let Some(text) = settings {
                 fs::write(folder.join(SETTINGS), text).expect("written");
             }
-            Place(folder)
+            TestFolder(folder)
         }
 
         fn errors(&self) -> String {
@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    impl Drop for Place {
+    impl Drop for TestFolder {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn without_settings_it_is_all_sources_by_name() {
-        let place = Place::new("plain", None);
+        let place = TestFolder::new("plain", None);
         let folder = Folder::read(&place.0).expect("right");
         assert_eq!(folder.files, [place.0.join("a.COM"), place.0.join("b.olg")]);
         assert_eq!(folder.options("run"), Options::default());
@@ -324,7 +324,7 @@ mod tests {
             [run]\nnodes = 3\njson = true\nstats = false\nfact = [\"p(1)\", \"p(2)\"]\n\
             D = \"A=1\"\narguments = [\"x\", 7]\n[sim]\nloss = 0.5\n\
             [sim.devices]\neth0 = \"link:lan\"\n\"eth1.7\" = \"pcap:in.pcap\"\n";
-        let place = Place::new("settings", Some(text));
+        let place = TestFolder::new("settings", Some(text));
         let folder = Folder::read(&place.0).expect("right");
         assert_eq!(folder.files, [place.0.join("b.olg"), place.0.join("below.olg/c.olg")]);
         let mut words = folder.options("run").words;
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn all_that_is_wrong_is_found_with_its_place() {
-        let place = Place::new("wrong", Some("[run]\nnodes = {}\n[simm]\nx = 1\n"));
+        let place = TestFolder::new("wrong", Some("[run]\nnodes = {}\n[simm]\nx = 1\n"));
         assert_eq!(
             place.errors(),
             "tidemill.toml:2:9: error[settings]: this is no value of an option\n  \
@@ -349,15 +349,15 @@ mod tests {
              tidemill.toml:3:2: error[settings]: there is no section [simm]\n  \
              help: is [sim] meant?\n"
         );
-        let place = Place::new("devices", Some("[sim.devices]\neth0 = \"lan\"\n"));
+        let place = TestFolder::new("devices", Some("[sim.devices]\neth0 = \"lan\"\n"));
         assert_eq!(
             place.errors(),
             "tidemill.toml:2:9: error[settings]: not a stand-in for a device\n  \
              help: write \"link:NAME\" or \"pcap:FILE\"\n"
         );
-        let place = Place::new("broken", Some("[run\n"));
+        let place = TestFolder::new("broken", Some("[run\n"));
         assert!(place.errors().starts_with("tidemill.toml:1:"), "{}", place.errors());
-        let place = Place::new("empty", Some("[program]\nfiles = []\n"));
+        let place = TestFolder::new("empty", Some("[program]\nfiles = []\n"));
         assert!(place.errors().contains("the program has no files"), "{}", place.errors());
     }
 }

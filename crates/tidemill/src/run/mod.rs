@@ -65,7 +65,8 @@ use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
-use crate::machine::parts::{Choices, Compiled, Maker, Parts};
+use crate::machine::components::{Outputs, Seeds};
+use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
 use crate::machine::{Machine, components, nodes, packets};
 use crate::program::Program;
 use crate::reload::Source;
@@ -145,7 +146,7 @@ impl Prepared {
         let (heard, bell) = io::pipe().map_err(no_queue)?;
         let heard = OwnedFd::from(heard);
         let journal = SharedJournal::new(Journal::new(console));
-        let Compiled { rules, parts } = program;
+        let Compiled { rules, mut parts } = program;
         let tap = {
             let journal = journal.clone();
             move || {
@@ -158,33 +159,16 @@ impl Prepared {
         let sinks = Sinks::new(&parts.borders.sinks, &options.registry);
         let (mut machine, rules, graph) = match are_several {
             false => {
-                let program = parts.components.unwrap_or_else(Executable::empty);
-                let sink = Box::new(tap());
-                let outputs = components::Outputs::of(&program, sink, &journal, String::new());
-                let seeds = components::Seeds::of(options.seed, &mut *host)?;
-                let chosen = &mut options.components;
-                let engine = components::engine(program, chosen, seeds, outputs)?;
-                let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
-                let (graph, registry) = (parts.graph.as_ref(), &machine.registry);
-                machine.node.join(&parts.borders, graph, registry, &mut *host)?;
+                let machine =
+                    of_one_node((&mut parts, has), &mut options, journal, tap(), &mut *host)?;
                 (machine, rules, parts.graph)
             }
             true => {
                 refuse_shared_devices(&parts)?;
-                let engine = components::idle(&mut *host)?;
-                let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
-                machine.maker = Some(Rc::new(Maker {
-                    parts,
-                    components: Choices::of(&mut options.components),
-                    engine: options.packets.engine,
-                    seed: options.seed,
-                    captures,
-                    registry: options.registry.clone(),
-                    output: Rc::new(move |name| Box::new(Named::new(name, tap()))),
-                    names: true,
-                    existing: Existing::Kept,
-                    disks: None,
-                }));
+                let mut machine = components::idle(&mut *host).and_then(|engine| {
+                    Machine::new(engine, journal, options.registry.clone(), has)
+                })?;
+                machine.maker = Some(Rc::new(maker(parts, &mut options, tap, captures)));
                 let idle = || Rules::new(OfRules::default());
                 (machine, Some(rules.map_or_else(idle, Ok)?), None)
             }
@@ -200,6 +184,45 @@ impl Prepared {
         run.start(rules, graph, seed)?;
         run.go()?;
         run.finish()
+    }
+}
+
+/// The machine of a run of one node, whose engines are its own.
+fn of_one_node(
+    (parts, has): (&mut Parts, Has),
+    options: &mut RunOptions,
+    journal: SharedJournal,
+    output: Tap,
+    host: &mut dyn Host,
+) -> Result<Machine, String> {
+    let program = parts.components.take().unwrap_or_else(Executable::empty);
+    let outputs = Outputs::of(&program, Box::new(output), &journal, String::new());
+    let seeds = Seeds::of(options.seed, host)?;
+    let engine = components::engine(program, &mut options.components, seeds, outputs)?;
+    let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;
+    let (graph, registry) = (parts.graph.as_ref(), &machine.registry);
+    machine.node.join(&parts.borders, graph, registry, host)?;
+    Ok(machine)
+}
+
+/// What makes the engines of each of several nodes, when that starts.
+fn maker(
+    parts: Parts,
+    options: &mut RunOptions,
+    output: impl Fn() -> Tap + 'static,
+    captures: Option<CaptureTime>,
+) -> Maker {
+    Maker {
+        parts,
+        components: Choices::of(&mut options.components),
+        engine: options.packets.engine,
+        seed: options.seed,
+        captures,
+        registry: options.registry.clone(),
+        output: Rc::new(move |name| Box::new(Named::new(name, output()))),
+        names: true,
+        existing: Existing::Kept,
+        disks: None,
     }
 }
 

@@ -7,7 +7,7 @@ use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_stdx::rng::Rng;
 
 use super::roll;
-use crate::machine::{Machine, node, nodes};
+use crate::machine::{Machine, life, nodes};
 
 /// Sets the streams of churn apart from all other chance.
 const STREAM: u64 = 0x6368_7572_6e00;
@@ -19,7 +19,7 @@ pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
     if let Some(sim) = &mut machine.sim {
         sim.retired += turns.unwrap_or(0);
     }
-    node::crash(machine, events, NodeId(node));
+    life::crash(machine, events, NodeId(node));
     // What is under way to it is lost.
     events.host().close(endpoint);
     roll::note(machine, events, node);

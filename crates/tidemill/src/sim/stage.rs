@@ -12,7 +12,8 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
 use super::life;
-use crate::machine::{Machine, node};
+use crate::machine::Machine;
+use crate::machine::life::kill;
 use crate::script::{Cue, Deed, When};
 use crate::switch::{self, Plug};
 use crate::tuples::Parameters;
@@ -64,7 +65,7 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, cue: &Cue) {
         Deed::Restart(nodes) => nodes.iter().for_each(|&node| life::restart(machine, events, node)),
         Deed::Kill(nodes, victim) => {
             for &node in nodes {
-                if let Err(reason) = node::kill(machine, events, NodeId(node), victim) {
+                if let Err(reason) = kill(machine, events, NodeId(node), victim) {
                     let note = format!("{}: node {node} {reason}", cue.place);
                     machine.journal.get_mut().console.note(note);
                 }

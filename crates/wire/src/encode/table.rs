@@ -1,5 +1,5 @@
 //! Messages into bytes by tables, backwards in one pass: what is in a sub-message is written before
-//! its length, which is known then (`back.rs`). The tables are the [steps](super::steps) of the
+//! its length, which is known then (`back.rs`). The tables are the steps of the
 //! schema, the pass is in `walk.rs`.
 //!
 //! It needs no compilation and is the reference for the native encoder. Fields are written

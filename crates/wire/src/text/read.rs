@@ -305,17 +305,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         self.lexer.peek();
         let at = self.lexer.at();
         let flow = match kind {
-            ValueForm::String => {
-                let bytes = self.lexer.strings()?;
-                return match std::str::from_utf8(bytes) {
-                    Ok(text) => self.emit_string(field, text),
-                    Err(_) if self.mapping.schema().field(field).checks_utf8() => {
-                        Err(Fault::new(at, "this is not UTF-8"))
-                    }
-                    // So strings are given that need not be UTF-8, and are not.
-                    Err(_) => self.emit_bytes(field, bytes),
-                };
-            }
+            ValueForm::String => return self.string(field, at),
             ValueForm::Bytes => {
                 let bytes = self.lexer.strings()?;
                 return self.emit_bytes(field, bytes);
@@ -362,6 +352,18 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             ValueForm::Message(_) => Ok(()),
         };
         self.told(flow)
+    }
+
+    fn string(&mut self, field: FieldId, at: usize) -> Lex {
+        let bytes = self.lexer.strings()?;
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.emit_string(field, text),
+            Err(_) if self.mapping.schema().field(field).checks_utf8() => {
+                Err(Fault::new(at, "this is not UTF-8"))
+            }
+            // So strings are given that need not be UTF-8, and are not.
+            Err(_) => self.emit_bytes(field, bytes),
+        }
     }
 
     fn emit_string(&mut self, field: FieldId, text: &'a str) -> Lex {

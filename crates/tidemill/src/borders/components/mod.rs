@@ -6,77 +6,32 @@
 //! ```
 //! An instance is made when the first tuple of its key comes, and is given one input after the
 //! other: the next when it has answered the one before with the message that ends it. Meanwhile
-//! inputs wait, [`WAITING_MAX`] for each instance; what comes then is dropped and counted. What an
-//! instance yields is taken while few events of the node wait; else it stays with the instance,
-//! which stops when it cannot send.
+//! inputs wait, `state::WAITING_MAX` for each instance; what comes then is dropped
+//! and counted. What an instance yields is taken while few events of the node wait; else it stays
+//! with the instance, which stops when it cannot send.
 //!
 //! An instance that fails has lost the input that it was at; the next one makes a new instance.
 
 mod border;
 mod check;
-mod hand;
+mod context;
 mod instance;
+mod operators;
 mod stage;
-
-use std::collections::VecDeque;
+mod state;
 
 use tidemill_event::Loop;
 use tidemill_overlog::node::{Crossing, CrossingKind};
-use tidemill_proc::{Communication, CommunicationMap, Heard, Value as Word, Values, arm};
-use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf};
-use tidemill_stat::Registry;
-use tidemill_stdx::keyed::Secret;
+use tidemill_proc::{Communication, Heard, Values, arm};
+use tidemill_relation::TupleBuf;
 use tidemill_stdx::marks;
 
 use crate::machine::Machine;
 pub use border::StageBorder;
-pub(crate) use check::{Operators, named};
-pub(super) use check::{interface_of, messages, parameters};
-use hand::Hand;
-use instance::Instance;
-use stage::Stage;
-
-/// Inputs that wait for an instance.
-const WAITING_MAX: usize = 1024;
-
-/// The stages that components work on, with their instances.
-#[derive(Default)]
-pub(crate) struct Stages {
-    stages: Vec<Stage>,
-    instances: CommunicationMap<Instance>,
-    /// Instances that have yielded something when many events of the node waited.
-    held: VecDeque<Communication>,
-    /// Memory for what instances yield.
-    values: Values,
-    scratch: Scratch,
-}
-
-/// Memory for what is done with one tuple.
-#[derive(Default)]
-struct Scratch {
-    words: Vec<Word<'static>>,
-    key: SeqBuilder,
-    /// Of tuples that have waited.
-    rows: SpareRows,
-}
-
-impl Stages {
-    /// Of a program that has these; keys are hashed with the secret.
-    pub(super) fn new(checked: &[StageBorder], registry: &Registry, secret: Secret) -> Stages {
-        let stage = |checked: &StageBorder| Stage::new(checked, registry, secret);
-        Stages { stages: checked.iter().map(stage).collect(), ..Stages::default() }
-    }
-
-    /// Whether there are any.
-    pub(super) fn is_some(&self) -> bool {
-        !self.stages.is_empty()
-    }
-
-    /// Whether no instance has anything left to do for the rules.
-    pub(super) fn are_idle(&self) -> bool {
-        self.held.is_empty() && self.instances.iter().all(|(_, one)| one.is_idle())
-    }
-}
+use context::StageContext;
+pub(crate) use operators::{Operators, named};
+pub(super) use operators::{interface_of, messages, parameters};
+pub(crate) use state::Stages;
 
 /// Hands the tuples of a turn to the instances of its stages, in order.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
@@ -89,17 +44,17 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     for (number, stage) in all.stages.iter_mut().enumerate() {
         stage.turns = stage.turns.wrapping_add(1);
         let input = stage.checked.input;
-        let mut hand = Hand { machine, number, stage, instances: &mut all.instances };
+        let mut context = StageContext { machine, number, stage, instances: &mut all.instances };
         let own = || tuples.iter().filter(|(crossing, _)| crossing.relation == input);
         let mut has_deleted = false;
         for (crossing, columns) in own() {
             has_said = true;
-            hand.stage.handover.hand(now);
+            context.stage.handover.hand(now);
             marks::leave();
             match crossing.kind {
                 CrossingKind::Delete => has_deleted = true,
                 CrossingKind::Event | CrossingKind::Insert => {
-                    hand.input(columns, &mut scratch);
+                    context.input(columns, &mut scratch);
                 }
             }
             marks::arrive("components/channel");
@@ -108,7 +63,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
         let is_gone = |crossing: Crossing| crossing.kind == CrossingKind::Delete;
         let gone = own().filter(|(crossing, _)| has_deleted && is_gone(*crossing));
         for (_, columns) in gone {
-            hand.delete(columns, &mut scratch);
+            context.delete(columns, &mut scratch);
         }
     }
     all.scratch = scratch;
@@ -171,23 +126,23 @@ fn hear(
         if machine.is_inbox_full() {
             return false;
         }
-        let mut hand = Hand { machine, number, stage, instances };
+        let mut context = StageContext { machine, number, stage, instances };
         marks::leave();
-        match hand.machine.node.runner.worker().hear(from, values) {
+        match context.machine.node.runner.worker().hear(from, values) {
             Heard::Message(message) if message == talk.output => {
-                hand.output(events, values);
+                context.output(events, values);
             }
             Heard::Message(_) => {
-                hand.done(from, scratch);
+                context.done(from, scratch);
                 marks::arrive("components/channel");
             }
             Heard::Nothing => return true,
-            Heard::Ended if hand.is_at_work(from) => {
+            Heard::Ended if context.is_at_work(from) => {
                 let why = "the implementation has ended without ending its input";
-                hand.fault(events, from, why, scratch);
+                context.fault(events, from, why, scratch);
             }
             Heard::Ended => {}
-            Heard::Failed(why) => hand.fault(events, from, &why, scratch),
+            Heard::Failed(why) => context.fault(events, from, &why, scratch),
             Heard::Gone => return true,
         }
     }

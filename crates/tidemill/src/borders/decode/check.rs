@@ -11,72 +11,12 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::{Type, TypeSet};
 use tidemill_wire::{MessageId, Schema};
 
-use crate::borders::files::{Column, FileForm, FileName};
-use crate::borders::packets::types_of;
-use crate::borders::schemas::{Schemas, Selection, all_columns};
+use super::border::{DECODE, DecodeBorder, Target};
+use crate::borders::fields::types_of;
+use crate::borders::files::{Column, FileForm};
+use crate::borders::schemas::{Selection, all_columns};
 use crate::borders::sinks::file_name;
 use crate::program::{FileKind, Program};
-
-/// The type of the apps.
-pub(crate) const DECODE: &str = "Decode";
-
-/// An app of the graph that decodes messages.
-#[derive(Clone, Debug)]
-pub struct DecodeBorder {
-    /// The app.
-    pub app: String,
-    /// What the graph says of it.
-    pub(super) config: Config,
-    /// The schemas of the program.
-    pub(super) schemas: Schemas,
-    pub(super) schema: Schema,
-    /// The type of the messages.
-    pub(super) message: MessageId,
-    /// Where they are.
-    pub(super) from: Fields,
-    /// The fields of the packet that come before.
-    pub(super) fields: Fields,
-    /// The fields of the message, if not all.
-    pub(super) selection: Option<Selection>,
-    pub(super) target: Target,
-}
-
-/// Where the fields go.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Target {
-    /// `event(@N, fields.., selected..)`.
-    Event(RelationId),
-    /// A file, whose columns these are.
-    File(FileName, Vec<Column>),
-}
-
-impl DecodeBorder {
-    /// Whether its messages go to the rules.
-    pub(crate) fn has_event(&self) -> bool {
-        self.event().is_some()
-    }
-
-    /// The event that its messages are.
-    pub(crate) fn event(&self) -> Option<RelationId> {
-        match self.target {
-            Target::Event(event) => Some(event),
-            Target::File(..) => None,
-        }
-    }
-
-    /// The file that its messages go to.
-    pub(crate) fn file(&self) -> Option<&FileName> {
-        match &self.target {
-            Target::Event(_) => None,
-            Target::File(file, _) => Some(file),
-        }
-    }
-
-    /// The type of its messages, by its full name.
-    pub(crate) fn message(&self) -> &str {
-        self.schema.message(self.message).full_name()
-    }
-}
 
 /// An app that decodes, as it stands in the graph.
 struct Written {

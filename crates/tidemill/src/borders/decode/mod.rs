@@ -8,142 +8,26 @@
 //! Packets are taken from links while few events of the node wait; the others stay, and the link
 //! drops and counts what it has no room for. A packet whose message has been read is done with.
 
+mod border;
 mod check;
+mod state;
 
 use tidemill_event::Loop;
 use tidemill_packet::fields::FieldValue;
-use tidemill_packet::graph::Graph;
 use tidemill_packet::packet::Packet;
 use tidemill_relation::limits::NESTING_MAX;
 use tidemill_relation::{SeqBuilder, Value};
-use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::marks;
 
 use super::apps;
-use super::files::{Files, Place};
+use super::fields::value_of;
 use super::inbox::{self, Become, Taken};
-use super::latency::Latency;
-use super::packets::value_of;
-use super::schemas::{Reader, Reason};
 use crate::machine::Machine;
-pub(crate) use check::DECODE;
-pub use check::DecodeBorder;
-use check::Target;
-
-/// The apps of a graph that decode messages.
-#[derive(Default)]
-pub(crate) struct Decoders {
-    apps: Vec<Border>,
-    /// Packets were left on links because many events wait.
-    pub(crate) are_held: bool,
-}
-
-/// An app that decodes.
-struct Border {
-    checked: DecodeBorder,
-    reader: Reader,
-    files: Option<Files>,
-    /// The links to it, and from it.
-    inputs: Vec<usize>,
-    rest: Option<usize>,
-    /// Memory of the last row of the file.
-    row: SeqBuilder,
-    counters: BorderCounters,
-}
-
-/// `border/<app>/messages` and so on.
-struct BorderCounters {
-    messages: Counter,
-    rest: Counter,
-    no_rest: Counter,
-    /// Packets without the field that holds messages.
-    absent: Counter,
-    /// By [`Reason`].
-    failed: Vec<Counter>,
-    latency: Latency,
-}
-
-impl BorderCounters {
-    fn new(registry: &Registry, app: &str) -> BorderCounters {
-        let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
-        BorderCounters {
-            messages: counter("messages"),
-            rest: counter("rest"),
-            no_rest: counter("dropped_no_rest"),
-            absent: counter("failed_absent"),
-            failed: Reason::ALL.iter().map(|reason| counter(reason.name())).collect(),
-            latency: Latency::new(registry, app),
-        }
-    }
-}
-
-impl Decoders {
-    /// Of a program that has these.
-    pub(super) fn new(checked: &[DecodeBorder], registry: &Registry) -> Decoders {
-        let border = |checked: &DecodeBorder| {
-            let DecodeBorder { app, schemas, schema, message, selection, target, .. } = checked;
-            let reader = match selection {
-                None => Reader::new(schemas, schema, *message),
-                Some(selection) => Reader::selecting(schemas, schema, *message, selection),
-            };
-            let files = match target {
-                Target::File(file, columns) => {
-                    Some(Files::new(file.clone(), columns.clone(), registry, app))
-                }
-                Target::Event(_) => None,
-            };
-            let counters = BorderCounters::new(registry, app);
-            let checked = checked.clone();
-            let (inputs, rest, row) = (Vec::new(), None, SeqBuilder::new());
-            Border { checked, reader, files, inputs, rest, row, counters }
-        };
-        Decoders { apps: checked.iter().map(border).collect(), are_held: false }
-    }
-
-    /// The app of another graph that is not one of these, as it was checked: what it decodes
-    /// into was settled when the program was loaded.
-    pub(super) fn unchecked<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
-        let checked = self.apps.iter().map(|it| (&*it.checked.app, &it.checked.config));
-        apps::unchecked(graph, |app| app.kind.name == DECODE, checked)
-    }
-
-    /// Whether some write files.
-    pub(super) fn have_files(&self) -> bool {
-        self.apps.iter().any(|border| border.files.is_some())
-    }
-
-    /// Opens the files. Gives faults.
-    pub(super) fn open(&mut self, place: &Place, time_ns: i64) -> Vec<String> {
-        self.each(|files| files.open(place.clone(), time_ns))
-    }
-
-    /// Writes what waits, and ends files whose time is over. Gives faults.
-    pub(super) fn tick(&mut self, time_ns: i64) -> Vec<String> {
-        self.each(|files| files.tick(time_ns))
-    }
-
-    /// Ends all files. Gives faults.
-    pub(super) fn finish(&mut self) -> Vec<String> {
-        self.each(Files::finish)
-    }
-
-    /// What was lost.
-    pub(super) fn problems(&self) -> impl Iterator<Item = String> {
-        self.apps.iter().filter_map(|border| border.files.as_ref()?.problem())
-    }
-
-    fn each(&mut self, mut what: impl FnMut(&mut Files) -> Option<String>) -> Vec<String> {
-        let fault = |border: &mut Border| {
-            let fault = what(border.files.as_mut()?)?;
-            Some(says(&border.checked.app, &fault))
-        };
-        self.apps.iter_mut().filter_map(fault).collect()
-    }
-}
-
-fn says(app: &str, fault: &str) -> String {
-    format!("tidemill: app {app}: {fault}")
-}
+pub(crate) use border::DECODE;
+pub use border::DecodeBorder;
+use border::Target;
+pub(crate) use state::Decoders;
+use state::{DecodeApp, says};
 
 /// Finds the links of the apps in the graph that runs now.
 pub(super) fn link(machine: &mut Machine) {
@@ -167,7 +51,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
 fn take_from(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    border: &mut Border,
+    border: &mut DecodeApp,
     taken: &mut Taken,
 ) {
     let what = if border.files.is_none() { Become::Events } else { Become::Other };
@@ -184,10 +68,10 @@ fn take_from(
 /// A packet has no such message; why is counted.
 struct Undecoded;
 
-impl Border {
+impl DecodeApp {
     /// Appends the fields of the packet, and those of its message.
     fn read(&mut self, packet: &Packet, row: &mut SeqBuilder) -> Result<(), Undecoded> {
-        let Border { checked, reader, counters, .. } = self;
+        let DecodeApp { checked, reader, counters, .. } = self;
         let Some(FieldValue::Bytes(bytes)) = checked.from.of(packet).next() else {
             counters.absent.add(1);
             return Err(Undecoded);

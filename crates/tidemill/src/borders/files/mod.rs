@@ -33,7 +33,7 @@ use open::Open;
 
 /// Where files lie, and what becomes of those that are there.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct Destination {
     pub(crate) root: Rc<Root>,
     pub(crate) existing: Existing,
 }
@@ -46,16 +46,16 @@ pub(crate) struct Files {
     latency: Latency,
     /// When the first tuple came that waits.
     since_ns: Option<i64>,
-    state: State,
+    state: FilesState,
     /// The second that the name has been looked at last.
     second: i64,
 }
 
-enum State {
+enum FilesState {
     /// Before the run.
     Closed,
     /// The file of now, if there is one.
-    Open(Place, Option<Open>),
+    Open(Destination, Option<Open>),
     /// It could not be written.
     Stopped,
 }
@@ -88,14 +88,14 @@ impl Files {
             faults: counter("faults"),
         };
         let latency = Latency::new(registry, border);
-        let (state, second) = (State::Closed, i64::MIN);
+        let (state, second) = (FilesState::Closed, i64::MIN);
         Files { name, columns, counters, latency, since_ns: None, state, second }
     }
 
     /// Opens the file, unless its name follows the time: then the first tuple does. Gives the
     /// fault, if there is one.
-    pub(crate) fn open(&mut self, place: Place, time_ns: i64) -> Option<String> {
-        self.state = State::Open(place, None);
+    pub(crate) fn open(&mut self, place: Destination, time_ns: i64) -> Option<String> {
+        self.state = FilesState::Open(place, None);
         match self.name.rotates() {
             true => None,
             false => self.attempt(|files| files.file(time_ns).map(drop)),
@@ -105,14 +105,14 @@ impl Files {
     /// Writes a tuple. Gives the fault, the first time.
     pub(crate) fn write(&mut self, time_ns: i64, values: &[Value<'_>]) -> Option<String> {
         self.counters.tuples.add(1);
-        if !matches!(self.state, State::Open(..)) {
+        if !matches!(self.state, FilesState::Open(..)) {
             self.counters.dropped.add(1);
             return None;
         }
         let mut is_taken = false;
         let fault = self.attempt(|files| {
             files.file(time_ns)?;
-            let State::Open(_, Some(open)) = &mut files.state else { return Ok(()) };
+            let FilesState::Open(_, Some(open)) = &mut files.state else { return Ok(()) };
             let before = open.waiting;
             marks::arrive("files/record");
             let written = open.write(&files.columns, values, time_ns);
@@ -132,7 +132,7 @@ impl Files {
         let fault = self.attempt(|files| {
             files.rotate(time_ns)?;
             match &mut files.state {
-                State::Open(_, Some(open)) => open.flush(),
+                FilesState::Open(_, Some(open)) => open.flush(),
                 _ => Ok(()),
             }
         });
@@ -143,8 +143,8 @@ impl Files {
     /// Ends the file. Gives the fault, the first time.
     pub(crate) fn finish(&mut self) -> Option<String> {
         let fault = self.attempt(Files::end);
-        if fault.is_none() && matches!(self.state, State::Open(..)) {
-            self.state = State::Closed;
+        if fault.is_none() && matches!(self.state, FilesState::Open(..)) {
+            self.state = FilesState::Closed;
         }
         fault
     }
@@ -160,8 +160,8 @@ impl Files {
     /// The file of a time, open.
     fn file(&mut self, time_ns: i64) -> Result<(), Wrong> {
         self.rotate(time_ns)?;
-        if let State::Open(place, file @ None) = &mut self.state {
-            let Place { root, existing } = place;
+        if let FilesState::Open(place, file @ None) = &mut self.state {
+            let Destination { root, existing } = place;
             *file = Some(Open::new(root, &self.name, time_ns, &self.columns, *existing)?);
             self.counters.files.add(1);
         }
@@ -181,7 +181,7 @@ impl Files {
     }
 
     fn end(&mut self) -> Result<(), Wrong> {
-        let State::Open(place, file) = &mut self.state else { return Ok(()) };
+        let FilesState::Open(place, file) = &mut self.state else { return Ok(()) };
         let Some(mut open) = file.take() else { return Ok(()) };
         let flushed = open.flush();
         self.counters.written.add(open.take_flushed());
@@ -204,10 +204,10 @@ impl Files {
             }
             Err(Wrong::Failed(reason)) => {
                 self.count_flushed(None);
-                if let State::Open(_, Some(open)) = &self.state {
+                if let FilesState::Open(_, Some(open)) = &self.state {
                     self.counters.dropped.add(open.waiting);
                 }
-                self.state = State::Stopped;
+                self.state = FilesState::Stopped;
                 self.counters.faults.add(1);
                 Some(format!("cannot write `{}`: {reason}", self.name))
             }
@@ -216,7 +216,7 @@ impl Files {
 
     /// Counts what has been written, at a time if that is known.
     fn count_flushed(&mut self, time_ns: Option<i64>) {
-        let State::Open(_, Some(open)) = &mut self.state else { return };
+        let FilesState::Open(_, Some(open)) = &mut self.state else { return };
         let flushed = open.take_flushed();
         if flushed == 0 {
             return;

@@ -60,8 +60,8 @@ impl App {
         renew(&mut self.outputs, numbered(outputs));
     }
 
-    /// The numbers of the ports of a way, or why there is no such way.
-    pub(super) fn way(&self, from: &str, to: &str) -> Result<(u16, u16), String> {
+    /// The numbers of an input and an output, or why there are no such ports.
+    pub(super) fn port_numbers(&self, from: &str, to: &str) -> Result<(u16, u16), String> {
         let (input, output) = (number(&self.inputs, from), number(&self.outputs, to));
         match (from == to, input, output) {
             (_, Some(input), Some(output)) => Ok((input, output)),

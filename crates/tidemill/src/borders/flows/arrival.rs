@@ -14,6 +14,6 @@ pub(super) struct Arrival {
     pub(super) hash: u64,
     /// The flow that it seems to be of.
     pub(super) at: u32,
-    /// The way that this has opened first.
+    /// The communication of the ports that this has opened first.
     pub(super) name: Communication,
 }

@@ -11,8 +11,8 @@ use tidemill_packet::packet::Packet;
 use tidemill_proc::Communication;
 
 use super::arrival::Arrival;
+use super::context::{Exit, FlowContext, Room};
 use super::flow::NONE;
-use super::hand::{Exit, Hand, Room};
 use super::key::Key;
 use super::state::Flows;
 
@@ -25,7 +25,7 @@ fn arrival(flows: &mut Flows, (app, input): (u16, u16), packet: Packet) -> Arriv
     Arrival { app, input, packet, key, hash, at: NONE, name: Communication::NONE }
 }
 
-impl Hand<'_> {
+impl FlowContext<'_> {
     /// Takes some packets from the link of an input; how many.
     pub(super) fn fetch(&mut self, app: usize, input: usize) -> usize {
         // A program that is an app is given them.
@@ -51,7 +51,7 @@ impl Hand<'_> {
         let mut neighbours = [NONE; 2 * TOGETHER];
         for (arrival, neighbours) in arrivals.iter_mut().zip(neighbours.chunks_exact_mut(2)) {
             if let Some(flow) = table.get(arrival.at) {
-                arrival.name = flow.door().map_or(Communication::NONE, |door| door.name);
+                arrival.name = flow.ports().map_or(Communication::NONE, |ports| ports.name);
                 neighbours.copy_from_slice(&[flow.older, flow.newer]);
             }
         }

@@ -131,8 +131,8 @@ impl Program {
             }
             let (from, to) = ends(text);
             let is_one = from == to && (inputs.contains(from) || outputs.contains(to));
-            let is_way = from != to && inputs.contains(from) && outputs.contains(to);
-            if !is_one && !is_way {
+            let is_pair = from != to && inputs.contains(from) && outputs.contains(to);
+            if !is_one && !is_pair {
                 let missing = if from == to || !inputs.contains(from) { from } else { to };
                 wrong = Some((missing.to_owned(), place));
             }

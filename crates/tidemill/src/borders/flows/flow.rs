@@ -20,9 +20,9 @@ pub(super) fn marked(mark: u32) -> Option<u32> {
     mark.checked_sub(1)
 }
 
-/// A way in and out that an instance has opened.
+/// An input and an output that an instance has opened.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Door {
+pub(super) struct OpenPorts {
     pub(super) name: Communication,
     /// Ports by their number among those of the app.
     pub(super) input: u16,
@@ -53,7 +53,7 @@ pub(super) struct Flow {
     /// Its neighbours in the order of their last packets.
     pub(super) older: u32,
     pub(super) newer: u32,
-    /// The way that it has opened, as a [`Door`]; none: a name of nothing.
+    /// The ports that it has opened, as [`OpenPorts`]; none: a name of nothing.
     name: Communication,
     input: u16,
     output: u16,
@@ -65,10 +65,10 @@ pub(super) struct Flow {
 
 /// Flag: it has received a packet.
 const HAS_RECEIVED: u8 = 1;
-/// Flag: its way waits for a packet.
+/// Flag: its ports wait for a packet.
 const IS_WAITING: u8 = 2;
-/// Flag: there is more of it, see [`super::more::More`].
-const HAS_MORE: u8 = 4;
+/// Flag: it has a [`Backlog`](super::backlog::Backlog).
+const HAS_BACKLOG: u8 = 4;
 
 impl Flow {
     pub(super) fn new(app: u16, key: Key, instance: ComponentId) -> Flow {
@@ -100,12 +100,12 @@ impl Flow {
         self.has(HAS_RECEIVED)
     }
 
-    pub(super) fn has_more(&self) -> bool {
-        self.has(HAS_MORE)
+    pub(super) fn has_backlog(&self) -> bool {
+        self.has(HAS_BACKLOG)
     }
 
-    pub(super) fn set_more(&mut self, has: bool) {
-        self.set(HAS_MORE, has);
+    pub(super) fn set_backlog(&mut self, has: bool) {
+        self.set(HAS_BACKLOG, has);
     }
 
     pub(super) fn time_ns(&self) -> Option<i64> {
@@ -118,18 +118,22 @@ impl Flow {
         self.time_ns = packet.time_ns().unwrap_or(i64::MIN);
     }
 
-    /// The first of the ways that it has opened.
+    /// The first of the ports that it has opened.
     #[inline]
-    pub(super) fn door(&self) -> Option<Door> {
+    pub(super) fn ports(&self) -> Option<OpenPorts> {
         let Flow { name, input, output, .. } = *self;
         let is_waiting = self.has(IS_WAITING);
-        (name != Communication::NONE).then_some(Door { name, input, output, is_waiting })
+        (name != Communication::NONE).then_some(OpenPorts { name, input, output, is_waiting })
     }
 
-    pub(super) fn set_door(&mut self, door: Option<Door>) {
-        let none =
-            Door { name: Communication::NONE, input: NO_PORT, output: NO_PORT, is_waiting: false };
-        let Door { name, input, output, is_waiting } = door.unwrap_or(none);
+    pub(super) fn set_ports(&mut self, ports: Option<OpenPorts>) {
+        let none = OpenPorts {
+            name: Communication::NONE,
+            input: NO_PORT,
+            output: NO_PORT,
+            is_waiting: false,
+        };
+        let OpenPorts { name, input, output, is_waiting } = ports.unwrap_or(none);
         (self.name, self.input, self.output) = (name, input, output);
         self.set(IS_WAITING, is_waiting);
     }

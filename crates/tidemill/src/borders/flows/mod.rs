@@ -18,13 +18,13 @@
 mod app;
 mod arrival;
 mod arrive;
+mod backlog;
 mod border;
 mod check;
+mod context;
 mod counts;
 mod flow;
-mod hand;
 mod key;
-mod more;
 mod state;
 mod table;
 
@@ -41,10 +41,10 @@ use crate::run::DRAIN_MAX;
 pub use border::FlowBorder;
 pub(super) use border::is_of_program;
 pub(crate) use border::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, per};
+pub(crate) use context::Room;
+use context::{Exit, FlowContext};
 pub(crate) use counts::of_app;
 use flow::{Stage, marked};
-pub(crate) use hand::Room;
-use hand::{Exit, Hand};
 pub(crate) use state::Flows;
 
 /// Packets that are taken before components run.
@@ -54,14 +54,18 @@ const BATCH: usize = 256;
 const ENDS: usize = 1024;
 
 /// Calls `f` with the flows of the node whose turn it is.
-fn at<R>(machine: &mut Machine, events: &Loop<Machine>, f: impl FnOnce(&mut Hand<'_>) -> R) -> R {
+fn at<R>(
+    machine: &mut Machine,
+    events: &Loop<Machine>,
+    f: impl FnOnce(&mut FlowContext<'_>) -> R,
+) -> R {
     let Node { runner, systems, driver, borders, .. } = &mut *machine.node;
     let exit = match systems.ports() {
         Some(ports) => Exit::Ports(ports),
         None => Exit::Graph(&mut driver.engine),
     };
     let (flows, worker) = (&mut borders.flows, runner.worker());
-    f(&mut Hand { flows, worker, exit, now_ns: events.now().0 })
+    f(&mut FlowContext { flows, worker, exit, now_ns: events.now().0 })
 }
 
 /// Lets the graph go on, where the node has one.
@@ -112,19 +116,19 @@ fn pump(machine: &mut Machine, events: &mut Loop<Machine>) {
 }
 
 /// Takes packets until a flow is filled up; how many, and whether there are more.
-fn take_some(hand: &mut Hand<'_>) -> (usize, bool) {
-    let (mut taken, mut room) = hand.hand_over();
-    for app in 0..hand.flows.apps.len() {
-        for input in 0..hand.flows.apps[app].inputs.len() {
-            while taken < BATCH && room == Room::Left && hand.fetch(app, input) > 0 {
-                let (count, is) = hand.hand_over();
+fn take_some(context: &mut FlowContext<'_>) -> (usize, bool) {
+    let (mut taken, mut room) = context.hand_over();
+    for app in 0..context.flows.apps.len() {
+        for input in 0..context.flows.apps[app].inputs.len() {
+            while taken < BATCH && room == Room::Left && context.fetch(app, input) > 0 {
+                let (count, is) = context.hand_over();
                 (taken, room) = (taken + count, is);
             }
         }
     }
-    let Exit::Graph(engine) = &hand.exit else { return (taken, false) };
-    let mut links = hand.flows.apps.iter().flat_map(|app| &app.inputs);
-    let is_more = !hand.flows.arrivals.is_empty();
+    let Exit::Graph(engine) = &context.exit else { return (taken, false) };
+    let mut links = context.flows.apps.iter().flat_map(|app| &app.inputs);
+    let is_more = !context.flows.arrivals.is_empty();
     (taken, is_more || links.any(|port| engine.waits_at(port.link)))
 }
 
@@ -134,9 +138,9 @@ pub(crate) fn give(
     events: &mut Loop<Machine>,
     (input, packet): (usize, Packet),
 ) -> Room {
-    let room = at(machine, events, |hand| {
-        hand.flows.apps[0].counters.taken.add(1);
-        hand.give_packet(0, input as u16, packet)
+    let room = at(machine, events, |context| {
+        context.flows.apps[0].counters.taken.add(1);
+        context.give_packet(0, input as u16, packet)
     });
     watch(machine, events);
     arm(machine, events);
@@ -159,23 +163,23 @@ pub(crate) fn serve(
         return Some(request);
     }
     let Request { communication: name, message, mark, values, system } = request;
-    let is_served = at(machine, events, |hand| {
-        let numbers = hand.flows.numbers;
+    let is_served = at(machine, events, |context| {
+        let numbers = context.flows.numbers;
         let Some(of) = marked(mark) else {
             let is_open = message == Some(numbers.open);
-            let instance = is_open.then(|| hand.worker.root_of(name)).flatten();
-            let of = instance.and_then(|instance| hand.flows.table.of_instance(instance))?;
-            hand.open(of, name, ends(&String::from_utf8_lossy(values.text())));
+            let instance = is_open.then(|| context.worker.root_of(name)).flatten();
+            let of = instance.and_then(|instance| context.flows.table.of_instance(instance))?;
+            context.open(of, name, ends(&String::from_utf8_lossy(values.text())));
             return Some(false);
         };
         match message {
-            Some(number) if number == numbers.receive => hand.receive(of, name),
-            Some(number) if number == numbers.get_time => hand.tell_time(of, name),
+            Some(number) if number == numbers.receive => context.receive(of, name),
+            Some(number) if number == numbers.get_time => context.tell_time(of, name),
             Some(number) if number == numbers.send => {
-                return Some(hand.send(of, name, values.bytes()));
+                return Some(context.send(of, name, values.bytes()));
             }
             Some(_) => {}
-            None => hand.close(of, name),
+            None => context.close(of, name),
         }
         Some(false)
     });
@@ -193,9 +197,9 @@ pub(crate) fn serve(
 
 /// Something has become of a component that nobody owns.
 pub(crate) fn over(machine: &mut Machine, events: &mut Loop<Machine>, over: Over) {
-    let is_last = at(machine, events, |hand| {
-        hand.over(over);
-        hand.flows.is_ending && hand.flows.table.len() == 0
+    let is_last = at(machine, events, |context| {
+        context.over(over);
+        context.flows.is_ending && context.flows.table.len() == 0
     });
     if is_last {
         let flows = &mut machine.node.borders.flows;
@@ -231,17 +235,17 @@ fn watch(machine: &mut Machine, events: &mut Loop<Machine>) {
 
 /// Ends the flows of an app that have been idle for the time the app says.
 fn end_idle(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
-    at(machine, events, |hand| {
-        let Some(idle) = hand.flows.apps[number].checked.idle else { return };
+    at(machine, events, |context| {
+        let Some(idle) = context.flows.apps[number].checked.idle else { return };
         for _ in 0..ENDS {
-            let oldest = hand.flows.apps[number].index.oldest;
-            let last_ns = hand.flows.table.get(oldest).map(|flow| flow.last_ns);
+            let oldest = context.flows.apps[number].index.oldest;
+            let last_ns = context.flows.table.get(oldest).map(|flow| flow.last_ns);
             let due_ns = last_ns.map(|ns| (Time(ns) + idle).0);
-            if due_ns.is_none_or(|due_ns| due_ns > hand.now_ns) {
+            if due_ns.is_none_or(|due_ns| due_ns > context.now_ns) {
                 return;
             }
-            hand.flows.apps[number].counters.ended_idle.add(1);
-            hand.end(oldest);
+            context.flows.apps[number].counters.ended_idle.add(1);
+            context.end(oldest);
         }
     });
     arm(machine, events);
@@ -271,15 +275,15 @@ pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) -> bool {
 
 /// Tells a batch of instances to end, and more when components have run.
 fn tell_some(machine: &mut Machine, events: &mut Loop<Machine>) {
-    let is_more = at(machine, events, |hand| {
-        let all = hand.flows.table.places();
-        let some = hand.flows.to_tell..all.min(hand.flows.to_tell + ENDS as u32);
-        hand.flows.to_tell = some.end;
+    let is_more = at(machine, events, |context| {
+        let all = context.flows.table.places();
+        let some = context.flows.to_tell..all.min(context.flows.to_tell + ENDS as u32);
+        context.flows.to_tell = some.end;
         for number in some.clone() {
-            let stage = hand.flows.table.get(number).map(|flow| (flow.stage, flow.app));
+            let stage = context.flows.table.get(number).map(|flow| (flow.stage, flow.app));
             if let Some((Stage::Lives, app)) = stage {
-                hand.flows.apps[usize::from(app)].counters.ended.add(1);
-                hand.end(number);
+                context.flows.apps[usize::from(app)].counters.ended.add(1);
+                context.end(number);
             }
         }
         some.end < all
@@ -303,12 +307,12 @@ fn own(machine: &mut Machine, events: &mut Loop<Machine>) -> Owner {
 pub(crate) fn app_failed(machine: &mut Machine, events: &mut Loop<Machine>, app: &str) {
     let flows = &machine.node.borders.flows;
     let Some(number) = flows.apps.iter().position(|it| it.checked.app == app) else { return };
-    at(machine, events, |hand| {
-        for flow in 0..hand.flows.table.places() {
+    at(machine, events, |context| {
+        for flow in 0..context.flows.table.places() {
             let is_it =
                 |it: &flow::Flow| usize::from(it.app) == number && it.stage != Stage::Failed;
-            if hand.flows.table.get(flow).is_some_and(is_it) {
-                hand.fail(flow);
+            if context.flows.table.get(flow).is_some_and(is_it) {
+                context.fail(flow);
             }
         }
     });

@@ -7,17 +7,17 @@ use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, ComponentId};
 use tidemill_stdx::keyed::{Build, Secret};
 
-use super::flow::{Door, Flow, NONE, Stage};
+use super::backlog::Backlog;
+use super::flow::{Flow, NONE, OpenPorts, Stage};
 use super::key::Key;
-use super::more::More;
 
 /// All flows of a node, by numbers that are used again.
 #[derive(Default)]
 pub(super) struct Table {
     flows: Vec<Option<Flow>>,
     free: Vec<u32>,
-    /// What there is more of some; never walked.
-    more: HashMap<u32, More, Build>,
+    /// What few flows have; never walked.
+    backlogs: HashMap<u32, Backlog, Build>,
     /// The flow of an instance, by the number of that.
     by_instance: Vec<u32>,
     count: usize,
@@ -95,117 +95,119 @@ impl Table {
 
     /// Takes all of them out, with how many packets have waited for each.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (Flow, usize)> {
-        let Table { flows, more, .. } = std::mem::take(self);
+        let Table { flows, backlogs, .. } = std::mem::take(self);
         let all = (0..).zip(flows).filter_map(|(at, flow)| Some((at, flow?)));
-        all.map(move |(at, flow)| (flow, more.get(&at).map_or(0, More::len)))
+        all.map(move |(at, flow)| (flow, backlogs.get(&at).map_or(0, Backlog::len)))
     }
 
-    /// What there is more of a flow.
+    /// What waits for a flow, and further ports of it.
     #[inline]
-    pub(super) fn more(&self, at: u32) -> Option<&More> {
-        let has = self.get(at).is_some_and(Flow::has_more);
-        if has { self.more.get(&at) } else { None }
+    pub(super) fn backlog(&self, at: u32) -> Option<&Backlog> {
+        let has = self.get(at).is_some_and(Flow::has_backlog);
+        if has { self.backlogs.get(&at) } else { None }
     }
 
     #[inline]
-    fn more_mut(&mut self, at: u32) -> Option<&mut More> {
-        let has = self.get(at).is_some_and(Flow::has_more);
-        if has { self.more.get_mut(&at) } else { None }
+    fn backlog_mut(&mut self, at: u32) -> Option<&mut Backlog> {
+        let has = self.get(at).is_some_and(Flow::has_backlog);
+        if has { self.backlogs.get_mut(&at) } else { None }
     }
 
-    /// Takes what there is more of a flow that goes.
-    pub(super) fn take_more(&mut self, at: u32) -> Option<More> {
-        self.more.remove(&at)
+    /// Takes the backlog of a flow that goes.
+    pub(super) fn take_backlog(&mut self, at: u32) -> Option<Backlog> {
+        self.backlogs.remove(&at)
     }
 
-    fn make_more(&mut self, at: u32) -> &mut More {
+    fn make_backlog(&mut self, at: u32) -> &mut Backlog {
         if let Some(flow) = self.get_mut(at) {
-            flow.set_more(true);
+            flow.set_backlog(true);
         }
-        self.more.entry(at).or_default()
+        self.backlogs.entry(at).or_default()
     }
 
     fn drop_nothing(&mut self, at: u32) {
-        if self.more(at).is_some_and(More::is_nothing) {
-            self.more.remove(&at);
-            self.get_mut(at).into_iter().for_each(|flow| flow.set_more(false));
+        if self.backlog(at).is_some_and(Backlog::is_nothing) {
+            self.backlogs.remove(&at);
+            self.get_mut(at).into_iter().for_each(|flow| flow.set_backlog(false));
         }
     }
 
     /// The packets that wait for a flow.
     #[inline]
     pub(super) fn waiting(&self, at: u32) -> usize {
-        self.more(at).map_or(0, More::len)
+        self.backlog(at).map_or(0, Backlog::len)
     }
 
     /// Puts a packet behind those that wait.
     pub(super) fn push(&mut self, at: u32, packet: Packet, input: u16) {
-        self.make_more(at).push(packet, input);
+        self.make_backlog(at).push(packet, input);
     }
 
     /// Takes the packet that waits for longest.
     pub(super) fn pop(&mut self, at: u32) -> Option<(Packet, u16)> {
-        let popped = self.more_mut(at)?.pop();
+        let popped = self.backlog_mut(at)?.pop();
         self.drop_nothing(at);
         popped
     }
 
     /// Takes the first packet of an input that waits.
     pub(super) fn take(&mut self, at: u32, input: u16) -> Option<Packet> {
-        let taken = self.more_mut(at)?.take(input);
+        let taken = self.backlog_mut(at)?.take(input);
         self.drop_nothing(at);
         taken
     }
 
-    /// The ways that a flow has opened.
+    /// The ports that a flow has opened.
     #[inline]
-    pub(super) fn doors(&self, at: u32) -> impl Iterator<Item = Door> {
-        let more = self.more(at).into_iter().flat_map(|more| more.doors.iter().copied());
-        self.get(at).and_then(Flow::door).into_iter().chain(more)
+    pub(super) fn open_ports(&self, at: u32) -> impl Iterator<Item = OpenPorts> {
+        let further =
+            self.backlog(at).into_iter().flat_map(|backlog| backlog.further_ports.iter().copied());
+        self.get(at).and_then(Flow::ports).into_iter().chain(further)
     }
 
     /// One of them.
     #[inline]
-    pub(super) fn door(&self, at: u32, name: Communication) -> Option<Door> {
-        self.doors(at).find(|door| door.name == name)
+    pub(super) fn ports(&self, at: u32, name: Communication) -> Option<OpenPorts> {
+        self.open_ports(at).find(|ports| ports.name == name)
     }
 
-    /// Takes a way that waits for packets of an input.
+    /// Takes the waiting from ports whose input it is.
     #[inline]
     pub(super) fn take_waiting(&mut self, at: u32, input: u16) -> Option<Communication> {
-        let door = self.doors(at).find(|door| door.is_waiting && door.input == input)?;
-        self.set_door(at, Door { is_waiting: false, ..door });
-        Some(door.name)
+        let ports = self.open_ports(at).find(|ports| ports.is_waiting && ports.input == input)?;
+        self.set_ports(at, OpenPorts { is_waiting: false, ..ports });
+        Some(ports.name)
     }
 
-    /// Changes a way that is open.
+    /// Changes ports that are open.
     #[inline]
-    pub(super) fn set_door(&mut self, at: u32, door: Door) {
+    pub(super) fn set_ports(&mut self, at: u32, ports: OpenPorts) {
         let Some(flow) = self.get_mut(at) else { return };
-        if flow.door().is_some_and(|first| first.name == door.name) {
-            return flow.set_door(Some(door));
+        if flow.ports().is_some_and(|first| first.name == ports.name) {
+            return flow.set_ports(Some(ports));
         }
-        let doors = self.more_mut(at).into_iter().flat_map(|more| &mut more.doors);
-        doors.filter(|other| other.name == door.name).for_each(|other| *other = door);
+        let further_ports =
+            self.backlog_mut(at).into_iter().flat_map(|backlog| &mut backlog.further_ports);
+        further_ports.filter(|other| other.name == ports.name).for_each(|other| *other = ports);
     }
 
-    /// A way has been opened.
-    pub(super) fn open(&mut self, at: u32, door: Door) {
+    /// Ports have been opened.
+    pub(super) fn open(&mut self, at: u32, ports: OpenPorts) {
         match self.get_mut(at) {
-            Some(flow) if flow.door().is_none() => flow.set_door(Some(door)),
-            Some(_) => self.make_more(at).doors.push(door),
+            Some(flow) if flow.ports().is_none() => flow.set_ports(Some(ports)),
+            Some(_) => self.make_backlog(at).further_ports.push(ports),
             None => {}
         }
     }
 
-    /// A way is closed.
+    /// Ports are closed.
     pub(super) fn close(&mut self, at: u32, name: Communication) {
-        let first = self.get(at).and_then(Flow::door);
-        if first.is_some_and(|door| door.name == name) {
-            let next = self.more_mut(at).and_then(|more| more.doors.pop());
-            self.get_mut(at).into_iter().for_each(|flow| flow.set_door(next));
-        } else if let Some(more) = self.more_mut(at) {
-            more.doors.retain(|door| door.name != name);
+        let first = self.get(at).and_then(Flow::ports);
+        if first.is_some_and(|ports| ports.name == name) {
+            let next = self.backlog_mut(at).and_then(|backlog| backlog.further_ports.pop());
+            self.get_mut(at).into_iter().for_each(|flow| flow.set_ports(next));
+        } else if let Some(backlog) = self.backlog_mut(at) {
+            backlog.further_ports.retain(|ports| ports.name != name);
         }
         self.drop_nothing(at);
     }

@@ -12,7 +12,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::{Type, TypeSet};
 
 use super::border::PacketBorder;
-use super::types_of;
+use crate::borders::fields::types_of;
 use crate::program::{FileKind, Program};
 
 /// The columns of a packet in rules: location and port, then its bytes, or its number.

@@ -6,11 +6,12 @@
 //! ```
 //! Packets are taken from links while few events of the node wait; the others stay, and the link
 //! drops and counts what it has no room for. Nothing waits between: a verdict goes to its link at
-//! once. With fields, a packet stays in [`Kept`] until the turn of its event ends.
+//! once. With fields, a packet stays in `kept` until the turn of its event ends.
 
 mod border;
 mod check;
 mod kept;
+mod state;
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,89 +20,19 @@ use tidemill_event::Loop;
 use tidemill_overlog::node::Crossing;
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
-use tidemill_packet::fields::{FieldType, FieldValue, Fields};
+use tidemill_packet::fields::Fields;
 use tidemill_packet::packet::Packet;
 use tidemill_relation::plan::RelationId;
-use tidemill_relation::{Seq, SeqBuilder, TupleBuf, Type, TypeSet, Value};
-use tidemill_stat::{Counter, Registry};
+use tidemill_relation::{Seq, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::marks;
 
+use super::fields::value_of;
 use super::inbox::{self, Become, Taken};
-use super::latency::Latency;
 use crate::machine::Machine;
 pub use border::PacketBorder;
-use kept::{Kept, Verdict};
-
-/// The apps of a graph that are borders.
-#[derive(Default)]
-pub(crate) struct Packets {
-    apps: Vec<Border>,
-    /// Packets were left on links because many events wait.
-    are_held: bool,
-    /// Packets are on their way through the graph.
-    pub(crate) move_on: bool,
-}
-
-/// An app of the graph, and the relations that its packets are.
-struct Border {
-    checked: PacketBorder,
-    /// The links to it and from it, with the names of its ports.
-    inputs: Vec<(usize, String)>,
-    outputs: Vec<(usize, String)>,
-    /// Packets whose turn has not come or not ended, and those held.
-    kept: Kept,
-    counters: BorderCounters,
-}
-
-/// `border/<app>/events` and so on.
-struct BorderCounters {
-    events: Counter,
-    verdicts: Counter,
-    stale: Counter,
-    no_output: Counter,
-    no_bytes: Counter,
-    no_packet: Counter,
-    not_held: Counter,
-    latency: Latency,
-}
-
-impl BorderCounters {
-    fn new(registry: &Registry, app: &str) -> BorderCounters {
-        let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
-        BorderCounters {
-            events: counter("events"),
-            verdicts: counter("verdicts"),
-            stale: counter("stale"),
-            no_output: counter("dropped_no_output"),
-            no_bytes: counter("dropped_no_bytes"),
-            no_packet: counter("dropped_no_packet"),
-            not_held: counter("not_held"),
-            latency: Latency::new(registry, app),
-        }
-    }
-}
-
-impl Packets {
-    /// Of a program that has these.
-    pub(super) fn new(checked: Vec<PacketBorder>, registry: &Registry) -> Packets {
-        let border = |checked: PacketBorder| {
-            let counters = BorderCounters::new(registry, &checked.app);
-            let (inputs, outputs) = (Vec::new(), Vec::new());
-            Border { checked, inputs, outputs, kept: Kept::default(), counters }
-        };
-        Packets { apps: checked.into_iter().map(border).collect(), ..Packets::default() }
-    }
-
-    /// Whether packets were left on links.
-    pub(super) fn are_held(&self) -> bool {
-        self.are_held
-    }
-
-    /// Whether nothing is under way between the graph and the rules.
-    pub(super) fn are_idle(&self) -> bool {
-        !self.are_held && !self.move_on
-    }
-}
+use kept::Verdict;
+pub(crate) use state::Packets;
+use state::RulesApp;
 
 /// Finds the links of borders in the graph that runs now.
 pub(super) fn link(machine: &mut Machine) {
@@ -126,10 +57,10 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
 fn take_from(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    border: &mut Border,
+    border: &mut RulesApp,
     taken: &mut Taken,
 ) {
-    let Border { checked, inputs, kept, counters, .. } = border;
+    let RulesApp { checked, inputs, kept, counters, .. } = border;
     for (link, port) in inputs.iter() {
         taken.link(machine, events, (*link, Become::Events), |machine, events, packet| {
             let id = kept.next_id();
@@ -163,26 +94,6 @@ fn columns(
     fields.of(packet).for_each(|field| row.push(value_of(field)));
 }
 
-/// What a field of a packet may be to the rules.
-pub(super) fn types_of(kind: FieldType) -> TypeSet {
-    let types = match kind {
-        FieldType::Integer => TypeSet::INT,
-        FieldType::Bytes => TypeSet::BYTES,
-        FieldType::Time => TypeSet::TIME,
-    };
-    types.union(TypeSet::of(Type::Null))
-}
-
-/// What a field of a packet is to the rules.
-pub(super) fn value_of(field: FieldValue<'_>) -> Value<'_> {
-    match field {
-        FieldValue::Absent => Value::Null,
-        FieldValue::Integer(number) => Value::Int(number),
-        FieldValue::Bytes(bytes) => Value::Bytes(bytes),
-        FieldValue::Time(time) => Value::Time(time),
-    }
-}
-
 /// Does what rules have derived in a turn, in order: sends packets, and holds them.
 pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
     if machine.node.borders.packets.apps.is_empty() {
@@ -210,7 +121,7 @@ pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
 
 /// What a turn does at one border.
 struct Turn<'b> {
-    border: &'b mut Border,
+    border: &'b mut RulesApp,
     /// Which of the borders.
     number: usize,
     /// The packet whose event it was.
@@ -255,7 +166,7 @@ impl Turn<'_> {
     }
 
     fn send(&mut self, machine: &mut Machine, columns: Seq<'_>) {
-        let Border { checked, outputs, kept, counters, .. } = &mut *self.border;
+        let RulesApp { checked, outputs, kept, counters, .. } = &mut *self.border;
         let mut columns = columns.iter().skip(1);
         let (Some(Value::Str(port)), Some(what)) = (columns.next(), columns.next()) else {
             return counters.no_output.add(1);

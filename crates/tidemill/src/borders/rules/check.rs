@@ -7,79 +7,15 @@ use tidemill_diag::{Diagnostic, Span, nearest};
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::Compiled;
 use tidemill_relation::TypeSet;
-use tidemill_relation::plan::RelationId;
+use tidemill_relation::plan;
 use tidemill_relation::table::Key;
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
+use super::border::{Meaning, Relation, RulesBorder};
 use super::form::{self, END, NEXT, TAKEN};
 use crate::borders::components::{interface_of, messages, parameters};
-use crate::borders::parameters::{Declared, Kind, Parameter, declared};
+use crate::borders::parameters::{Declared, Parameter, ParameterKind, declared};
 use crate::program::{FileKind, Program};
-
-/// An interface by which components reach the rules.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RulesBorder {
-    /// The interface.
-    pub interface: String,
-    /// Its messages, by their numbers.
-    pub(super) messages: Vec<Meaning>,
-}
-
-/// What a message of such an interface is.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Meaning {
-    /// An event or fact for the rules.
-    Put(Relation),
-    /// It has been taken.
-    Taken,
-    /// Asks for the next of what changes.
-    Next,
-    /// An event or a change of a table.
-    Change(Relation),
-    /// No more comes.
-    End,
-}
-
-/// A relation whose tuples are messages.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Relation {
-    pub(super) id: RelationId,
-    /// Its columns without the location.
-    pub(super) parameters: Vec<Parameter>,
-    /// Where the location stands.
-    pub(super) location: usize,
-    /// The columns of the key of a table that has one, with the location where it is one of them.
-    pub(super) key: Option<Vec<usize>>,
-}
-
-impl RulesBorder {
-    /// The relations that components listen to.
-    pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
-        self.messages.iter().filter_map(|meaning| match meaning {
-            Meaning::Change(relation) => Some(relation.id),
-            _ => None,
-        })
-    }
-
-    /// The relations whose tuples components put.
-    pub(crate) fn puts(&self) -> impl Iterator<Item = RelationId> {
-        self.messages.iter().filter_map(|meaning| match meaning {
-            Meaning::Put(relation) => Some(relation.id),
-            _ => None,
-        })
-    }
-
-    /// Whether components hear something through it.
-    pub(super) fn is_heard(&self) -> bool {
-        self.messages.contains(&Meaning::Next)
-    }
-
-    /// The number of a message.
-    pub(super) fn number(&self, of: &Meaning) -> Option<u32> {
-        let number = self.messages.iter().position(|meaning| meaning == of)?;
-        Some(number as u32)
-    }
-}
 
 /// An interface at hand.
 struct Written<'p> {
@@ -99,6 +35,30 @@ impl Written<'_> {
     fn message(&self, id: MessageId) -> Option<&ast::Message> {
         let name = &self.interface.messages[id].name;
         self.messages.iter().copied().find(|it| it.name.text == *name)
+    }
+
+    /// The parameters of a message that are columns: without the CHARACTER that says what has
+    /// happened.
+    fn columns(&self, id: MessageId) -> Result<Vec<Declared>, Diagnostic> {
+        let message = &self.interface.messages[id];
+        let mut own = declared(message, self.message(id)).map_err(|parameter| {
+            let message = format!("`{parameter}` of `{}` can be no column of rules", message.name);
+            let help = "columns are INTEGER, REAL, BOOLEAN, CHARACTER or TEXT";
+            self.error(Some(id), message).help(help)
+        })?;
+        if message.direction == Direction::Out {
+            match own.first() {
+                Some(Declared { kind: ParameterKind::Character, .. }) => own.remove(0),
+                _ => {
+                    let message =
+                        format!("the first parameter of `{}` is no CHARACTER", message.name);
+                    let help = "it says what has happened: \"+\" an event or a row that has come, \
+                                \"-\" a row that has gone";
+                    return Err(self.error(Some(id), message).help(help));
+                }
+            };
+        }
+        Ok(own)
     }
 
     fn error(&self, id: Option<MessageId>, message: String) -> Diagnostic {
@@ -205,25 +165,8 @@ impl Program {
         written: &Written<'_>,
         id: MessageId,
     ) -> Result<Relation, Diagnostic> {
-        let message = &written.interface.messages[id];
-        let name = relation_name(&message.name);
-        let mut own = declared(message, written.message(id)).map_err(|parameter| {
-            let message = format!("`{parameter}` of `{}` can be no column of rules", message.name);
-            let help = "columns are INTEGER, REAL, BOOLEAN, CHARACTER or TEXT";
-            written.error(Some(id), message).help(help)
-        })?;
-        if message.direction == Direction::Out {
-            match own.first() {
-                Some(Declared { kind: Kind::Character, .. }) => own.remove(0),
-                _ => {
-                    let message =
-                        format!("the first parameter of `{}` is no CHARACTER", message.name);
-                    let help = "it says what has happened: \"+\" an event or a row that has come, \
-                                \"-\" a row that has gone";
-                    return Err(written.error(Some(id), message).help(help));
-                }
-            };
-        }
+        let own = written.columns(id)?;
+        let name = relation_name(&written.interface.messages[id].name);
         let Some(found) = rules.plan.find(&name) else {
             let message = format!("the rules have no relation `{name}`");
             let known = rules.plan.relations.iter().filter(|it| !it.hidden);
@@ -234,7 +177,27 @@ impl Program {
             return Err(written.error(Some(id), message).help(help));
         };
         let relation = rules.plan.relation(found);
-        let place = first_use(&self.rules.tree, &name);
+        let parameters = self.matched((written, id), &own, relation)?;
+        Ok(Relation {
+            id: found,
+            parameters,
+            location: relation.location as usize,
+            key: relation.table().and_then(|table| match &table.key {
+                Key::Columns(columns) => Some(columns.iter().map(|&it| it as usize).collect()),
+                Key::Bag => None,
+            }),
+        })
+    }
+
+    /// The parameters of a message with the columns of its relation, which they fit.
+    fn matched(
+        &self,
+        (written, id): (&Written<'_>, MessageId),
+        own: &[Declared],
+        relation: &plan::Relation,
+    ) -> Result<Vec<Parameter>, Diagnostic> {
+        let name = &relation.name;
+        let place = first_use(&self.rules.tree, name);
         let here = |error: Diagnostic| match place {
             Some(place) => error.label(place, "used here"),
             None => error,
@@ -250,10 +213,10 @@ impl Program {
             return Err(error.help(format!(
                 "`{}` is {}",
                 message_name(written, id),
-                shape(&name, &own)
+                shape(name, own)
             )));
         }
-        let parameters = parameters(&own, relation);
+        let parameters = parameters(own, relation);
         let pairs = own.iter().zip(&parameters);
         let wrong = pairs.enumerate().find(|(_, (_, it))| !it.kind.fits(it.column));
         if let Some((at, (declared, parameter))) = wrong {
@@ -270,15 +233,7 @@ impl Program {
             let span = declared.span.unwrap_or(written.span);
             return Err(here(Diagnostic::error("border", span, message)));
         }
-        Ok(Relation {
-            id: found,
-            parameters,
-            location: relation.location as usize,
-            key: relation.table().and_then(|table| match &table.key {
-                Key::Columns(columns) => Some(columns.iter().map(|&it| it as usize).collect()),
-                Key::Bag => None,
-            }),
-        })
+        Ok(parameters)
     }
 }
 

@@ -8,9 +8,9 @@ use tidemill_proc::{Communication, Value as Word, Values};
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 use tidemill_stdx::marks;
 
-use super::check::{Meaning, Relation};
+use super::border::{Meaning, Relation};
 use super::queue::{Change, Delivery, Put};
-use super::{Border, Client, Desk};
+use super::state::{Client, Desk, RulesInterface};
 use crate::borders::inbox;
 use crate::borders::parameters::{self, emptied, fill};
 use crate::machine::Machine;
@@ -52,7 +52,7 @@ impl Desk {
         (interface, message): (usize, usize),
         values: &Values,
     ) {
-        let Border { checked, counters, .. } = &self.interfaces[interface];
+        let RulesInterface { checked, counters, .. } = &self.interfaces[interface];
         let Some(Meaning::Put(relation)) = checked.messages.get(message) else { return };
         let Relation { id, location, parameters, .. } = relation;
         if machine.is_inbox_full() {
@@ -91,7 +91,7 @@ impl Desk {
         let Some(client) = self.open.get_mut(name) else { return };
         let Some((relation, row)) = client.given.take() else { return };
         let interface = client.interface;
-        let Border { checked, counters, .. } = &self.interfaces[interface];
+        let RulesInterface { checked, counters, .. } = &self.interfaces[interface];
         let Ok(is_in) = inbox::put(machine, events, (relation, &counters.latency), |_, into| {
             into.extend(row.as_seq());
             Ok::<(), Infallible>(())
@@ -138,7 +138,7 @@ impl Desk {
         columns: Seq<'_>,
     ) {
         let Some(client) = self.open.get(name) else { return };
-        let Border { checked, handover, counters } = &mut self.interfaces[client.interface];
+        let RulesInterface { checked, handover, counters } = &mut self.interfaces[client.interface];
         handover.begin(events.now());
         let Some(Meaning::Change(relation)) = checked.messages.get(message as usize) else {
             return;
@@ -177,7 +177,7 @@ impl Desk {
         crossing: Crossing,
         columns: Seq<'_>,
     ) {
-        let Border { checked, counters, .. } = &self.interfaces[interface];
+        let RulesInterface { checked, counters, .. } = &self.interfaces[interface];
         let Some(Meaning::Change(relation)) = checked.messages.get(message) else { return };
         let Relation { location, parameters, .. } = relation;
         if let Err(why) = parameters::check(columns.iter(), *location, parameters) {

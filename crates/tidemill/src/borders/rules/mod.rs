@@ -7,140 +7,28 @@
 //! component <- q <- [queue] <- turn, after its commit
 //! ```
 //! A communication hears of what happens from its first message on. Events and changes wait until
-//! the component asks for them, [`WAITING_MAX`](queue::WAITING_MAX) for each communication; of the
+//! the component asks for them, `queue::WAITING_MAX` for each communication; of the
 //! rows of a table that have the same key, the last change only. What finds no room is dropped and
 //! counted. `End` comes when the run is about to end.
 
+mod border;
 mod check;
 mod desk;
 mod form;
 mod queue;
-
-use std::collections::VecDeque;
+mod state;
 
 use tidemill_event::Loop;
 use tidemill_overlog::node::Crossing;
-use tidemill_proc::{Communication, CommunicationMap, Request, Value as Word, Worker, arm};
-use tidemill_relation::plan::RelationId;
-use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf};
-use tidemill_stat::{Counter, Registry};
+use tidemill_proc::{Communication, Request, arm};
+use tidemill_relation::TupleBuf;
 use tidemill_stdx::marks;
 
-use super::latency::{Handover, Latency};
-use super::parameters::Misfit;
 use crate::components::system;
 use crate::machine::Machine;
-use check::Meaning;
-pub use check::RulesBorder;
-use queue::Queue;
-
-/// The interfaces that lead to the rules, and who speaks through them.
-#[derive(Default)]
-pub(crate) struct Desk {
-    interfaces: Vec<Border>,
-    /// Those for which something may wait. Boxed, as places are those of all communications.
-    open: CommunicationMap<Box<Client>>,
-    /// Clients that wait for the inbox to have room, in order.
-    held: VecDeque<Communication>,
-    is_ending: bool,
-    /// Memory for the parameters of a message, and for tuples that wait.
-    words: Vec<Word<'static>>,
-    rows: SpareRows,
-}
-
-/// An interface.
-struct Border {
-    checked: RulesBorder,
-    /// What has happened, on its way to components.
-    handover: Handover,
-    counters: Counters,
-}
-
-/// A communication.
-struct Client {
-    /// Which of the interfaces.
-    interface: usize,
-    queue: Queue,
-    /// It has asked for the next delivery.
-    is_waiting: bool,
-    /// What it has given, for which the inbox had no room: a tuple, with its location.
-    given: Option<(RelationId, SeqBuilder)>,
-    /// It has been told that no more comes.
-    has_ended: bool,
-}
-
-impl Client {
-    fn new(interface: usize) -> Client {
-        Client {
-            interface,
-            queue: Queue::default(),
-            is_waiting: false,
-            given: None,
-            has_ended: false,
-        }
-    }
-}
-
-/// `border/<interface>/in` and so on.
-struct Counters {
-    inputs: Counter,
-    outputs: Counter,
-    coalesced: Counter,
-    full: Counter,
-    null: Counter,
-    misfit: Counter,
-    latency: Latency,
-}
-
-impl Counters {
-    fn new(registry: &Registry, interface: &str) -> Counters {
-        let counter = |name: &str| registry.counter(&format!("border/{interface}/{name}"));
-        Counters {
-            inputs: counter("in"),
-            outputs: counter("out"),
-            coalesced: counter("coalesced"),
-            full: counter("dropped_full"),
-            null: counter("dropped_null"),
-            misfit: counter("dropped_type"),
-            latency: Latency::new(registry, interface),
-        }
-    }
-
-    fn misfits(&self, why: Misfit) {
-        match why {
-            Misfit::Null => self.null.add(1),
-            Misfit::Type => self.misfit.add(1),
-        }
-    }
-}
-
-impl Desk {
-    /// Of a program that has these.
-    pub(super) fn new(checked: &[RulesBorder], registry: &Registry) -> Desk {
-        let border = |checked: &RulesBorder| Border {
-            counters: Counters::new(registry, &checked.interface),
-            handover: Handover::new(registry, &format!("{}.Next", checked.interface)),
-            checked: checked.clone(),
-        };
-        Desk { interfaces: checked.iter().map(border).collect(), ..Desk::default() }
-    }
-
-    /// Offers them, behind what the system offers.
-    pub(super) fn offer(&self, worker: &mut Worker) {
-        for (number, border) in (system::count()..).zip(&self.interfaces) {
-            match border.checked.is_heard() {
-                true => worker.offer(&border.checked.interface, number),
-                // What is given needs no communication that stays open.
-                false => worker.offer_stateless(&border.checked.interface, number),
-            }
-        }
-    }
-
-    /// Whether nothing waits, and all who were told of the end have finished.
-    pub(super) fn is_idle(&self) -> bool {
-        self.held.is_empty() && self.open.iter().all(|(_, client)| !client.has_ended)
-    }
-}
+use border::Meaning;
+pub use border::RulesBorder;
+pub(crate) use state::Desk;
 
 /// Serves a request of a component, if it is for the rules; else gives it back.
 pub(crate) fn serve(

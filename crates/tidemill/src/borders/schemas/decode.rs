@@ -15,7 +15,7 @@ const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;
 const KEPT_BYTES: usize = 64 << 10;
 
 /// Reads messages of one type.
-pub(crate) struct Reader {
+pub(crate) struct MessageReader {
     schemas: Schemas,
     schema: Schema,
     message: MessageId,
@@ -24,11 +24,11 @@ pub(crate) struct Reader {
     kept: Option<Message<'static>>,
 }
 
-impl Reader {
+impl MessageReader {
     /// Of all fields.
-    pub(crate) fn new(schemas: &Schemas, schema: &Schema, message: MessageId) -> Reader {
+    pub(crate) fn new(schemas: &Schemas, schema: &Schema, message: MessageId) -> MessageReader {
         let (schemas, schema) = (schemas.clone(), schema.clone());
-        Reader { schemas, schema, message, selected: None, kept: None }
+        MessageReader { schemas, schema, message, selected: None, kept: None }
     }
 
     /// Of these fields; all others are skipped.
@@ -37,9 +37,9 @@ impl Reader {
         schema: &Schema,
         message: MessageId,
         selection: &Selection,
-    ) -> Reader {
+    ) -> MessageReader {
         let selected = Selected::new(schema, message, selection);
-        Reader { selected: Some(selected), ..Reader::new(schemas, schema, message) }
+        MessageReader { selected: Some(selected), ..MessageReader::new(schemas, schema, message) }
     }
 
     /// Appends the fields of the message that `bytes` are; lists in them nest at most `depth` deep.

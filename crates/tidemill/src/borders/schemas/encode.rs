@@ -18,7 +18,7 @@ const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;
 const KEPT_BYTES: usize = 64 << 10;
 
 /// Writes messages of one type.
-pub(super) struct Writer {
+pub(super) struct MessageWriter {
     schema: Schema,
     message: MessageId,
     native: Option<NativeEncoder>,
@@ -26,11 +26,11 @@ pub(super) struct Writer {
     kept: Option<Message<'static>>,
 }
 
-impl Writer {
-    pub(super) fn new(schemas: &Schemas, schema: &Schema, message: MessageId) -> Writer {
+impl MessageWriter {
+    pub(super) fn new(schemas: &Schemas, schema: &Schema, message: MessageId) -> MessageWriter {
         let code = schemas.encoder(schema, message);
         let native = code.map(|code| NativeEncoder::new(code).check_required());
-        Writer { schema: schema.clone(), message, native, kept: None }
+        MessageWriter { schema: schema.clone(), message, native, kept: None }
     }
 
     /// How many fields the message has.

@@ -16,9 +16,9 @@
 mod columns;
 mod counts;
 mod decode;
+mod direction;
 mod encode;
 mod select;
-mod way;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -37,13 +37,13 @@ use tidemill_wire::{Decoder, EncoderCode, MessageId, Schema};
 
 pub(crate) use counts::Failed;
 pub use counts::{Counts, Reason};
-pub(crate) use decode::Reader;
-use encode::Writer;
+pub(crate) use decode::MessageReader;
+use direction::PREFIX;
+pub(crate) use direction::{Direction, named};
+use encode::MessageWriter;
 pub(crate) use encode::scalar;
 pub(crate) use select::all_columns;
 pub use select::{Selection, WrongPath};
-use way::PREFIX;
-pub(crate) use way::{Way, named};
 
 /// The borders of the functions.
 const DECODE_FUNCTION: &str = "f_decode";
@@ -140,10 +140,10 @@ impl Schemas {
     }
 
     /// What a stage of that name does.
-    fn understand(&self, name: &str) -> Result<(Way, &Schema, MessageId), Missing> {
-        let (way, message) = named(name).unwrap_or((Way::Decode, name));
+    fn understand(&self, name: &str) -> Result<(Direction, &Schema, MessageId), Missing> {
+        let (direction, message) = named(name).unwrap_or((Direction::Decode, name));
         let (schema, message) = self.find(message)?;
-        Ok((way, schema, message))
+        Ok((direction, schema, message))
     }
 
     fn counts(&self, border: &str) -> Arc<Counts> {
@@ -196,17 +196,17 @@ impl Family for Schemas {
     }
 
     fn declaration(&self, name: &str) -> Result<Declaration, Missing> {
-        let (way, schema, message) = self.understand(name)?;
+        let (direction, schema, message) = self.understand(name)?;
         let full_name = schema.full_name(message);
-        let fields = columns::of(schema, message, way, &self.0.spans);
+        let fields = columns::of(schema, message, direction, &self.0.spans);
         let fields = || fields.iter().cloned();
         let mut declaration = Declaration::new(name.to_owned()).keeps_leading();
-        match way {
-            Way::Decode => {
+        match direction {
+            Direction::Decode => {
                 declaration = declaration.reads(MESSAGE, TypeSet::BYTES);
                 declaration.outputs = Columns::Fixed(fields().collect());
             }
-            Way::Encode => {
+            Direction::Encode => {
                 declaration.inputs = fields().collect();
                 declaration = declaration.yields(MESSAGE, TypeSet::BYTES);
             }
@@ -217,11 +217,15 @@ impl Family for Schemas {
     }
 
     fn construct(&self, name: &str) -> Option<Box<dyn Operator>> {
-        let (way, schema, message) = self.understand(name).ok()?;
+        let (direction, schema, message) = self.understand(name).ok()?;
         let counts = self.counts(name);
-        Some(match way {
-            Way::Decode => Box::new(Decode { reader: Reader::new(self, schema, message), counts }),
-            Way::Encode => Box::new(Encode { writer: Writer::new(self, schema, message), counts }),
+        Some(match direction {
+            Direction::Decode => {
+                Box::new(Decode { reader: MessageReader::new(self, schema, message), counts })
+            }
+            Direction::Encode => {
+                Box::new(Encode { writer: MessageWriter::new(self, schema, message), counts })
+            }
         })
     }
 
@@ -234,7 +238,7 @@ impl Family for Schemas {
 
 /// Turns the last column of inputs, a message, into columns.
 struct Decode {
-    reader: Reader,
+    reader: MessageReader,
     counts: Arc<Counts>,
 }
 
@@ -256,7 +260,7 @@ impl Operator for Decode {
 
 /// Turns the last columns of inputs into a message.
 struct Encode {
-    writer: Writer,
+    writer: MessageWriter,
     counts: Arc<Counts>,
 }
 
@@ -293,7 +297,7 @@ impl Messages for Schemas {
         let mut fields = SeqBuilder::new();
         // They are in a list themselves.
         let depth = NESTING_MAX - 1;
-        let done = Reader::new(self, schema, message).read(bytes, &mut fields, depth);
+        let done = MessageReader::new(self, schema, message).read(bytes, &mut fields, depth);
         self.counts(DECODE_FUNCTION).note(done)?;
         Ok(OwnedValue::new(Value::List(fields.as_seq())))
     }
@@ -301,7 +305,7 @@ impl Messages for Schemas {
     fn encode(&self, message: &str, fields: Seq<'_>) -> Result<Vec<u8>, String> {
         let (schema, message) = self.find(message).map_err(|missing| missing.message)?;
         let mut out = Vec::new();
-        let mut writer = Writer::new(self, schema, message);
+        let mut writer = MessageWriter::new(self, schema, message);
         let done = writer.write(fields.iter(), |bytes| out.extend_from_slice(bytes));
         self.counts(ENCODE_FUNCTION).note(done)?;
         Ok(out)

@@ -7,7 +7,7 @@ use tidemill_wire::proto::Spans;
 use tidemill_wire::{FieldId, FieldType, Label, MessageId, Schema};
 
 use super::columns;
-use super::way::Way;
+use super::direction::Direction;
 
 /// Fields of a message, and of messages in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ impl Selection {
     pub(crate) fn columns(&self, schema: &Schema, spans: &Spans) -> Vec<Column> {
         let of_path = |(name, path): (&String, &Vec<FieldId>)| {
             let &last = path.last()?;
-            let types = columns::types(schema.field(last), Way::Decode);
+            let types = columns::types(schema.field(last), Direction::Decode);
             // A message on the way may be missing.
             let types = if path.len() > 1 { types.union(TypeSet::of(Type::Null)) } else { types };
             Some(Column { name: name.clone().into(), types, source: spans.field(last) })
@@ -56,7 +56,7 @@ impl Selection {
 
 /// The columns of all fields of a message.
 pub(crate) fn all_columns(schema: &Schema, message: MessageId, spans: &Spans) -> Vec<Column> {
-    columns::of(schema, message, Way::Decode, spans)
+    columns::of(schema, message, Direction::Decode, spans)
 }
 
 fn path(schema: &Schema, outermost: MessageId, name: &str) -> Result<Vec<FieldId>, WrongPath> {

@@ -2,18 +2,9 @@
 
 use tidemill_diag::{Diagnostic, FileId, Span};
 use tidemill_overlog::exports::first_use;
-use tidemill_relation::plan::RelationId;
 
+use super::border::SettingsBorder;
 use crate::program::{FileKind, Program};
-
-/// The relations by which rules change settings of apps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SettingsBorder {
-    /// `flow::config(@N, App, Key, Value)`.
-    pub config: RelationId,
-    /// `flow::refused(@N, App, Key, Value, Reason)`, where the rules read it.
-    pub refused: Option<RelationId>,
-}
 
 /// The table of settings, the event of those that are refused, and its columns.
 const CONFIG: &str = "flow::config";

@@ -4,26 +4,12 @@ use tidemill_diag::{Diagnostic, Span};
 use tidemill_overlog::ast::{self, Statement};
 use tidemill_overlog::exports::first_use;
 use tidemill_overlog::program::{Compiled, SinkUse};
-use tidemill_relation::plan::{Relation, RelationId};
+use tidemill_relation::plan::Relation;
 use tidemill_relation::{Type, TypeSet};
 
+use super::border::SinkBorder;
 use crate::borders::files::{BadName, Column, FileForm, FileName};
 use crate::program::Program;
-
-/// The files that the tuples of a relation go to.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct SinkBorder {
-    /// The files.
-    pub file: FileName,
-    /// The relation.
-    pub relation: RelationId,
-    /// What it is called.
-    pub name: String,
-    /// Its columns, as the files call them.
-    pub columns: Vec<Column>,
-    /// `file:line:column` of the statement.
-    pub place: String,
-}
 
 /// The sinks of a program.
 ///

@@ -3,7 +3,8 @@
 use tidemill_event::Loop;
 use tidemill_proc::{Communication, Values};
 
-use super::{Machine, integer, text};
+use crate::components::system::values::{integer, text};
+use crate::machine::Machine;
 
 pub(super) fn serve(
     world: &mut Machine,

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tidemill_event::Loop;
 use tidemill_proc::{Communication, Values};
 
-use super::{Machine, integer};
+use crate::components::system::values::integer;
+use crate::machine::Machine;
 
 const NS_PER_MS: i64 = 1_000_000;
 

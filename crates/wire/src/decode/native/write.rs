@@ -115,6 +115,51 @@ pub(super) fn write(
     }
 }
 
+/// The blocks of nodes and entries that have code.
+fn blocks(
+    body: &mut Body<'_>,
+    tables: &Tables,
+    reach: &Reach,
+) -> (Map<u32, NodeBlocks>, Map<u32, EntryBlocks>) {
+    let (mut of_node, mut of_entry) = (Map::default(), Map::default());
+    for &place in reach.compiled() {
+        let blocks = NodeBlocks {
+            resume: body.create_block(),
+            dispatch: body.create_block(),
+            ended: body.create_block(),
+            end_group: body.create_block(),
+            edge: body.create_block(),
+        };
+        of_node.insert(place, blocks);
+        let (first, end) = tables.node(place).entries;
+        for entry in first..end {
+            let blocks = EntryBlocks {
+                one: body.create_block(),
+                packed: body.create_block(),
+                after: body.create_block(),
+                back: body.create_block(),
+            };
+            of_entry.insert(entry, blocks);
+        }
+    }
+    (of_node, of_entry)
+}
+
+/// The entries that lead to each node.
+fn parents(tables: &Tables, reach: &Reach) -> Map<u32, Vec<u32>> {
+    let mut parents: Map<u32, Vec<u32>> = Map::default();
+    for &owner in reach.all() {
+        let (first, end) = tables.node(owner).entries;
+        for place in first..end {
+            let entry = tables.entry(place);
+            if entry.leads() {
+                parents.entry(entry.sub).or_default().push(place);
+            }
+        }
+    }
+    parents
+}
+
 impl<'w, 'm> Writer<'w, 'm> {
     fn new(
         body: &'w mut Body<'m>,
@@ -124,37 +169,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         target: &'w dyn Target,
         context: Value,
     ) -> Writer<'w, 'm> {
-        let (mut blocks_of_node, mut blocks_of_entry) = (Map::default(), Map::default());
-        for &place in reach.compiled() {
-            let blocks = NodeBlocks {
-                resume: body.create_block(),
-                dispatch: body.create_block(),
-                ended: body.create_block(),
-                end_group: body.create_block(),
-                edge: body.create_block(),
-            };
-            blocks_of_node.insert(place, blocks);
-            let (first, end) = tables.node(place).entries;
-            for entry in first..end {
-                let blocks = EntryBlocks {
-                    one: body.create_block(),
-                    packed: body.create_block(),
-                    after: body.create_block(),
-                    back: body.create_block(),
-                };
-                blocks_of_entry.insert(entry, blocks);
-            }
-        }
-        let mut parents: Map<u32, Vec<u32>> = Map::default();
-        for &owner in reach.all() {
-            let (first, end) = tables.node(owner).entries;
-            for place in first..end {
-                let entry = tables.entry(place);
-                if entry.leads() {
-                    parents.entry(entry.sub).or_default().push(place);
-                }
-            }
-        }
+        let (blocks_of_node, blocks_of_entry) = blocks(body, tables, reach);
         let pos = body.declare_var(types::I64);
         let limit = body.declare_var(types::I64);
         let end = body.declare_var(types::I64);
@@ -181,25 +196,31 @@ impl<'w, 'm> Writer<'w, 'm> {
             bits,
             blocks_of_node,
             blocks_of_entry,
-            parents,
+            parents: parents(tables, reach),
             node,
             list: None,
         };
-        let pos = writer.load(types::I64, context, POS);
-        writer.body.def_var(writer.pos, pos);
-        if writer.checks_required {
-            let seen = writer.load(types::I64, context, SEEN);
-            writer.body.def_var(writer.seen, seen);
-        }
-        if writer.target.fills_records() {
-            let record = writer.load(types::I64, context, RECORD);
-            writer.go_to(record);
-        }
-        let top = writer.load(types::I64, context, TOP);
-        writer.body.def_var(writer.top, top);
-        let end = writer.load(types::I64, context, END);
-        writer.set_end(end);
+        writer.load_registers();
         writer
+    }
+
+    /// Loads from the context what the code keeps in registers.
+    fn load_registers(&mut self) {
+        let context = self.context;
+        let pos = self.load(types::I64, context, POS);
+        self.body.def_var(self.pos, pos);
+        if self.checks_required {
+            let seen = self.load(types::I64, context, SEEN);
+            self.body.def_var(self.seen, seen);
+        }
+        if self.target.fills_records() {
+            let record = self.load(types::I64, context, RECORD);
+            self.go_to(record);
+        }
+        let top = self.load(types::I64, context, TOP);
+        self.body.def_var(self.top, top);
+        let end = self.load(types::I64, context, END);
+        self.set_end(end);
     }
 
     // ---- small things

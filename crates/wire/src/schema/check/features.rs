@@ -10,6 +10,18 @@ use crate::schema::{MessageId, Scalar};
 /// Number of the feature set in `google.protobuf.FieldOptions`.
 const FEATURES: u32 = 21;
 
+/// Which fields this one is among that cannot have such a presence.
+fn without_presence(field: &FieldDraft, presence: u64) -> Option<&'static str> {
+    let is_message = field.ty.and_then(FieldType::message).is_some();
+    match presence {
+        _ if field.oneof.is_some() => Some("of a oneof"),
+        _ if field.is_repeated() => Some("that are repeated"),
+        _ if field.is_extension() => Some("that are extensions"),
+        2 if is_message => Some("that are messages"),
+        _ => None,
+    }
+}
+
 impl Check<'_> {
     pub(super) fn field_features(&mut self, field: &FieldDraft) {
         if !self.edition(field.file).has_features() {
@@ -31,20 +43,8 @@ impl Check<'_> {
             "features.message_encoding",
         ];
         let mut found: Vec<(&str, String)> = Vec::new();
-        if let Some(presence) = own(1) {
-            let what = if field.oneof.is_some() {
-                Some("of a oneof")
-            } else if field.is_repeated() {
-                Some("that are repeated")
-            } else if field.is_extension() {
-                Some("that are extensions")
-            } else if presence == 2 && field.ty.and_then(FieldType::message).is_some() {
-                Some("that are messages")
-            } else {
-                None
-            };
-            let what = what.map(|what| format!("fields {what} cannot say how absence shows"));
-            found.extend(what.map(|what| (names[0], what)));
+        if let Some(what) = own(1).and_then(|presence| without_presence(field, presence)) {
+            found.push((names[0], format!("fields {what} cannot say how absence shows")));
         }
         if let Some(encoding) = own(3) {
             let packable = field.ty.is_some_and(FieldType::is_packable);

@@ -2,7 +2,7 @@
 
 /// What a client may ask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Asked {
+pub(super) enum Request {
     Open,
     Take,
     Avail,
@@ -24,7 +24,7 @@ pub(super) enum Asked {
 
 /// What it is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Said {
+pub(super) enum Response {
     Failed,
     Opened,
     Available,
@@ -37,28 +37,28 @@ pub(super) enum Said {
     Handed,
 }
 
-const ASKED: [(&str, Asked); 17] = [
-    ("Open", Asked::Open),
-    ("Take", Asked::Take),
-    ("Avail", Asked::Avail),
-    ("Read", Asked::Read),
-    ("Peek", Asked::Peek),
-    ("Get", Asked::Get),
-    ("Write", Asked::Write),
-    ("Send", Asked::Send),
-    ("Put", Asked::Put),
-    ("Load", Asked::Load),
-    ("Store", Asked::Store),
-    ("Ring", Asked::Ring),
-    ("Arm", Asked::Arm),
-    ("Next", Asked::Next),
-    ("Ask", Asked::Ask),
-    ("Close", Asked::Close),
-    ("HandOver", Asked::HandOver),
+const REQUESTS: [(&str, Request); 17] = [
+    ("Open", Request::Open),
+    ("Take", Request::Take),
+    ("Avail", Request::Avail),
+    ("Read", Request::Read),
+    ("Peek", Request::Peek),
+    ("Get", Request::Get),
+    ("Write", Request::Write),
+    ("Send", Request::Send),
+    ("Put", Request::Put),
+    ("Load", Request::Load),
+    ("Store", Request::Store),
+    ("Ring", Request::Ring),
+    ("Arm", Request::Arm),
+    ("Next", Request::Next),
+    ("Ask", Request::Ask),
+    ("Close", Request::Close),
+    ("HandOver", Request::HandOver),
 ];
 
 /// By their values.
-const SAID: [&str; 10] = [
+const RESPONSES: [&str; 10] = [
     "Failed",
     "Opened",
     "Available",
@@ -73,29 +73,29 @@ const SAID: [&str; 10] = [
 
 /// The numbers that the program gives them.
 pub(super) struct Messages {
-    asked: Vec<Option<Asked>>,
-    said: [u32; SAID.len()],
+    requests: Vec<Option<Request>>,
+    responses: [u32; RESPONSES.len()],
 }
 
 impl Messages {
     /// From the names of the messages in their order; none if the program does not use them.
     pub(super) fn new(names: &[String]) -> Messages {
-        let asked = names.iter().map(|name| {
-            let known = ASKED.iter().find(|(known, _)| known == name);
-            known.map(|(_, asked)| *asked)
+        let requests = names.iter().map(|name| {
+            let known = REQUESTS.iter().find(|(known, _)| known == name);
+            known.map(|(_, request)| *request)
         });
-        let said = SAID.map(|name| {
+        let responses = RESPONSES.map(|name| {
             let number = names.iter().position(|known| known == name);
             number.map_or(u32::MAX, |number| number as u32)
         });
-        Messages { asked: asked.collect(), said }
+        Messages { requests: requests.collect(), responses }
     }
 
-    pub(super) fn asked(&self, number: u32) -> Option<Asked> {
-        self.asked.get(number as usize).copied().flatten()
+    pub(super) fn request(&self, number: u32) -> Option<Request> {
+        self.requests.get(number as usize).copied().flatten()
     }
 
-    pub(super) fn number(&self, said: Said) -> u32 {
-        self.said[said as usize]
+    pub(super) fn number(&self, response: Response) -> u32 {
+        self.responses[response as usize]
     }
 }

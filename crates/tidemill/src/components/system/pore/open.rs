@@ -22,9 +22,13 @@ use tidemill_pore::xenstore::page;
 use tidemill_pore::{Error, OwnerId, Pore, PoreId, packet, uring};
 use tidemill_proc::Communication;
 
-use super::super::confined::{Purpose, Root};
-use super::messages::Said;
-use super::{Line, Machine, Opening, integer, say, text, unwatch, wake};
+use super::client::{finished, say, unwatch};
+use super::messages::Response;
+use super::state::{Opening, PoreClient};
+use super::wake;
+use crate::components::system::confined::{Purpose, Root};
+use crate::components::system::values::{integer, text};
+use crate::machine::Machine;
 
 /// How far opening has come.
 pub(super) enum Opened {
@@ -55,7 +59,7 @@ pub(super) fn open(
         }
     };
     let owner = system.new_owner();
-    system.lines.insert(from, Line { opening: Some(opening), ..Line::new(owner) });
+    system.clients.insert(from, PoreClient { opening: Some(opening), ..PoreClient::new(owner) });
     go_on(world, lp, from)
 }
 
@@ -103,11 +107,11 @@ pub(super) fn tell(
     opened: Result<Opened, Error>,
 ) {
     match opened {
-        Ok(Opened::Now(size)) => say(world, lp, to, Said::Opened, &[integer(size as i64)]),
+        Ok(Opened::Now(size)) => say(world, lp, to, Response::Opened, &[integer(size as i64)]),
         Ok(Opened::Later) => {}
         Err(error) => {
-            super::finished(world, lp, to);
-            say(world, lp, to, Said::Failed, &[text(error.to_string())]);
+            finished(world, lp, to);
+            say(world, lp, to, Response::Failed, &[text(error.to_string())]);
         }
     }
 }
@@ -121,7 +125,7 @@ pub(super) fn keep(
     id: PoreId,
 ) -> Result<Opened, Error> {
     let system = &mut world.node.systems.pores;
-    system.lines.insert(from, Line { pore: Some(id), ..Line::new(owner) });
+    system.clients.insert(from, PoreClient { pore: Some(id), ..PoreClient::new(owner) });
     let size = system.pores.get(owner, id)?.size();
     wake::watch(world, lp, from)?;
     Ok(Opened::Now(size))
@@ -133,9 +137,11 @@ fn go_on(
     lp: &mut Loop<Machine>,
     from: Communication,
 ) -> Result<Opened, Error> {
-    let Some(line) = world.node.systems.pores.lines.get_mut(from) else { return Ok(Opened::Later) };
-    unwatch(lp, line);
-    let pore = match line.opening.take() {
+    let Some(client) = world.node.systems.pores.clients.get_mut(from) else {
+        return Ok(Opened::Later);
+    };
+    unwatch(lp, client);
+    let pore = match client.opening.take() {
         None => return Ok(Opened::Later),
         Some(Opening::Listener(listener, shape, size)) => match listener.listener.accept() {
             Ok((peer, _)) => Memfd::offer_to(peer, shape, size)?,
@@ -153,7 +159,7 @@ fn go_on(
             Err(peer) => return wait(world, lp, from, Opening::Page(peer)),
         },
     };
-    let owner = line.owner;
+    let owner = client.owner;
     let id = world.node.systems.pores.pores.open(owner, Box::new(pore));
     keep(world, lp, from, owner, id)
 }
@@ -178,30 +184,9 @@ fn wait(
             tell(world, lp, from, Err(error.into()));
         });
     let watch = lp.watch(fd, Interest::Read, handlers)?;
-    if let Some(line) = world.node.systems.pores.lines.get_mut(from) {
-        line.watches.push(watch);
-        line.opening = Some(opening);
+    if let Some(client) = world.node.systems.pores.clients.get_mut(from) {
+        client.watches.push(watch);
+        client.opening = Some(opening);
     }
     Ok(Opened::Later)
-}
-
-impl Line {
-    fn new(owner: OwnerId) -> Line {
-        Line {
-            owner,
-            pore: None,
-            opening: None,
-            watches: Vec::new(),
-            ready: None,
-            event: None,
-            reads: None,
-            accepted: 0,
-            is_listed: false,
-            is_touched: false,
-            has_rung: false,
-            shall_ring: false,
-            vain: 0,
-            rest: None,
-        }
-    }
 }

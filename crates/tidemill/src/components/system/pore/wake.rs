@@ -16,13 +16,16 @@
 
 use std::time::Duration;
 
-use tidemill_event::{Handlers, Interest, Loop, Owner, Time};
-use tidemill_pore::patience::{Patience, pause};
+use tidemill_event::{Handlers, Interest, Loop, Time};
+use tidemill_pore::patience::pause;
 use tidemill_pore::{Error, Event, OwnerId, PoreId, Signal, Wants};
 use tidemill_proc::{Communication, arm as arm_worker};
 
-use super::messages::Said;
-use super::{Machine, PoreSystem, integer, lent, send, text};
+use super::client::{send, unwatch};
+use super::messages::Response;
+use super::state::{Notice, Polled, PoreSystem};
+use crate::components::system::values::{integer, lent, text};
+use crate::machine::Machine;
 
 /// So long a turn polls, or goes on with what is found: as long as the loop runs turns before it
 /// looks at its descriptors.
@@ -34,53 +37,18 @@ const VAIN_MAX: u32 = 256;
 /// How often that is.
 const REST: Duration = Duration::from_millis(1);
 
-/// What a client is told.
-pub(super) enum Happened {
-    Event(Event),
-    /// What has been read, and how many bytes would be accepted in all.
-    Came(Vec<u8>, i64),
-}
-
-/// What is to be done at the end of the turn, and what was learnt about polling.
-#[derive(Default)]
-pub(super) struct Wake {
-    /// Who rang or armed in this turn.
-    touched: Vec<Communication>,
-    /// Who is armed, and maybe some that no longer are.
-    armed: Vec<Communication>,
-    /// Memory for the names of those that can be polled.
-    pollable: Vec<PoreId>,
-    is_scheduled: bool,
-    /// What polling in this turn came to, if it was in vain.
-    polled_in_vain: Option<Polled>,
-    patience: Patience,
-    /// When the loop began to look for what it waits for, whether it has slept since or not.
-    waits_since: Option<Time>,
-    owner: Option<Owner>,
-}
-
-/// What became of a stretch of polling.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Polled {
-    /// Somebody has been told.
-    Came,
-    /// Nothing yet, and it pays to go on after a look at the descriptors.
-    Later,
-    /// It is time to sleep.
-    Over,
-}
-
 pub(super) fn ring(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
-    let Some(line) = system.lines.get_mut(from) else { return };
+    let Some(client) = system.clients.get_mut(from) else { return };
     // Who polls has seen it; whether it still does is looked at when the turn ends.
-    let is_early = !line.has_rung && !line.pore.is_some_and(|id| system.pores.is_peer_polling(id));
-    line.shall_ring = true;
+    let is_early =
+        !client.has_rung && !client.pore.is_some_and(|id| system.pores.is_peer_polling(id));
+    client.shall_ring = true;
     if is_early
         && ring_if_due(system, from)
-        && let Some(line) = system.lines.get_mut(from)
+        && let Some(client) = system.clients.get_mut(from)
     {
-        line.has_rung = true;
+        client.has_rung = true;
     }
     touch(world, lp, from);
 }
@@ -100,12 +68,12 @@ pub(super) fn arm(
     wants: Wants,
     reads: Option<usize>,
 ) {
-    let PoreSystem { pores, lines, wake, .. } = &mut world.node.systems.pores;
-    let Some(line) = lines.get_mut(from) else { return };
-    let Some(id) = line.pore else { return };
-    if pores.arm(line.owner, id, wants).is_ok() {
-        line.reads = reads;
-        if !std::mem::replace(&mut line.is_listed, true) {
+    let PoreSystem { pores, clients, wake, .. } = &mut world.node.systems.pores;
+    let Some(client) = clients.get_mut(from) else { return };
+    let Some(id) = client.pore else { return };
+    if pores.arm(client.owner, id, wants).is_ok() {
+        client.reads = reads;
+        if !std::mem::replace(&mut client.is_listed, true) {
             wake.armed.push(from);
         }
     }
@@ -116,17 +84,17 @@ pub(super) fn arm(
 
 /// Changes what is watched of a descriptor that tells of more than rings.
 fn rest_of(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, interest: Interest) {
-    let line = world.node.systems.pores.lines.get(from);
-    if let Some(ready) = line.and_then(|line| line.ready) {
+    let client = world.node.systems.pores.clients.get(from);
+    if let Some(ready) = client.and_then(|client| client.ready) {
         let _ = lp.modify(ready, interest);
     }
 }
 
 /// Has the end of the turn look at this pore.
 fn touch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let PoreSystem { lines, wake, .. } = &mut world.node.systems.pores;
-    let Some(line) = lines.get_mut(from) else { return };
-    if !std::mem::replace(&mut line.is_touched, true) {
+    let PoreSystem { clients, wake, .. } = &mut world.node.systems.pores;
+    let Some(client) = clients.get_mut(from) else { return };
+    if !std::mem::replace(&mut client.is_touched, true) {
         wake.touched.push(from);
     }
     // What is waited for now has not been asked for any earlier.
@@ -157,10 +125,10 @@ pub(in super::super) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> boo
 fn ring_touched(world: &mut Machine) {
     let system = &mut world.node.systems.pores;
     while let Some(from) = system.wake.touched.pop() {
-        let Some(line) = system.lines.get_mut(from) else { continue };
-        line.is_touched = false;
-        line.has_rung = false;
-        if std::mem::take(&mut line.shall_ring) {
+        let Some(client) = system.clients.get_mut(from) else { continue };
+        client.is_touched = false;
+        client.has_rung = false;
+        if std::mem::take(&mut client.shall_ring) {
             ring_if_due(system, from);
         }
     }
@@ -206,8 +174,8 @@ fn go_on(world: &mut Machine, lp: &mut Loop<Machine>) {
 
 /// From now on the armed pores have to be rung for.
 fn sleep(world: &mut Machine, lp: &mut Loop<Machine>) {
-    let PoreSystem { pores, lines, wake, .. } = &mut world.node.systems.pores;
-    let pore = |from: &Communication| lines.get(*from)?.pore;
+    let PoreSystem { pores, clients, wake, .. } = &mut world.node.systems.pores;
+    let pore = |from: &Communication| clients.get(*from)?.pore;
     let mut some = false;
     for id in wake.armed.iter().filter_map(pore) {
         some |= pores.end_polling(id);
@@ -223,8 +191,8 @@ fn sleep(world: &mut Machine, lp: &mut Loop<Machine>) {
 /// Looks at the armed pores from `now` on, until one has something, or it has taken too long, or a
 /// timer is due.
 fn poll(world: &mut Machine, lp: &mut Loop<Machine>, now: Time) -> Polled {
-    let PoreSystem { pores, lines, wake, .. } = &mut world.node.systems.pores;
-    let pore = |from: &Communication| lines.get(*from)?.pore;
+    let PoreSystem { pores, clients, wake, .. } = &mut world.node.systems.pores;
+    let pore = |from: &Communication| clients.get(*from)?.pore;
     let mut pollable = std::mem::take(&mut wake.pollable);
     pollable.extend(wake.armed.iter().filter_map(pore).filter(|&id| pores.is_pollable(id)));
     let polled =
@@ -278,11 +246,11 @@ fn look_at_armed(world: &mut Machine) -> bool {
     let mut some = false;
     let mut armed = std::mem::take(&mut world.node.systems.pores.wake.armed);
     armed.retain(|&from| {
-        let looked = look_at(world, from);
-        some |= matches!(looked, Looked::Told);
-        let stays = matches!(looked, Looked::Nothing);
-        if !stays && let Some(line) = world.node.systems.pores.lines.get_mut(from) {
-            line.is_listed = false;
+        let probe = look_at(world, from);
+        some |= matches!(probe, Probe::Told);
+        let stays = matches!(probe, Probe::Nothing);
+        if !stays && let Some(client) = world.node.systems.pores.clients.get_mut(from) {
+            client.is_listed = false;
         }
         stays
     });
@@ -291,36 +259,36 @@ fn look_at_armed(world: &mut Machine) -> bool {
     some
 }
 
-enum Looked {
+enum Probe {
     Told,
     Nothing,
     Gone,
 }
 
-fn look_at(world: &mut Machine, from: Communication) -> Looked {
-    let PoreSystem { pores, lines, data, .. } = &mut world.node.systems.pores;
-    let Some(line) = lines.get_mut(from) else { return Looked::Gone };
-    let Some(id) = line.pore else { return Looked::Gone };
+fn look_at(world: &mut Machine, from: Communication) -> Probe {
+    let PoreSystem { pores, clients, data, .. } = &mut world.node.systems.pores;
+    let Some(client) = clients.get_mut(from) else { return Probe::Gone };
+    let Some(id) = client.pore else { return Probe::Gone };
     if pores.armed(id).is_none() {
-        return Looked::Gone;
+        return Probe::Gone;
     }
-    let Some(event) = pores.take_event(id) else { return Looked::Nothing };
+    let Some(event) = pores.take_event(id) else { return Probe::Nothing };
     // Until it is armed again nobody waits, and then it is looked at.
     pores.begin_polling(id);
-    line.vain = 0;
-    let event = match (event, line.reads) {
+    client.vain = 0;
+    let event = match (event, client.reads) {
         (Event::Ready(avail), Some(count)) => {
-            let until = line.accepted.saturating_add(avail.writable as i64);
-            match read_for(pores, (line.owner, id), count, data) {
-                Ok(()) => Happened::Came(std::mem::take(data), until),
-                Err(error) => Happened::Event(Event::Trouble(error)),
+            let until = client.accepted.saturating_add(avail.writable as i64);
+            match read_for(pores, (client.owner, id), count, data) {
+                Ok(()) => Notice::Came(std::mem::take(data), until),
+                Err(error) => Notice::Event(Event::Trouble(error)),
             }
         }
-        (event, _) => Happened::Event(event),
+        (event, _) => Notice::Event(event),
     };
-    line.event = Some(event);
+    client.event = Some(event);
     deliver(world, from);
-    Looked::Told
+    Probe::Told
 }
 
 /// Reads what has come, and tells the other side of the room if it waits for that.
@@ -341,24 +309,26 @@ fn read_for(
 
 /// Sends the event that waits, if its client is not owed an answer.
 pub(super) fn deliver(world: &mut Machine, to: Communication) {
-    let Some(line) = world.node.systems.pores.lines.get_mut(to) else { return };
-    let Some(event) = line.event.take() else { return };
+    let Some(client) = world.node.systems.pores.clients.get_mut(to) else { return };
+    let Some(event) = client.event.take() else { return };
     let is_sent = match &event {
-        Happened::Event(Event::Ready(avail)) => {
+        Notice::Event(Event::Ready(avail)) => {
             let values = [integer(avail.readable as i64), integer(avail.writable as i64)];
-            send(world, to, Said::Event, &values)
+            send(world, to, Response::Event, &values)
         }
-        Happened::Event(Event::Trouble(error)) => {
-            send(world, to, Said::Trouble, &[text(error.to_string())])
+        Notice::Event(Event::Trouble(error)) => {
+            send(world, to, Response::Trouble, &[text(error.to_string())])
         }
-        Happened::Came(data, until) => send(world, to, Said::Came, &[lent(data), integer(*until)]),
+        Notice::Came(data, until) => {
+            send(world, to, Response::Came, &[lent(data), integer(*until)])
+        }
     };
     let system = &mut world.node.systems.pores;
     match event {
-        Happened::Came(data, _) if is_sent => system.keep_for_data(data),
+        Notice::Came(data, _) if is_sent => system.keep_for_data(data),
         event => {
-            if !is_sent && let Some(line) = system.lines.get_mut(to) {
-                line.event = Some(event);
+            if !is_sent && let Some(client) = system.clients.get_mut(to) {
+                client.event = Some(event);
             }
         }
     }
@@ -386,9 +356,9 @@ pub(super) fn watch(
             });
         let interest = if is_ready { Interest::None } else { Interest::Read };
         let watch = lp.watch(fd, interest, handlers)?;
-        if let Some(line) = world.node.systems.pores.lines.get_mut(from) {
-            line.watches.push(watch);
-            line.ready = line.ready.or(is_ready.then_some(watch));
+        if let Some(client) = world.node.systems.pores.clients.get_mut(from) {
+            client.watches.push(watch);
+            client.ready = client.ready.or(is_ready.then_some(watch));
         }
     }
     Ok(())
@@ -401,11 +371,11 @@ fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     system.pores.hush(id);
-    if let Some(line) = system.lines.get_mut(from) {
-        super::unwatch(lp, line);
+    if let Some(client) = system.clients.get_mut(from) {
+        unwatch(lp, client);
         let over = move |world: &mut Machine, lp: &mut Loop<Machine>| {
-            if let Some(line) = world.node.systems.pores.lines.get_mut(from) {
-                line.rest = None;
+            if let Some(client) = world.node.systems.pores.clients.get_mut(from) {
+                client.rest = None;
                 // What cannot be watched is as good as gone.
                 if watch(world, lp, from).is_ok() {
                     rung(world, lp, from);
@@ -415,9 +385,9 @@ fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
             }
         };
         let at = lp.now() + REST;
-        line.rest = Some(lp.timer(at, over));
+        client.rest = Some(lp.timer(at, over));
     }
-    if matches!(look_at(world, from), Looked::Told) {
+    if matches!(look_at(world, from), Probe::Told) {
         arm_worker(world, lp);
     }
 }
@@ -428,49 +398,49 @@ fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     system.pores.hush(id);
-    let looked = look_at(world, from);
-    if !matches!(looked, Looked::Nothing) {
+    let probe = look_at(world, from);
+    if !matches!(probe, Probe::Nothing) {
         rest_of(world, lp, from, Interest::None);
     }
-    match looked {
-        Looked::Told => {
+    match probe {
+        Probe::Told => {
             let wake = &mut world.node.systems.pores.wake;
             if let Some(since) = wake.waits_since.take() {
                 wake.patience.has_slept(now - since);
             }
             arm_worker(world, lp);
         }
-        Looked::Nothing | Looked::Gone => vain(world, lp, from),
+        Probe::Nothing | Probe::Gone => vain(world, lp, from),
     }
 }
 
 /// A ring has told nothing. After too many the bell is left alone for a while: it can only slow
 /// its own pore down.
 fn vain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.node.systems.pores.lines.get_mut(from) else { return };
-    line.vain += 1;
-    if line.vain < VAIN_MAX {
+    let Some(client) = world.node.systems.pores.clients.get_mut(from) else { return };
+    client.vain += 1;
+    if client.vain < VAIN_MAX {
         return;
     }
-    line.vain = 0;
-    for watch in &line.watches {
+    client.vain = 0;
+    for watch in &client.watches {
         // A lifeline rests as well, and is looked at when the rest is over.
         let _ = lp.modify(*watch, Interest::None);
     }
-    if line.rest.is_none() {
+    if client.rest.is_none() {
         let over = move |world: &mut Machine, lp: &mut Loop<Machine>| rested(world, lp, from);
         let at = lp.now() + REST;
         let rest = lp.timer(at, over);
-        if let Some(line) = world.node.systems.pores.lines.get_mut(from) {
-            line.rest = Some(rest);
+        if let Some(client) = world.node.systems.pores.clients.get_mut(from) {
+            client.rest = Some(rest);
         }
     }
 }
 
 fn rested(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.node.systems.pores.lines.get_mut(from) else { return };
-    line.rest = None;
-    for watch in &line.watches {
+    let Some(client) = world.node.systems.pores.clients.get_mut(from) else { return };
+    client.rest = None;
+    for watch in &client.watches {
         // What is not armed finds so at its next report, and rests again.
         let _ = lp.modify(*watch, Interest::Read);
     }
@@ -484,10 +454,10 @@ fn lifeline(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         return vain(world, lp, from);
     }
     // A socket that has hung up says so for ever; what it has to tell is remembered.
-    if let Some(line) = system.lines.get_mut(from) {
-        super::unwatch(lp, line);
+    if let Some(client) = system.clients.get_mut(from) {
+        unwatch(lp, client);
     }
-    if matches!(look_at(world, from), Looked::Told) {
+    if matches!(look_at(world, from), Probe::Told) {
         arm_worker(world, lp);
     }
 }

@@ -1,67 +1,62 @@
-//! FileSystem: files below one folder; in simulations they are in memory ([`super::disk`]).
-//!
-//! Reads and writes go through a buffer, so that a byte at a time costs no system call each. Only
-//! regular files are opened, and each call moves a bounded number of bytes; so none of them waits
-//! for more than a disk. A large text is written piece by piece, an event of the loop each; its
-//! client is held off meanwhile.
+//! Files that are open, and their buffers.
 
 use std::io;
 use std::path::Path;
 
-use tidemill_event::{Loop, Owner};
-use tidemill_proc::{Communication, CommunicationMap, Values, arm};
+use tidemill_event::Owner;
+use tidemill_proc::{Communication, CommunicationMap};
 
-use super::confined::{Purpose, Root};
-use super::disk::{Body, Disk};
-use super::{Machine, integer, text};
+use crate::components::system::confined::{Purpose, Root};
+use crate::components::system::disk::{Body, Disk};
 
 /// Bytes read or written at once.
 const BUFFER_BYTES: usize = 1 << 16;
+
 /// A line that is longer is handed out in pieces.
 const LINE_BYTES_MAX: usize = 1 << 24;
 
 /// Bytes of a text that are written at once.
-const PIECE_BYTES: usize = 1 << 20;
+pub(super) const PIECE_BYTES: usize = 1 << 20;
 
 /// The folder and the files that are open.
 #[derive(Default)]
-pub(super) struct Files {
+pub(in crate::components::system) struct Files {
     root: Option<Root>,
     disk: Disk,
-    open: CommunicationMap<Open>,
+    pub(super) open: CommunicationMap<Open>,
     problems: Vec<String>,
-    owner: Option<Owner>,
+    pub(super) owner: Option<Owner>,
 }
 
 /// A file that is open. Either the buffer holds what was read at `start`, or what is to be written
 /// there.
-struct Open {
+pub(super) struct Open {
     file: Body,
     name: String,
     buffer: Vec<u8>,
     start: u64,
     is_unwritten: bool,
-    position: u64,
+    pub(super) position: u64,
     failed: Option<io::Error>,
     /// A large text, and how much of it has been written.
-    large: Vec<u8>,
+    pub(super) large: Vec<u8>,
     done: usize,
 }
 
 impl Files {
-    pub(super) fn new(root: &Path, disk: Disk) -> Result<Files, String> {
+    pub(in crate::components::system) fn new(root: &Path, disk: Disk) -> Result<Files, String> {
         let opened = Root::new(root)
             .map_err(|error| format!("{}: cannot be the root: {error}", root.display()))?;
         Ok(Files { root: Some(opened), disk, ..Files::default() })
     }
 
     /// Files that could not be written, once.
-    pub(super) fn take_problems(&mut self) -> Vec<String> {
+    pub(in crate::components::system) fn take_problems(&mut self) -> Vec<String> {
         std::mem::take(&mut self.problems)
     }
 
     /// Writes what waits and closes a file.
-    pub(super) fn close(&mut self, communication: Communication) {
+    pub(in crate::components::system) fn close(&mut self, communication: Communication) {
         let Some(mut open) = self.open.remove(communication) else { return };
         open.write_rest();
         open.flush();
@@ -70,81 +65,18 @@ impl Files {
         }
     }
 
-    fn open(&mut self, communication: Communication, name: &[u8], purpose: Purpose) -> bool {
+    pub(super) fn open(
+        &mut self,
+        communication: Communication,
+        name: &[u8],
+        purpose: Purpose,
+    ) -> bool {
         let Some(root) = &self.root else { return false };
         let Ok(file) = self.disk.open(root, name, purpose) else { return false };
         let name = String::from_utf8_lossy(name).into_owned();
         self.open.insert(communication, Open::new(file, name));
         true
     }
-}
-
-pub(super) fn serve(
-    world: &mut Machine,
-    lp: &mut Loop<Machine>,
-    from: Communication,
-    message: &str,
-    values: &Values,
-) {
-    let purpose = match message {
-        "New" => Some(Purpose::New),
-        "Open" => Some(Purpose::Existing),
-        _ => None,
-    };
-    if let Some(purpose) = purpose {
-        let done = world.node.systems.files.open(from, values.text(), purpose);
-        return world.answer(lp, from, if done { "Done" } else { "Failed" }, &[]);
-    }
-    let Some(open) = world.node.systems.files.open.get_mut(from) else { return };
-    // Only who has finished is not held off.
-    open.write_rest();
-    let (answer, values) = match message {
-        "SetPosition" => {
-            // Before the beginning is the beginning.
-            open.position = u64::try_from(values.integer()).unwrap_or(0);
-            return;
-        }
-        "GetPosition" => ("Position", vec![integer(open.position.cast_signed())]),
-        "GetLength" => ("Length", vec![integer(open.length().cast_signed())]),
-        "ReadByte" => match open.byte() {
-            Some(byte) => ("Byte", vec![integer(i64::from(byte))]),
-            None => ("EOF", Vec::new()),
-        },
-        "ReadLine" => match open.line() {
-            Some(line) => ("Line", vec![text(line)]),
-            None => ("EOF", Vec::new()),
-        },
-        "Write" => return open.write(&[values.integer() as u8]),
-        "WriteText" => {
-            open.large = values.text().to_vec();
-            if open.large.len() <= PIECE_BYTES {
-                return open.write_rest();
-            }
-            world.node.runner.worker().hold_off(from);
-            return go_on(world, lp, from);
-        }
-        "Update" => return open.flush(),
-        "Close" => return world.node.systems.files.close(from),
-        _ => return,
-    };
-    world.answer(lp, from, answer, &values);
-}
-
-/// Writes the next piece of a large text.
-fn go_on(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let files = &mut world.node.systems.files;
-    let owner = *files.owner.get_or_insert_with(|| lp.owner("files"));
-    let Some(open) = files.open.get_mut(from) else { return };
-    if open.write_piece() {
-        let next = move |world: &mut Machine, lp: &mut Loop<Machine>| go_on(world, lp, from);
-        if lp.event(owner, next).is_ok() {
-            return;
-        }
-        // The loop has too much to do to do it bit by bit.
-        open.write_rest();
-    }
-    world.node.runner.worker().attend_to(from);
-    arm(world, lp);
 }
 
 impl Open {
@@ -163,7 +95,7 @@ impl Open {
     }
 
     /// Writes a piece of a text; whether there is more.
-    fn write_piece(&mut self) -> bool {
+    pub(super) fn write_piece(&mut self) -> bool {
         let large = std::mem::take(&mut self.large);
         let end = large.len().min(self.done + PIECE_BYTES);
         self.write(&large[self.done..end]);
@@ -174,17 +106,17 @@ impl Open {
         self.done > 0
     }
 
-    fn write_rest(&mut self) {
+    pub(super) fn write_rest(&mut self) {
         while !self.large.is_empty() && self.write_piece() {}
     }
 
-    fn length(&mut self) -> u64 {
+    pub(super) fn length(&mut self) -> u64 {
         self.flush();
         self.file.length()
     }
 
     /// Writes what waits. What fails is told once, when the file is closed.
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         if self.is_unwritten {
             let written = self.file.write_all_at(&self.buffer, self.start);
             if let Err(error) = written {
@@ -195,7 +127,7 @@ impl Open {
         }
     }
 
-    fn write(&mut self, bytes: &[u8]) {
+    pub(super) fn write(&mut self, bytes: &[u8]) {
         let end = self.start + self.buffer.len() as u64;
         if !self.is_unwritten || self.position != end || self.buffer.len() >= BUFFER_BYTES {
             self.flush();
@@ -221,14 +153,14 @@ impl Open {
         &self.buffer[(self.position - self.start) as usize..]
     }
 
-    fn byte(&mut self) -> Option<u8> {
+    pub(super) fn byte(&mut self) -> Option<u8> {
         let byte = self.ahead().first().copied()?;
         self.position += 1;
         Some(byte)
     }
 
     /// Without its end; none at the end of the file.
-    fn line(&mut self) -> Option<Vec<u8>> {
+    pub(super) fn line(&mut self) -> Option<Vec<u8>> {
         let mut line = Vec::new();
         loop {
             let ahead = self.ahead();

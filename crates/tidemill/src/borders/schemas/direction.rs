@@ -6,17 +6,17 @@ pub(super) const PREFIX: &str = "proto:";
 const ENCODE: &str = "encode ";
 /// Which way messages go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Decode,
     Encode,
 }
 
 /// What a stage of that name does, with messages of which type; nothing, if it is of another
 /// family.
-pub(crate) fn named(stage: &str) -> Option<(Way, &str)> {
+pub(crate) fn named(stage: &str) -> Option<(Direction, &str)> {
     let rest = stage.strip_prefix(PREFIX)?;
     Some(match rest.strip_prefix(ENCODE) {
-        Some(message) => (Way::Encode, message.trim_start()),
-        None => (Way::Decode, rest),
+        Some(message) => (Direction::Encode, message.trim_start()),
+        None => (Direction::Decode, rest),
     })
 }

@@ -10,20 +10,20 @@ use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 use super::border::StageBorder;
 use super::instance::Instance;
 use super::stage::Stage;
-use super::{Scratch, WAITING_MAX};
+use super::state::{Scratch, WAITING_MAX};
 use crate::borders::inbox;
 use crate::borders::parameters::{emptied, fill};
 use crate::machine::Machine;
 
 /// A stage at work.
-pub(super) struct Hand<'h> {
+pub(super) struct StageContext<'h> {
     pub(super) machine: &'h mut Machine,
     pub(super) number: usize,
     pub(super) stage: &'h mut Stage,
     pub(super) instances: &'h mut CommunicationMap<Instance>,
 }
 
-impl Hand<'_> {
+impl StageContext<'_> {
     /// Gives a tuple to the instance of its key.
     pub(super) fn input(&mut self, columns: Seq<'_>, scratch: &mut Scratch) {
         let mut words = emptied(std::mem::take(&mut scratch.words));

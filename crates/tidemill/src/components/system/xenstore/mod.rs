@@ -2,66 +2,17 @@
 //! have their requests done one after the other; the loop does nothing else meanwhile.
 //!
 //! The driver over a pore, a component with the same interface, is `apps/drivers/xenstore.com`.
+mod outlets;
 
-use std::rc::Rc;
-
-use tidemill_event::{Handlers, Interest, Loop, WatchId};
+use tidemill_event::{Handlers, Interest, Loop};
 use tidemill_pore::xenstore::outlet::{Failure, Outlet};
 use tidemill_pore::xenstore::wire::Type;
-use tidemill_proc::{Communication, CommunicationMap, Values};
-use tidemill_stdx::sorted::SortedMap;
+use tidemill_proc::{Communication, Values};
 
-use super::confined::Root;
-use super::{Machine, text};
-
-type Address = (Vec<u8>, Vec<u8>);
-
-/// A connection, and who uses it.
-struct Shared {
-    outlet: Outlet,
-    clients: usize,
-    watch: Option<WatchId>,
-}
-
-/// All connections.
-pub(super) struct Outlets {
-    root: Option<Rc<Root>>,
-    shared: SortedMap<Address, Shared>,
-    clients: CommunicationMap<Address>,
-    /// Who waits for an event.
-    waiting: SortedMap<Communication, Address>,
-}
-
-impl Outlets {
-    pub(super) fn new(root: Option<Rc<Root>>) -> Outlets {
-        let (shared, clients) = (SortedMap::new(), CommunicationMap::default());
-        Outlets { root, shared, clients, waiting: SortedMap::new() }
-    }
-
-    /// Who waits for an event of this store, first of all.
-    fn first_waiting(&self, address: &Address) -> Option<Communication> {
-        self.waiting.iter().find(|(_, at)| *at == address).map(|(whom, _)| *whom)
-    }
-
-    fn connect(&mut self, from: Communication, address: Address) -> Result<(), String> {
-        if !self.shared.contains_key(&address) {
-            let root = self.root.as_ref().ok_or("there is no folder for sockets")?;
-            let socket = root.connect(&address.1).map_err(|error| error.to_string())?;
-            let outlet = match &address.0[..] {
-                b"xenstore" => Outlet::page(socket),
-                b"socket" => Outlet::stream(socket),
-                _ => return Err("no such kind of pore".to_owned()),
-            };
-            let outlet = outlet.map_err(|error| error.to_string())?;
-            self.shared.insert(address.clone(), Shared { outlet, clients: 0, watch: None });
-        }
-        if let Some(shared) = self.shared.get_mut(&address) {
-            shared.clients += 1;
-        }
-        self.clients.insert(from, address);
-        Ok(())
-    }
-}
+use crate::components::system::values::text;
+use crate::machine::Machine;
+use outlets::Address;
+pub(super) use outlets::Outlets;
 
 pub(super) fn serve(
     world: &mut Machine,

@@ -10,14 +10,18 @@
 //! not fit what was opened has no effect: Accept gives the number 0, Receive the End, ReceiveFrom
 //! an empty datagram from nowhere. Who sends more than the other side takes waits: messages stay in
 //! its channel until the socket has taken most of what was sent before.
+mod sockets;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 
-use tidemill_event::{Endpoint, Handlers, Interest, Loop, WatchId};
+use tidemill_event::{Endpoint, Handlers, Interest, Loop};
 use tidemill_proc::{Communication, Value, Values, arm};
 
-use super::{Machine, integer, text};
+use crate::components::system::values::{integer, text};
+use crate::machine::Machine;
+pub(super) use sockets::Network;
+use sockets::{Socket, SocketKind};
 
 /// Bytes received at once.
 const RECEIVE_BYTES: usize = 1 << 16;
@@ -26,45 +30,6 @@ const RECEIVE_BYTES: usize = 1 << 16;
 const UNSENT_MAX: usize = 1 << 20;
 /// Connections that were accepted and that nobody has taken; then accepting waits.
 const ACCEPTED_MAX: usize = 1 << 14;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Listener,
-    /// A connection that is being made.
-    Connecting,
-    Stream,
-    Datagrams,
-}
-
-/// What a client has opened.
-struct Line {
-    kind: Kind,
-    endpoint: Endpoint,
-    /// The client waits for a connection, for bytes, for a datagram.
-    is_asking: bool,
-    watch: Option<(WatchId, Interest)>,
-    /// Where it leads, for the answer once it is connected.
-    peer: String,
-    unsent: VecDeque<u8>,
-    is_held_off: bool,
-    is_broken: bool,
-    /// The client has gone; what is left is sent.
-    is_closing: bool,
-}
-
-/// All that is open.
-#[derive(Default)]
-pub(super) struct Network {
-    lines: BTreeMap<Communication, Line>,
-    accepted: BTreeMap<i64, (Endpoint, String)>,
-    last_accepted: i64,
-}
-
-impl Network {
-    pub(super) fn has_unsent(&self) -> bool {
-        self.lines.values().any(|line| line.is_closing)
-    }
-}
 
 pub(super) fn serve(
     world: &mut Machine,
@@ -79,14 +44,14 @@ pub(super) fn serve(
         "Connect" => connect(world, lp, from, values.text()),
         "Take" => take(world, lp, from, values.integer()),
         "Accept" | "Receive" | "ReceiveFrom" => {
-            if let Some(line) = world.node.systems.network.lines.get_mut(&from) {
-                line.is_asking = true;
+            if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
+                socket.is_asking = true;
             }
             return advance(world, lp, from, message);
         }
         "Send" => {
-            if let Some(line) = world.node.systems.network.lines.get_mut(&from) {
-                line.send(values.bytes());
+            if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
+                socket.send(values.bytes());
             }
             return push(world, lp, from);
         }
@@ -104,41 +69,6 @@ fn name(bytes: &[u8]) -> io::Result<&str> {
     std::str::from_utf8(bytes).map_err(wrong)
 }
 
-impl Line {
-    fn new(kind: Kind, endpoint: Endpoint, peer: String) -> Line {
-        Line {
-            kind,
-            endpoint,
-            is_asking: false,
-            watch: None,
-            peer,
-            unsent: VecDeque::new(),
-            is_held_off: false,
-            is_broken: false,
-            is_closing: false,
-        }
-    }
-
-    fn send(&mut self, bytes: &[u8]) {
-        if self.kind != Kind::Stream || self.is_broken {
-            return;
-        }
-        self.unsent.extend(bytes);
-    }
-
-    /// What the loop has to tell.
-    fn interest(&self) -> Interest {
-        let asks = self.is_asking && !matches!(self.kind, Kind::Connecting);
-        let sends = self.kind == Kind::Connecting || !self.unsent.is_empty();
-        match (asks, sends) {
-            (true, true) => Interest::ReadWrite,
-            (true, false) => Interest::Read,
-            (false, true) => Interest::Write,
-            (false, false) => Interest::None,
-        }
-    }
-}
-
 fn listen(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -147,7 +77,7 @@ fn listen(
 ) -> io::Result<()> {
     let endpoint = lp.host().listen(name(address)?)?;
     let address = lp.host().local_addr(endpoint)?;
-    open(world, lp, from, Line::new(Kind::Listener, endpoint, address));
+    open(world, lp, from, Socket::new(SocketKind::Listener, endpoint, address));
     Ok(())
 }
 
@@ -159,7 +89,7 @@ fn bind(
 ) -> io::Result<()> {
     let endpoint = lp.host().bind(name(address)?)?;
     let address = lp.host().local_addr(endpoint)?;
-    open(world, lp, from, Line::new(Kind::Datagrams, endpoint, address));
+    open(world, lp, from, Socket::new(SocketKind::Datagrams, endpoint, address));
     Ok(())
 }
 
@@ -172,8 +102,8 @@ fn connect(
 ) -> io::Result<()> {
     let address = name(address)?;
     let endpoint = lp.host().connect(address)?;
-    let line = Line::new(Kind::Connecting, endpoint, address.to_owned());
-    world.node.systems.network.lines.insert(from, line);
+    let socket = Socket::new(SocketKind::Connecting, endpoint, address.to_owned());
+    world.node.systems.network.sockets.insert(from, socket);
     watch(world, lp, from);
     Ok(())
 }
@@ -188,32 +118,32 @@ fn take(
     let (endpoint, peer) = taken.ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("there is no accepted connection {id}"))
     })?;
-    open(world, lp, from, Line::new(Kind::Stream, endpoint, peer));
+    open(world, lp, from, Socket::new(SocketKind::Stream, endpoint, peer));
     Ok(())
 }
 
 /// Tells a client that it has something, and under which address.
-fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, line: Line) {
-    let address = line.peer.clone();
-    world.node.systems.network.lines.insert(from, line);
+fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, socket: Socket) {
+    let address = socket.peer.clone();
+    world.node.systems.network.sockets.insert(from, socket);
     world.answer(lp, from, "Opened", &[text(address)]);
 }
 
 /// Goes on with what a client asked for, as far as it can be done now.
 fn advance(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, asked: &str) {
-    let Some(line) = world.node.systems.network.lines.get(&from) else { return };
-    let (kind, endpoint) = (line.kind, line.endpoint);
+    let Some(socket) = world.node.systems.network.sockets.get(&from) else { return };
+    let (kind, endpoint) = (socket.kind, socket.endpoint);
     let answer = match (asked, kind) {
-        ("Accept", Kind::Listener) => accept(world, lp, endpoint),
-        ("Receive", Kind::Stream) => receive(lp, line),
-        ("ReceiveFrom", Kind::Datagrams) => receive_from(lp, endpoint),
+        ("Accept", SocketKind::Listener) => accept(world, lp, endpoint),
+        ("Receive", SocketKind::Stream) => receive(lp, socket),
+        ("ReceiveFrom", SocketKind::Datagrams) => receive_from(lp, endpoint),
         ("Accept", _) => Some(("Accepted", vec![integer(0)])),
         ("ReceiveFrom", _) => Some(("Datagram", vec![text(""), text("")])),
         _ => Some(("End", Vec::new())),
     };
     if let Some((message, values)) = answer {
-        if let Some(line) = world.node.systems.network.lines.get_mut(&from) {
-            line.is_asking = false;
+        if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
+            socket.is_asking = false;
         }
         world.answer(lp, from, message, &values);
     }
@@ -240,12 +170,12 @@ fn accept(world: &mut Machine, lp: &mut Loop<Machine>, listener: Endpoint) -> An
     }
 }
 
-fn receive(lp: &mut Loop<Machine>, line: &Line) -> Answer {
-    if line.is_broken {
+fn receive(lp: &mut Loop<Machine>, socket: &Socket) -> Answer {
+    if socket.is_broken {
         return Some(("End", Vec::new()));
     }
     let mut buffer = vec![0; RECEIVE_BYTES];
-    match lp.host().read(line.endpoint, &mut buffer) {
+    match lp.host().read(socket.endpoint, &mut buffer) {
         Ok(None) => None,
         Ok(Some(0)) | Err(_) => Some(("End", Vec::new())),
         Ok(Some(length)) => {
@@ -280,28 +210,28 @@ fn send_to(
     address: &[u8],
     bytes: &[u8],
 ) {
-    let Some(line) = world.node.systems.network.lines.get(&from) else { return };
-    if line.kind == Kind::Datagrams
+    let Some(socket) = world.node.systems.network.sockets.get(&from) else { return };
+    if socket.kind == SocketKind::Datagrams
         && let Ok(address) = name(address)
     {
-        let _ = lp.host().send(line.endpoint, address, bytes);
+        let _ = lp.host().send(socket.endpoint, address, bytes);
     }
 }
 
 /// Sends what can be sent.
 fn push(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
-    while !line.unsent.is_empty() && line.kind == Kind::Stream {
-        match lp.host().write(line.endpoint, line.unsent.as_slices().0) {
-            Ok(Some(sent)) => drop(line.unsent.drain(..sent)),
+    let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
+    while !socket.unsent.is_empty() && socket.kind == SocketKind::Stream {
+        match lp.host().write(socket.endpoint, socket.unsent.as_slices().0) {
+            Ok(Some(sent)) => drop(socket.unsent.drain(..sent)),
             Ok(None) => break,
             Err(_) => {
-                line.is_broken = true;
-                line.unsent = VecDeque::new();
+                socket.is_broken = true;
+                socket.unsent = VecDeque::new();
             }
         }
     }
-    if line.is_closing && line.unsent.is_empty() {
+    if socket.is_closing && socket.unsent.is_empty() {
         close(world, lp, from);
     } else {
         restrain(world, lp, from);
@@ -311,12 +241,12 @@ fn push(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 
 /// Has a client wait that sends faster than its socket, and go on.
 fn restrain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
-    if !line.is_held_off && line.unsent.len() >= UNSENT_MAX {
-        line.is_held_off = true;
+    let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
+    if !socket.is_held_off && socket.unsent.len() >= UNSENT_MAX {
+        socket.is_held_off = true;
         world.node.runner.worker().hold_off(from);
-    } else if line.is_held_off && line.unsent.len() < UNSENT_MAX / 2 {
-        line.is_held_off = false;
+    } else if socket.is_held_off && socket.unsent.len() < UNSENT_MAX / 2 {
+        socket.is_held_off = false;
         world.node.runner.worker().attend_to(from);
         arm(world, lp);
     }
@@ -324,20 +254,20 @@ fn restrain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 
 /// A client has gone: what it opened is closed as soon as all is sent.
 pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
-    line.is_closing = true;
-    line.is_asking = false;
+    let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
+    socket.is_closing = true;
+    socket.is_asking = false;
     push(world, lp, from);
 }
 
 fn close(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.node.systems.network.lines.remove(&from) else { return };
-    if let Some((watch, _)) = line.watch {
+    let Some(socket) = world.node.systems.network.sockets.remove(&from) else { return };
+    if let Some((watch, _)) = socket.watch {
         lp.unwatch(watch);
     }
-    lp.host().close(line.endpoint);
+    lp.host().close(socket.endpoint);
     let network = &mut world.node.systems.network;
-    if network.lines.values().any(|line| line.is_closing) {
+    if network.sockets.values().any(|socket| socket.is_closing) {
         return;
     }
     if world.node.systems.open.is_empty() {
@@ -346,14 +276,14 @@ fn close(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     }
 }
 
-/// Has the loop tell what a line waits for.
+/// Has the loop tell what a socket waits for.
 fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
-    let wanted = line.interest();
-    match line.watch {
+    let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
+    let wanted = socket.interest();
+    match socket.watch {
         Some((_, interest)) if interest == wanted => {}
         Some((watch, _)) => match lp.modify(watch, wanted) {
-            Ok(()) => line.watch = Some((watch, wanted)),
+            Ok(()) => socket.watch = Some((watch, wanted)),
             Err(_) => trouble(world, lp, from, None),
         },
         None if wanted == Interest::None => {}
@@ -366,8 +296,8 @@ fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
                 .error(move |world: &mut Machine, lp: &mut Loop<Machine>, _, error| {
                     trouble(world, lp, from, Some(error));
                 });
-            match lp.watch(line.endpoint, wanted, handlers) {
-                Ok(watch) => line.watch = Some((watch, wanted)),
+            match lp.watch(socket.endpoint, wanted, handlers) {
+                Ok(watch) => socket.watch = Some((watch, wanted)),
                 Err(error) => trouble(world, lp, from, Some(error)),
             }
         }
@@ -375,22 +305,22 @@ fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 }
 
 fn ready(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.node.systems.network.lines.get(&from) else { return };
-    if line.is_asking {
-        let asked = match line.kind {
-            Kind::Listener => "Accept",
-            Kind::Datagrams => "ReceiveFrom",
-            Kind::Stream | Kind::Connecting => "Receive",
+    let Some(socket) = world.node.systems.network.sockets.get(&from) else { return };
+    if socket.is_asking {
+        let asked = match socket.kind {
+            SocketKind::Listener => "Accept",
+            SocketKind::Datagrams => "ReceiveFrom",
+            SocketKind::Stream | SocketKind::Connecting => "Receive",
         };
         advance(world, lp, from, asked);
     }
 }
 
 fn writable(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
-    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
-    if line.kind == Kind::Connecting {
-        line.kind = Kind::Stream;
-        let peer = line.peer.clone();
+    let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
+    if socket.kind == SocketKind::Connecting {
+        socket.kind = SocketKind::Stream;
+        let peer = socket.peer.clone();
         world.answer(lp, from, "Opened", &[text(peer)]);
     }
     push(world, lp, from);
@@ -403,33 +333,33 @@ fn trouble(
     from: Communication,
     error: Option<io::Error>,
 ) {
-    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
-    if let Some((watch, _)) = line.watch.take() {
+    let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
+    if let Some((watch, _)) = socket.watch.take() {
         lp.unwatch(watch);
     }
-    line.unsent = VecDeque::new();
+    socket.unsent = VecDeque::new();
     restrain(world, lp, from);
-    let Some(line) = world.node.systems.network.lines.get_mut(&from) else { return };
-    if line.kind == Kind::Connecting {
+    let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
+    if socket.kind == SocketKind::Connecting {
         let reason = error.map_or_else(|| "no connection".to_owned(), |error| error.to_string());
         close(world, lp, from);
         world.answer(lp, from, "Failed", &[text(reason)]);
         return;
     }
-    if line.kind == Kind::Datagrams {
+    if socket.kind == SocketKind::Datagrams {
         // An earlier datagram has come back; the port is as good as before.
         return watch(world, lp, from);
     }
-    if line.is_closing {
+    if socket.is_closing {
         return close(world, lp, from);
     }
     ready(world, lp, from);
-    if let Some(line) = world.node.systems.network.lines.get_mut(&from)
-        && line.is_asking
+    if let Some(socket) = world.node.systems.network.sockets.get_mut(&from)
+        && socket.is_asking
     {
-        line.is_asking = false;
-        let (message, values) = match line.kind {
-            Kind::Listener => ("Accepted", vec![integer(0)]),
+        socket.is_asking = false;
+        let (message, values) = match socket.kind {
+            SocketKind::Listener => ("Accepted", vec![integer(0)]),
             _ => ("End", Vec::new()),
         };
         world.answer(lp, from, message, &values);

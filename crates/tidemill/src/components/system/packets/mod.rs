@@ -8,6 +8,7 @@
 //! A program that is itself an app, of the type `Script`, opens a port of its own by name: it
 //! receives from the input of that name and sends to the output of that name. `FROM -> TO` opens
 //! an input and an output whose names differ.
+mod clients;
 
 use std::collections::VecDeque;
 
@@ -16,75 +17,17 @@ use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
-use tidemill_proc::{Communication, CommunicationMap, Value, Values};
+use tidemill_proc::{Communication, Value, Values};
 use tidemill_stdx::marks;
-use tidemill_stdx::sorted::SortedMap;
 
-use super::ports::{Ports, ends};
-use super::{Machine, integer, lent, text};
+use super::ports::ends;
+use crate::components::system::values::{integer, lent, text};
+use crate::machine::Machine;
+pub(super) use clients::Packets;
+use clients::{Client, OpenApp};
 
 /// Packets that wait for a client at one app.
 const QUEUED_MAX: usize = 1024;
-/// The type of the apps.
-const OUTSIDE: &str = "Outside";
-
-/// One app or way that clients have opened.
-struct Door {
-    /// Whose packets clients receive, and who gets theirs: the same, but for ways of a `Script`.
-    from: String,
-    to: String,
-    clients: usize,
-    waiting: VecDeque<Communication>,
-    packets: VecDeque<Packet>,
-    /// The time of the packet that was received last, if it has one, which those sent then follow.
-    time_ns: Option<i64>,
-}
-
-/// Who uses the graph, or the ports of an app.
-#[derive(Default)]
-pub(super) struct Packets {
-    /// Where it leads to in place of a graph, if the program is an app itself.
-    ports: Option<Ports>,
-    doors: SortedMap<String, Door>,
-    clients: CommunicationMap<Client>,
-}
-
-/// Who has opened a door.
-struct Client {
-    door: String,
-    /// The link that packets go to, in the graph that runs.
-    link: Option<usize>,
-}
-
-impl Packets {
-    pub(super) fn lead_to_ports(&mut self) {
-        self.ports = Some(Ports::default());
-    }
-
-    pub(super) fn ports(&mut self) -> Option<&mut Ports> {
-        self.ports.as_mut()
-    }
-
-    /// Whether somebody has opened an input.
-    pub(super) fn is_open(&self, input: usize) -> bool {
-        let name = self.ports.as_ref().map_or("", |ports| ports.input(input));
-        self.doors.values().any(|door| door.from == name)
-    }
-
-    /// Why nobody can open this door.
-    fn check(&self, engine: &Engine, name: &str, (from, to): (&str, &str)) -> Result<(), String> {
-        if let Some(ports) = &self.ports {
-            return ports.check(from, to);
-        }
-        if engine.has_app(name, OUTSIDE) {
-            return Ok(());
-        }
-        match engine.graph().apps.is_empty() {
-            true => Err("no packet graph runs beside the components".to_owned()),
-            false => Err(format!("the packet graph has no `{name} :: {OUTSIDE}`")),
-        }
-    }
-}
 
 pub(super) fn serve(
     world: &mut Machine,
@@ -98,18 +41,18 @@ pub(super) fn serve(
         "Send" => send(world, lp, from, values.bytes()),
         "Receive" => {
             let packets = &mut world.node.systems.packets;
-            let name = packets.clients.get(from).map(|client| client.door.clone());
+            let name = packets.clients.get(from).map(|client| client.app.clone());
             let Some(name) = name else { return };
-            if let Some(door) = packets.doors.get_mut(&name) {
-                door.waiting.push_back(from);
+            if let Some(app) = packets.apps.get_mut(&name) {
+                app.waiting.push_back(from);
             }
             deliver(world, lp, &name);
         }
         "GetTime" => {
             let packets = &world.node.systems.packets;
             let client = packets.clients.get(from);
-            let door = client.and_then(|client| packets.doors.get(&client.door));
-            let time_ns = door.and_then(|door| door.time_ns).unwrap_or(0);
+            let app = client.and_then(|client| packets.apps.get(&client.app));
+            let time_ns = app.and_then(|app| app.time_ns).unwrap_or(0);
             world.answer(lp, from, "Time", &[integer(time_ns)]);
         }
         _ => finished(world, from),
@@ -122,7 +65,7 @@ fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: 
     if let Err(reason) = packets.check(engine, name, (source, target)) {
         return world.answer(lp, from, "Failed", &[text(reason)]);
     }
-    let door = packets.doors.entry(name.to_owned()).or_insert_with(|| Door {
+    let app = packets.apps.entry(name.to_owned()).or_insert_with(|| OpenApp {
         from: source.to_owned(),
         to: target.to_owned(),
         clients: 0,
@@ -130,9 +73,9 @@ fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: 
         packets: VecDeque::new(),
         time_ns: None,
     });
-    door.clients += 1;
+    app.clients += 1;
     let link = outlet(engine, target);
-    packets.clients.insert(from, Client { door: name.to_owned(), link });
+    packets.clients.insert(from, Client { app: name.to_owned(), link });
     world.answer(lp, from, "Opened", &[]);
 }
 
@@ -146,17 +89,17 @@ fn outlet(engine: &Engine, app: &str) -> Option<usize> {
 pub(crate) fn link(world: &mut Machine) {
     let (packets, engine) = (&mut world.node.systems.packets, &world.node.driver.engine);
     for (_, client) in packets.clients.iter_mut() {
-        client.link = outlet(engine, ends(&client.door).1);
+        client.link = outlet(engine, ends(&client.app).1);
     }
 }
 
 fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes: &[u8]) {
-    let (Packets { ports, doors, clients }, driver) =
+    let (Packets { ports, apps, clients }, driver) =
         (&mut world.node.systems.packets, &mut world.node.driver);
     let client = clients.get(from);
     let is_sent = client.is_some_and(|client| match ports {
         Some(ports) => {
-            doors.get(&client.door).is_some_and(|door| ports.send(&door.to, bytes, door.time_ns))
+            apps.get(&client.app).is_some_and(|app| ports.send(&app.to, bytes, app.time_ns))
         }
         None => client
             .link
@@ -170,9 +113,9 @@ fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes:
     world.answer(lp, from, "Sent", &[Value::Word(u64::from(is_sent))]);
 }
 
-/// Gives what has come for an app to those who wait at any door.
+/// Gives what has come for an app to those who wait, at all of them.
 pub(crate) fn deliver_all(world: &mut Machine, lp: &mut Loop<Machine>) {
-    let names: Vec<String> = world.node.systems.packets.doors.keys().cloned().collect();
+    let names: Vec<String> = world.node.systems.packets.apps.keys().cloned().collect();
     for name in names {
         deliver(world, lp, &name);
     }
@@ -180,23 +123,23 @@ pub(crate) fn deliver_all(world: &mut Machine, lp: &mut Loop<Machine>) {
 
 /// Takes what has come to an app, and gives it to those who wait.
 fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
-    let (Packets { ports, doors, .. }, driver) =
+    let (Packets { ports, apps, .. }, driver) =
         (&mut world.node.systems.packets, &mut world.node.driver);
-    let Some(door) = doors.get_mut(name) else { return };
-    // Ports have queues of their own, which several doors may share.
-    let most = if ports.is_some() { door.waiting.len() } else { QUEUED_MAX };
-    while door.packets.len() < most
+    let Some(app) = apps.get_mut(name) else { return };
+    // Ports have queues of their own, which several apps may share.
+    let most = if ports.is_some() { app.waiting.len() } else { QUEUED_MAX };
+    while app.packets.len() < most
         && let Some(packet) = match ports {
-            Some(ports) => ports.take(&door.from),
-            None => driver.engine.take_from(&door.from, "input"),
+            Some(ports) => ports.take(&app.from),
+            None => driver.engine.take_from(&app.from, "input"),
         }
     {
-        door.packets.push_back(packet);
+        app.packets.push_back(packet);
     }
-    let count = door.waiting.len().min(door.packets.len());
-    let whom: Vec<Communication> = door.waiting.drain(..count).collect();
-    let what: Vec<Packet> = door.packets.drain(..count).collect();
-    door.time_ns = what.last().map_or(door.time_ns, Packet::time_ns);
+    let count = app.waiting.len().min(app.packets.len());
+    let whom: Vec<Communication> = app.waiting.drain(..count).collect();
+    let what: Vec<Packet> = app.packets.drain(..count).collect();
+    app.time_ns = what.last().map_or(app.time_ns, Packet::time_ns);
     for (to, packet) in whom.into_iter().zip(what) {
         world.answer(lp, to, "Packet", &[lent(packet.bytes())]);
     }
@@ -205,11 +148,11 @@ fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
 /// A client has gone. What waits for the last of an app goes with it.
 pub(super) fn finished(world: &mut Machine, from: Communication) {
     let packets = &mut world.node.systems.packets;
-    let Some(Client { door: name, .. }) = packets.clients.remove(from) else { return };
-    let Some(door) = packets.doors.get_mut(&name) else { return };
-    door.waiting.retain(|&client| client != from);
-    door.clients -= 1;
-    if door.clients == 0 {
-        packets.doors.remove(&name);
+    let Some(Client { app: name, .. }) = packets.clients.remove(from) else { return };
+    let Some(app) = packets.apps.get_mut(&name) else { return };
+    app.waiting.retain(|&client| client != from);
+    app.clients -= 1;
+    if app.clients == 0 {
+        packets.apps.remove(&name);
     }
 }

@@ -4,9 +4,9 @@ use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, Over, Refused, Value, Worker};
 
-use super::flow::{Door, Flow, Stage, mark};
+use super::backlog::Backlog;
+use super::flow::{Flow, OpenPorts, Stage, mark};
 use super::key::Key;
-use super::more::More;
 use super::state::{Flows, WAITING_MAX};
 use crate::components::system::ports::Ports;
 
@@ -31,7 +31,7 @@ impl Exit<'_> {
 }
 
 /// The flows of a node, and the engines on both sides.
-pub(super) struct Hand<'h> {
+pub(super) struct FlowContext<'h> {
     pub(super) flows: &'h mut Flows,
     pub(super) worker: &'h mut Worker,
     pub(super) exit: Exit<'h>,
@@ -46,7 +46,7 @@ pub(crate) enum Room {
     Filled,
 }
 
-impl Hand<'_> {
+impl FlowContext<'_> {
     /// A new instance for the flow of a packet; why there is none is counted.
     pub(super) fn make(&mut self, app: u16, key: Key, hash: u64) -> Option<u32> {
         let Flows { apps, table, secret, is_ending, .. } = &mut *self.flows;
@@ -77,8 +77,8 @@ impl Hand<'_> {
         let most = self.flows.apps[usize::from(flow.app)].checked.queue_max;
         let app = usize::from(flow.app);
         let table = &mut self.flows.table;
-        if let Some(door) = table.take_waiting(at, input) {
-            self.give(at, door, packet);
+        if let Some(ports) = table.take_waiting(at, input) {
+            self.give(at, ports, packet);
             return Room::Left;
         }
         if table.waiting(at) >= most || self.flows.waiting >= WAITING_MAX {
@@ -91,32 +91,32 @@ impl Hand<'_> {
     }
 
     /// Gives a packet to who waits for it.
-    fn give(&mut self, at: u32, door: Communication, packet: Packet) {
+    fn give(&mut self, at: u32, ports: Communication, packet: Packet) {
         let message = self.flows.numbers.packet;
         let Some(flow) = self.flows.table.get_mut(at) else { return };
         let counters = &self.flows.apps[usize::from(flow.app)].counters;
         let bytes = Value::Text(packet.bytes().into());
-        match self.worker.answer(door, message, &[bytes]) {
+        match self.worker.answer(ports, message, &[bytes]) {
             Ok(()) => {
                 counters.received.add(1);
                 flow.received(&packet);
             }
             Err(Refused::OutOfMemory) => {
                 counters.dropped_no_memory.add(1);
-                self.worker.fail(door);
+                self.worker.fail(ports);
             }
             Err(Refused::Gone | Refused::Protocol) => counters.dropped_ended.add(1),
         }
     }
 
-    /// An instance opens a way.
+    /// An instance opens an input and an output.
     pub(super) fn open(&mut self, at: u32, name: Communication, (from, to): (&str, &str)) {
         let Flows { apps, table, numbers, .. } = &mut *self.flows;
         let Some(flow) = table.get(at) else { return };
         let here = &apps[usize::from(flow.app)];
-        let answered = match here.way(from, to) {
+        let answered = match here.port_numbers(from, to) {
             Ok((input, output)) => {
-                table.open(at, Door { name, input, output, is_waiting: false });
+                table.open(at, OpenPorts { name, input, output, is_waiting: false });
                 self.worker.mark(name, mark(at));
                 self.worker.answer(name, numbers.opened, &[])
             }
@@ -129,33 +129,33 @@ impl Hand<'_> {
         debug_assert!(answered != Err(Refused::Protocol));
     }
 
-    /// An instance asks for the next packet of a way.
+    /// An instance asks for the next packet of an input.
     pub(super) fn receive(&mut self, at: u32, name: Communication) {
         let Flows { apps, table, waiting, .. } = &mut *self.flows;
-        let Some(door) = table.door(at, name) else { return };
+        let Some(ports) = table.ports(at, name) else { return };
         let Some((app, stage)) = table.get(at).map(|flow| (flow.app, flow.stage)) else { return };
         *waiting -= table.waiting(at);
         // Those of inputs that it has not opened by now stand in the way.
-        while let Some(of) = table.more(at).and_then(More::first_input)
-            && of != door.input
-            && table.doors(at).all(|door| door.input != of)
+        while let Some(of) = table.backlog(at).and_then(Backlog::first_input)
+            && of != ports.input
+            && table.open_ports(at).all(|ports| ports.input != of)
         {
             table.pop(at);
             apps[usize::from(app)].counters.dropped_not_open.add(1);
         }
-        let found = table.take(at, door.input);
+        let found = table.take(at, ports.input);
         *waiting += table.waiting(at);
         match (found, stage) {
             (Some(packet), _) => self.give(at, name, packet),
             (None, Stage::Ends | Stage::Failed) => self.worker.finish(name),
-            (None, Stage::Lives) => table.set_door(at, Door { is_waiting: true, ..door }),
+            (None, Stage::Lives) => table.set_ports(at, OpenPorts { is_waiting: true, ..ports }),
         }
     }
 
     /// An instance asks when the packet that it received last was captured.
     pub(super) fn tell_time(&mut self, at: u32, name: Communication) {
         let Some(flow) = self.flows.table.get(at) else { return };
-        if self.flows.table.door(at, name).is_none() {
+        if self.flows.table.ports(at, name).is_none() {
             return;
         }
         let answer = [Value::Word(flow.time_ns().unwrap_or(0).cast_unsigned())];
@@ -168,8 +168,8 @@ impl Hand<'_> {
     pub(super) fn send(&mut self, at: u32, name: Communication, bytes: &[u8]) -> bool {
         let Some(flow) = self.flows.table.get(at) else { return false };
         let here = &self.flows.apps[usize::from(flow.app)];
-        let door = self.flows.table.door(at, name);
-        let Some(output) = door.map(|door| door.output) else { return false };
+        let ports = self.flows.table.ports(at, name);
+        let Some(output) = ports.map(|ports| ports.output) else { return false };
         let link = here.outputs.get(usize::from(output)).map(|port| port.link);
         let is_sent = link.is_some_and(|link| self.exit.send(link, bytes, flow.time_ns()));
         let counter = if is_sent { &here.counters.sent } else { &here.counters.not_sent };
@@ -192,7 +192,7 @@ impl Hand<'_> {
         let Some(flow) = self.flows.table.get(at) else { return };
         self.worker.dismiss(flow.instance);
         if self.flows.table.waiting(at) == 0 {
-            self.flows.table.doors(at).for_each(|door| self.worker.finish(door.name));
+            self.flows.table.open_ports(at).for_each(|ports| self.worker.finish(ports.name));
         }
     }
 
@@ -231,10 +231,10 @@ impl Hand<'_> {
     pub(super) fn gone(&mut self, at: u32) {
         let was = self.flows.table.get(at).map(|flow| flow.stage);
         self.leave(at, Stage::Ends);
-        let more = self.flows.table.take_more(at);
+        let backlog = self.flows.table.take_backlog(at);
         let Some(flow) = self.flows.table.remove(at) else { return };
-        let mut more = more.unwrap_or_default();
-        self.flows.waiting -= more.len();
+        let mut backlog = backlog.unwrap_or_default();
+        self.flows.waiting -= backlog.len();
         let here = &mut self.flows.apps[usize::from(flow.app)];
         here.count -= 1;
         here.counters.alive.set(here.count as u64);
@@ -242,7 +242,7 @@ impl Hand<'_> {
             here.counters.ended.add(1);
         }
         let goes_on = flow.has_received() && !self.flows.is_ending && was != Some(Stage::Failed);
-        while let Some((packet, input)) = more.pop() {
+        while let Some((packet, input)) = backlog.pop() {
             match goes_on {
                 true => {
                     self.give_packet(flow.app, input, packet);

@@ -7,57 +7,20 @@
 //! addresses that it does not know, and for groups, to all others. Each device is an endpoint of
 //! the simulated network, so latency, loss, duplicates and partitions are those of its nodes.
 
-use tidemill_event::{Endpoint, Handlers, Interest, Loop};
+mod state;
+
+use tidemill_event::{Handlers, Interest, Loop};
 use tidemill_packet::drive;
-use tidemill_stat::{Counter, Registry};
 
 use super::apps;
 use super::inbox::{self, Become, Taken};
 use crate::machine::Machine;
 use crate::switch::Plug;
+pub(crate) use state::Devices;
+use state::{Port, PortCounters};
 
 /// Bytes of a datagram at most.
 const BYTES_MAX: usize = 1 << 16;
-
-/// The devices of a node.
-#[derive(Default)]
-pub(crate) struct Devices {
-    ports: Vec<Port>,
-    /// Memory for what is received.
-    buffer: Vec<u8>,
-}
-
-/// A device of a node that lives.
-struct Port {
-    plug: Plug,
-    /// Its number among the devices at its link.
-    member: usize,
-    endpoint: Endpoint,
-    /// The links of the graph to it, and from it.
-    inputs: Vec<usize>,
-    output: Option<usize>,
-    counters: PortCounters,
-}
-
-/// `border/<app>/sent` and so on.
-struct PortCounters {
-    sent: Counter,
-    received: Counter,
-    no_packet: Counter,
-    no_link: Counter,
-}
-
-impl PortCounters {
-    fn new(registry: &Registry, app: &str) -> PortCounters {
-        let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
-        PortCounters {
-            sent: counter("sent"),
-            received: counter("received"),
-            no_packet: counter("dropped_no_packet"),
-            no_link: counter("dropped_no_link"),
-        }
-    }
-}
 
 /// Plugs in the devices of the node whose turn it is, before its graph starts.
 ///

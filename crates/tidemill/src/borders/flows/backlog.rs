@@ -1,23 +1,23 @@
-//! What few flows have at a time: packets that wait, and further ways.
+//! What few flows have at a time: packets that wait, and further ports.
 
 use std::collections::VecDeque;
 
 use tidemill_packet::packet::Packet;
 
-use super::flow::Door;
+use super::flow::OpenPorts;
 
 /// Of one flow. Most never have more than one packet that waits, while the instance begins.
 #[derive(Default)]
-pub(super) struct More {
+pub(super) struct Backlog {
     first: Option<Packet>,
     first_input: u16,
     /// Packets behind the first, with the numbers of their inputs.
     rest: VecDeque<(Packet, u16)>,
-    /// Further ways.
-    pub(super) doors: Vec<Door>,
+    /// Further ports that its instance has opened.
+    pub(super) further_ports: Vec<OpenPorts>,
 }
 
-impl More {
+impl Backlog {
     /// How many packets wait.
     #[inline]
     pub(super) fn len(&self) -> usize {
@@ -26,7 +26,7 @@ impl More {
 
     /// Whether there is nothing.
     pub(super) fn is_nothing(&self) -> bool {
-        self.first.is_none() && self.doors.is_empty()
+        self.first.is_none() && self.further_ports.is_empty()
     }
 
     #[inline]
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn packets_leave_in_order_input_by_input() {
         let pool = Pool::new(8);
-        let mut more = More::default();
+        let mut more = Backlog::default();
         for (byte, input) in [(1, 0), (2, 1), (3, 0), (4, 1)] {
             more.push(pool.packet_of(&[byte]).expect("a packet"), input);
         }

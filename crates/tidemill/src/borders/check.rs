@@ -1,0 +1,34 @@
+//! All borders of a program, checked when it is loaded.
+
+use tidemill_overlog::Given;
+use tidemill_stdx::sorted::SortedSet;
+
+use crate::program::Program;
+
+impl Program {
+    /// Checks that both sides of each border fit; as far as both sides could be read.
+    pub(crate) fn check_borders(&mut self) {
+        self.check_settings_border();
+        self.check_packet_borders();
+        self.check_sinks();
+        self.check_decoders();
+        self.check_messages();
+        self.check_flow_borders();
+        self.check_stage_borders();
+        self.check_rules_borders();
+        self.borders.schemas = self.border.clone();
+    }
+
+    /// The events that come from other parts, where it is known what their columns hold.
+    pub(crate) fn given_events(&self) -> Vec<Given> {
+        self.packets_given().chain(self.messages_given()).collect()
+    }
+
+    /// The events that come from other parts.
+    pub(crate) fn events_of_others(&self) -> SortedSet<String> {
+        let packets = self.events_of_packets().chain(self.events_of_messages());
+        let packets = packets.chain(self.events_of_settings());
+        let components = self.events_of_stages().chain(self.events_of_components());
+        packets.chain(components).collect()
+    }
+}

@@ -1,0 +1,50 @@
+//! The borders of a program, once both sides of each have been checked.
+
+use tidemill_relation::plan::RelationId;
+
+use super::components::StageBorder;
+use super::decode::DecodeBorder;
+use super::flows::FlowBorder;
+use super::packets::PacketBorder;
+use super::rules::RulesBorder;
+use super::schemas::Schemas;
+use super::settings::SettingsBorder;
+use super::sinks::SinkBorder;
+
+/// The borders of a program, whose two sides fit.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// Where its graph hands packets to its rules.
+    pub packets: Vec<PacketBorder>,
+    /// How its rules change settings of its apps, if they do.
+    pub settings: Option<SettingsBorder>,
+    /// Where its graph decodes messages.
+    pub decoders: Vec<DecodeBorder>,
+    /// The message types of the program.
+    pub(crate) schemas: Schemas,
+    /// The files that its rules write.
+    pub sinks: Vec<SinkBorder>,
+    /// Where its graph runs components.
+    pub flows: Vec<FlowBorder>,
+    /// The stages that components work on.
+    pub components: Vec<StageBorder>,
+    /// The interfaces by which components reach rules.
+    pub rules: Vec<RulesBorder>,
+}
+
+impl Checked {
+    /// Whether it writes files.
+    pub fn have_files(&self) -> bool {
+        !self.sinks.is_empty() || self.decoders.iter().any(|decoder| !decoder.has_event())
+    }
+
+    /// The relations whose tuples concern others than nodes.
+    pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
+        let packets = self.packets.iter().flat_map(PacketBorder::crossing);
+        let settings = self.settings.iter().map(|settings| settings.config);
+        let components = self.components.iter().map(|stage| stage.input);
+        let rules = self.rules.iter().flat_map(RulesBorder::crossing);
+        let sinks = self.sinks.iter().map(|sink| sink.relation);
+        packets.chain(settings).chain(components).chain(rules).chain(sinks)
+    }
+}

@@ -1,0 +1,130 @@
+//! The apps of a graph that decode messages, with their files.
+
+use tidemill_packet::graph::Graph;
+use tidemill_relation::SeqBuilder;
+use tidemill_stat::{Counter, Registry};
+
+use super::border::{DECODE, DecodeBorder, Target};
+use crate::borders::apps;
+use crate::borders::files::{Destination, Files};
+use crate::borders::latency::Latency;
+use crate::borders::schemas::{MessageReader, Reason};
+
+/// The apps of a graph that decode messages.
+#[derive(Default)]
+pub(crate) struct Decoders {
+    pub(super) apps: Vec<DecodeApp>,
+    /// Packets were left on links because many events wait.
+    pub(crate) are_held: bool,
+}
+
+/// An app that decodes.
+pub(super) struct DecodeApp {
+    pub(super) checked: DecodeBorder,
+    pub(super) reader: MessageReader,
+    pub(super) files: Option<Files>,
+    /// The links to it, and from it.
+    pub(super) inputs: Vec<usize>,
+    pub(super) rest: Option<usize>,
+    /// Memory of the last row of the file.
+    pub(super) row: SeqBuilder,
+    pub(super) counters: DecodeCounters,
+}
+
+/// `border/<app>/messages` and so on.
+pub(super) struct DecodeCounters {
+    pub(super) messages: Counter,
+    pub(super) rest: Counter,
+    pub(super) no_rest: Counter,
+    /// Packets without the field that holds messages.
+    pub(super) absent: Counter,
+    /// By [`Reason`].
+    pub(super) failed: Vec<Counter>,
+    pub(super) latency: Latency,
+}
+
+impl DecodeCounters {
+    fn new(registry: &Registry, app: &str) -> DecodeCounters {
+        let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
+        DecodeCounters {
+            messages: counter("messages"),
+            rest: counter("rest"),
+            no_rest: counter("dropped_no_rest"),
+            absent: counter("failed_absent"),
+            failed: Reason::ALL.iter().map(|reason| counter(reason.name())).collect(),
+            latency: Latency::new(registry, app),
+        }
+    }
+}
+
+impl Decoders {
+    /// Of a program that has these.
+    pub(in crate::borders) fn new(checked: &[DecodeBorder], registry: &Registry) -> Decoders {
+        let border = |checked: &DecodeBorder| {
+            let DecodeBorder { app, schemas, schema, message, selection, target, .. } = checked;
+            let reader = match selection {
+                None => MessageReader::new(schemas, schema, *message),
+                Some(selection) => MessageReader::selecting(schemas, schema, *message, selection),
+            };
+            let files = match target {
+                Target::File(file, columns) => {
+                    Some(Files::new(file.clone(), columns.clone(), registry, app))
+                }
+                Target::Event(_) => None,
+            };
+            let counters = DecodeCounters::new(registry, app);
+            let checked = checked.clone();
+            let (inputs, rest, row) = (Vec::new(), None, SeqBuilder::new());
+            DecodeApp { checked, reader, files, inputs, rest, row, counters }
+        };
+        Decoders { apps: checked.iter().map(border).collect(), are_held: false }
+    }
+
+    /// The app of another graph that is not one of these, as it was checked: what it decodes
+    /// into was settled when the program was loaded.
+    pub(in crate::borders) fn unchecked<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
+        let checked = self.apps.iter().map(|it| (&*it.checked.app, &it.checked.config));
+        apps::unchecked(graph, |app| app.kind.name == DECODE, checked)
+    }
+
+    /// Whether some write files.
+    pub(in crate::borders) fn have_files(&self) -> bool {
+        self.apps.iter().any(|border| border.files.is_some())
+    }
+
+    /// Opens the files. Gives faults.
+    pub(in crate::borders) fn open(
+        &mut self,
+        destination: &Destination,
+        time_ns: i64,
+    ) -> Vec<String> {
+        self.each(|files| files.open(destination.clone(), time_ns))
+    }
+
+    /// Writes what waits, and ends files whose time is over. Gives faults.
+    pub(in crate::borders) fn tick(&mut self, time_ns: i64) -> Vec<String> {
+        self.each(|files| files.tick(time_ns))
+    }
+
+    /// Ends all files. Gives faults.
+    pub(in crate::borders) fn finish(&mut self) -> Vec<String> {
+        self.each(Files::finish)
+    }
+
+    /// What was lost.
+    pub(in crate::borders) fn problems(&self) -> impl Iterator<Item = String> {
+        self.apps.iter().filter_map(|border| border.files.as_ref()?.problem())
+    }
+
+    fn each(&mut self, mut what: impl FnMut(&mut Files) -> Option<String>) -> Vec<String> {
+        let fault = |border: &mut DecodeApp| {
+            let fault = what(border.files.as_mut()?)?;
+            Some(says(&border.checked.app, &fault))
+        };
+        self.apps.iter_mut().filter_map(fault).collect()
+    }
+}
+
+pub(super) fn says(app: &str, fault: &str) -> String {
+    format!("tidemill: app {app}: {fault}")
+}

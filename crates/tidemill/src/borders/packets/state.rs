@@ -1,0 +1,78 @@
+//! The apps of a graph that hand packets to rules.
+
+use tidemill_stat::{Counter, Registry};
+
+use super::border::PacketBorder;
+use super::kept::Kept;
+use crate::borders::latency::Latency;
+
+/// The apps of a graph that are borders.
+#[derive(Default)]
+pub(crate) struct Packets {
+    pub(super) apps: Vec<RulesApp>,
+    /// Packets were left on links because many events wait.
+    pub(super) are_held: bool,
+    /// Packets are on their way through the graph.
+    pub(crate) move_on: bool,
+}
+
+/// An app of the graph, and the relations that its packets are.
+pub(super) struct RulesApp {
+    pub(super) checked: PacketBorder,
+    /// The links to it and from it, with the names of its ports.
+    pub(super) inputs: Vec<(usize, String)>,
+    pub(super) outputs: Vec<(usize, String)>,
+    /// Packets whose turn has not come or not ended, and those held.
+    pub(super) kept: Kept,
+    pub(super) counters: RulesAppCounters,
+}
+
+/// `border/<app>/events` and so on.
+pub(super) struct RulesAppCounters {
+    pub(super) events: Counter,
+    pub(super) verdicts: Counter,
+    pub(super) stale: Counter,
+    pub(super) no_output: Counter,
+    pub(super) no_bytes: Counter,
+    pub(super) no_packet: Counter,
+    pub(super) not_held: Counter,
+    pub(super) latency: Latency,
+}
+
+impl RulesAppCounters {
+    fn new(registry: &Registry, app: &str) -> RulesAppCounters {
+        let counter = |name: &str| registry.counter(&format!("border/{app}/{name}"));
+        RulesAppCounters {
+            events: counter("events"),
+            verdicts: counter("verdicts"),
+            stale: counter("stale"),
+            no_output: counter("dropped_no_output"),
+            no_bytes: counter("dropped_no_bytes"),
+            no_packet: counter("dropped_no_packet"),
+            not_held: counter("not_held"),
+            latency: Latency::new(registry, app),
+        }
+    }
+}
+
+impl Packets {
+    /// Of a program that has these.
+    pub(in crate::borders) fn new(checked: Vec<PacketBorder>, registry: &Registry) -> Packets {
+        let border = |checked: PacketBorder| {
+            let counters = RulesAppCounters::new(registry, &checked.app);
+            let (inputs, outputs) = (Vec::new(), Vec::new());
+            RulesApp { checked, inputs, outputs, kept: Kept::default(), counters }
+        };
+        Packets { apps: checked.into_iter().map(border).collect(), ..Packets::default() }
+    }
+
+    /// Whether packets were left on links.
+    pub(in crate::borders) fn are_held(&self) -> bool {
+        self.are_held
+    }
+
+    /// Whether nothing is under way between the graph and the rules.
+    pub(in crate::borders) fn are_idle(&self) -> bool {
+        !self.are_held && !self.move_on
+    }
+}

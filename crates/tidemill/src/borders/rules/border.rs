@@ -1,0 +1,70 @@
+//! An interface by which components reach the rules, whose two sides fit.
+
+use tidemill_relation::plan::RelationId;
+
+use crate::borders::parameters::Parameter;
+
+/// An interface by which components reach the rules.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RulesBorder {
+    /// The interface.
+    pub interface: String,
+    /// Its messages, by their numbers.
+    pub(super) messages: Vec<Meaning>,
+}
+
+/// What a message of such an interface is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Meaning {
+    /// An event or fact for the rules.
+    Put(Relation),
+    /// It has been taken.
+    Taken,
+    /// Asks for the next of what changes.
+    Next,
+    /// An event or a change of a table.
+    Change(Relation),
+    /// No more comes.
+    End,
+}
+
+/// A relation whose tuples are messages.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Relation {
+    pub(super) id: RelationId,
+    /// Its columns without the location.
+    pub(super) parameters: Vec<Parameter>,
+    /// Where the location stands.
+    pub(super) location: usize,
+    /// The columns of the key of a table that has one, with the location where it is one of them.
+    pub(super) key: Option<Vec<usize>>,
+}
+
+impl RulesBorder {
+    /// The relations that components listen to.
+    pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
+        self.messages.iter().filter_map(|meaning| match meaning {
+            Meaning::Change(relation) => Some(relation.id),
+            _ => None,
+        })
+    }
+
+    /// The relations whose tuples components put.
+    pub(crate) fn puts(&self) -> impl Iterator<Item = RelationId> {
+        self.messages.iter().filter_map(|meaning| match meaning {
+            Meaning::Put(relation) => Some(relation.id),
+            _ => None,
+        })
+    }
+
+    /// Whether components hear something through it.
+    pub(super) fn is_heard(&self) -> bool {
+        self.messages.contains(&Meaning::Next)
+    }
+
+    /// The number of a message.
+    pub(super) fn number(&self, of: &Meaning) -> Option<u32> {
+        let number = self.messages.iter().position(|meaning| meaning == of)?;
+        Some(number as u32)
+    }
+}

@@ -1,0 +1,122 @@
+//! The interfaces that lead to the rules, and their clients.
+
+use std::collections::VecDeque;
+
+use tidemill_proc::{Communication, CommunicationMap, Value as Word, Worker};
+use tidemill_relation::plan::RelationId;
+use tidemill_relation::{SeqBuilder, SpareRows};
+use tidemill_stat::{Counter, Registry};
+
+use super::border::RulesBorder;
+use super::queue::Queue;
+use crate::borders::latency::{Handover, Latency};
+use crate::borders::parameters::Misfit;
+use crate::components::system;
+
+/// The interfaces that lead to the rules, and who speaks through them.
+#[derive(Default)]
+pub(crate) struct Desk {
+    pub(super) interfaces: Vec<RulesInterface>,
+    /// Those for which something may wait. Boxed, as places are those of all communications.
+    pub(super) open: CommunicationMap<Box<Client>>,
+    /// Clients that wait for the inbox to have room, in order.
+    pub(super) held: VecDeque<Communication>,
+    pub(super) is_ending: bool,
+    /// Memory for the parameters of a message, and for tuples that wait.
+    pub(super) words: Vec<Word<'static>>,
+    pub(super) rows: SpareRows,
+}
+
+/// An interface.
+pub(super) struct RulesInterface {
+    pub(super) checked: RulesBorder,
+    /// What has happened, on its way to components.
+    pub(super) handover: Handover,
+    pub(super) counters: Counters,
+}
+
+/// A communication.
+pub(super) struct Client {
+    /// Which of the interfaces.
+    pub(super) interface: usize,
+    pub(super) queue: Queue,
+    /// It has asked for the next delivery.
+    pub(super) is_waiting: bool,
+    /// What it has given, for which the inbox had no room: a tuple, with its location.
+    pub(super) given: Option<(RelationId, SeqBuilder)>,
+    /// It has been told that no more comes.
+    pub(super) has_ended: bool,
+}
+
+impl Client {
+    pub(super) fn new(interface: usize) -> Client {
+        Client {
+            interface,
+            queue: Queue::default(),
+            is_waiting: false,
+            given: None,
+            has_ended: false,
+        }
+    }
+}
+
+/// `border/<interface>/in` and so on.
+pub(super) struct Counters {
+    pub(super) inputs: Counter,
+    pub(super) outputs: Counter,
+    pub(super) coalesced: Counter,
+    pub(super) full: Counter,
+    null: Counter,
+    misfit: Counter,
+    pub(super) latency: Latency,
+}
+
+impl Counters {
+    fn new(registry: &Registry, interface: &str) -> Counters {
+        let counter = |name: &str| registry.counter(&format!("border/{interface}/{name}"));
+        Counters {
+            inputs: counter("in"),
+            outputs: counter("out"),
+            coalesced: counter("coalesced"),
+            full: counter("dropped_full"),
+            null: counter("dropped_null"),
+            misfit: counter("dropped_type"),
+            latency: Latency::new(registry, interface),
+        }
+    }
+
+    pub(super) fn misfits(&self, why: Misfit) {
+        match why {
+            Misfit::Null => self.null.add(1),
+            Misfit::Type => self.misfit.add(1),
+        }
+    }
+}
+
+impl Desk {
+    /// Of a program that has these.
+    pub(in crate::borders) fn new(checked: &[RulesBorder], registry: &Registry) -> Desk {
+        let border = |checked: &RulesBorder| RulesInterface {
+            counters: Counters::new(registry, &checked.interface),
+            handover: Handover::new(registry, &format!("{}.Next", checked.interface)),
+            checked: checked.clone(),
+        };
+        Desk { interfaces: checked.iter().map(border).collect(), ..Desk::default() }
+    }
+
+    /// Offers them, behind what the system offers.
+    pub(in crate::borders) fn offer(&self, worker: &mut Worker) {
+        for (number, border) in (system::count()..).zip(&self.interfaces) {
+            match border.checked.is_heard() {
+                true => worker.offer(&border.checked.interface, number),
+                // What is given needs no communication that stays open.
+                false => worker.offer_stateless(&border.checked.interface, number),
+            }
+        }
+    }
+
+    /// Whether nothing waits, and all who were told of the end have finished.
+    pub(in crate::borders) fn is_idle(&self) -> bool {
+        self.held.is_empty() && self.open.iter().all(|(_, client)| !client.has_ended)
+    }
+}

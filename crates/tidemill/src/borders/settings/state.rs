@@ -1,0 +1,178 @@
+//! What rules say of the settings of apps, and the graph as its files say.
+
+use std::collections::HashMap;
+
+use tidemill_overlog::node::CrossingKind;
+use tidemill_packet::app::Value as Setting;
+use tidemill_packet::graph::{AppSpec, Graph};
+use tidemill_relation::{OwnedValue, Seq, Value};
+use tidemill_stat::Registry;
+use tidemill_stdx::marks;
+use tidemill_stdx::sorted::SortedMap;
+
+use super::border::SettingsBorder;
+use crate::borders::decode::DECODE;
+use crate::borders::flows::is_of_program;
+use crate::borders::latency::Handover;
+
+/// The table, which it counts under.
+const TABLE: &str = "flow::config";
+
+/// What rules say of the settings of apps.
+pub(crate) struct Settings {
+    pub(super) relations: SettingsBorder,
+    /// The graph as its files say.
+    written: Graph,
+    /// The numbers of its apps, by name.
+    apps: HashMap<String, usize>,
+    /// What rules say in its place: by app, and by key.
+    rows: Vec<SortedMap<String, Setting>>,
+    pub(super) handover: Handover,
+}
+
+/// A row that was refused.
+pub(super) struct Refused {
+    pub(super) app: String,
+    pub(super) key: String,
+    pub(super) value: OwnedValue,
+    pub(super) reason: String,
+}
+
+/// What a row has replaced.
+pub(super) struct Undo {
+    app: usize,
+    key: String,
+    before: Option<Setting>,
+}
+
+impl Settings {
+    /// Of a graph that is as its files say.
+    pub(in crate::borders) fn new(
+        relations: SettingsBorder,
+        written: Graph,
+        registry: &Registry,
+    ) -> Settings {
+        let mut settings = Settings {
+            relations,
+            written: Graph::default(),
+            apps: HashMap::new(),
+            rows: Vec::new(),
+            handover: Handover::new(registry, TABLE),
+        };
+        settings.rewrite(written);
+        settings
+    }
+
+    /// Of a graph of which rules have said nothing.
+    fn rewrite(&mut self, written: Graph) {
+        let names = written.apps.iter().map(|app| app.name.clone());
+        self.apps = names.enumerate().map(|(at, name)| (name, at)).collect();
+        self.rows = written.apps.iter().map(|_| SortedMap::new()).collect();
+        self.written = written;
+    }
+
+    /// The files of the graph have changed; the graph with what rules say of it. Rows that fit no
+    /// more are forgotten.
+    pub(crate) fn rewritten(&mut self, written: Graph) -> Graph {
+        let (apps, rows) = (std::mem::take(&mut self.written.apps), std::mem::take(&mut self.rows));
+        self.rewrite(written);
+        for (app, rows) in apps.iter().zip(rows) {
+            let Some(&at) = self.apps.get(&app.name) else { continue };
+            let fits = |key: &String, value: &Setting| fits(&self.written.apps[at], key, value);
+            self.rows[at] = rows.into_iter().filter(|(key, it)| fits(key, it).is_ok()).collect();
+        }
+        self.graph()
+    }
+
+    pub(super) fn graph(&self) -> Graph {
+        let mut graph = self.written.clone();
+        for (app, rows) in graph.apps.iter_mut().zip(&self.rows) {
+            rows.iter().for_each(|(key, value)| app.config.set(key, value.clone()));
+        }
+        graph
+    }
+
+    /// Takes a change, and notes how it is undone; why it is refused, if so.
+    pub(super) fn take(
+        &mut self,
+        kind: CrossingKind,
+        columns: Seq<'_>,
+        undo: &mut Vec<Undo>,
+    ) -> Result<(), Refused> {
+        let mut columns = columns.iter().skip(1);
+        let (Some(Value::Str(app)), Some(Value::Str(key)), Some(value)) =
+            (columns.next(), columns.next(), columns.next())
+        else {
+            return Ok(());
+        };
+        let (at, setting) = (self.apps.get(app).copied(), setting(value));
+        if kind == CrossingKind::Delete {
+            let Some(at) = at else { return Ok(()) };
+            if setting.is_some() && self.rows[at].get(key) == setting.as_ref() {
+                let before = self.rows[at].remove(key);
+                undo.push(Undo { app: at, key: key.to_owned(), before });
+            }
+            return Ok(());
+        }
+        marks::arrive("packets/check");
+        let found = at.ok_or_else(|| format!("the graph has no app `{app}`"));
+        let checked = found.and_then(|at| {
+            let setting = setting.ok_or_else(|| "it is no value of a setting".to_owned())?;
+            fits(&self.written.apps[at], key, &setting)?;
+            Ok((at, setting))
+        });
+        let (at, setting) = match checked {
+            Ok(checked) => checked,
+            Err(reason) => {
+                let (app, key, value) = (app.to_owned(), key.to_owned(), OwnedValue::new(value));
+                return Err(Refused { app, key, value, reason });
+            }
+        };
+        marks::leave();
+        let before = match self.rows[at].get_mut(key) {
+            Some(known) if *known == setting => return Ok(()),
+            Some(known) => Some(std::mem::replace(known, setting)),
+            None => self.rows[at].insert(key.to_owned(), setting),
+        };
+        undo.push(Undo { app: at, key: key.to_owned(), before });
+        marks::arrive("packets/settings");
+        Ok(())
+    }
+
+    /// Undoes changes, the last one first.
+    pub(super) fn take_back(&mut self, undo: Vec<Undo>) {
+        for Undo { app, key, before } in undo.into_iter().rev() {
+            match before {
+                Some(before) => self.rows[app].insert(key, before),
+                None => self.rows[app].remove(&key),
+            };
+        }
+    }
+}
+
+/// Whether an app takes a setting.
+fn fits(known: &AppSpec, key: &str, value: &Setting) -> Result<(), String> {
+    if known.kind.name == DECODE {
+        return Err("what it decodes is settled when the program is loaded".to_owned());
+    }
+    if is_of_program(known) {
+        return Err("how it runs components is settled when the program is loaded".to_owned());
+    }
+    let mut config = known.config.clone();
+    config.set(key, value.clone());
+    match known.kind.check(&config).into_iter().next() {
+        Some((_, message)) => Err(message),
+        None => Ok(()),
+    }
+}
+
+fn setting(value: Value<'_>) -> Option<Setting> {
+    Some(match value {
+        Value::Bool(truth) => Setting::Bool(truth),
+        Value::Int(number) => Setting::Integer(number),
+        Value::Double(number) => Setting::Double(number),
+        Value::Str(text) => Setting::Text(text.to_owned()),
+        Value::List(values) => Setting::List(values.iter().map(setting).collect::<Option<_>>()?),
+        _ => return None,
+    })
+}

@@ -1,0 +1,102 @@
+//! The borders of a node that runs.
+
+use tidemill_packet::graph::Graph;
+use tidemill_proc::Worker;
+use tidemill_stat::Registry;
+use tidemill_stdx::keyed::Secret;
+
+use super::batches::Batches;
+use super::checked::Checked;
+use super::components::Stages;
+use super::decode::Decoders;
+use super::devices::Devices;
+use super::flows::Flows;
+use super::packets::Packets;
+use super::rules::Desk;
+use super::settings::Settings;
+
+/// The borders of a node that runs.
+#[derive(Default)]
+pub(crate) struct Borders {
+    /// Between packets and rules.
+    pub(crate) packets: Packets,
+    /// What rules say of the settings of apps, where they do.
+    pub(crate) settings: Option<Settings>,
+    /// Between packets and messages.
+    pub(crate) decoders: Decoders,
+    /// Between packets and components.
+    pub(crate) flows: Flows,
+    /// Stages that components work on.
+    pub(crate) components: Stages,
+    /// Rules as components reach them.
+    pub(crate) rules: Desk,
+    /// Devices of a simulation that are at links.
+    pub(crate) devices: Devices,
+    /// What is on its way to the rules.
+    pub(super) batches: Batches,
+}
+
+impl Borders {
+    /// Of a program that has these; keys that come from outside are hashed with the secret.
+    pub(crate) fn new(
+        checked: &Checked,
+        graph: Option<&Graph>,
+        registry: &Registry,
+        secret: Secret,
+    ) -> Borders {
+        let settings = checked.settings.zip(graph);
+        Borders {
+            packets: Packets::new(checked.packets.clone(), registry),
+            settings: settings
+                .map(|(border, graph)| Settings::new(border, graph.clone(), registry)),
+            decoders: Decoders::new(&checked.decoders, registry),
+            flows: Flows::new(&checked.flows, registry, secret),
+            components: Stages::new(&checked.components, registry, secret),
+            rules: Desk::new(&checked.rules, registry),
+            devices: Devices::default(),
+            batches: Batches::default(),
+        }
+    }
+
+    /// Offers components what is on the other side, before they begin.
+    pub(crate) fn offer(&mut self, worker: &mut Worker) {
+        self.rules.offer(worker);
+        self.flows.know(worker);
+        if self.components.is_some() {
+            // Rules may wake what waits.
+            worker.hold();
+        }
+    }
+
+    /// Whether its graph writes files.
+    pub(crate) fn have_files(&self) -> bool {
+        self.decoders.have_files()
+    }
+
+    /// Whether apps of another graph are as they were checked.
+    ///
+    /// # Errors
+    /// The first that is not, and why that matters; as text.
+    pub(crate) fn check(&self, graph: &Graph) -> Result<(), String> {
+        let settled = |app: &str, what| {
+            Err(format!("app {app}: {what} is settled when the program is loaded"))
+        };
+        match (self.decoders.unchecked(graph), self.flows.unchecked(graph)) {
+            (Some(app), _) => settled(app, "what a Decode decodes"),
+            (None, Some(app)) => settled(app, "how a Script runs components"),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Whether packets were left on links because many events wait.
+    pub(crate) fn hold_packets(&self) -> bool {
+        self.packets.are_held() || self.decoders.are_held || self.flows.are_held()
+    }
+
+    /// Whether nothing is under way.
+    pub(crate) fn are_idle(&self) -> bool {
+        let packets_are = self.packets.are_idle() && !self.decoders.are_held;
+        let components_are = self.components.are_idle() && self.flows.are_idle();
+        packets_are && components_are && self.rules.is_idle()
+    }
+}

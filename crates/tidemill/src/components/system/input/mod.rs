@@ -1,0 +1,85 @@
+//! Input: the standard input, as bytes and lines.
+//!
+//! It is read only while somebody asks and nothing is left of what was read before. A terminal or
+//! pipe is watched by the loop; what cannot be watched (a file) is always ready. Clients are
+//! served in the order in which they asked.
+mod reader;
+
+use std::os::fd::AsRawFd;
+
+use tidemill_event::{Handlers, Interest, Loop};
+use tidemill_proc::Communication;
+
+use crate::components::system::values::{integer, text};
+use crate::machine::Machine;
+use crate::run::Input;
+pub(super) use reader::InputReader;
+use reader::Wanted;
+
+pub(super) fn serve(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    message: &str,
+) {
+    let wanted = match message {
+        "ReadByte" => Wanted::Byte,
+        "ReadLine" => Wanted::Line,
+        _ => return,
+    };
+    world.node.systems.input.waiting.push_back((from, wanted));
+    advance(world, lp);
+}
+
+pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, communication: Communication) {
+    world.node.systems.input.waiting.retain(|waiting| waiting.0 != communication);
+    advance(world, lp);
+}
+
+/// Hands out what is there, and has the rest brought.
+fn advance(world: &mut Machine, lp: &mut Loop<Machine>) {
+    while let Some(&(to, wanted)) = world.node.systems.input.waiting.front() {
+        let Some(found) = world.node.systems.input.take(wanted) else {
+            if watch(world, lp) {
+                return;
+            }
+            world.node.systems.input.read();
+            continue;
+        };
+        world.node.systems.input.waiting.pop_front();
+        match (found, wanted) {
+            (None, _) => world.answer(lp, to, "EOF", &[]),
+            (Some(bytes), Wanted::Byte) => {
+                let byte = bytes.first().copied().unwrap_or(0);
+                world.answer(lp, to, "Byte", &[integer(i64::from(byte))]);
+            }
+            (Some(bytes), Wanted::Line) => world.answer(lp, to, "Line", &[text(bytes)]),
+        }
+    }
+    if let Some(watch) = world.node.systems.input.watch.take() {
+        lp.unwatch(watch);
+    }
+}
+
+/// Has the loop tell when something can be read; false if it cannot.
+fn watch(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
+    let reader = &mut world.node.systems.input;
+    if reader.watch.is_some() {
+        return true;
+    }
+    let Input::Descriptor(descriptor) = &reader.input else { return false };
+    let handlers = Handlers::new()
+        .read(|world: &mut Machine, lp: &mut Loop<Machine>, _| {
+            world.node.systems.input.read();
+            advance(world, lp);
+        })
+        .error(|world: &mut Machine, lp: &mut Loop<Machine>, watch, _| {
+            // What was written before the other side went can still be read.
+            lp.unwatch(watch);
+            world.node.systems.input.watch = None;
+            world.node.systems.input.read();
+            advance(world, lp);
+        });
+    reader.watch = lp.watch(descriptor.as_raw_fd(), Interest::Read, handlers).ok();
+    reader.watch.is_some()
+}

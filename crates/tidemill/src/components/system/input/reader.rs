@@ -1,0 +1,130 @@
+//! What is read of the standard input, and who waits for it.
+
+use std::collections::VecDeque;
+
+use rustix::io::Errno;
+use tidemill_event::WatchId;
+use tidemill_proc::Communication;
+
+use crate::run::Input;
+
+/// Bytes read at once.
+const READ_BYTES: usize = 1 << 16;
+
+/// A line that is longer is handed out in pieces.
+const LINE_BYTES_MAX: usize = 1 << 24;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Byte,
+    Line,
+}
+
+/// What is read, and who waits for it.
+pub(in crate::components::system) struct InputReader {
+    pub(super) input: Input,
+    ended: bool,
+    /// What was read; what lies before `taken` was handed out.
+    buffer: Vec<u8>,
+    taken: usize,
+    /// How far there is no end of a line.
+    searched: usize,
+    pub(super) waiting: VecDeque<(Communication, Wanted)>,
+    pub(super) watch: Option<WatchId>,
+}
+
+impl InputReader {
+    pub(in crate::components::system) fn new(input: Input) -> InputReader {
+        let ended = matches!(input, Input::None);
+        let waiting = VecDeque::new();
+        InputReader {
+            input,
+            ended,
+            buffer: Vec::new(),
+            taken: 0,
+            searched: 0,
+            waiting,
+            watch: None,
+        }
+    }
+
+    /// What is there for somebody: nothing yet, the end, or bytes.
+    pub(super) fn take(&mut self, wanted: Wanted) -> Option<Option<Vec<u8>>> {
+        let left = self.buffer.len() - self.taken;
+        if left == 0 {
+            return self.ended.then_some(None);
+        }
+        let (length, skipped) = match wanted {
+            Wanted::Byte => (1, 0),
+            Wanted::Line => {
+                let from = self.searched.max(self.taken);
+                let end = self.buffer[from..].iter().position(|&byte| byte == b'\n');
+                self.searched = self.buffer.len();
+                match end {
+                    Some(at) => (from + at - self.taken, 1),
+                    None if self.ended || left >= LINE_BYTES_MAX => (left.min(LINE_BYTES_MAX), 0),
+                    None => return None,
+                }
+            }
+        };
+        let bytes = self.buffer[self.taken..self.taken + length].to_vec();
+        self.taken += length + skipped;
+        self.searched = self.taken;
+        if self.taken == self.buffer.len() || self.taken >= READ_BYTES {
+            self.buffer.drain(..self.taken);
+            (self.taken, self.searched) = (0, 0);
+        }
+        Some(Some(bytes))
+    }
+
+    /// Reads once. Where nothing is there yet this waits, so it is called when something is.
+    pub(super) fn read(&mut self) {
+        let Input::Descriptor(descriptor) = &self.input else { return };
+        let length = self.buffer.len();
+        self.buffer.resize(length + READ_BYTES, 0);
+        let got = rustix::io::read(descriptor, &mut self.buffer[length..]);
+        self.buffer.truncate(length + *got.as_ref().unwrap_or(&0));
+        match got {
+            Ok(0) => self.ended = true,
+            Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
+            // A terminal that is gone, a folder: nothing will come.
+            Err(_) => self.ended = true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+
+    fn reader(written: &[u8]) -> InputReader {
+        let (read, mut write) = std::io::pipe().expect("a pipe");
+        std::io::Write::write_all(&mut write, written).expect("written");
+        drop(write);
+        let mut reader = InputReader::new(Input::Descriptor(OwnedFd::from(read)));
+        reader.read();
+        reader
+    }
+
+    #[test]
+    fn lines_and_bytes_take_turns() {
+        let mut input = reader(b"one\n\ntwo\xff");
+        let line = |input: &mut InputReader| input.take(Wanted::Line);
+        assert_eq!(line(&mut input), Some(Some(b"one".to_vec())));
+        assert_eq!(line(&mut input), Some(Some(Vec::new())));
+        assert_eq!(input.take(Wanted::Byte), Some(Some(b"t".to_vec())));
+        assert_eq!(line(&mut input), None, "its end is not there yet");
+        input.read();
+        assert_eq!(line(&mut input), Some(Some(b"wo\xff".to_vec())));
+        assert_eq!(line(&mut input), Some(None));
+        assert_eq!(input.take(Wanted::Byte), Some(None));
+    }
+
+    #[test]
+    fn no_input_is_at_its_end() {
+        let mut input = InputReader::new(Input::None);
+        assert_eq!(input.take(Wanted::Line), Some(None));
+    }
+}

@@ -1,0 +1,80 @@
+//! The sockets that clients have opened.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use tidemill_event::{Endpoint, Interest, WatchId};
+use tidemill_proc::Communication;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum SocketKind {
+    Listener,
+    /// A connection that is being made.
+    Connecting,
+    Stream,
+    Datagrams,
+}
+
+/// What a client has opened.
+pub(super) struct Socket {
+    pub(super) kind: SocketKind,
+    pub(super) endpoint: Endpoint,
+    /// The client waits for a connection, for bytes, for a datagram.
+    pub(super) is_asking: bool,
+    pub(super) watch: Option<(WatchId, Interest)>,
+    /// Where it leads, for the answer once it is connected.
+    pub(super) peer: String,
+    pub(super) unsent: VecDeque<u8>,
+    pub(super) is_held_off: bool,
+    pub(super) is_broken: bool,
+    /// The client has gone; what is left is sent.
+    pub(super) is_closing: bool,
+}
+
+/// All that is open.
+#[derive(Default)]
+pub(in crate::components::system) struct Network {
+    pub(super) sockets: BTreeMap<Communication, Socket>,
+    pub(super) accepted: BTreeMap<i64, (Endpoint, String)>,
+    pub(super) last_accepted: i64,
+}
+
+impl Network {
+    pub(in crate::components::system) fn has_unsent(&self) -> bool {
+        self.sockets.values().any(|socket| socket.is_closing)
+    }
+}
+
+impl Socket {
+    pub(super) fn new(kind: SocketKind, endpoint: Endpoint, peer: String) -> Socket {
+        Socket {
+            kind,
+            endpoint,
+            is_asking: false,
+            watch: None,
+            peer,
+            unsent: VecDeque::new(),
+            is_held_off: false,
+            is_broken: false,
+            is_closing: false,
+        }
+    }
+
+    pub(super) fn send(&mut self, bytes: &[u8]) {
+        if self.kind != SocketKind::Stream || self.is_broken {
+            return;
+        }
+        self.unsent.extend(bytes);
+    }
+
+    /// What the loop has to tell.
+    pub(super) fn interest(&self) -> Interest {
+        let asks = self.is_asking && !matches!(self.kind, SocketKind::Connecting);
+        let sends = self.kind == SocketKind::Connecting || !self.unsent.is_empty();
+        match (asks, sends) {
+            (true, true) => Interest::ReadWrite,
+            (true, false) => Interest::Read,
+            (false, true) => Interest::Write,
+            (false, false) => Interest::None,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Clients: told, and gone.
+
+use tidemill_event::Loop;
+use tidemill_proc::{Communication, Refused, Value};
+
+use super::messages::Response;
+use super::state::PoreClient;
+use crate::machine::Machine;
+
+/// A client has gone.
+pub(in crate::components::system) fn finished(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+) {
+    let system = &mut world.node.systems.pores;
+    let Some(mut client) = system.clients.remove(from) else { return };
+    unwatch(lp, &mut client);
+    // What was handed over has another owner.
+    system.pores.close_all_of(client.owner);
+}
+
+pub(super) fn unwatch(lp: &mut Loop<Machine>, client: &mut PoreClient) {
+    for watch in client.watches.drain(..) {
+        lp.unwatch(watch);
+    }
+    if let Some(rest) = client.rest.take() {
+        lp.cancel(rest);
+    }
+}
+
+/// Answers a client.
+pub(super) fn say(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    to: Communication,
+    response: Response,
+    values: &[Value<'_>],
+) {
+    let number = world.node.systems.pores.messages.number(response);
+    world.answer_by_number(lp, to, number, values);
+}
+
+/// Sends a client what it did not ask for just now; false if that is not its turn.
+pub(super) fn send(
+    world: &mut Machine,
+    to: Communication,
+    response: Response,
+    values: &[Value<'_>],
+) -> bool {
+    let number = world.node.systems.pores.messages.number(response);
+    !matches!(world.node.runner.worker().answer(to, number, values), Err(Refused::Protocol))
+}

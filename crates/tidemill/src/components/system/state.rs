@@ -1,0 +1,187 @@
+//! What the system offers to one program, and what it keeps for its clients.
+
+use std::path::Path;
+
+use tidemill_proc::program::Program;
+use tidemill_proc::{Communication, CommunicationMap, Worker};
+
+use super::pore::PoreView;
+use super::{
+    confined, disk, files, input, messages, network, packets, pore, ports, view, xenstore,
+};
+use crate::borders::schemas::Schemas;
+use crate::run::ComponentOptions;
+
+/// A system component; its number is what requests come with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum System {
+    Time,
+    Files,
+    View,
+    Input,
+    Arguments,
+    Network,
+    Pore,
+    Xenstore,
+    Packets,
+    Messages,
+}
+
+impl System {
+    pub(super) const ALL: [System; 10] = [
+        System::Time,
+        System::Files,
+        System::View,
+        System::Input,
+        System::Arguments,
+        System::Network,
+        System::Pore,
+        System::Xenstore,
+        System::Packets,
+        System::Messages,
+    ];
+
+    fn interface(self) -> &'static str {
+        match self {
+            System::Time => "SystemTime",
+            System::Files => "FileSystem",
+            System::View => "GraphicView",
+            System::Input => "Input",
+            System::Arguments => "Arguments",
+            System::Network => "Network",
+            System::Pore => "Pore",
+            System::Xenstore => "Xenstore",
+            System::Packets => "Packets",
+            System::Messages => "Messages",
+        }
+    }
+}
+
+/// All system components of a run.
+pub(crate) struct Systems {
+    /// The messages of each, in the order that the program numbers them.
+    pub(super) messages: [Vec<String>; System::ALL.len()],
+    /// Communications that are open, with their system component.
+    pub(super) open: CommunicationMap<System>,
+    /// Requests are being served: the loop need not be told to look for what is ready.
+    pub(super) serving: bool,
+    pub(super) files: files::Files,
+    pub(super) view: view::View,
+    pub(super) input: input::InputReader,
+    pub(super) arguments: Vec<String>,
+    pub(super) network: network::Network,
+    pub(super) pores: pore::PoreSystem,
+    pub(super) outlets: xenstore::Outlets,
+    pub(super) packets: packets::Packets,
+    /// What clients of Messages hold.
+    pub(super) contents: messages::Messages,
+}
+
+impl Systems {
+    /// What a program needs of them. A folder that cannot be opened matters to who uses files.
+    pub(crate) fn new(
+        program: &Program,
+        options: &mut ComponentOptions,
+        disk: disk::Disk,
+    ) -> Result<Systems, String> {
+        let messages: [Vec<String>; _] = System::ALL.map(|system| {
+            let known = program.interfaces.iter().find(|it| it.name == system.interface());
+            let messages = known.map(|it| it.messages.iter().map(|one| one.name.clone()).collect());
+            messages.unwrap_or_default()
+        });
+        let uses_files = !messages[System::Files as usize].is_empty();
+        let files = match uses_files || options.root.is_some() {
+            true => files::Files::new(options.root.as_deref().unwrap_or(Path::new(".")), disk)?,
+            false => files::Files::default(),
+        };
+        let uses_pores = [System::Pore, System::Xenstore]
+            .into_iter()
+            .any(|system| !messages[system as usize].is_empty());
+        let sockets = match uses_pores {
+            true => Some(confined::Root::open_folder(options.root.as_deref())?),
+            false => None,
+        };
+        let pores = pore::PoreSystem::new(sockets.clone(), &messages[System::Pore as usize]);
+        Ok(Systems {
+            messages,
+            open: CommunicationMap::default(),
+            serving: false,
+            files,
+            view: view::View::default(),
+            input: input::InputReader::new(std::mem::take(&mut options.input)),
+            arguments: std::mem::take(&mut options.arguments),
+            network: network::Network::default(),
+            pores,
+            outlets: xenstore::Outlets::new(sockets),
+            packets: packets::Packets::default(),
+            contents: messages::Messages::default(),
+        })
+    }
+
+    /// Offers all of them to the entry component.
+    pub(crate) fn offer(&self, worker: &mut Worker) {
+        for system in System::ALL {
+            worker.offer(system.interface(), system as u32);
+        }
+    }
+
+    /// Has Messages know the schemas of the program.
+    pub(crate) fn know(&mut self, schemas: &Schemas) {
+        self.contents.know(schemas);
+    }
+
+    /// Has Packets lead to the ports of an app; the program has not begun.
+    pub(crate) fn lead_to_ports(&mut self) {
+        self.packets.lead_to_ports();
+    }
+
+    /// The ports that Packets leads to.
+    pub(crate) fn ports(&mut self) -> Option<&mut ports::Ports> {
+        self.packets.ports()
+    }
+
+    /// Whether the program has opened an input of these.
+    pub(crate) fn has_opened(&self, input: usize) -> bool {
+        self.packets.is_open(input)
+    }
+
+    /// The communications that are open.
+    pub(crate) fn communications(&self) -> impl Iterator<Item = Communication> {
+        self.open.iter().map(|(name, _)| name)
+    }
+
+    /// Whether the network has still to take what was sent.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.network.has_unsent()
+    }
+
+    /// Frames that the kernel dropped before a pore could read them.
+    pub(crate) fn pore_drops(&mut self) -> u64 {
+        self.pores.dropped()
+    }
+
+    /// The pores that are open, with the communication that owns each.
+    pub(crate) fn list_pores(&mut self) -> Vec<(Communication, PoreView)> {
+        self.pores.list()
+    }
+
+    /// What went wrong behind the backs of the clients: files that could not be written.
+    pub(crate) fn problems(&mut self) -> Vec<String> {
+        self.files.take_problems()
+    }
+
+    /// Writes the picture.
+    pub(crate) fn write_png(&self, path: &Path) -> std::io::Result<()> {
+        self.view.write_png(path)
+    }
+}
+
+/// The number of Packets.
+pub(crate) fn packets_number() -> u32 {
+    System::Packets as u32
+}
+
+/// How many there are: higher numbers are those of others.
+pub(crate) fn count() -> u32 {
+    System::ALL.len() as u32
+}

@@ -1,0 +1,59 @@
+//! Connections to stores, and the clients that share them.
+
+use std::rc::Rc;
+
+use tidemill_event::WatchId;
+use tidemill_pore::xenstore::outlet::Outlet;
+use tidemill_proc::{Communication, CommunicationMap};
+use tidemill_stdx::sorted::SortedMap;
+
+use crate::components::system::confined::Root;
+
+pub(super) type Address = (Vec<u8>, Vec<u8>);
+
+/// A connection, and who uses it.
+pub(super) struct Shared {
+    pub(super) outlet: Outlet,
+    pub(super) clients: usize,
+    pub(super) watch: Option<WatchId>,
+}
+
+/// All connections.
+pub(in crate::components::system) struct Outlets {
+    root: Option<Rc<Root>>,
+    pub(super) shared: SortedMap<Address, Shared>,
+    pub(super) clients: CommunicationMap<Address>,
+    /// Who waits for an event.
+    pub(super) waiting: SortedMap<Communication, Address>,
+}
+
+impl Outlets {
+    pub(in crate::components::system) fn new(root: Option<Rc<Root>>) -> Outlets {
+        let (shared, clients) = (SortedMap::new(), CommunicationMap::default());
+        Outlets { root, shared, clients, waiting: SortedMap::new() }
+    }
+
+    /// Who waits for an event of this store, first of all.
+    pub(super) fn first_waiting(&self, address: &Address) -> Option<Communication> {
+        self.waiting.iter().find(|(_, at)| *at == address).map(|(whom, _)| *whom)
+    }
+
+    pub(super) fn connect(&mut self, from: Communication, address: Address) -> Result<(), String> {
+        if !self.shared.contains_key(&address) {
+            let root = self.root.as_ref().ok_or("there is no folder for sockets")?;
+            let socket = root.connect(&address.1).map_err(|error| error.to_string())?;
+            let outlet = match &address.0[..] {
+                b"xenstore" => Outlet::page(socket),
+                b"socket" => Outlet::stream(socket),
+                _ => return Err("no such kind of pore".to_owned()),
+            };
+            let outlet = outlet.map_err(|error| error.to_string())?;
+            self.shared.insert(address.clone(), Shared { outlet, clients: 0, watch: None });
+        }
+        if let Some(shared) = self.shared.get_mut(&address) {
+            shared.clients += 1;
+        }
+        self.clients.insert(from, address);
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! The life of a node: its other engines started, had fail, and ended without notice.
+
+use tidemill_event::Loop;
+use tidemill_overlog::fleet::NodeId;
+use tidemill_packet::drive;
+use tidemill_proc::arm;
+
+use super::node::{Others, Slot, slot};
+use super::{Machine, end, packets};
+use crate::borders;
+use crate::script::Victim;
+
+/// Starts the graph and the components of the node whose turn it is.
+///
+/// # Errors
+/// The graph does not start here.
+pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<(), String> {
+    let Some(maker) = machine.maker.clone() else { return Ok(()) };
+    if machine.node.borders.have_files() {
+        let folder = maker.components.graph_folder(machine.node.id)?;
+        borders::open_node_files(machine, events, Some(&folder), maker.existing)?;
+    }
+    if let Some(graph) = &maker.parts.graph {
+        borders::devices::open(machine, events)?;
+        packets::configure(machine, events, graph.clone())?;
+    }
+    // What is wrong at the start has been reported, and is how the node ended.
+    if maker.parts.components.is_some() {
+        match maker.parts.has_entry.then(|| machine.node.runner.worker().start()) {
+            None | Some(Ok(())) => arm(machine, events),
+            Some(Err(_)) => machine.node.is_over = true,
+        }
+    }
+    Ok(())
+}
+
+/// Has a component or an app of a node fail.
+///
+/// # Errors
+/// The node has none of that name, as text.
+pub(crate) fn kill(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    id: NodeId,
+    victim: &Victim,
+) -> Result<(), String> {
+    let scope = machine.scope_of(id).ok_or("is not alive, or has rules only")?;
+    let killed = events.within(machine, scope, |machine, events| match victim {
+        Victim::Component(path) => {
+            let is_killed = machine.node.runner.worker().kill(path);
+            arm(machine, events);
+            is_killed
+        }
+        Victim::App(name) => {
+            let is_killed = machine.node.driver.engine.kill(name);
+            drive::wake(machine, events);
+            is_killed
+        }
+    });
+    match (killed, victim) {
+        (Some(true), _) => Ok(()),
+        (_, Victim::Component(path)) => Err(format!("has no component {path}")),
+        (_, Victim::App(name)) => Err(format!("has no app {name} that runs")),
+    }
+}
+
+/// Ends a node without notice. What it had open is closed; packets that it had are counted as lost.
+pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeId) {
+    let Some(scope) = machine.scope_of(id) else { return };
+    events.within(machine, scope, |machine, events| {
+        end::clear(machine, events);
+        machine.lose_packets();
+        borders::devices::close(machine, events);
+        // Files have what was written until then.
+        borders::finish_node_files(machine);
+    });
+    events.end(scope);
+    let Others { slots, scopes, .. } = &mut machine.others;
+    scopes[scope.0 as usize] = None;
+    slots[slot(id)] = Slot::default();
+}

@@ -297,8 +297,10 @@ fn options_without_effect_are_mistakes() {
     for unknown in ["run --ui a:1", "run --token t", "explain --profile"] {
         assert_eq!(status(&run(&format!("{unknown} {file}"))), 2, "{unknown}");
     }
-    assert_eq!(status(&run(&format!("sim {file} --for 1 --engine compiled"))), 2);
-    assert_eq!(status(&run(&format!("sim {file} --for 1 --engine interpret"))), 0);
+    for (engine, expected) in [("dispatch", 2), ("compiled", 0), ("interpret", 0)] {
+        let output = run(&format!("sim {file} --for 1 --engine {engine}"));
+        assert_eq!(status(&output), expected, "{engine}");
+    }
 }
 
 #[test]
@@ -313,34 +315,66 @@ fn rules_read_the_log() {
     assert!(text.contains(", \"info\", \"fleet\", \"1 nodes by Udp, seed "), "{text}");
 }
 
-/// A run whose rules change goes on as it was, and says so; with `--restart` it starts again.
+/// A run with --watch of a program whose file changes to something wrong, then to `after`.
+fn changed(before: &str, after: &str, extra: &[&str]) -> (String, String) {
+    let folder = Folder::new();
+    let path = folder.file("a.olg", before);
+    let child = tidemill()
+        .args(["run", &path, "--listen", "localhost:0", "--watch", "--for", "3"])
+        .args(extra)
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    std::thread::sleep(Duration::from_millis(700));
+    folder.file("a.olg", "r1 say(@N :-");
+    std::thread::sleep(Duration::from_millis(900));
+    folder.file("a.olg", after);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    (stdout(&output), stderr(&output))
+}
+
+/// Rules are replaced while they run, and tables keep their rows; what is wrong changes nothing.
 #[test]
-fn changed_rules_start_the_run_again_on_demand() {
-    let rules = |word: &str| format!("r1 say(@N, {word:?}) :- periodic(@N, E, 0.1). watch(say).");
-    let run = |extra: &[&str]| {
-        let folder = Folder::new();
-        let path = folder.file("a.olg", &rules("before"));
-        let child = tidemill()
-            .args(["run", &path, "--listen", "localhost:0", "--watch", "--for", "3"])
-            .args(extra)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        std::thread::sleep(Duration::from_millis(700));
-        folder.file("a.olg", "r1 say(@N :-");
-        std::thread::sleep(Duration::from_millis(900));
-        folder.file("a.olg", &rules("after"));
-        let output = child.wait_with_output().expect("it ends");
-        assert_eq!(status(&output), 0, "{}", stderr(&output));
-        (stdout(&output), stderr(&output))
+fn changed_rules_are_replaced_while_they_run() {
+    let rules = |word: &str| {
+        format!(
+            "materialize(n, infinity, infinity, keys(1)). n(@NODE, 0).
+             r1 say(@N, {word:?}, X) :- periodic(@N, E, 0.1), n(@N, X). watchmod(say, \"h\").
+             r2 n(@N, X + 1) :- periodic(@N, E, 0.1), n(@N, X)."
+        )
     };
-    let (data, notes) = run(&[]);
-    assert!(!data.contains("after"), "{data}");
+    let (data, notes) = changed(&rules("before"), &rules("after"), &[]);
     assert!(notes.contains("tidemill: the old program goes on\n"), "{notes}");
-    let why = "the old program goes on: its rules have changed, and only a packet graph is";
+    assert!(notes.contains("tidemill: goes on with the new rules\n"), "{notes}");
+    // The count goes on without a gap from one version to the other.
+    let number =
+        |line: &str| -> Option<u64> { line.rsplit_once(", ")?.1.strip_suffix(')')?.parse().ok() };
+    let counts: Vec<u64> = data.lines().filter_map(number).collect();
+    assert!(counts.len() > 10 && counts.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{data}");
+    let (before, after) = (data.rfind("\"before\""), data.find("\"after\""));
+    assert!(before.is_some() && before < after, "{data}");
+}
+
+/// Rules that meet files are not replaced, which is said; with `--restart` the run starts again.
+#[test]
+fn rules_that_cannot_be_replaced_start_the_run_again_on_demand() {
+    let rules = |word: &str| {
+        format!(
+            "r1 say(@N, {word:?}) :- periodic(@N, E, 0.1). watch(say).
+             sink(\"said.jsonl\", say)."
+        )
+    };
+    let folder = Folder::new();
+    let root = folder.path().display().to_string();
+    let (data, notes) = changed(&rules("before"), &rules("after"), &["--root", &root]);
+    assert!(!data.contains("after"), "{data}");
+    let why = "the old program goes on: its rules have changed, and rules that meet packets,";
     assert!(notes.contains(why), "{notes}");
-    let (data, notes) = run(&["--restart"]);
+    let extra = ["--root", &root, "--restart"];
+    let (data, notes) = changed(&rules("before"), &rules("after"), &extra);
     assert!(notes.contains("the rules have changed: the run starts again"), "{notes}");
     let (before, after) = (data.find("\"before\""), data.find("\"after\""));
     assert!(before.is_some() && before < after, "{data}");

@@ -9,7 +9,7 @@ use std::cell::{Ref, RefCell, RefMut};
 use std::fmt::{self, Write as _};
 use std::rc::Rc;
 
-use tidemill_overlog::node::{GivenUp, Limit, Observer, Sighting};
+use tidemill_overlog::node::{GivenUp, Kept, Limit, Observer, Sighting};
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::Overrun;
@@ -182,6 +182,14 @@ impl Observer for SharedJournal {
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str) {
         let note = format!("{place}: fault[rule-failed]: {reason} ({rule}, {node})");
         self.get_mut().console.note(note);
+    }
+
+    fn kept(&mut self, node: &str, why: Kept) {
+        let why = match why {
+            Kept::Busy => "a turn goes on and on",
+            Kept::TooMuch => "views of the new ones would derive more than a commit may",
+        };
+        self.get_mut().console.note(format!("the old rules go on: {node}: {why}"));
     }
 
     fn given_up(&mut self, given_up: GivenUp<'_>) {

@@ -43,7 +43,12 @@ impl Meters {
         Meters { registry, counters: Vec::new() }
     }
 
-    /// Shows the numbers of now. The nodes must be the same each time.
+    /// From now on nodes run another program, whose tables and rules are others.
+    pub fn start_over(&mut self) {
+        self.counters.clear();
+    }
+
+    /// Shows the numbers of now. The nodes and their program must be the same each time.
     pub fn update(&mut self, fleet: &Fleet, stats: &LoopStats) {
         let Meters { registry, counters } = self;
         let mut next = 0;
@@ -206,6 +211,7 @@ fn read_node(fleet: &Fleet, id: NodeId, show: &mut Show<'_>) {
         ("dropped_failed", counters.dropped_failed),
         ("dropped_table_full", counters.dropped_table_full),
         ("dropped_queue_full", counters.dropped_queue_full),
+        ("dropped_replaced", counters.dropped_replaced),
         ("dropped_arity", counters.dropped_arity),
         ("periodics_skipped", counters.periodics_skipped),
         ("unsent", mail.unsent()),

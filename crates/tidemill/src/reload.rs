@@ -1,16 +1,14 @@
 //! How the program of a run is read again: on request, or when its files change.
 
 use std::fmt;
-use std::path::PathBuf;
 
-use crate::program::{Outline, Revision};
-use crate::watched::Watched;
+use crate::program::Revision;
 
 /// How a program that runs is read again.
 pub struct Reload {
     /// What reads it.
     pub read: ReadAgain,
-    /// What becomes of the run when something else than its packet graph has changed.
+    /// What becomes of the run when something has changed that cannot be replaced.
     pub on_change: OnChange,
     /// It is read whenever the content of one of its files has changed, too.
     pub watches: bool,
@@ -38,23 +36,5 @@ impl fmt::Debug for Reload {
             .field("on_change", on_change)
             .field("watches", watches)
             .finish_non_exhaustive()
-    }
-}
-
-/// Where the program of a run comes from.
-pub(crate) struct Source {
-    pub(crate) read: ReadAgain,
-    pub(crate) on_change: OnChange,
-    /// What of the program that runs cannot be replaced.
-    pub(crate) outline: Outline,
-    /// Its files, if they are watched.
-    pub(crate) files: Option<Watched>,
-}
-
-impl Source {
-    /// Of a program of that outline, whose files these are if they are to be watched.
-    pub(crate) fn new(reload: Reload, outline: Outline, files: Option<Vec<PathBuf>>) -> Source {
-        let Reload { read, on_change, .. } = reload;
-        Source { read, on_change, outline, files: files.map(Watched::new) }
     }
 }

@@ -118,7 +118,7 @@ pub struct RunArgs {
     /// Read the program again when the content of a file changes, as on SIGHUP
     #[arg(long)]
     pub watch: bool,
-    /// When more than the packet graph has changed then, start the run again
+    /// When more has changed then than rules and the packet graph, start the run again
     #[arg(long)]
     pub restart: bool,
     /// Never sleep while packets may come

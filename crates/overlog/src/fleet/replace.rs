@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tidemill_event::{Loop, Time};
+use tidemill_relation::plan::RelationId;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -11,68 +12,77 @@ use super::peer_table::Peers;
 use super::periodics::start_periodics;
 use super::post::post;
 use super::queries::node_ended;
-use super::state::{Fleet, NodeId};
+use super::state::{Extra, Fleet, NodeId};
 use super::system_tables::SystemTables;
 use super::turns;
 use super::world::World;
-use crate::node::{Kept, Program};
+use crate::node::{Event, Kept, Program, Replacement};
 
 /// What this file says at most.
 const CEILING: Level = Level::Info;
 
-/// When a node is tried again that was in the middle of a turn.
+/// When it is tried again where a node was in the middle of a turn.
 const AGAIN: Duration = Duration::from_micros(100);
 
-/// Has all nodes go on with another program, each between two turns; nodes that start later start
-/// with it. See [`Node::replace`](crate::node::Node::replace).
+/// Has all nodes go on with another program, between two turns; nodes that start later start with
+/// it. If one cannot, none does: the observer is told which and why. See
+/// [`Node::prepare`](crate::node::Node::prepare).
 pub fn replace<W: World>(world: &mut W, events: &mut Loop<W>, program: Arc<Program>) {
-    let fleet = world.fleet();
-    fleet.program = program;
-    for number in 0..fleet.slots.len() {
-        let (id, life) = (NodeId(number as u32), world.fleet().slots[number].life);
-        replace_one(world, events, id, life);
+    let now_ns = events.now().0;
+    let Fleet { slots, observer, .. } = world.fleet();
+    let mut prepared = Vec::new();
+    for (number, slot) in (0..).zip(&*slots) {
+        let Some(alive) = &slot.alive else { continue };
+        match alive.node.prepare(&program, now_ns, &mut **observer) {
+            Ok(replacement) => prepared.push((NodeId(number), slot.life, replacement)),
+            Err(Kept::Busy) => {
+                let again = events.now() + AGAIN;
+                events.timer(again, move |world, events| replace(world, events, program));
+                return;
+            }
+            Err(why @ Kept::TooMuch) => return observer.kept(&slot.identity.address, why),
+        }
+    }
+    take_over(world.fleet(), program);
+    for (id, life, replacement) in prepared {
+        replace_one(world, events, (id, life), replacement);
+    }
+    world.replaced(events);
+}
+
+/// What nodes begin with from now on is of another program.
+fn take_over(fleet: &mut Fleet, program: Arc<Program>) {
+    let old = std::mem::replace(&mut fleet.program, program);
+    let plan = fleet.program.plan();
+    let of_new = |relation: RelationId| plan.find(&old.plan().relation(relation).name);
+    let extra = std::mem::take(&mut fleet.extra).into_iter();
+    let extra = extra.filter_map(|extra| {
+        let relation = of_new(extra.relation)?;
+        let fits = plan.relation(relation).takes(extra.columns.len());
+        fits.then_some(Extra { relation, ..extra })
+    });
+    fleet.extra = extra.collect();
+    if let Some(Event::Everywhere { relation, rows }) = fleet.opening.take() {
+        let relation = of_new(relation);
+        fleet.opening = relation.map(|relation| Event::Everywhere { relation, rows });
     }
 }
 
-fn replace_one<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
-    match try_one(world, events, id, life) {
-        None | Some(Ok(())) => {}
-        Some(Err(Kept::Busy)) => {
-            let again = events.now() + AGAIN;
-            events.timer(again, move |world, events| replace_one(world, events, id, life));
-        }
-        Some(Err(why @ Kept::TooMuch)) => {
-            let fleet = world.fleet();
-            let node = &fleet.slots[id.0 as usize].identity.address;
-            fleet.observer.kept(node, why);
-        }
-    }
-}
-
-fn try_one<W: World>(
+fn replace_one<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
-    id: NodeId,
-    life: u32,
-) -> Option<Result<(), Kept>> {
-    let program = world.fleet().program.clone();
+    (id, life): (NodeId, u32),
+    replacement: Replacement,
+) {
     let now = events.now();
-    let (alive, observer) = world.fleet().alive(id, life)?;
-    if Arc::ptr_eq(alive.node.program(), &program) {
-        return Some(Ok(()));
-    }
-    let retired = match alive.node.retire(&program) {
-        Ok(retired) => retired,
-        Err(why) => return Some(Err(why)),
-    };
+    let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
+    let retired = alive.node.retire(&replacement);
     alive.hand_over(now.0);
     let due: Vec<Option<Time>> =
         alive.periodics.iter().map(|timer| timer.map(|(_, due)| due)).collect();
-    let replaced = match alive.node.replace(&program, now.0, observer) {
-        Ok(replaced) => replaced,
-        Err(why) => return Some(Err(why)),
-    };
+    let replaced = alive.node.replace(replacement, now.0, observer);
     let address = alive.node.identity().address.clone();
+    let program = alive.node.program().clone();
     alive.mail.replace(program.post().clone(), &address, now.0);
     alive.hand_over(now.0);
     alive.peers = Peers::new(program.plan());
@@ -81,7 +91,7 @@ fn try_one<W: World>(
     alive.watch_peers();
     let timers = std::mem::take(&mut alive.periodics).into_iter().flatten();
     timers.map(|(timer, _)| timer).chain(before).for_each(|timer| _ = events.cancel(timer));
-    say!(Info, "node", "{address}: goes on with another program");
+    say!(Info, "node", "{address}: goes on with another program, {} dropped", replaced.dropped);
     let of_new = |old: &Option<usize>| old.and_then(|old| due[old]);
     let due: Vec<Option<Time>> = replaced.timers.iter().map(of_new).collect();
     start_periodics(world, events, id, life, &due);
@@ -90,13 +100,4 @@ fn try_one<W: World>(
     turns::schedule(world, events, id, life, retired + replaced.follows);
     post(world, events, id, life);
     turns::arm_timers(world, events, id, life);
-    Some(Ok(()))
-}
-
-impl Fleet {
-    /// Whether all living nodes run its program, and not one that it has replaced.
-    pub fn is_replaced(&self) -> bool {
-        let living = self.slots.iter().filter_map(|slot| slot.alive.as_ref());
-        living.into_iter().all(|alive| Arc::ptr_eq(alive.node.program(), &self.program))
-    }
 }

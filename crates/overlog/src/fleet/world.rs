@@ -17,6 +17,11 @@ pub trait World: Sized + 'static {
         let _ = events;
     }
 
+    /// Called after all nodes have gone on with another program.
+    fn replaced(&mut self, events: &mut Loop<Self>) {
+        let _ = events;
+    }
+
     /// Takes the event tuples and changes of a turn that its program
     /// [crosses](crate::node::Program::cross), in order, after the commit.
     fn crossed(&mut self, events: &mut Loop<Self>, node: NodeId, tuples: &TupleBuf<Crossing>) {

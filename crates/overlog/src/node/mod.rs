@@ -63,7 +63,7 @@ pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use event::{Event, Periodic};
 pub use kept::Kept;
 pub use program::Program;
-pub use replace::Replaced;
+pub use replace::{Replaced, Replacement};
 pub use shipping::HOLD_NS;
 pub use stages::{Stage, Stages};
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};

@@ -11,12 +11,14 @@ use std::sync::Arc;
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::Scope;
 use tidemill_relation::plan::{Plan, RelationId};
-use tidemill_relation::table::RowId;
+use tidemill_relation::table::{RowId, Table};
 use tidemill_relation::view::{ASSERTED, Change, ChangeKind, Progress, Views};
 use tidemill_relation::{SeqBuilder, TupleBuf, Value};
+use tidemill_stdx::region::Bump;
 use tidemill_stdx::sorted::SortedMap;
 
 use super::Node;
+use super::counters::Counters;
 use super::event::{Event, Periodic};
 use super::failing::Failing;
 use super::kept::Kept;
@@ -38,22 +40,25 @@ pub struct Replaced {
     pub timers: Vec<Option<usize>>,
 }
 
-/// The state of the new program, made beside that of the old.
-struct Prepared {
+/// What a node needs to go on with another program, made beside what it has.
+pub struct Replacement {
+    program: Arc<Program>,
     database: Database,
     views: Views,
+    counters: Counters,
+    reported: Vec<bool>,
+    /// Facts that come.
+    facts: Vec<Event>,
+    /// What tables hold otherwise.
+    changes: TupleBuf<Change>,
 }
 
 impl Node {
     /// Takes back what views have put elsewhere that the new program has not. The sends go by the
     /// messages of the old program: to be [taken](Node::take_sends) before [`Node::replace`]. How
     /// many events were queued of what they have put here.
-    ///
-    /// # Errors
-    /// Now is not the time to replace the program.
-    pub fn retire(&mut self, new: &Program) -> Result<usize, Kept> {
-        self.between_turns()?;
-        let program = self.program.clone();
+    pub fn retire(&mut self, new: &Replacement) -> usize {
+        let (program, new) = (self.program.clone(), &*new.program);
         let mut here = 0;
         for export in &program.compiled.exports {
             if counterpart(&program, new, *export).is_some() {
@@ -75,43 +80,63 @@ impl Node {
                 }
             }
         }
-        Ok(here)
+        here
     }
 
-    fn between_turns(&self) -> Result<(), Kept> {
-        match self.turn.start.is_none() && self.staging.waiting.is_empty() {
-            true => Ok(()),
-            false => Err(Kept::Busy),
-        }
-    }
-
-    /// Goes on with another program.
+    /// Makes what is needed to go on with another program; the node stays as it is.
     ///
     /// # Errors
-    /// Why the old one goes on, unchanged.
-    pub fn replace(
-        &mut self,
+    /// Why its own program must go on.
+    pub fn prepare(
+        &self,
         program: &Arc<Program>,
         now_ns: u64,
         observer: &mut dyn Observer,
-    ) -> Result<Replaced, Kept> {
-        self.between_turns()?;
-        let old = self.program.clone();
-        let gone = self.facts_without(program, &old);
-        let come = self.facts_without(&old, program);
-        let prepared = self.prepare(program, &gone, now_ns, observer)?;
-        let changes = self.differences(program, &prepared.database);
-        let timers = same_timers(&old, program);
-        let dropped = self.take_over(program, prepared, &timers, now_ns);
-        let shipped = self.ship(program, &changes);
-        let mut follows = shipped;
-        for (change, columns) in changes.iter() {
-            follows += usize::from(self.announce_one(program, change, columns, observer));
+    ) -> Result<Replacement, Kept> {
+        if self.turn.start.is_some() || !self.staging.waiting.is_empty() {
+            return Err(Kept::Busy);
         }
-        let come: Vec<Event> = self.together(come);
-        follows += come.len();
-        come.into_iter().for_each(|event| self.enqueue(event));
-        Ok(Replaced { follows, dropped, timers })
+        let gone = self.facts_without(program, &self.program);
+        let plan = program.plan();
+        let secret = *self.database.secret();
+        let mut new = Replacement {
+            program: program.clone(),
+            database: Database::new(plan, secret),
+            views: Views::new(plan, secret),
+            counters: self.counters.carried_to(&self.program.compiled, &program.compiled),
+            reported: vec![false; plan.rules.len()],
+            facts: self.facts_without(&self.program, program),
+            changes: TupleBuf::new(),
+        };
+        program.observed.iter().for_each(|&relation| new.views.observe(relation));
+        self.carry(&mut new);
+        self.take_out(&gone, &mut new);
+        self.refine_new(&mut new, now_ns, observer)?;
+        new.changes = self.differences(program, &new.database);
+        Ok(new)
+    }
+
+    /// Goes on with another program, for which this node has [prepared](Node::prepare) since its
+    /// last turn.
+    pub fn replace(
+        &mut self,
+        new: Replacement,
+        now_ns: u64,
+        observer: &mut dyn Observer,
+    ) -> Replaced {
+        let Replacement { program, database, views, counters, reported, facts, changes } = new;
+        let timers = same_timers(&self.program, &program);
+        (self.database, self.views) = (database, views);
+        (self.counters, self.reported) = (counters, reported);
+        let dropped = self.take_over(&program, &timers, now_ns);
+        let mut follows = self.ship(&program, &changes);
+        for (change, columns) in changes.iter() {
+            follows += usize::from(self.announce_one(&program, change, columns, observer));
+        }
+        let facts = self.together(facts);
+        follows += facts.len();
+        facts.into_iter().for_each(|event| self.enqueue(event));
+        Replaced { follows, dropped, timers }
     }
 
     /// The facts of `of` that `other` does not state, or of a relation that it declares otherwise,
@@ -139,62 +164,56 @@ impl Node {
         stated(of).into_iter().filter(is_new).map(|(_, _, event)| event).collect()
     }
 
-    /// The tables of the new program, at their fixed point.
-    fn prepare(
-        &mut self,
-        program: &Arc<Program>,
-        gone: &[Event],
-        now_ns: u64,
-        observer: &mut dyn Observer,
-    ) -> Result<Prepared, Kept> {
-        let plan = program.plan();
-        let secret = *self.database.secret();
-        let (mut database, mut views) = (Database::new(plan, secret), Views::new(plan, secret));
-        program.observed.iter().for_each(|&relation| views.observe(relation));
-        self.carry(program, &mut database, &mut views);
+    /// Takes out the rows of facts that are gone.
+    fn take_out(&self, gone: &[Event], new: &mut Replacement) {
+        let (old, plan) = (self.program.plan(), new.program.plan());
         for event in gone {
             let Event::Tuple { relation, row, .. } = event else { continue };
-            let name = &self.program.plan().relation(*relation).name;
-            let here = plan.find(name).filter(|&new| same_table(self.program.plan(), plan, new));
+            let Some(here) = same(old, plan, *relation) else { continue };
             let row: Vec<Value<'_>> = row.as_seq().iter().collect();
-            if let Some(here) = here
-                && database.table(here).find_equal(&row).is_some()
-            {
-                views.delete(plan, &mut database, here, &row);
+            let is_there = |table: &Table| table.find_equal(&row).is_some();
+            if new.database.get(here).is_some_and(is_there) {
+                new.views.delete(plan, &mut new.database, here, &row);
             }
         }
-        let mut counters = self.counters.carried_to(&self.program.compiled, &program.compiled);
-        let mut reported = vec![false; plan.rules.len()];
+    }
+
+    /// Brings the new views to their fixed point.
+    fn refine_new(
+        &self,
+        new: &mut Replacement,
+        now_ns: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Kept> {
+        let Replacement { program, database, views, counters, reported, .. } = new;
+        let scratch = Bump::new();
         loop {
             let mut failures = Failing {
                 program,
                 node: &self.identity.address,
                 ambient: &self.ambient,
-                counters: &mut counters,
-                reported: &mut reported,
+                counters,
+                reported,
                 observer: &mut *observer,
             };
-            let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
-            match views.step(plan, &mut database, scope, now_ns, &mut failures) {
+            let scope = Scope { scratch: &scratch, ambient: &self.ambient };
+            match views.step(program.plan(), database, scope, now_ns, &mut failures) {
                 Progress::More => {}
                 Progress::Done => break,
                 Progress::Exceeded => return Err(Kept::TooMuch),
             }
         }
-        views.settle(&mut database);
-        self.scratch.reset();
-        self.counters = counters;
-        self.reported = reported;
-        Ok(Prepared { database, views })
+        views.settle(database);
+        Ok(())
     }
 
     /// Puts the rows into the new tables that stand by themselves in the old ones, as old as they
     /// are.
-    fn carry(&self, program: &Program, database: &mut Database, views: &mut Views) {
-        let (old, new) = (self.program.plan(), program.plan());
-        for (id, relation) in (0..).map(RelationId).zip(&new.relations) {
-            let is_made_by_others = new.relations.iter().any(|one| one.candidates == Some(id));
-            if relation.table().is_none() || is_made_by_others || !same_table(old, new, id) {
+    fn carry(&self, new: &mut Replacement) {
+        let (old, plan) = (self.program.plan(), new.program.plan());
+        for (id, relation) in (0..).map(RelationId).zip(&plan.relations) {
+            let is_made_by_others = plan.relations.iter().any(|one| one.candidates == Some(id));
+            if relation.table().is_none() || is_made_by_others || !same_table(old, plan, id) {
                 continue;
             }
             let Some(from) = old.find(&relation.name) else { continue };
@@ -211,7 +230,7 @@ impl Node {
             for (row, at_ns) in table.by_age() {
                 if stands(row) {
                     let values: Vec<Value<'_>> = table.values(row).collect();
-                    views.insert(new, database, id, &values, at_ns);
+                    new.views.insert(plan, &mut new.database, id, &values, at_ns);
                 }
             }
         }
@@ -250,13 +269,10 @@ impl Node {
     fn take_over(
         &mut self,
         program: &Arc<Program>,
-        prepared: Prepared,
         timers: &[Option<usize>],
         now_ns: u64,
     ) -> usize {
         let old = std::mem::replace(&mut self.program, program.clone());
-        self.database = prepared.database;
-        self.views = prepared.views;
         self.staging = Staging::new(program);
         self.turn = Turn { now_ns, ..Turn::default() };
         self.given_up.clear();

@@ -16,7 +16,8 @@
 //! | `nodes` | nodes started, drained, asked; their keys |
 //! | `components` | the entry component started, and what it amounts to |
 //! | `packets` | the graph started, reported |
-//! | `reload` | the program read again, and replaced as far as it can be |
+//! | `source` | where the program comes from |
+//! | `reload` | it is read again, and replaced as far as it can be |
 //! | `parts` | what nodes are made from |
 //! | `node` | the engines of one node, and where they are when it is not its turn |
 //! | `turns` | which node it is the turn of |
@@ -43,6 +44,7 @@ pub(crate) mod packets;
 pub(crate) mod parts;
 pub(crate) mod reload;
 pub(crate) mod simulated;
+mod source;
 mod system;
 mod turns;
 mod world;
@@ -64,12 +66,13 @@ use crate::control::Server;
 use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
 use crate::meters::Meters;
-use crate::reload::Source;
 
 use log::Log;
 use node::{Node, Others};
 use parts::{Has, Maker};
 use simulated::Simulated;
+
+pub(crate) use source::Source;
 
 /// The engines of a program, and what they share.
 pub(crate) struct Machine {

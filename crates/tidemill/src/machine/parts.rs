@@ -23,7 +23,7 @@ use crate::borders::files::Existing;
 use crate::components::system::disk::{Disk, Overlay};
 use crate::journal::SharedJournal;
 use crate::program::{Program, Rules as Loaded};
-use crate::run::{ComponentOptions, Engine, EngineKind};
+use crate::run::{ComponentOptions, Engine as Chosen, EngineKind};
 
 /// The engines of nodes, but for rules, and how they are started.
 pub(crate) struct Parts {
@@ -35,6 +35,25 @@ pub(crate) struct Parts {
     pub(crate) graph: Option<Graph>,
     /// Where they reach each other, and the rules.
     pub(crate) borders: Checked,
+}
+
+/// What nodes run of a program's rules, if it has some.
+///
+/// # Errors
+/// Its relations have messages of one name.
+pub(crate) fn rules_of(
+    rules: Loaded,
+    borders: &Checked,
+    engine: Chosen,
+) -> Result<Option<Rules>, String> {
+    let Loaded { program, operators, .. } = rules;
+    let Some(program) = program else { return Ok(None) };
+    let mut rules = Rules::with_operators(program, operators)?;
+    borders.crossing().for_each(|relation| rules.cross(relation));
+    if engine == Chosen::Interpreter {
+        rules.interpret();
+    }
+    Ok(Some(rules))
 }
 
 /// A program that is compiled.
@@ -61,15 +80,7 @@ impl Compiled {
         let components = components::compiled(&program, options, are_counted)?;
         let has_entry = program.components.program.as_ref().is_some_and(|it| it.entry.is_some());
         let Program { rules, packets, borders, .. } = program;
-        let Loaded { program: rules, operators, .. } = rules;
-        let rules = rules.map(|rules| Rules::with_operators(rules, operators));
-        let mut rules = rules.transpose()?;
-        if let Some(rules) = &mut rules {
-            borders.crossing().for_each(|relation| rules.cross(relation));
-            if options.engine == Engine::Interpreter {
-                rules.interpret();
-            }
-        }
+        let rules = rules_of(rules, &borders, options.engine)?;
         Ok(Compiled { rules, parts: Parts { components, has_entry, graph: packets, borders } })
     }
 

@@ -1,11 +1,16 @@
-//! The program of a run read again: its packet graph is replaced by difference, the rest goes on as
-//! it is, or the run starts again.
+//! The program of a run read again: its packet graph and its rules are replaced by difference, the
+//! rest goes on as it is, or the run starts again.
+
+use std::sync::Arc;
 
 use tidemill_event::Loop;
+use tidemill_overlog::fleet;
 use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
 
-use super::{Machine, nodes};
+use super::parts::rules_of;
+use super::{Machine, Source, nodes};
+use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
 use crate::watched::Watched;
 
@@ -22,28 +27,86 @@ pub(crate) fn reload(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(mut source) = machine.source.take() else { return };
     // What is wrong with it has been reported.
     if let Some(revision) = (source.read)() {
-        if let Some(files) = &mut source.files {
-            *files = Watched::new(revision.files);
+        take(machine, events, &mut source, revision);
+    }
+    machine.source = Some(source);
+}
+
+fn take(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    source: &mut Source,
+    revision: Revision,
+) {
+    if let Some(files) = &mut source.files {
+        *files = Watched::new(revision.files.clone());
+    }
+    let changed = source.outline.changed(&revision.outline);
+    match (refused(machine, source, &revision, changed), source.on_change) {
+        (None, _) => {
+            if let Some(graph) = &revision.graph {
+                replace_graph(machine, events, graph);
+            }
+            if changed.has(FileKind::Rules) {
+                replace_rules(machine, events, source, revision);
+            }
         }
-        match (source.outline.changed(&revision.outline), source.on_change) {
-            (None, _) => revision.graph.into_iter().for_each(|graph| {
-                replace_graph(machine, events, &graph);
-            }),
-            (Some(kinds), OnChange::GoOn) => machine.note(&format!(
-                "the old program goes on: its {kinds} have changed, and only a packet graph is \
-                 replaced while it runs; --restart starts the run again"
-            )),
-            (Some(kinds), OnChange::Restart) => {
-                machine.note(&format!("the {kinds} have changed: the run starts again"));
-                machine.starts_again = true;
-                match machine.has.nodes {
-                    true => nodes::drain(machine, events),
-                    false => events.stop(),
-                }
+        (Some(why), OnChange::GoOn) => machine.note(&format!(
+            "the old program goes on: {why} while it runs; --restart starts the run again"
+        )),
+        (Some(_), OnChange::Restart) => {
+            machine.note(&format!("the {} have changed: the run starts again", changed.names()));
+            machine.starts_again = true;
+            match machine.has.nodes {
+                true => nodes::drain(machine, events),
+                false => events.stop(),
             }
         }
     }
-    machine.source = Some(source);
+}
+
+/// Why a version of the program cannot take the place of the one that runs.
+fn refused(
+    machine: &Machine,
+    source: &Source,
+    revision: &Revision,
+    changed: Kinds,
+) -> Option<String> {
+    let rules = Kinds::from_iter([FileKind::Rules]);
+    if changed == Kinds::default() {
+        return None;
+    }
+    if changed != rules {
+        let names = changed.names();
+        return Some(format!(
+            "its {names} have changed, and only rules and packet graphs are replaced"
+        ));
+    }
+    if !machine.has.nodes || revision.rules.program.is_none() {
+        return Some("rules do not come or go as a whole".to_owned());
+    }
+    (source.meets || revision.borders.meet_rules()).then(|| {
+        "its rules have changed, and rules that meet packets, components or files are not \
+         replaced"
+            .to_owned()
+    })
+}
+
+fn replace_rules(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    source: &mut Source,
+    revision: Revision,
+) {
+    let Revision { outline, rules, borders, .. } = revision;
+    match rules_of(rules, &borders, source.engine) {
+        Ok(Some(rules)) => {
+            source.outline = outline;
+            fleet::replace(machine, events, Arc::new(rules));
+        }
+        Ok(None) => {}
+        Err(why) => machine.note(&format!("the old rules go on: {why}")),
+    }
 }
 
 fn replace_graph(machine: &mut Machine, events: &mut Loop<Machine>, graph: &Graph) {

@@ -46,6 +46,11 @@ impl fleet::World for Machine {
         borders::crossed(self, events, tuples);
     }
 
+    fn replaced(&mut self, _: &mut Loop<Machine>) {
+        self.meters.start_over();
+        self.note("goes on with the new rules");
+    }
+
     fn turned(&mut self, events: &mut Loop<Machine>) {
         if self.may_take_packets() {
             drive::wake(self, events);

@@ -21,17 +21,15 @@ mod components;
 pub mod folder;
 mod kind;
 mod load;
+mod parts;
 mod revision;
 mod rules;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tidemill_cl::ir;
 use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
-use tidemill_overlog::ast;
 use tidemill_overlog::pre;
-use tidemill_overlog::program::Compiled;
 use tidemill_overlog::stage::Registry;
 use tidemill_packet::flow;
 use tidemill_packet::graph::Graph;
@@ -39,6 +37,7 @@ use tidemill_stdx::sorted::SortedSet;
 use tidemill_wire::Schema;
 
 pub use kind::{FileKind, Kinds};
+pub use parts::{Components, Rules};
 pub(crate) use revision::Outline;
 pub use revision::Revision;
 
@@ -103,28 +102,6 @@ pub struct Program {
     pub(crate) made_by_apps: SortedSet<String>,
 }
 
-/// The rules of a program.
-#[derive(Debug, Default)]
-pub struct Rules {
-    /// The tree, as far as it could be read.
-    pub tree: ast::Program,
-    /// What nodes run; `None` if there are no rules, or errors in them.
-    pub program: Option<Compiled>,
-    /// The operators of its stages, those of its schemas among them: for simulations.
-    pub operators: Arc<Registry>,
-}
-
-/// The components of a program.
-#[derive(Debug, Default)]
-pub struct Components {
-    /// How many of the sources there are up to their last file.
-    pub files: u32,
-    /// The tree, as far as it could be read.
-    pub tree: tidemill_cl::ast::Program,
-    /// What processes run; `None` if there are no components, or errors in them.
-    pub program: Option<ir::Program>,
-}
-
 impl Program {
     /// What another version of it is compared with.
     pub(crate) fn outline(&self) -> Outline {
@@ -140,7 +117,8 @@ impl Program {
     /// This version of a program that runs.
     pub fn revision(self) -> Revision {
         let (outline, files) = (self.outline(), self.files());
-        Revision { outline, graph: self.packets, files }
+        let Program { packets: graph, rules, borders, .. } = self;
+        Revision { outline, graph, rules, borders, files }
     }
 
     /// Whether something keeps it from running.

@@ -9,14 +9,20 @@ use tidemill_stdx::hash::{combine, hash_bytes};
 use tidemill_wire::Schema;
 
 use super::kind::{FileKind, Kinds};
+use super::parts::Rules;
+use crate::borders::Checked;
 
 /// A program that was read again.
 #[derive(Debug)]
 pub struct Revision {
-    /// What of it cannot be replaced while it runs.
+    /// What of it has to be compared with what runs.
     pub(crate) outline: Outline,
     /// Its packet graph.
     pub(crate) graph: Option<Graph>,
+    /// Its rules.
+    pub(crate) rules: Rules,
+    /// Where its parts reach each other.
+    pub(crate) borders: Checked,
     /// The files that it was read from.
     pub(crate) files: Vec<PathBuf>,
 }
@@ -61,15 +67,13 @@ impl Outline {
         }
     }
 
-    /// The kinds in which another program differs, as they stand in a sentence; `None` if in none.
-    pub(crate) fn changed(&self, other: &Outline) -> Option<String> {
+    /// The kinds, but for packet graphs, in which another program differs.
+    pub(crate) fn changed(&self, other: &Outline) -> Kinds {
         let kinds = [
             (FileKind::Rules, self.rules != other.rules),
             (FileKind::Components, self.components != other.components),
             (FileKind::Schemas, self.schemas != other.schemas),
         ];
-        let changed: Kinds =
-            kinds.into_iter().filter(|(_, differ)| *differ).map(|(kind, _)| kind).collect();
-        (changed != Kinds::default()).then(|| changed.names())
+        kinds.into_iter().filter(|(_, differ)| *differ).map(|(kind, _)| kind).collect()
     }
 }

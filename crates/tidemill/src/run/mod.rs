@@ -65,11 +65,11 @@ use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
+use crate::machine::Source;
 use crate::machine::components::{Outputs, Seeds};
 use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
 use crate::machine::{Machine, components, nodes, packets};
 use crate::program::Program;
-use crate::reload::Source;
 use crate::summary::Summary;
 
 /// What this file says at most.
@@ -115,10 +115,10 @@ impl Prepared {
         let are_counted = options.seed.is_some()
             || options.clock == Clock::Virtual
             || options.clock == Clock::Own && has_captures;
-        let source = options.reload.take().map(|reload| {
-            let files = reload.watches.then(|| program.files());
-            Source::new(reload, program.outline(), files)
-        });
+        let source = options
+            .reload
+            .take()
+            .map(|reload| Source::new(reload, &program, options.components.engine));
         let program = Compiled::new(program, &mut options.components, are_counted)?;
         Ok(Prepared { program, source, options, are_counted })
     }

@@ -15,7 +15,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use folder::{Refused, expand};
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
-    Clocks, EngineKind, ExplainArgs, Fabric, Form, Keys, QueryArgs, RunArgs, SimArgs, Tuples,
+    Clocks, EngineKind, ExplainArgs, Fabric, Form, InstallArgs, Keys, Line, QueryArgs, RunArgs,
+    SimArgs, Tuples, UninstallArgs,
 };
 pub use sources::{SchemaArgs, Sources};
 pub use unused::unused;
@@ -133,6 +134,16 @@ pub enum Verb {
         tidemill query localhost:10000 successor --watch\n  \
         tidemill query alpha.example:10000 successor --token-file token")]
     Query(QueryArgs),
+    /// Add rules to a running program, or replace those of the same name
+    ///
+    /// They are checked with the program, and take effect at all its nodes between two turns. If
+    /// they are wrong nothing changes, and what is wrong is printed. They include no files.
+    #[command(after_help = "Examples:\n  \
+        tidemill install localhost:10000 monitor.olg\n  \
+        tidemill uninstall localhost:10000 monitor.olg")]
+    Install(InstallArgs),
+    /// Take rules away that were installed
+    Uninstall(UninstallArgs),
     /// List the built-in functions of the rule language, or describe one
     #[command(after_help = "Examples:\n  tidemill functions\n  tidemill functions f_sha1")]
     Functions {

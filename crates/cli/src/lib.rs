@@ -87,6 +87,8 @@ fn run(cli: Cli) -> Status {
         Verb::Schema(args) => verbs::schema(args, report),
         Verb::Proto(args) => verbs::proto(&args, report),
         Verb::Query(args) => verbs::query(args, report),
+        Verb::Install(args) => verbs::install(&args, report),
+        Verb::Uninstall(args) => verbs::uninstall(&args, report),
         Verb::Functions { name } => verbs::functions(name.as_deref(), report),
         Verb::Apps { name } => verbs::apps(name.as_deref(), report),
         Verb::Top(args) => verbs::top(&args, report),

@@ -421,3 +421,47 @@ fn tokens_are_secrets() {
     let output = tidemill().args(words).output().expect("it starts");
     assert!(stderr(&output).contains("does its run have --token-file?"), "{}", stderr(&output));
 }
+
+/// Rules are added, replaced and taken away while nodes run; what is wrong changes nothing, and is
+/// said.
+#[test]
+fn rules_are_installed_and_taken_away_while_nodes_run() {
+    let run = Run::start(EDGES, &[], 2);
+    let reach = "materialize(two, infinity, infinity, keys(1, 2)).\n\
+        t1 two(@N, X + 1) :- edge(@N, X).\n";
+    let file = run.folder.file("two.olg", reach);
+    let tool = |verb: &str, arguments: &[&str]| {
+        let output = run.tool(verb, 0, arguments);
+        (status(&output), stdout(&output), stderr(&output))
+    };
+    assert_eq!(tool("install", &[&file]), (0, String::new(), String::new()));
+    // At all nodes, also those that were not named.
+    let address = &run.addresses[1];
+    let rows = |first: u32| format!("two({address:?}, {first})\ntwo({address:?}, {})\n", first + 1);
+    assert_eq!(run.query(1, &["two"]), rows(2));
+    assert_eq!(run.query(1, &["edge"]).lines().count(), 2);
+    // The same name again takes its place.
+    run.folder.file("two.olg", &reach.replace("X + 1", "X + 7"));
+    assert_eq!(tool("install", &[&file]).0, 0);
+    assert_eq!(run.query(1, &["two"]), rows(8));
+    // What is wrong is said with its place, and the rest goes on.
+    for (text, place) in [
+        ("t1 two(@N, X) :- edge(@N, Y).", "two.olg:1:"),
+        ("t1 two(@N :-", "two.olg:1:11: error[unexpected-token]"),
+        ("#include \"/etc/passwd\"\n", "two.olg:1:"),
+        ("materialize(edge, 5, infinity, keys(1)).", "two.olg:1:"),
+    ] {
+        run.folder.file("two.olg", text);
+        let (status, data, notes) = tool("install", &[&file]);
+        assert_eq!((status, data.as_str()), (1, ""), "{text}: {notes}");
+        assert!(notes.contains(place) && !notes.contains("root:"), "{text}: {notes}");
+        assert_eq!(run.query(1, &["two"]), rows(8));
+    }
+    let unknown = "tidemill: no rules were installed as other.olg; there are two.olg\n";
+    assert_eq!(tool("uninstall", &["other.olg"]), (1, String::new(), unknown.to_owned()));
+    assert_eq!(tool("uninstall", &["two.olg"]).0, 0);
+    assert_eq!(status(&run.tool("query", 1, &["two"])), 1);
+    assert_eq!(run.query(1, &["edge"]).lines().count(), 2);
+    let none = "tidemill: no rules were installed here\n";
+    assert_eq!(tool("uninstall", &["two.olg"]), (1, String::new(), none.to_owned()));
+}

@@ -42,9 +42,25 @@ pub fn parse_files(
     files: &dyn Files,
     sources: &mut Sources,
 ) -> (Program, Vec<Diagnostic>) {
+    parse_all(paths, &[], options, files, sources)
+}
+
+/// The same with texts behind the files, each with its name; what they include is refused.
+pub fn parse_all(
+    paths: &[PathBuf],
+    texts: &[(String, String)],
+    options: &Options,
+    files: &dyn Files,
+    sources: &mut Sources,
+) -> (Program, Vec<Diagnostic>) {
     let mut join = Join::default();
     for path in paths {
         let (file, pre) = preprocess_file(path, options, files, sources);
+        join.program.files.push(file);
+        join.add(pre);
+    }
+    for (name, text) in texts {
+        let (file, pre) = preprocess_text(name, text, options, &MemoryFiles::default(), sources);
         join.program.files.push(file);
         join.add(pre);
     }

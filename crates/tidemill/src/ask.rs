@@ -25,6 +25,8 @@ const AGAIN: Duration = Duration::from_millis(100);
 /// Bytes read at once, and reads at a stretch.
 const READ_BYTES: usize = 64 << 10;
 const READS: usize = 16;
+/// Bytes that rules to be installed may have, with their name: they go in one frame.
+const RULES_BYTES_MAX: usize = 65_000;
 /// Bytes that a component tree may have.
 const TREE_BYTES_MAX: usize = 1 << 20;
 
@@ -177,6 +179,29 @@ impl Asker {
         }
         let name = self.request(timeout, |id, node| control::query(id, node, text))?;
         Ok(Rows { name, rows: std::mem::take(&mut self.asking.rows) })
+    }
+
+    /// Adds rules under a name to those of the run, in the place of what has the name; takes these
+    /// away if there are none.
+    ///
+    /// # Errors
+    /// See [`AskError`]; the run goes on as it was.
+    pub fn install(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        timeout: Duration,
+    ) -> Result<(), AskError> {
+        if name.len() + text.map_or(0, str::len) > RULES_BYTES_MAX {
+            return Err(AskError::Refused(format!(
+                "rules that are installed have at most {RULES_BYTES_MAX} bytes"
+            )));
+        }
+        let request = |id, node: &str| match text {
+            Some(text) => control::install(id, node, name, text),
+            None => control::uninstall(id, node, name),
+        };
+        self.request(timeout, request).map(|_| ())
     }
 
     /// Asks for counters and the component tree.

@@ -184,12 +184,8 @@ impl Observer for SharedJournal {
         self.get_mut().console.note(note);
     }
 
-    fn kept(&mut self, node: &str, why: Kept) {
-        let why = match why {
-            Kept::Busy => "a turn goes on and on",
-            Kept::TooMuch => "views of the new ones would derive more than a commit may",
-        };
-        self.get_mut().console.note(format!("the old rules go on: {node}: {why}"));
+    fn kept(&mut self, why: Kept) {
+        self.get_mut().console.note(format!("the old rules go on: {why}"));
     }
 
     fn given_up(&mut self, given_up: GivenUp<'_>) {

@@ -2,20 +2,25 @@
 
 use std::fmt;
 
-use crate::program::Revision;
+use crate::program::Program;
 
 /// How a program that runs is read again.
 pub struct Reload {
     /// What reads it.
     pub read: ReadAgain,
+    /// What tells of errors and warnings in it, if it was read without being asked to.
+    pub report: ReportOn,
     /// What becomes of the run when something has changed that cannot be replaced.
     pub on_change: OnChange,
     /// It is read whenever the content of one of its files has changed, too.
     pub watches: bool,
 }
 
-/// Reads a program again; `None` if there is something wrong with it, which has been reported.
-pub type ReadAgain = Box<dyn FnMut() -> Option<Revision>>;
+/// Reads a program again, with rules that were installed since, by name.
+pub type ReadAgain = Box<dyn FnMut(&[(String, String)]) -> Program>;
+
+/// Tells of what was found in a program.
+pub type ReportOn = Box<dyn FnMut(&Program)>;
 
 /// What becomes of a run when a part of its program has changed that cannot be replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -268,6 +268,45 @@ pub enum Form {
     Svg,
 }
 
+/// `install`.
+#[derive(Args, Debug)]
+pub struct InstallArgs {
+    /// A node of the run: host:port
+    #[arg(value_name = "ADDR", value_parser = address)]
+    pub address: String,
+    /// The rules, a .olg file; its name, without folders, is what they are called
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// How the run is reached.
+    #[command(flatten)]
+    pub line: Line,
+}
+
+/// `uninstall`.
+#[derive(Args, Debug)]
+pub struct UninstallArgs {
+    /// A node of the run: host:port
+    #[arg(value_name = "ADDR", value_parser = address)]
+    pub address: String,
+    /// What the rules are called
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// How the run is reached.
+    #[command(flatten)]
+    pub line: Line,
+}
+
+/// How a run is reached that is to change.
+#[derive(Args, Debug)]
+pub struct Line {
+    /// Give up after S seconds without an answer
+    #[arg(long, value_name = "S", default_value = "5", value_parser = some_seconds)]
+    pub timeout: u64,
+    /// Reach a node anywhere whose run has the same token, over TCP; without it, one of this host
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+}
+
 /// `query`.
 #[derive(Args, Debug)]
 pub struct QueryArgs {

@@ -4,6 +4,7 @@ mod common;
 mod components;
 mod explain;
 mod fmt;
+mod install;
 mod interrupt;
 mod key;
 mod messages;
@@ -27,6 +28,7 @@ use crate::status::Status;
 
 pub use explain::{explain, schema};
 pub use fmt::fmt;
+pub use install::{install, uninstall};
 pub use key::key;
 pub use packets::apps;
 pub use proto::proto;
@@ -35,13 +37,15 @@ pub use run::run;
 pub use sim::sim;
 pub use top::top;
 
-/// What a run knows of relations beside the program.
+/// What a run knows beside the files of the program.
 #[derive(Default)]
 struct Relations {
     /// Those that other nodes may send.
     exports: Vec<String>,
     /// Those into which the command line or a script inserts tuples, if nothing else will.
     injected: Option<SortedSet<String>>,
+    /// Rules that were installed, by name.
+    installed: Vec<(String, String)>,
 }
 
 impl Relations {
@@ -53,6 +57,18 @@ impl Relations {
 
 /// Loads a program and reports what was found.
 fn load(sources: &Sources, relations: Relations, report: Reporter) -> Program {
+    let program = read(sources, relations);
+    report_on(&program, report);
+    program
+}
+
+/// Reports what was found in a program.
+fn report_on(program: &Program, report: Reporter) {
+    report.diagnostics(&program.sources, &program.diagnostics);
+}
+
+/// Loads a program.
+fn read(sources: &Sources, relations: Relations) -> Program {
     let files: Vec<PathBuf> = sources.files.iter().map(PathBuf::from).collect();
     let defines = sources.defines.iter().map(|define| format!("{}={}", define.name, define.value));
     let options = LoadOptions {
@@ -60,11 +76,10 @@ fn load(sources: &Sources, relations: Relations, report: Reporter) -> Program {
         include_dirs: sources.includes.clone(),
         exports: relations.exports,
         injected: relations.injected,
+        installed: relations.installed,
         ..LoadOptions::default()
     };
-    let program = Program::load(&files, &options);
-    report.diagnostics(&program.sources, &program.diagnostics);
-    program
+    Program::load(&files, &options)
 }
 
 /// `check`.

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use tidemill::console::Form;
 use tidemill::keys::KeyFiles;
-use tidemill::program::{FileKind, Kinds};
+use tidemill::program::{FileKind, Kinds, Program};
 use tidemill::reload::{OnChange, Reload};
 use tidemill::run::{
     Clock, ComponentOptions, Exposed, Exposure, Input, Listen, NodeOptions, PacketOptions, Report,
@@ -42,7 +42,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     refuse(&args, kinds, report)?;
     // With `--nodes`, nodes have addresses of their own, and tools may insert any tuple later.
     let injected = args.nodes.is_none().then(|| common::injected(&args.tuples, None));
-    let relations = Relations { exports: args.export.clone(), injected };
+    let relations = Relations { exports: args.export.clone(), injected, ..Relations::default() };
     let program = super::load(&args.sources, relations, report);
     if program.has_errors() {
         return Err(Status::Failed);
@@ -173,17 +173,15 @@ fn component_options(args: &RunArgs) -> ComponentOptions {
 /// How the program is read again.
 fn reload(args: &RunArgs, report: Reporter) -> Reload {
     let (sources, exports) = (args.sources.clone(), args.export.clone());
-    let read = move || {
-        let relations = Relations { exports: exports.clone(), ..Relations::default() };
-        let program = super::load(&sources, relations, report);
-        if program.has_errors() {
-            report.error("the old program goes on");
-            return None;
-        }
-        Some(program.revision())
+    let read = move |installed: &[(String, String)]| {
+        let installed = installed.to_vec();
+        let relations = Relations { exports: exports.clone(), installed, ..Relations::default() };
+        super::read(&sources, relations)
     };
+    let report_on = move |program: &Program| super::report_on(program, report);
     let on_change = if args.restart { OnChange::Restart } else { OnChange::GoOn };
-    Reload { read: Box::new(read), on_change, watches: args.watch }
+    let (read, report) = (Box::new(read), Box::new(report_on));
+    Reload { read, report, on_change, watches: args.watch }
 }
 
 fn check_reach(nodes: &NodeOptions, has_rules: bool, report: Reporter) -> Result<(), Status> {

@@ -56,6 +56,11 @@ impl ControlSink<'_, '_> {
             Message::Query { node: String::new(), text: String::new() }
         } else if field == fields.top {
             Message::Top
+        } else if field == fields.install {
+            let (node, name, text) = Default::default();
+            Message::Install { node, name, text }
+        } else if field == fields.uninstall {
+            Message::Uninstall { node: String::new(), name: String::new() }
         } else if field == fields.rows {
             Message::Rows(Vec::new())
         } else if field == fields.counters {
@@ -146,6 +151,11 @@ impl<'a> Sink<'a> for ControlSink<'_, 'a> {
         let place = match &mut self.control.message {
             Some(Message::Query { node, .. }) if field == fields.query_node => node,
             Some(Message::Query { text, .. }) => text,
+            Some(Message::Install { node, .. }) if field == fields.install_node => node,
+            Some(Message::Install { name, .. }) if field == fields.install_name => name,
+            Some(Message::Install { text, .. }) if field == fields.install_text => text,
+            Some(Message::Uninstall { node, .. }) if field == fields.uninstall_node => node,
+            Some(Message::Uninstall { name, .. }) if field == fields.uninstall_name => name,
             Some(Message::Counters(all)) => &mut all.last_mut().ok_or(Stop)?.0,
             Some(Message::Text(text)) => text,
             Some(Message::End(end)) if field == fields.end_name => &mut end.name,
@@ -165,19 +175,30 @@ impl<'a> Sink<'a> for ControlSink<'_, 'a> {
 mod tests {
     use tidemill_relation::Value;
 
-    use super::super::{append_row, part, query};
+    use super::super::{append_row, install, part, query, uninstall};
     use super::*;
 
     #[test]
     fn requests_of_other_versions_keep_their_number() {
         // Field 4 is `inject`, field 9 no version has yet.
-        for (field, name) in [(4, Some("inject")), (5, Some("install")), (9, None)] {
+        for (field, name) in [(4, Some("inject")), (7, Some("why")), (9, None)] {
             let mut bytes = part(12);
             bytes.extend([field << 3 | 2, 3, 0x0a, 1, b'n']);
             let control = Control::decode(&bytes).unwrap();
             assert_eq!(control.id, 12);
             assert_eq!(control.message.and_then(|message| message.request()), name);
         }
+    }
+
+    #[test]
+    fn rules_come_as_they_were_sent() {
+        let (node, name) = ("n0:1".to_owned(), "a.olg".to_owned());
+        let text = "a(@N) :- b(@N).".to_owned();
+        let sent = Control::decode(&install(7, &node, &name, &text)).unwrap();
+        let message = Message::Install { node: node.clone(), name: name.clone(), text };
+        assert_eq!(sent, Control { id: 7, message: Some(message) });
+        let sent = Control::decode(&uninstall(8, &node, &name)).unwrap();
+        assert_eq!(sent, Control { id: 8, message: Some(Message::Uninstall { node, name }) });
     }
 
     #[test]

@@ -28,6 +28,27 @@ pub fn query(id: u64, node: &str, text: &str) -> Vec<u8> {
     })
 }
 
+/// A request to add rules.
+pub fn install(id: u64, node: &str, name: &str, text: &str) -> Vec<u8> {
+    message(id, |to, fields| {
+        to.put_message(fields.install, |to| {
+            to.put_string(fields.install_node, node);
+            to.put_string(fields.install_name, name);
+            to.put_string(fields.install_text, text);
+        });
+    })
+}
+
+/// A request to take rules away.
+pub fn uninstall(id: u64, node: &str, name: &str) -> Vec<u8> {
+    message(id, |to, fields| {
+        to.put_message(fields.uninstall, |to| {
+            to.put_string(fields.uninstall_node, node);
+            to.put_string(fields.uninstall_name, name);
+        });
+    })
+}
+
 /// A request for counters and the component tree.
 pub fn top(id: u64) -> Vec<u8> {
     message(id, |to, fields| to.put_message(fields.top, |_| {}))

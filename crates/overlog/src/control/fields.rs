@@ -22,7 +22,7 @@ pub(super) static CONTROL: LazyLock<Fields> = LazyLock::new(|| {
 });
 
 /// Requests of which this version knows the name only.
-pub(super) const UNSUPPORTED: [&str; 4] = ["inject", "install", "uninstall", "why"];
+pub(super) const UNSUPPORTED: [&str; 2] = ["inject", "why"];
 
 /// The schema and its fields.
 pub(super) struct Fields {
@@ -31,6 +31,8 @@ pub(super) struct Fields {
     pub(super) id: FieldId,
     pub(super) query: FieldId,
     pub(super) top: FieldId,
+    pub(super) install: FieldId,
+    pub(super) uninstall: FieldId,
     pub(super) unsupported: [FieldId; UNSUPPORTED.len()],
     pub(super) rows: FieldId,
     pub(super) counters: FieldId,
@@ -38,6 +40,11 @@ pub(super) struct Fields {
     pub(super) end: FieldId,
     pub(super) query_node: FieldId,
     pub(super) query_text: FieldId,
+    pub(super) install_node: FieldId,
+    pub(super) install_name: FieldId,
+    pub(super) install_text: FieldId,
+    pub(super) uninstall_node: FieldId,
+    pub(super) uninstall_name: FieldId,
     pub(super) row: FieldId,
     pub(super) column: FieldId,
     pub(super) counter: FieldId,
@@ -65,6 +72,8 @@ impl Fields {
             id: field("Control", "id"),
             query: field("Control", "query"),
             top: field("Control", "top"),
+            install: field("Control", "install"),
+            uninstall: field("Control", "uninstall"),
             unsupported: UNSUPPORTED.map(|name| field("Control", name)),
             rows: field("Control", "rows"),
             counters: field("Control", "counters"),
@@ -72,6 +81,11 @@ impl Fields {
             end: field("Control", "end"),
             query_node: field("Query", "node"),
             query_text: field("Query", "text"),
+            install_node: field("Install", "node"),
+            install_name: field("Install", "name"),
+            install_text: field("Install", "text"),
+            uninstall_node: field("Uninstall", "node"),
+            uninstall_name: field("Uninstall", "name"),
             row: field("Rows", "rows"),
             column: field("Row", "columns"),
             counter: field("Counters", "counters"),

@@ -23,6 +23,22 @@ pub enum Message {
     },
     /// Asks for counters and the component tree.
     Top,
+    /// Adds rules.
+    Install {
+        /// As in a query.
+        node: String,
+        /// What they are called.
+        name: String,
+        /// The rules.
+        text: String,
+    },
+    /// Takes rules away.
+    Uninstall {
+        /// As in a query.
+        node: String,
+        /// What they are called.
+        name: String,
+    },
     /// A request that this version knows by name only.
     Unsupported(&'static str),
     /// Rows of an answer.
@@ -41,6 +57,8 @@ impl Message {
         match self {
             Message::Query { .. } => Some("query"),
             Message::Top => Some("top"),
+            Message::Install { .. } => Some("install"),
+            Message::Uninstall { .. } => Some("uninstall"),
             Message::Unsupported(name) => Some(name),
             Message::Rows(_) | Message::Counters(_) | Message::Text(_) | Message::End(_) => None,
         }

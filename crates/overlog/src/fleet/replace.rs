@@ -25,9 +25,16 @@ const CEILING: Level = Level::Info;
 const AGAIN: Duration = Duration::from_micros(100);
 
 /// Has all nodes go on with another program, between two turns; nodes that start later start with
-/// it. If one cannot, none does: the observer is told which and why. See
-/// [`Node::prepare`](crate::node::Node::prepare).
-pub fn replace<W: World>(world: &mut W, events: &mut Loop<W>, program: Arc<Program>) {
+/// it. See [`Node::prepare`](crate::node::Node::prepare).
+///
+/// # Errors
+/// Why a node cannot; then none does. If one is in the middle of a turn it is tried again, and the
+/// observer is told should it fail then.
+pub fn replace<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    program: Arc<Program>,
+) -> Result<(), Kept> {
     let now_ns = events.now().0;
     let Fleet { slots, observer, .. } = world.fleet();
     let mut prepared = Vec::new();
@@ -37,10 +44,14 @@ pub fn replace<W: World>(world: &mut W, events: &mut Loop<W>, program: Arc<Progr
             Ok(replacement) => prepared.push((NodeId(number), slot.life, replacement)),
             Err(Kept::Busy) => {
                 let again = events.now() + AGAIN;
-                events.timer(again, move |world, events| replace(world, events, program));
-                return;
+                events.timer(again, move |world, events| {
+                    if let Err(why) = replace(world, events, program) {
+                        world.fleet().observer.kept(why);
+                    }
+                });
+                return Ok(());
             }
-            Err(why @ Kept::TooMuch) => return observer.kept(&slot.identity.address, why),
+            Err(why @ Kept::TooMuch) => return Err(why),
         }
     }
     take_over(world.fleet(), program);
@@ -48,6 +59,7 @@ pub fn replace<W: World>(world: &mut W, events: &mut Loop<W>, program: Arc<Progr
         replace_one(world, events, (id, life), replacement);
     }
     world.replaced(events);
+    Ok(())
 }
 
 /// What nodes begin with from now on is of another program.

@@ -1,5 +1,7 @@
 //! Why a node keeps its program.
 
+use std::fmt;
+
 /// Why the old program goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kept {
@@ -7,4 +9,13 @@ pub enum Kept {
     Busy,
     /// The views of the new program derive more than a commit may.
     TooMuch,
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kept::Busy => "a turn has begun that is not at its end",
+            Kept::TooMuch => "views of the new rules would derive more than a commit may",
+        })
+    }
 }

@@ -38,9 +38,9 @@ pub trait Observer {
     /// A rule dropped a derivation for the first time.
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str);
 
-    /// A node goes on with its program, although another was to take its place.
-    fn kept(&mut self, node: &str, why: Kept) {
-        let _ = (node, why);
+    /// The nodes go on with their program, although another was to take its place.
+    fn kept(&mut self, why: Kept) {
+        let _ = why;
     }
 
     /// A turn was given up.

@@ -40,8 +40,8 @@ impl Observer for Recorder {
         self.note("VIOLATION", &sighting);
     }
 
-    fn kept(&mut self, node: &str, why: Kept) {
-        self.0.borrow_mut().push(format!("KEPT {node} {why:?}"));
+    fn kept(&mut self, why: Kept) {
+        self.0.borrow_mut().push(format!("KEPT {why:?}"));
     }
 
     fn rule_failed(&mut self, _: &str, rule: &str, place: &str, reason: &str) {
@@ -156,7 +156,9 @@ impl Network {
     /// Has all nodes go on with another program.
     pub fn replace(&mut self, source: &str) -> &mut Network {
         let program = Arc::new(program(source));
-        fleet::replace(&mut self.world, &mut self.events, program);
+        if let Err(why) = fleet::replace(&mut self.world, &mut self.events, program) {
+            self.world.fleet.observer().kept(why);
+        }
         self
     }
 

@@ -85,6 +85,8 @@ fn encode(control: &Control) -> Option<Vec<u8>> {
     Some(match control.message.as_ref()? {
         Message::Query { node, text } => control::query(id, node, text),
         Message::Top => control::top(id),
+        Message::Install { node, name, text } => control::install(id, node, name, text),
+        Message::Uninstall { node, name } => control::uninstall(id, node, name),
         Message::Unsupported(_) => return None,
         // Rows are fields that repeat: without any there is nothing to write.
         Message::Rows(rows) if rows.is_empty() => return None,

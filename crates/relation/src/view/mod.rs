@@ -15,7 +15,7 @@
 //!    order, then rows in the order of insertion).
 //! 3. *extend* (semi-naive): for every row that came, the derivations that use it.
 //!
-//! Aggregates are kept per group ([`groups`]): what comes and goes changes counts, sums and ordered
+//! Aggregates are kept per group (`groups`): what comes and goes changes counts, sums and ordered
 //! values, from which the row of a group is computed once a round. A MIN or MAX that only gets
 //! better, or is not touched by what went, needs not even that. So shortest paths through a cycle
 //! of rules reach their fixed point.

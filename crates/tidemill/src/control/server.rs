@@ -101,6 +101,21 @@ pub trait Controlled: Sized + 'static {
         Err(End::refusal(Status::Unsupported, "this run has no nodes of rules to ask"))
     }
 
+    /// Adds rules under a name to those of all nodes, in the place of what has the name; takes
+    /// these away if there are none.
+    ///
+    /// # Errors
+    /// Why nothing has changed.
+    fn install(
+        &mut self,
+        events: &mut Loop<Self>,
+        name: &str,
+        text: Option<String>,
+    ) -> Result<(), End> {
+        let _ = (events, name, text);
+        Err(End::refusal(Status::Unsupported, "this run takes no rules"))
+    }
+
     /// An asker has gone.
     fn gone(&mut self, events: &mut Loop<Self>, asker: AskerId) {
         let _ = (events, asker);
@@ -529,6 +544,12 @@ fn request<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64, cont
         Some(Message::Top) => {
             top(world, events, asker, id);
             Some(End::default())
+        }
+        Some(Message::Install { name, text, .. }) => {
+            Some(world.install(events, &name, Some(text)).err().unwrap_or_default())
+        }
+        Some(Message::Uninstall { name, .. }) => {
+            Some(world.install(events, &name, None).err().unwrap_or_default())
         }
         Some(Message::Unsupported(name)) => Some(End::unsupported(name)),
         None => Some(End::unsupported("this request")),

@@ -5,7 +5,7 @@ use tidemill_overlog::control::{End, Status};
 use tidemill_overlog::fleet;
 use tidemill_overlog::query::AskerId;
 
-use super::Machine;
+use super::{Machine, reload};
 use crate::components::listing;
 use crate::control::{Controlled, Server, Snapshot, Whom};
 
@@ -61,6 +61,15 @@ impl Controlled for Machine {
             })?,
         };
         fleet::ask(self, events, node, question, text)
+    }
+
+    fn install(
+        &mut self,
+        events: &mut Loop<Machine>,
+        name: &str,
+        text: Option<String>,
+    ) -> Result<(), End> {
+        reload::install(self, events, name, text)
     }
 
     fn gone(&mut self, events: &mut Loop<Machine>, asker: AskerId) {

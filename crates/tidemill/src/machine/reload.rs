@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use tidemill_event::Loop;
+use tidemill_overlog::control::{End, Status};
 use tidemill_overlog::fleet;
 use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
@@ -25,11 +26,73 @@ pub(crate) fn look(machine: &mut Machine, events: &mut Loop<Machine>) {
 /// Goes on with the program as its files are now, as far as it can be replaced.
 pub(crate) fn reload(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(mut source) = machine.source.take() else { return };
-    // What is wrong with it has been reported.
-    if let Some(revision) = (source.read)() {
-        take(machine, events, &mut source, revision);
+    let program = (source.read)(&source.installed);
+    (source.report)(&program);
+    match program.has_errors() {
+        true => machine.note("the old program goes on"),
+        false => take(machine, events, &mut source, program.revision()),
     }
     machine.source = Some(source);
+}
+
+/// Adds rules under a name, in the place of what has it, or takes these away if there are none.
+///
+/// # Errors
+/// Why nothing has changed.
+pub(crate) fn install(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    name: &str,
+    text: Option<String>,
+) -> Result<(), End> {
+    let unsupported = |why: &str| End::refusal(Status::Unsupported, why);
+    let Some(mut source) = machine.source.take() else {
+        return Err(unsupported("the program of this run is not read again"));
+    };
+    let done = try_install(machine, events, &mut source, name, text);
+    machine.source = Some(source);
+    done
+}
+
+fn try_install(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    source: &mut Source,
+    name: &str,
+    text: Option<String>,
+) -> Result<(), End> {
+    let wrong = |why: String| End::refusal(Status::Wrong, why);
+    let mut installed = source.installed.clone();
+    let known = installed.iter().position(|(one, _)| one == name);
+    match (text, known) {
+        (Some(text), Some(at)) => installed[at].1 = text,
+        (Some(text), None) => installed.push((name.to_owned(), text)),
+        (None, Some(at)) => _ = installed.remove(at),
+        (None, None) => return Err(wrong(no_such(&installed, name))),
+    }
+    let program = (source.read)(&installed);
+    if program.has_errors() {
+        let found = program.diagnostics.iter().map(|found| program.sources.render(found));
+        return Err(wrong(found.collect::<String>().trim_end().to_owned()));
+    }
+    let revision = program.revision();
+    let changed = source.outline.changed(&revision.outline);
+    if let Some(why) = refused(machine, source, &revision, changed) {
+        return Err(End::refusal(Status::Unavailable, why));
+    }
+    if changed.has(FileKind::Rules) {
+        replace_rules(machine, events, source, revision).map_err(wrong)?;
+    }
+    source.installed = installed;
+    Ok(())
+}
+
+fn no_such(installed: &[(String, String)], name: &str) -> String {
+    let names: Vec<&str> = installed.iter().map(|(name, _)| name.as_str()).collect();
+    match names.as_slice() {
+        [] => "no rules were installed here".to_owned(),
+        names => format!("no rules were installed as {name}; there are {}", names.join(", ")),
+    }
 }
 
 fn take(
@@ -47,8 +110,10 @@ fn take(
             if let Some(graph) = &revision.graph {
                 replace_graph(machine, events, graph);
             }
-            if changed.has(FileKind::Rules) {
-                replace_rules(machine, events, source, revision);
+            if changed.has(FileKind::Rules)
+                && let Err(why) = replace_rules(machine, events, source, revision)
+            {
+                machine.note(&format!("the old rules go on: {why}"));
             }
         }
         (Some(why), OnChange::GoOn) => machine.note(&format!(
@@ -92,21 +157,18 @@ fn refused(
     })
 }
 
+/// Has all nodes go on with the rules of a revision; or says why they do not.
 fn replace_rules(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     source: &mut Source,
     revision: Revision,
-) {
+) -> Result<(), String> {
     let Revision { outline, rules, borders, .. } = revision;
-    match rules_of(rules, &borders, source.engine) {
-        Ok(Some(rules)) => {
-            source.outline = outline;
-            fleet::replace(machine, events, Arc::new(rules));
-        }
-        Ok(None) => {}
-        Err(why) => machine.note(&format!("the old rules go on: {why}")),
-    }
+    let Some(rules) = rules_of(rules, &borders, source.engine)? else { return Ok(()) };
+    fleet::replace(machine, events, Arc::new(rules)).map_err(|why| why.to_string())?;
+    source.outline = outline;
+    Ok(())
 }
 
 fn replace_graph(machine: &mut Machine, events: &mut Loop<Machine>, graph: &Graph) {

@@ -56,6 +56,8 @@ pub struct LoadOptions {
     pub operators: Arc<Registry>,
     /// Relations whose insertions other nodes may send, beside those that the program exports.
     pub exports: Vec<String>,
+    /// Rules that were installed while it ran, by name: they follow those of the files.
+    pub installed: Vec<(String, String)>,
     /// Relations whose tuples come from the command line or a script, where that is known: then
     /// relations that nothing derives or inserts are warned of.
     pub injected: Option<SortedSet<String>>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tidemill_diag::{Diagnostic, has_errors};
 use tidemill_overlog::ast;
 use tidemill_overlog::exports::no_source;
-use tidemill_overlog::parse::{parse_files, parse_text};
+use tidemill_overlog::parse::{parse_all, parse_text};
 use tidemill_overlog::pre::Disk;
 use tidemill_overlog::stage::Registry;
 use tidemill_overlog::{Options, compile};
@@ -21,7 +21,8 @@ impl Program {
         files: &[PathBuf],
         options: &LoadOptions,
     ) -> (ast::Program, Vec<Diagnostic>) {
-        let parsed = parse_files(files, &options.rules(), &Disk, &mut self.sources);
+        let (texts, rules) = (&options.installed, options.rules());
+        let parsed = parse_all(files, texts, &rules, &Disk, &mut self.sources);
         self.made_by_rules = named(&parsed.0);
         parsed
     }

@@ -1,0 +1,44 @@
+//! `install` and `uninstall`.
+
+use std::fs;
+use std::time::Duration;
+
+use super::common::{asker, failed};
+use crate::args::{InstallArgs, Line, UninstallArgs};
+use crate::report::Reporter;
+use crate::status::Status;
+
+/// Adds the rules of a file to a run.
+pub fn install(args: &InstallArgs, report: Reporter) -> Status {
+    let path = args.file.display();
+    let Some(name) = args.file.file_name().and_then(|name| name.to_str()) else {
+        report.error(&format!("{path}: the file has no name that is text"));
+        return Status::Usage;
+    };
+    match fs::read_to_string(&args.file) {
+        Ok(text) => change(&args.address, &args.line, (name, Some(&text)), report),
+        Err(error) => failed(report, &format!("{path}: cannot read the rules: {error}")),
+    }
+}
+
+/// Takes rules away from a run.
+pub fn uninstall(args: &UninstallArgs, report: Reporter) -> Status {
+    change(&args.address, &args.line, (&args.name, None), report)
+}
+
+fn change(
+    address: &str,
+    line: &Line,
+    (name, text): (&str, Option<&str>),
+    report: Reporter,
+) -> Status {
+    let asker = asker(address, line.token_file.as_ref());
+    let timeout = Duration::from_nanos(line.timeout);
+    let changed = asker.and_then(|mut asker| {
+        asker.install(name, text, timeout).map_err(|error| error.to_string())
+    });
+    match changed {
+        Ok(()) => Status::Fine,
+        Err(message) => failed(report, &message),
+    }
+}

@@ -22,8 +22,8 @@ use tidemill::console::{Console, Form};
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{ComponentOptions, Prepared, RunOptions};
 use tidemill::tape::Tape;
+use tidemill_pore::adaptive_poll::AdaptivePoll;
 use tidemill_pore::memfd::{Memfd, Shape};
-use tidemill_pore::patience::Patience;
 use tidemill_pore::xenstore::outlet::Outlet;
 use tidemill_pore::xenstore::server::{Server, Settings};
 use tidemill_pore::xenstore::wire::Type;
@@ -434,7 +434,7 @@ fn keep_to_the_first() -> io::Result<()> {
 
 fn round_trips(mut pore: Memfd, count: u64, waiting: Waiting) -> Result<(), Error> {
     let (mut message, mut answer) = ([0u8; MESSAGE_BYTES], Vec::new());
-    let mut patience = Patience::default();
+    let mut policy = AdaptivePoll::default();
     for i in 0..count {
         message[0] = i as u8;
         pore.write(&message)?;
@@ -443,7 +443,7 @@ fn round_trips(mut pore: Memfd, count: u64, waiting: Waiting) -> Result<(), Erro
         }
         answer.clear();
         if waiting == Waiting::Polling {
-            pore.wait(&mut patience)?;
+            pore.wait(&mut policy)?;
         }
         while pore.read(MESSAGE_BYTES - answer.len(), &mut answer)? == 0 {
             pore.sleep()?;

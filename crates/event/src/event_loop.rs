@@ -314,7 +314,7 @@ impl<W: 'static> Loop<W> {
 
     /// How long a poll may take that takes `span` where slices are measured by the clock. Where
     /// they are counted it is no time: the number of looks would differ from run to run.
-    pub fn patience(&self, span: Duration) -> Duration {
+    pub fn poll_span(&self, span: Duration) -> Duration {
         match self.host.slice() {
             Slice::Span(_) => span,
             Slice::Steps(_) => Duration::ZERO,

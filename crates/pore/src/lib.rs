@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! pore        the operations, one set for every kind        registry   owners, arming, events
-//! patience    how long to poll before sleeping        wait       doing so, for threads
+//! adaptive_poll  how long to poll before sleeping       wait       doing so, for threads
 //! region      mapped memory, bounds checked                 doorbell   eventfds
 //! ring/       free-running indexes, bytes, messages         handover   descriptors over a socket
 //! memfd       rings to another process                      socket     a stream socket
@@ -42,6 +42,7 @@
 //! # Ok::<(), tidemill_pore::Error>(())
 //! ```
 
+pub mod adaptive_poll;
 mod aio;
 pub mod doorbell;
 mod error;
@@ -49,7 +50,6 @@ pub mod handover;
 mod lifeline;
 pub mod memfd;
 pub mod packet;
-pub mod patience;
 mod pore;
 pub mod region;
 mod registry;

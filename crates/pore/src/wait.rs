@@ -5,8 +5,8 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, poll as poll_descriptors};
 use rustix::io::Errno;
 
+use crate::adaptive_poll::{AdaptivePoll, pause};
 use crate::memfd::Memfd;
-use crate::patience::{Patience, pause};
 use crate::{Error, Pore, Wants};
 
 /// Looks between two looks at the clock.
@@ -17,8 +17,11 @@ const SOMETHING: Wants = Wants { readable: 1, writable: 0 };
 ///
 /// # Errors
 /// It has not come since then: it is time to sleep.
-pub(crate) fn poll(patience: &mut Patience, mut look: impl FnMut() -> bool) -> Result<(), Instant> {
-    if patience.span().is_zero() {
+pub(crate) fn poll(
+    policy: &mut AdaptivePoll,
+    mut look: impl FnMut() -> bool,
+) -> Result<(), Instant> {
+    if policy.span().is_zero() {
         return Err(Instant::now());
     }
     // Most answers come before the clock is read for the first time.
@@ -27,7 +30,7 @@ pub(crate) fn poll(patience: &mut Patience, mut look: impl FnMut() -> bool) -> R
     loop {
         for _ in 0..LOOKS {
             if look() {
-                patience.has_paid();
+                policy.succeeded();
                 return Ok(());
             }
             pause(looks);
@@ -35,12 +38,12 @@ pub(crate) fn poll(patience: &mut Patience, mut look: impl FnMut() -> bool) -> R
         }
         let now = Instant::now();
         let start = *start.get_or_insert(now);
-        if now - start >= patience.span() {
+        if now - start >= policy.span() {
             return Err(start);
         }
-        if patience.gives_way(now - start) {
+        if policy.should_yield(now - start) {
             std::thread::yield_now();
-            patience.gave_way(now.elapsed());
+            policy.yielded(now.elapsed());
         }
     }
 }
@@ -50,8 +53,8 @@ impl Memfd {
     ///
     /// # Errors
     /// The other side has gone and left nothing, or has broken the pore.
-    pub fn wait(&mut self, patience: &mut Patience) -> Result<(), Error> {
-        if !patience.span().is_zero() {
+    pub fn wait(&mut self, policy: &mut AdaptivePoll) -> Result<(), Error> {
+        if !policy.span().is_zero() {
             self.begin_polling();
         }
         let mut is_there = Ok(false);
@@ -60,7 +63,7 @@ impl Memfd {
             // An error is something, too.
             !matches!(is_there, Ok(false))
         };
-        let Err(since) = poll(patience, look) else { return is_there.map(drop) };
+        let Err(since) = poll(policy, look) else { return is_there.map(drop) };
         self.end_polling();
         // What came before that was not rung for.
         while !self.meets(SOMETHING)? {
@@ -70,7 +73,7 @@ impl Memfd {
                 Err(error) => return Err(error),
             }
         }
-        patience.has_slept(since.elapsed());
+        policy.slept(since.elapsed());
         Ok(())
     }
 

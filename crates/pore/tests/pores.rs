@@ -4,8 +4,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
+use tidemill_pore::adaptive_poll::AdaptivePoll;
 use tidemill_pore::memfd::{Memfd, Shape};
-use tidemill_pore::patience::Patience;
 use tidemill_pore::{Error, Event, OwnerId, Pore, Pores, Wants, Width};
 
 const ONE: OwnerId = OwnerId(1);
@@ -243,7 +243,7 @@ fn who_polls_need_not_be_rung() {
 }
 
 /// Both sides poll a little and then sleep at their bells, for long: if a ring were missed, one of
-/// them would sleep until its patience ends.
+/// them would sleep until its poll ends.
 #[test]
 fn no_ring_is_missed_between_polling_and_sleeping() {
     const ROUNDS: u32 = 20_000;
@@ -290,7 +290,7 @@ fn no_ring_is_missed_between_polling_and_sleeping() {
 #[test]
 fn who_waits_learns_what_comes_and_that_nobody_is_left() {
     const ROUNDS: u32 = 5000;
-    fn round(pore: &mut Memfd, patience: &mut Patience, first: bool, number: u32) {
+    fn round(pore: &mut Memfd, policy: &mut AdaptivePoll, first: bool, number: u32) {
         let send = |pore: &mut Memfd| {
             assert_eq!(pore.write(&number.to_le_bytes()).expect("room"), 4);
             if pore.is_ring_due() {
@@ -300,7 +300,7 @@ fn who_waits_learns_what_comes_and_that_nobody_is_left() {
         if first {
             send(pore);
         }
-        pore.wait(patience).expect("something comes");
+        pore.wait(policy).expect("something comes");
         let mut read = Vec::new();
         pore.read(4, &mut read).expect("fine");
         assert_eq!(read, number.to_le_bytes());
@@ -312,18 +312,18 @@ fn who_waits_learns_what_comes_and_that_nobody_is_left() {
     let mut ours = Memfd::offer_to(ours, Shape::Bytes, 64).expect("offered");
     let other = std::thread::spawn(move || {
         let mut theirs = Memfd::accept_from(theirs).expect("fine").expect("it has been sent");
-        let mut patience = Patience::default();
-        (0..ROUNDS).for_each(|number| round(&mut theirs, &mut patience, false, number));
+        let mut policy = AdaptivePoll::default();
+        (0..ROUNDS).for_each(|number| round(&mut theirs, &mut policy, false, number));
         // Longer than anybody polls; nobody rings for this.
         std::thread::sleep(Duration::from_millis(20));
         theirs.write(b"left").expect("room");
     });
-    let mut patience = Patience::default();
-    (0..ROUNDS).for_each(|number| round(&mut ours, &mut patience, true, number));
-    ours.wait(&mut patience).expect("something was left");
+    let mut policy = AdaptivePoll::default();
+    (0..ROUNDS).for_each(|number| round(&mut ours, &mut policy, true, number));
+    ours.wait(&mut policy).expect("something was left");
     assert_eq!(ours.avail().expect("fine").readable, 4);
     ours.read(4, &mut Vec::new()).expect("fine");
-    assert!(matches!(ours.wait(&mut patience), Err(Error::PeerGone)));
+    assert!(matches!(ours.wait(&mut policy), Err(Error::PeerGone)));
     assert!(matches!(ours.sleep(), Err(Error::PeerGone)));
     other.join().expect("it ends well");
 }
@@ -343,9 +343,9 @@ fn who_waits_for_long_burns_nothing() {
     });
     let used = || Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time");
     let before = used();
-    let mut patience = Patience::default();
+    let mut policy = AdaptivePoll::default();
     for _ in 0..ROUNDS {
-        ours.wait(&mut patience).expect("something comes");
+        ours.wait(&mut policy).expect("something comes");
         // What came with it, if this thread was late, is for the next round.
         ours.read(b"late".len(), &mut Vec::new()).expect("fine");
     }

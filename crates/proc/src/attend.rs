@@ -8,21 +8,9 @@ use tidemill_stdx::marks;
 use crate::component;
 use crate::fault::Ended;
 use crate::machine::Worker;
+use crate::paused::Paused;
 use crate::process::{Role, State};
 use crate::{clock, crew, fault, monitor, pieces, system, tear};
-
-/// Why [`Worker::run`] came back.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Paused {
-    /// The slice is over; more is ready.
-    Slice,
-    /// There are [requests](Worker::take_request) for system components.
-    Requests,
-    /// Nothing is ready; a system component's answer may change that.
-    Waiting,
-    /// The run is over, see [`Worker::ended`].
-    Ended,
-}
 
 /// Components that are taken further towards their end at a stretch.
 const ENDS: usize = 256;

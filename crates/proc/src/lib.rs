@@ -13,7 +13,7 @@
 //!                entry      operations that code calls             inspect  listings
 //!                interpret  code that is interpreted               console, number  built-ins
 //! workers        crew/      several loops: run, share, gather      ticker   the end of slices
-//!                attend     the scheduler between two processes
+//!                attend     the scheduler between two processes   paused   why it returned
 //! the tree       component/ lives, connections, ends               tear/    what has failed
 //!                channel/   communications                         lines/   those with children
 //!                system/    the seam to system components          pieces/  what is put off
@@ -56,6 +56,7 @@ mod monitor;
 mod near;
 mod number;
 mod outside;
+mod paused;
 mod pieces;
 mod process;
 pub mod program;
@@ -69,13 +70,13 @@ mod ticker;
 mod words;
 mod worker;
 
-pub use attend::Paused;
 pub use communication::{Communication, CommunicationMap, Value, Values};
 pub use component::{ComponentId, Life};
 pub use inspect::{ClientView, ComponentView, ProcessView};
 pub use machine::Worker;
 pub use machine::{Count, Counts};
 pub use outside::{Heard, Over, Unsaid};
+pub use paused::Paused;
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};
 pub use system::{Refused, Request};

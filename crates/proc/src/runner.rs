@@ -9,12 +9,12 @@ use std::time::Duration;
 use tidemill_event::{Loop, Owner, Slice};
 use tidemill_stdx::marks;
 
-use crate::attend::Paused;
 use crate::communication::Communication;
 use crate::crew::Team;
 use crate::machine::Counts;
 use crate::machine::Worker;
 use crate::outside::state::Over;
+use crate::paused::Paused;
 use crate::system::Request;
 use crate::ticker::Ticker;
 

@@ -2,7 +2,7 @@
 //!
 //! **This is a thread**: the store stands for another domain, which has its own processor. It
 //! sleeps at its bells, its sockets and its listeners; before it does, it polls its pages for a
-//! short while, as long as that pays ([`crate::patience`]).
+//! short while, as long as that pays ([`crate::adaptive_poll`]).
 //!
 //! Who connects to the socket for pages gets a page (descriptors, then nothing more); who connects
 //! to the socket for streams speaks the protocol there, as to a daemon. A client that does not
@@ -22,9 +22,9 @@ use super::page::{self, ERROR_INDEX, ERROR_PROTOCOL};
 use super::session::{Session, Store};
 use super::watches::ClientId;
 use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
+use crate::adaptive_poll::AdaptivePoll;
 use crate::doorbell::Doorbell;
 use crate::memfd::Memfd;
-use crate::patience::Patience;
 use crate::{Error, Pore, Wants, wait};
 
 /// Bytes that wait for a client before its requests are left alone, and twice that before it has
@@ -75,7 +75,7 @@ impl Server {
             stop: stop.share()?,
             first_index: settings.first_index,
             domain: settings.domain,
-            patience: Patience::default(),
+            policy: AdaptivePoll::default(),
             rests_until: None,
         };
         state.store.introduce(settings.domain);
@@ -125,7 +125,7 @@ struct State {
     stop: Doorbell,
     first_index: u32,
     domain: u32,
-    patience: Patience,
+    policy: AdaptivePoll,
     /// Until then nobody is let in: the last attempt failed, and would again at once.
     rests_until: Option<Instant>,
 }
@@ -144,7 +144,7 @@ impl State {
             let at_most = began.is_none().then_some(Timespec { tv_sec: 0, tv_nsec: 0 });
             let Ok(found) = self.sleep(at_most) else { return };
             if let Some(began) = began {
-                self.patience.has_slept(began.elapsed());
+                self.policy.slept(began.elapsed());
             }
             if found.stop {
                 return;
@@ -169,12 +169,12 @@ impl State {
     /// nothing to do; else to look at the sockets.
     fn poll_pages(&mut self) -> Option<Instant> {
         for _ in 0..POLLS_MAX {
-            if !self.patience.span().is_zero() {
+            if !self.policy.span().is_zero() {
                 self.clients.iter_mut().for_each(Client::begin_polling);
             }
-            let mut patience = std::mem::take(&mut self.patience);
-            let polled = wait::poll(&mut patience, || self.serve_pages());
-            self.patience = patience;
+            let mut policy = std::mem::take(&mut self.policy);
+            let polled = wait::poll(&mut policy, || self.serve_pages());
+            self.policy = policy;
             if let Err(since) = polled {
                 self.clients.iter_mut().for_each(Client::end_polling);
                 // What came before that was not signalled.

@@ -6,7 +6,8 @@
 //! Page `key / 16` is named in a directory, which grows by doubling and may move; pages do not. A
 //! key that is in no page may be in the table.
 
-use super::head::{Head, at, word_of};
+use super::address::{at, word_of};
+use super::head::Head;
 use crate::handle::Words;
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;

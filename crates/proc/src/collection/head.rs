@@ -9,6 +9,7 @@
 //! 15 places freed      16 removed nodes  17 first node of a skip list that is freed
 //! ```
 
+use super::address::{at, word_of};
 use super::key::{Form, Seed};
 use crate::handle::Words;
 use crate::layout::quick::{COLLECTION_BITS, COLLECTION_FIRST, COLLECTION_SEED};
@@ -31,15 +32,6 @@ const FREED: usize = 15;
 const TRASH: usize = 16;
 const TRASH_LIST: usize = 17;
 const SIZE: usize = 8 * 18;
-
-#[inline(always)]
-pub(super) fn at(word: u64) -> Words {
-    Words(std::ptr::with_exposed_provenance_mut(word as usize))
-}
-
-pub(super) fn word_of(words: Words) -> u64 {
-    words.0.expose_provenance() as u64
-}
 
 /// Has the processor read the memory at an address that is needed soon.
 #[inline]

@@ -5,7 +5,7 @@
 
 use std::cmp::Ordering;
 
-use super::head::at;
+use super::address::at;
 use crate::handle::Words;
 use crate::layout::TEXT_BYTES;
 use crate::program::Key;

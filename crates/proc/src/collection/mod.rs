@@ -10,6 +10,7 @@
 //! What takes a [`Context`] here is what generated code and the interpreter call; [`elements`] is
 //! the collection as data.
 
+mod address;
 mod chunks;
 mod cursor;
 mod dense;

@@ -5,7 +5,7 @@
 //! ```
 //! A node does not move. The texts are part of it: one block, near the rest.
 
-use super::head::word_of;
+use super::address::word_of;
 use super::key::TEXT_HEADER;
 use crate::handle::Words;
 use crate::machine::Worker;

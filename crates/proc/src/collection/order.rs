@@ -16,7 +16,8 @@
 
 use std::cmp::Ordering;
 
-use super::head::{self, Head, at, word_of};
+use super::address::{at, word_of};
+use super::head::{self, Head};
 use super::key::{self, Form};
 use super::shape::keys_of;
 use super::short::Room;

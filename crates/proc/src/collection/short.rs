@@ -6,7 +6,7 @@
 //! ```
 //! A text ends before its first 0X: the first byte of one that is not empty tells them apart.
 
-use super::head::at;
+use super::address::at;
 use super::key::{self, Seed, TEXT_HEADER, shown_word, zero_bytes};
 use crate::handle::Words;
 use crate::machine::Worker;

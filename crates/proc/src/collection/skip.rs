@@ -9,7 +9,8 @@
 
 use std::cmp::Ordering;
 
-use super::head::{at, word_of};
+use super::address::{at, word_of};
+
 use super::key::compare;
 use crate::handle::Words;
 use crate::machine::Worker;

@@ -11,8 +11,9 @@
 use std::ops::Range;
 use std::ptr::NonNull;
 
+use super::address::at;
 use super::chunks::{Chunks, FLAT, NODES, PLACES, Place, SLOTS, TEXTS, left_out, size};
-use super::head::{self, Head, Table, at};
+use super::head::{self, Head, Table};
 use super::key::{self, Form};
 use super::node;
 use super::short::{self, Room};

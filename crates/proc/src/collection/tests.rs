@@ -475,7 +475,7 @@ fn elements_stay_where_they_are() {
 
 /// What [`quick`] says that code does: the value, none, or that an operation has to look.
 fn sought_by_code(word: u64, key: u64) -> Result<Option<Words>, ()> {
-    let head = head::at(word);
+    let head = address::at(word);
     let at = |offset: i32| offset as usize / 8;
     let first = head.get(at(quick::COLLECTION_FIRST));
     if first == 0 {
@@ -486,7 +486,7 @@ fn sought_by_code(word: u64, key: u64) -> Result<Option<Words>, ()> {
     let hash = (product >> 64) as u64 ^ product as u64;
     let bits = head.get(at(quick::COLLECTION_BITS)) as u32;
     let number = hash.checked_shr(64 - bits).unwrap_or(0) as usize;
-    let chunk = head::at(first).at(number << (quick::CHUNK_SHIFT - 3));
+    let chunk = address::at(first).at(number << (quick::CHUNK_SHIFT - 3));
     let tags = chunk.get(0);
     let tag = hash & (quick::TAG_TOP - 1) | quick::TAG_TOP;
     let slot = (0..7).find(|slot| tags >> (8 * slot) & 0xFF == tag);

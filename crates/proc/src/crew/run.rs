@@ -4,10 +4,10 @@ use std::sync::atomic::{Ordering, fence};
 
 use super::policy::{Run, Share};
 use super::{Crew, between, pass_on, route, spread};
-use crate::attend::Paused;
 use crate::crew::state::Member;
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
+use crate::paused::Paused;
 use crate::ticker::Ticker;
 use crate::{clock, component, monitor};
 

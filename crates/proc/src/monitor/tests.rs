@@ -12,12 +12,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Options;
-use crate::attend::Paused;
 use crate::component;
 use crate::handle::ComponentRef;
 use crate::handle::Words;
 use crate::layout::{CLOSED, DONE, FRAME_HEADER, Frame, OK, Process, SUSPENDED, WorkerHead};
 use crate::machine::{Context, Worker};
+use crate::paused::Paused;
 use crate::process;
 use crate::process::State;
 use crate::program::{ComponentType, Function, FunctionCode, Interface, Program};

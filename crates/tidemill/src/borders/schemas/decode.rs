@@ -5,8 +5,8 @@ use tidemill_relation::{SeqBuilder, Value};
 use tidemill_wire::decode::{Listing, Native, Strings, Tables};
 use tidemill_wire::{self as wire, Decoder, FieldId, Message, MessageId, MessageRef, Schema};
 
-use super::Schemas;
 use super::counts::{Failed, Reason};
+use super::loaded::Schemas;
 use super::select::Selection;
 
 /// Memory of one message: some times what the largest value has as bytes.

@@ -9,8 +9,8 @@ use tidemill_wire::{
     self as wire, FieldId, FieldType, Label, Message, MessageId, NativeEncoder, Scalar, Schema,
 };
 
-use super::Schemas;
 use super::counts::{Failed, Reason};
+use super::loaded::Schemas;
 
 /// Memory of one message.
 const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;

@@ -4,8 +4,8 @@ use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
 use tidemill_event::{Owner, Time, TimerId, WatchId};
+use tidemill_pore::adaptive_poll::AdaptivePoll;
 use tidemill_pore::memfd::Shape;
-use tidemill_pore::patience::Patience;
 use tidemill_pore::{Event, OwnerId, PoreId, Pores};
 use tidemill_proc::{Communication, CommunicationMap};
 
@@ -173,7 +173,7 @@ pub(super) struct Wake {
     pub(super) is_scheduled: bool,
     /// What polling in this turn came to, if it was in vain.
     pub(super) polled_in_vain: Option<Polled>,
-    pub(super) patience: Patience,
+    pub(super) policy: AdaptivePoll,
     /// When the loop began to look for what it waits for, whether it has slept since or not.
     pub(super) waits_since: Option<Time>,
     pub(super) owner: Option<Owner>,

@@ -7,7 +7,7 @@
 //! *In.* When something was armed and nothing is left to run, in a turn or at its end, the pores
 //! are polled for a little while before the loop sleeps at their bells: a sleep and a wake-up cost
 //! more than most answers take. How long follows from how long answers have taken
-//! ([`tidemill_pore::patience`]). It polls in stretches, between which the loop looks at its
+//! ([`tidemill_pore::adaptive_poll`]). It polls in stretches, between which the loop looks at its
 //! descriptors and timers; a stretch ends when a timer is due. Within one it gives its processor
 //! away now and then, for the other side may wait for it. While the loop polls, and while it has
 //! something to run after which it will look again, the other side knows that it need not ring.
@@ -17,7 +17,7 @@
 use std::time::Duration;
 
 use tidemill_event::{Handlers, Interest, Loop, Time};
-use tidemill_pore::patience::pause;
+use tidemill_pore::adaptive_poll::pause;
 use tidemill_pore::{Error, Event, OwnerId, PoreId, Signal, Wants};
 use tidemill_proc::{Communication, arm as arm_worker};
 
@@ -108,7 +108,7 @@ fn touch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
 /// is found without another turn, as long as the loop would not look at its descriptors.
 pub(in super::super) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
     let wake = &world.node.systems.pores.wake;
-    if !wake.is_scheduled || wake.armed.is_empty() || lp.patience(STRETCH).is_zero() {
+    if !wake.is_scheduled || wake.armed.is_empty() || lp.poll_span(STRETCH).is_zero() {
         return false;
     }
     let (now, began) = (lp.host().now(), lp.now());
@@ -209,7 +209,7 @@ fn poll_these(
     pollable: &[PoreId],
 ) -> Polled {
     let PoreSystem { pores, wake, .. } = &mut world.node.systems.pores;
-    let end = *wake.waits_since.get_or_insert(start) + lp.patience(wake.patience.span());
+    let end = *wake.waits_since.get_or_insert(start) + lp.poll_span(wake.policy.span());
     if end <= start {
         return Polled::Over;
     }
@@ -222,7 +222,7 @@ fn poll_these(
             let pores = &mut world.node.systems.pores.pores;
             if pollable.iter().any(|&id| pores.is_due(id)) && look_at_armed(world) {
                 let wake = &mut world.node.systems.pores.wake;
-                wake.patience.has_paid();
+                wake.policy.succeeded();
                 wake.waits_since = None;
                 return Polled::Came;
             }
@@ -233,10 +233,10 @@ fn poll_these(
         if now >= stretch_end {
             return if now >= end { Polled::Over } else { Polled::Later };
         }
-        let patience = &mut world.node.systems.pores.wake.patience;
-        if patience.gives_way(now - start) {
+        let policy = &mut world.node.systems.pores.wake.policy;
+        if policy.should_yield(now - start) {
             std::thread::yield_now();
-            patience.gave_way(lp.host().now() - now);
+            policy.yielded(lp.host().now() - now);
         }
     }
 }
@@ -406,7 +406,7 @@ fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         Probe::Told => {
             let wake = &mut world.node.systems.pores.wake;
             if let Some(since) = wake.waits_since.take() {
-                wake.patience.has_slept(now - since);
+                wake.policy.slept(now - since);
             }
             arm_worker(world, lp);
         }

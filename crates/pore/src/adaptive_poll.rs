@@ -1,19 +1,19 @@
-//! How long to poll before sleeping, learnt from how long answers take.
+//! Adaptive polling: how long to poll before sleeping, learnt from how long answers take.
 //!
-//! A sleep and a wake-up cost more than most answers take, so who waits for an answer first looks
-//! for it for a short while. The span grows while waits turn out to be short, and shrinks to
-//! nothing when they are long: a program that has nothing to do burns nothing.
+//! A sleep and a wake-up cost more than most answers take, so a waiter polls for a short span
+//! first. The span grows while waits turn out to be short, and shrinks to nothing when they are
+//! long: an idle program burns nothing.
 //!
-//! Polls can be in vain however long they are: answers keep coming just after the longest span, or
-//! they come *because* the poll has ended, where both sides have one processor between them and
-//! each polls at the cost of the other. So one poll in vain has to be made up for by several that
-//! pay; who owes too much rests from polling, and each time for longer.
+//! Polls can be fruitless however long they are: answers keep coming just after the longest span,
+//! or they come *because* the poll has ended, where both sides share one processor and each polls
+//! at the cost of the other. So a fruitless poll costs credit and a successful one earns it. Out
+//! of credit, the waiter skips polling for an exponentially growing number of waits.
 //!
-//! Who has polled for a moment gives way: offers its processor to others, for the other side may
-//! wait for this very one. If somebody took it, that counts like a poll in vain, more or less: who
-//! sleeps instead may be woken on a processor of its own.
+//! A waiter that has polled for a moment yields its processor, as the other side may wait for this
+//! very one. If another thread took it, that counts like a fruitless poll, more or less: a waiter
+//! that sleeps instead may be woken on a processor of its own.
 //!
-//! It reads no clock: its user does, and tells.
+//! The policy takes times as arguments and reads no clock.
 
 use std::time::Duration;
 
@@ -27,73 +27,73 @@ const SPAN_NS_MAX: u64 = 200_000;
 /// Shorter waits, the poll and the wake-up included, would have been spared the wake-up by
 /// polling, or nearly.
 const SHORT_NS: u64 = 2 * SPAN_NS_MAX;
-/// So many polls that pay make up for one in vain.
+/// Successful polls that make up for a fruitless one.
 const DEBT: u32 = 4;
-/// Who owes more rests.
+/// With more debt polling is suspended.
 const DEBT_MAX: u32 = 6 * DEBT;
-/// Waits without a poll, when it rests: first, and at most.
-const RESTS: u32 = 4;
-const RESTS_MAX: u32 = 1024;
-/// Most answers take less; who has polled for so long gives way from then on.
-const GIVES_WAY_NS: u64 = 3000;
-/// After so long somebody has had the processor meanwhile; and after so long it was not the other
-/// side.
+/// Waits without a poll while polling is suspended: the first time, and at most.
+const SUSPENDED_WAITS: u32 = 4;
+const SUSPENDED_WAITS_MAX: u32 = 1024;
+/// Most answers take less; from then on a poll yields the processor between looks.
+const YIELD_AFTER_NS: u64 = 3000;
+/// A yield that took longer than this gave the processor to another thread; one that took longer
+/// than that, to one that is not the other side.
 const TAKEN_NS: u64 = 2000;
 const TAKEN_LONG_NS: u64 = 500_000;
 /// Hints to the processor between two looks, some 15 ns each, at most.
 const PAUSES: u32 = 6;
 
-/// What was learnt.
+/// The policy of one waiter, and what it has learnt.
 #[derive(Clone, Debug)]
-pub struct Patience {
+pub struct AdaptivePoll {
     span_ns: u64,
-    /// Polls that have to pay for those that were in vain.
+    /// Successful polls that are due for those that were fruitless.
     debt: u32,
     /// Waits without a poll that are left, and how many there were the last time.
-    resting: u32,
-    rests: u32,
+    suspended: u32,
+    suspended_last: u32,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience { span_ns: SPAN_NS, debt: 0, resting: 0, rests: 0 }
+impl Default for AdaptivePoll {
+    fn default() -> AdaptivePoll {
+        AdaptivePoll { span_ns: SPAN_NS, debt: 0, suspended: 0, suspended_last: 0 }
     }
 }
 
-impl Patience {
+impl AdaptivePoll {
     /// How long to poll now; nothing means to sleep at once.
     pub fn span(&self) -> Duration {
-        Duration::from_nanos(if self.resting > 0 { 0 } else { self.span_ns })
+        Duration::from_nanos(if self.suspended > 0 { 0 } else { self.span_ns })
     }
 
-    /// Whether to give way now, after having polled for so long.
-    pub fn gives_way(&self, polled: Duration) -> bool {
-        polled >= Duration::from_nanos(GIVES_WAY_NS)
+    /// Whether to yield the processor now, after having polled for this long.
+    pub fn should_yield(&self, polled: Duration) -> bool {
+        polled >= Duration::from_nanos(YIELD_AFTER_NS)
     }
 
-    /// It did, and had its processor back after so long.
-    pub fn gave_way(&mut self, took: Duration) {
+    /// It has yielded, and had the processor back after this time.
+    pub fn yielded(&mut self, took: Duration) {
         if took >= Duration::from_nanos(TAKEN_LONG_NS) {
             self.debt = DEBT_MAX;
         } else if took >= Duration::from_nanos(TAKEN_NS) {
-            // More than is paid back if that helped.
+            // More than a success earns, if that helped.
             self.debt += 2;
         }
     }
 
-    /// What was waited for came during the poll.
-    pub fn has_paid(&mut self) {
+    /// The answer came during the poll.
+    pub fn succeeded(&mut self) {
         self.debt = self.debt.saturating_sub(1);
         if self.debt == 0 {
-            self.rests = 0;
+            self.suspended_last = 0;
         }
-        self.rest_if_due();
+        self.suspend_if_due();
     }
 
-    /// It came after a sleep: the whole wait took so long.
-    pub fn has_slept(&mut self, took: Duration) {
-        if self.resting > 0 {
-            self.resting -= 1;
+    /// The answer came after a sleep; the whole wait took this long.
+    pub fn slept(&mut self, took: Duration) {
+        if self.suspended > 0 {
+            self.suspended -= 1;
             return;
         }
         if self.span_ns > 0 {
@@ -104,21 +104,22 @@ impl Patience {
         } else {
             self.span_ns = (2 * self.span_ns).clamp(SPAN_NS, SPAN_NS_MAX);
         }
-        self.rest_if_due();
+        self.suspend_if_due();
     }
 
-    fn rest_if_due(&mut self) {
+    fn suspend_if_due(&mut self) {
         if self.debt + 1 >= DEBT_MAX {
-            // One more in vain, and it rests again.
+            // One more fruitless poll, and it is suspended again.
             self.debt = DEBT_MAX - DEBT;
-            self.rests = (2 * self.rests).clamp(RESTS, RESTS_MAX);
-            self.resting = self.rests;
+            self.suspended_last =
+                (2 * self.suspended_last).clamp(SUSPENDED_WAITS, SUSPENDED_WAITS_MAX);
+            self.suspended = self.suspended_last;
         }
     }
 }
 
-/// Between two looks, after so many: each takes the line of memory away from who is about to write
-/// it. What does not come soon is looked for less often.
+/// Pauses between two looks, `looks` having been made: each takes the cache line away from the
+/// writer, so what does not come soon is looked for less often.
 pub fn pause(looks: u32) {
     for _ in 0..(1 + looks / 4).min(PAUSES) {
         std::hint::spin_loop();
@@ -131,14 +132,14 @@ mod tests {
 
     /// What waits of these lengths cost in polling, microseconds each.
     fn polled(waits_us: impl Iterator<Item = u64>) -> u64 {
-        let mut patience = Patience::default();
+        let mut policy = AdaptivePoll::default();
         let mut sum = 0;
         for wait in waits_us {
-            let (span, wait) = (patience.span(), Duration::from_micros(wait));
+            let (span, wait) = (policy.span(), Duration::from_micros(wait));
             sum += span.min(wait).as_micros() as u64;
             match wait <= span {
-                true => patience.has_paid(),
-                false => patience.has_slept(wait),
+                true => policy.succeeded(),
+                false => policy.slept(wait),
             }
         }
         sum
@@ -165,13 +166,13 @@ mod tests {
     /// Both sides on one processor: each gets it when the other has polled in vain.
     #[test]
     fn polling_against_each_other_is_given_up() {
-        let mut sides = [Patience::default(), Patience::default()];
+        let mut sides = [AdaptivePoll::default(), AdaptivePoll::default()];
         let mut sum = Duration::ZERO;
         for _ in 0..100_000 {
-            let spans = sides.each_ref().map(Patience::span);
+            let spans = sides.each_ref().map(AdaptivePoll::span);
             let took = spans[0] + spans[1] + Duration::from_micros(10);
             sum += took;
-            sides.each_mut().into_iter().for_each(|side| side.has_slept(took));
+            sides.each_mut().into_iter().for_each(|side| side.slept(took));
         }
         assert!(sum < Duration::from_micros(11 * 100_000), "{sum:?}");
     }
@@ -179,7 +180,7 @@ mod tests {
     /// Two sides that sleep, and whose wake-ups are slow, come to find each other awake.
     #[test]
     fn slow_wake_ups_are_polled_through() {
-        let mut sides = [Patience::default(), Patience::default()];
+        let mut sides = [AdaptivePoll::default(), AdaptivePoll::default()];
         let (wake_up, answer) = (Duration::from_micros(60), Duration::from_micros(3));
         let mut is_awake = false;
         let mut slow = 0;
@@ -188,8 +189,8 @@ mod tests {
                 let took = if is_awake { answer } else { wake_up + answer };
                 is_awake = took <= side.span();
                 match is_awake {
-                    true => side.has_paid(),
-                    false => side.has_slept(took + wake_up),
+                    true => side.succeeded(),
+                    false => side.slept(took + wake_up),
                 }
                 slow += u32::from(!is_awake);
             }
@@ -206,15 +207,15 @@ mod tests {
 
     /// How many of many waits, each of which gives way for so long and then pays, are polls.
     fn polls_that_give_way(for_us: u64) -> u32 {
-        let mut patience = Patience::default();
+        let mut policy = AdaptivePoll::default();
         let mut polls = 0;
         for _ in 0..100_000 {
-            if patience.span().is_zero() {
-                patience.has_slept(Duration::from_micros(20));
+            if policy.span().is_zero() {
+                policy.slept(Duration::from_micros(20));
             } else {
-                assert!(patience.gives_way(patience.span()));
-                patience.gave_way(Duration::from_micros(for_us));
-                patience.has_paid();
+                assert!(policy.should_yield(policy.span()));
+                policy.yielded(Duration::from_micros(for_us));
+                policy.succeeded();
                 polls += 1;
             }
         }
@@ -226,6 +227,6 @@ mod tests {
         assert_eq!(polls_that_give_way(1), 100_000, "nobody has taken it");
         assert!((10..1000).contains(&polls_that_give_way(10)));
         assert!((10..200).contains(&polls_that_give_way(3000)), "dear");
-        assert!(!Patience::default().gives_way(Duration::from_micros(1)));
+        assert!(!AdaptivePoll::default().should_yield(Duration::from_micros(1)));
     }
 }

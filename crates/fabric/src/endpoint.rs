@@ -15,6 +15,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use tidemill_stdx::log::Level;
+use tidemill_stdx::ordered::OrderedSet;
 use tidemill_stdx::say;
 use tidemill_stdx::sorted::SortedSet;
 
@@ -114,7 +115,7 @@ pub struct Endpoint {
     entries: Vec<Entry>,
     timers: BTreeSet<(u64, u32)>,
     /// Peers that may have something to send.
-    active: BTreeSet<usize>,
+    active: OrderedSet<usize>,
     events: VecDeque<(Box<str>, PeerEvent)>,
     budget: Budget,
     counters: Counters,
@@ -123,7 +124,7 @@ pub struct Endpoint {
     /// Whose content is still taken; of others only acknowledgements are.
     members: Option<SortedSet<String>>,
     /// Addresses of peers that came or went, if that is watched.
-    changed: Option<BTreeSet<Box<str>>>,
+    changed: Option<OrderedSet<Box<str>>>,
 }
 
 impl Endpoint {
@@ -136,7 +137,7 @@ impl Endpoint {
             by_address: BTreeMap::new(),
             entries: Vec::new(),
             timers: BTreeSet::new(),
-            active: BTreeSet::new(),
+            active: OrderedSet::new(),
             events: VecDeque::new(),
             budget: Budget::new(config.memory_bytes),
             counters: Counters::new(),

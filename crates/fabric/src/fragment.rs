@@ -7,7 +7,7 @@
 //! Memory for a message is reserved as a whole when its first fragment comes, out of what the
 //! peer and the node ([`Budget`]) may use: a message once begun can always be finished.
 
-use std::collections::BTreeMap;
+use tidemill_stdx::sorted::SortedMap;
 
 use crate::counters::{Count, Counters};
 use crate::head::Fragment;
@@ -152,8 +152,8 @@ impl Partial {
 /// Puts together the messages of one peer whose fragments come in any order, or not at all.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembler {
-    /// By message; each with the time of its first fragment.
-    partials: BTreeMap<u64, (u64, Partial)>,
+    /// By message, at most [`INCOMPLETE_MAX`]; each with the time of its first fragment.
+    partials: SortedMap<u64, (u64, Partial)>,
 }
 
 impl Reassembler {

@@ -1,6 +1,6 @@
 //! Whom and why something was refused, so that it is logged once.
 
-use std::collections::BTreeSet;
+use tidemill_stdx::ordered::OrderedSet;
 
 /// Pairs of peer and reason that are told apart. Hosts that nobody knows can be invented without
 /// end: what comes after is one.
@@ -11,7 +11,7 @@ const OTHERS: &str = "others";
 
 /// The pairs of host and reason that have been seen.
 #[derive(Clone, Debug, Default)]
-pub struct Refusals(BTreeSet<(Box<str>, &'static str)>);
+pub struct Refusals(OrderedSet<(Box<str>, &'static str)>);
 
 impl Refusals {
     /// Whom a log line about this refusal names; none if there was one. All ports of a host count

@@ -3,7 +3,7 @@
 //! A pore is armed for one event; it is pending until it is taken. However often the doorbell
 //! rings, there is at most one. Arming again replaces what was asked for.
 
-use std::collections::BTreeSet;
+use tidemill_stdx::ordered::OrderedSet;
 
 use crate::{Avail, Error, Pore, Signal, Wants};
 
@@ -47,7 +47,7 @@ pub struct Pores {
     /// By their places: they are looked up many times for each message that goes through one.
     entries: Vec<Option<(PoreId, Entry)>>,
     free: Vec<usize>,
-    owned: BTreeSet<(OwnerId, PoreId)>,
+    owned: OrderedSet<(OwnerId, PoreId)>,
     last: u64,
     /// What the system has dropped, as far as it was asked.
     dropped: u64,
@@ -216,8 +216,8 @@ impl Pores {
 
     /// The owner has ended, in whatever way: its pores close. Returns which they were.
     pub fn close_all_of(&mut self, owner: OwnerId) -> Vec<PoreId> {
-        let all = (owner, PoreId(0))..=(owner, PoreId(u64::MAX));
-        let ids: Vec<PoreId> = self.owned.range(all).map(|it| it.1).collect();
+        let owned = self.owned.iter_from(&(owner, PoreId(0)));
+        let ids: Vec<PoreId> = owned.take_while(|it| it.0 == owner).map(|it| it.1).collect();
         for &id in &ids {
             self.remove(owner, id);
         }

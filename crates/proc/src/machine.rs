@@ -17,10 +17,10 @@ use crate::process;
 use crate::program::Program;
 use crate::system::Systems;
 use crate::tear::Stopping;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
+use tidemill_stdx::ordered::{OrderedMap, OrderedSet};
 use tidemill_stdx::rng::Rng;
 
 /// What runs the processes of one loop.
@@ -154,14 +154,14 @@ pub struct Machine {
     /// Whose conditions are looked at later.
     pub(crate) looker: Looker,
     /// Processes that wait for a connection, by the component where it is missing.
-    pub(crate) parked: BTreeMap<u64, Vec<ProcessRef>>,
+    pub(crate) parked: OrderedMap<u64, Vec<ProcessRef>>,
     /// Components whose conditions ask for messages of a connection that is missing, by the
     /// component where it is.
-    pub(crate) watchers: BTreeMap<u64, BTreeSet<ComponentId>>,
+    pub(crate) watchers: OrderedMap<u64, OrderedSet<ComponentId>>,
     /// Lines of processes that have many.
     pub(crate) lines: LineMap,
     /// Virtual times, by the number of their component.
-    pub(crate) clocks: BTreeMap<u32, Clock>,
+    pub(crate) clocks: OrderedMap<u32, Clock>,
     /// How many processes went before others since all had their turn.
     pub(crate) favours: u32,
     /// Counts sleepers, for their order.

@@ -5,10 +5,10 @@
 use crate::Counts;
 use crate::layout::WorkerHead;
 use crate::machine::Machine;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU8;
 
+use tidemill_stdx::ordered::OrderedMap;
 use tidemill_stdx::rng::Rng;
 
 use crate::component;
@@ -111,10 +111,10 @@ impl Worker {
                 told: Told::default(),
                 pokes: Vec::new(),
                 looker: Looker::default(),
-                parked: BTreeMap::new(),
-                watchers: BTreeMap::new(),
+                parked: OrderedMap::new(),
+                watchers: OrderedMap::new(),
                 lines: LineMap::default(),
-                clocks: BTreeMap::new(),
+                clocks: OrderedMap::new(),
                 favours: 0,
                 sleeps: 0,
                 callers: Arc::default(),

@@ -35,8 +35,10 @@ mod sealed;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use tidemill_stdx::ordered::{OrderedMap, OrderedSet};
 
 use crate::counters::{Count, Counters};
 use crate::reliable::LEASE_NS;
@@ -141,16 +143,16 @@ pub struct Connections {
     /// What each connection without a key begins with, a frame.
     greeting: Arc<[u8]>,
     guard: Option<Box<Guard>>,
-    peers: BTreeMap<Arc<str>, Peer>,
-    all: BTreeMap<ConnectionId, Connection>,
+    peers: OrderedMap<Arc<str>, Peer>,
+    all: OrderedMap<ConnectionId, Connection>,
     /// With a key: the connection of each name that has shown that it is its own.
-    proven: BTreeMap<Arc<str>, ConnectionId>,
+    proven: OrderedMap<Arc<str>, ConnectionId>,
     /// With a key: connections taken and when they must have shown whose they are; some are gone or
     /// have.
     unproven: VecDeque<(u64, ConnectionId)>,
     /// Peers for which something new waits.
-    touched: BTreeSet<Arc<str>>,
-    timers: BTreeSet<(u64, Arc<str>)>,
+    touched: OrderedSet<Arc<str>>,
+    timers: OrderedSet<(u64, Arc<str>)>,
     actions: VecDeque<Action>,
     /// The number of the next connection.
     next: u64,
@@ -178,12 +180,12 @@ impl Connections {
         Ok(Connections {
             greeting: frame.into(),
             guard,
-            peers: BTreeMap::new(),
-            all: BTreeMap::new(),
-            proven: BTreeMap::new(),
+            peers: OrderedMap::new(),
+            all: OrderedMap::new(),
+            proven: OrderedMap::new(),
             unproven: VecDeque::new(),
-            touched: BTreeSet::new(),
-            timers: BTreeSet::new(),
+            touched: OrderedSet::new(),
+            timers: OrderedSet::new(),
             actions: VecDeque::new(),
             next: 0,
             taken: 0,

@@ -1,6 +1,6 @@
 //! The receiving half: puts datagrams in order, tells what has come.
 
-use std::collections::BTreeMap;
+use tidemill_stdx::ordered::OrderedMap;
 
 use super::{ACK_DELAY_NS, Delivery, WINDOW};
 use crate::counters::{Count, Counters};
@@ -18,7 +18,7 @@ pub(super) struct Receiver {
     /// All datagrams up to this one have come.
     cumulative: u64,
     /// Datagrams beyond a gap.
-    held: BTreeMap<u64, Held>,
+    held: OrderedMap<u64, Held>,
     /// A message of which later fragments are to come, and when it last grew.
     partial: Option<(Partial, u64)>,
     /// Datagrams that came since the last acknowledgement.

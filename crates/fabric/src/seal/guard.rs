@@ -9,6 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tidemill_stdx::ordered::OrderedSet;
+
 use super::cookie::{self, Cookies};
 use super::frame::{
     self, CookieReply, DATA_HEAD_BYTES, Data, Finish, Frame, Initiation, NONCE_BYTES, Response,
@@ -157,7 +159,7 @@ pub struct Guard {
     silent: Vec<Box<str>>,
     sealed: Vec<u8>,
     /// Names of peers that may have changed, if that is watched.
-    changed: Option<BTreeSet<Box<str>>>,
+    changed: Option<OrderedSet<Box<str>>>,
 }
 
 impl Guard {

@@ -3,7 +3,9 @@
 //! Each costs two Diffie-Hellman operations and some 3 KiB, so they are few and end soon. A first
 //! message that comes again, as its sender repeats it until it is answered, gets the same answer.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+
+use tidemill_stdx::ordered::OrderedMap;
 
 use super::handshake::Handshake;
 use super::keys::FleetKey;
@@ -36,8 +38,8 @@ pub(super) struct HalfOpen {
 /// All of them, by the index that this side has given.
 #[derive(Default)]
 pub(super) struct HalfOpens {
-    by_index: BTreeMap<u32, HalfOpen>,
-    by_first: BTreeMap<Tag, u32>,
+    by_index: OrderedMap<u32, HalfOpen>,
+    by_first: OrderedMap<Tag, u32>,
     /// When each began, oldest first; some may be gone.
     ends: VecDeque<(u64, u32)>,
 }

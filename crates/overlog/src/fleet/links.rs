@@ -1,7 +1,8 @@
 //! The sockets of connections, and what the host waits for on them.
 
-use std::collections::BTreeMap;
 use std::io;
+
+use tidemill_stdx::ordered::OrderedMap;
 
 use tidemill_event::{Endpoint, Host, Interest, Loop, WatchId};
 use tidemill_fabric::connections::{ConnectionId, Connections, Context};
@@ -27,7 +28,7 @@ impl Link {
 pub(super) struct Streams {
     /// Where others connect to.
     pub(super) port: Link,
-    pub(super) links: BTreeMap<ConnectionId, Link>,
+    pub(super) links: OrderedMap<ConnectionId, Link>,
     pub(super) connections: Connections,
     /// Nothing is read meanwhile, for the node has too much to do.
     pub(super) is_paused: bool,

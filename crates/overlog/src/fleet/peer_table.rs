@@ -1,6 +1,6 @@
 //! The rows of `sys::peer` that a node keeps.
 
-use std::collections::BTreeMap;
+use tidemill_stdx::ordered::OrderedMap;
 
 use tidemill_relation::plan::{Plan, RelationId};
 
@@ -18,7 +18,7 @@ pub(super) struct Row {
 /// The table of a node.
 pub(super) struct Peers {
     pub(super) relation: RelationId,
-    pub(super) rows: BTreeMap<Box<str>, Row>,
+    pub(super) rows: OrderedMap<Box<str>, Row>,
 }
 
 impl Peers {
@@ -26,6 +26,6 @@ impl Peers {
     pub(super) fn new(plan: &Plan) -> Option<Peers> {
         let relation = plan.find(PEER)?;
         let is_table = plan.relation(relation).arity() == 5;
-        is_table.then(|| Peers { relation, rows: BTreeMap::new() })
+        is_table.then(|| Peers { relation, rows: OrderedMap::new() })
     }
 }

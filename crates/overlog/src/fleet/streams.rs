@@ -8,7 +8,6 @@
 //! host -> accept, read, write -> push, step, advance -> contents        -> mail
 //! ```
 
-use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
@@ -18,6 +17,7 @@ use tidemill_fabric::counters::Count;
 use tidemill_fabric::seal::{Guard, NoEntropy};
 use tidemill_fabric::stream::write_frame;
 use tidemill_stdx::log::Level;
+use tidemill_stdx::ordered::OrderedMap;
 use tidemill_stdx::say;
 
 use super::links::{Link, Streams};
@@ -80,7 +80,7 @@ impl Streams {
         };
         let (connections, watch) = opened.inspect_err(|_| events.host().close(port))?;
         let port = Link { endpoint: port, watch, interest: Interest::Read };
-        Ok(Streams { port, links: BTreeMap::new(), connections, is_paused: false })
+        Ok(Streams { port, links: OrderedMap::new(), connections, is_paused: false })
     }
 }
 

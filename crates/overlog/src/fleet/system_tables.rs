@@ -1,6 +1,6 @@
 //! The tables of the system that a node keeps, and how their rows differ from what they were.
 
-use std::collections::BTreeMap;
+use tidemill_stdx::ordered::OrderedMap;
 
 use tidemill_event::{Time, TimerId};
 use tidemill_relation::plan::{Plan, RelationId};
@@ -23,7 +23,7 @@ pub(super) struct SystemTables {
 pub(super) struct Kept {
     pub(super) relation: RelationId,
     pub(super) table: &'static SystemTable,
-    pub(super) rows: BTreeMap<Vec<String>, SeqBuilder>,
+    pub(super) rows: OrderedMap<Vec<String>, SeqBuilder>,
 }
 
 impl SystemTables {
@@ -33,7 +33,7 @@ impl SystemTables {
         let read = filled.filter_map(|table| Some((plan.find(table.name)?, table)));
         let kept = read
             .filter(|&(relation, _)| plan.relation(relation).table().is_some())
-            .map(|(relation, table)| Kept { relation, table, rows: BTreeMap::new() });
+            .map(|(relation, table)| Kept { relation, table, rows: OrderedMap::new() });
         let tables: Vec<Kept> = kept.collect();
         let none = SystemTables { tables, timer: None, compared: None, quiet_turns: 0 };
         (!none.tables.is_empty()).then_some(none)

@@ -4,13 +4,13 @@
 //! lost (changes of views never, others as the fabric says), and whose rows stand here only while
 //! their sender lives.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tidemill_fabric::endpoint::Config;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::value::Type;
 use tidemill_relation::{Seq, TypeSet, Value};
+use tidemill_stdx::ordered::{OrderedMap, OrderedSet};
 use tidemill_stdx::sorted::SortedSet;
 
 use super::address::canonical;
@@ -132,7 +132,7 @@ pub struct Mail {
     fabric: Fabric,
     endpoint: Endpoint,
     /// Peers whose rows stand in our views, by where their datagrams come from.
-    supporters: BTreeMap<String, BTreeSet<String>>,
+    supporters: OrderedMap<String, OrderedSet<String>>,
     /// What has happened to peers and was not told yet.
     fates: Vec<Fate>,
     /// Datagrams that the host did not take.
@@ -157,7 +157,7 @@ impl Mail {
         }
         let admission = Admission::new(post.admission.clone(), address);
         let endpoint = Endpoint::new(post.schema.clone(), admission, config);
-        Mail { post, fabric, endpoint, supporters: BTreeMap::new(), fates: Vec::new(), unsent: 0 }
+        Mail { post, fabric, endpoint, supporters: OrderedMap::new(), fates: Vec::new(), unsent: 0 }
     }
 
     /// From now on the node of that address runs another program.
@@ -233,7 +233,7 @@ impl Mail {
     ) {
         let from = canonical(from);
         let post = &self.post;
-        let mut senders = BTreeSet::new();
+        let mut senders = OrderedSet::new();
         self.endpoint.receive(&from, bytes, now_ns, &mut |received| {
             let relation = post.relations[received.relation as usize - 1];
             let columns = received.columns;

@@ -1,6 +1,6 @@
 //! What one client of the store may say, and what it is answered.
 
-use std::collections::BTreeMap;
+use tidemill_stdx::ordered::OrderedMap;
 
 use super::tree::{
     Change, INTRODUCE_DOMAIN, Permission, RELEASE_DOMAIN, Transaction, Tree, absolute, home,
@@ -39,7 +39,7 @@ impl Store {
 pub(super) struct Session {
     id: ClientId,
     domain: u32,
-    transactions: BTreeMap<u32, Transaction>,
+    transactions: OrderedMap<u32, Transaction>,
     last_transaction: u32,
 }
 
@@ -52,7 +52,7 @@ const OK: &[u8] = b"OK\0";
 
 impl Session {
     pub(super) fn new(id: ClientId, domain: u32) -> Session {
-        Session { id, domain, transactions: BTreeMap::new(), last_transaction: 0 }
+        Session { id, domain, transactions: OrderedMap::new(), last_transaction: 0 }
     }
 
     pub(super) fn id(&self) -> ClientId {

@@ -4,7 +4,7 @@
 //! touches and remembers in which generation it found them; it commits if all are still in that,
 //! and fails with EAGAIN if another was faster.
 
-use std::collections::{BTreeMap, BTreeSet};
+use tidemill_stdx::ordered::{OrderedMap, OrderedSet};
 
 use super::wire::{ABSOLUTE_PATH_MAX, Errno, RELATIVE_PATH_MAX};
 
@@ -56,7 +56,7 @@ struct Node {
     value: Vec<u8>,
     /// The first is the owner, and what others may do who are not listed.
     permissions: Vec<Permission>,
-    children: BTreeSet<Vec<u8>>,
+    children: OrderedSet<Vec<u8>>,
     generation: u64,
 }
 
@@ -116,9 +116,9 @@ impl Change {
 #[derive(Default)]
 pub(super) struct Transaction {
     /// Nodes as they are inside; gone ones are none.
-    inside: BTreeMap<Path, Option<Node>>,
+    inside: OrderedMap<Path, Option<Node>>,
     /// The generation in which each was found; none if it was not there.
-    found: BTreeMap<Path, Option<u64>>,
+    found: OrderedMap<Path, Option<u64>>,
     changed: Vec<Change>,
 }
 
@@ -131,7 +131,7 @@ impl Transaction {
 
 /// All nodes.
 pub(super) struct Tree {
-    nodes: BTreeMap<Path, Node>,
+    nodes: OrderedMap<Path, Node>,
     generation: u64,
 }
 
@@ -191,10 +191,10 @@ fn split(path: &[u8]) -> Option<(&[u8], &[u8])> {
 
 impl Tree {
     pub(super) fn new() -> Tree {
-        let mut tree = Tree { nodes: BTreeMap::new(), generation: 1 };
+        let mut tree = Tree { nodes: OrderedMap::new(), generation: 1 };
         for path in [&b"/"[..], INTRODUCE_DOMAIN, RELEASE_DOMAIN] {
             let permissions = vec![Permission { letter: b'n', domain: 0 }];
-            let children = BTreeSet::new();
+            let children = OrderedSet::new();
             let node = Node { value: Vec::new(), permissions, children, generation: 1 };
             tree.nodes.insert(path.to_vec(), node);
         }
@@ -410,7 +410,7 @@ impl View<'_> {
             let (parent, name) = split(path).ok_or(Errno::EINVAL)?;
             let parent = self.node_mut(parent).ok_or(Errno::ENOENT)?;
             parent.children.insert(name.to_vec());
-            let (permissions, children) = (permissions.clone(), BTreeSet::new());
+            let (permissions, children) = (permissions.clone(), OrderedSet::new());
             // Found missing, which a transaction has to remember.
             self.node(path);
             self.insert(path, Node { value: Vec::new(), permissions, children, generation: 0 });

@@ -1,6 +1,6 @@
 //! Watches: who is told when a node or one below it changes.
 
-use std::collections::BTreeMap;
+use tidemill_stdx::ordered::OrderedMap;
 
 use super::tree::{Change, Path, home, special};
 use super::wire::Errno;
@@ -24,7 +24,7 @@ struct Watch {
 /// All watches, by client.
 #[derive(Default)]
 pub(super) struct Watches {
-    watches: BTreeMap<ClientId, Vec<Watch>>,
+    watches: OrderedMap<ClientId, Vec<Watch>>,
 }
 
 /// A path that can be watched.

@@ -14,7 +14,7 @@ use crate::pieces;
 use crate::process::{self, INNER, Role, State};
 use crate::words;
 use crate::{channel, monitor};
-use std::collections::BTreeSet;
+use tidemill_stdx::ordered::OrderedSet;
 
 /// BEGIN is done: who waited for it may serve.
 pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
@@ -186,7 +186,7 @@ pub(crate) fn fail(worker: &mut Worker, component: ComponentRef) {
 /// What processes were deleting when they were killed is not the component's any more: it comes to
 /// its end, or has, while FINALLY runs. The words that named it are empty, as after DELETE.
 pub(crate) fn forget_deleted(worker: &mut Worker, component: ComponentRef) {
-    let mut children = BTreeSet::new();
+    let mut children = OrderedSet::new();
     let mut child = component.first_child();
     while let Some(here) = child.some() {
         if !here.is_told() {

@@ -1,6 +1,8 @@
 //! Whom the embedder speaks with.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+
+use tidemill_stdx::ordered::OrderedMap;
 
 use crate::communication::{Communication, CommunicationMap};
 use crate::component::ComponentId;
@@ -35,7 +37,7 @@ pub(crate) struct Outside {
     pub(crate) count: u32,
     pub(crate) noted: VecDeque<Communication>,
     /// Why components have failed, until somebody hears of it.
-    pub(crate) faults: BTreeMap<ComponentId, String>,
+    pub(crate) faults: OrderedMap<ComponentId, String>,
     /// Components that nobody speaks to have been made: they live on this loop.
     pub(crate) has_launched: bool,
     /// What has become of these.

@@ -1,6 +1,8 @@
 //! What is known of communications with system components.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+
+use tidemill_stdx::ordered::OrderedMap;
 
 use super::lines::{self, Lines, PENDING};
 use crate::communication::{Communication, Value, Values};
@@ -53,7 +55,7 @@ pub(crate) struct Systems {
     pub(crate) stateless: Vec<u32>,
     pub(crate) lines: Lines,
     /// Of those that are marked so; most communications never are.
-    pub(crate) pending: BTreeMap<Communication, Pending>,
+    pub(crate) pending: OrderedMap<Communication, Pending>,
     pub(crate) noted: VecDeque<Communication>,
     /// Memory for the parameters of the next request.
     pub(crate) spare: Values,

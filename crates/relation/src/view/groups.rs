@@ -9,8 +9,6 @@
 //!
 //! The difference has to be exact. [`Upkeep`] says how it is found.
 
-use std::collections::BTreeSet;
-
 use hashbrown::HashTable;
 
 use super::rounds::{Round, collect};
@@ -25,6 +23,7 @@ use crate::strand::{Reading, Sink, run_values};
 use crate::table::{Access, RowId, Table, TableSpec, Visible};
 use crate::value::Value;
 use tidemill_stdx::keyed::Secret;
+use tidemill_stdx::ordered::OrderedSet;
 
 /// A group with so many results is kept, and forgotten when it has a quarter of them.
 pub(super) const KEPT_FROM: u64 = 32;
@@ -261,9 +260,10 @@ impl Round<'_> {
             let new = |row: &RowId| *row >= table.fresh_from() && table.is_live(*row);
             let old = |row: &RowId| *row < table.fresh_from() && table.is_dying(*row);
             let net = |rows: &[RowId], wanted: &dyn Fn(&RowId) -> bool| -> Vec<RowId> {
-                let rows: BTreeSet<RowId> =
-                    rows.iter().copied().filter(|row| wanted(row)).collect();
-                rows.into_iter().collect()
+                let mut rows: Vec<RowId> = rows.iter().copied().filter(|row| wanted(row)).collect();
+                rows.sort_unstable();
+                rows.dedup();
+                rows
             };
             let (mut fresh, mut gone) = (net(&log.fresh, &new), net(&log.gone, &old));
             let refreshed = log.refreshed.clone();
@@ -402,11 +402,12 @@ impl Round<'_> {
         let empty = Table::new(groups.rows.spec().clone(), *self.database.secret());
         let rows = std::mem::replace(&mut groups.rows, empty);
         let touched = std::mem::take(&mut groups.touched);
-        let touched: BTreeSet<RowId> = {
+        let mut touched: Vec<RowId> = {
             let row_of =
                 |(_, columns): ((), Seq<'_>)| rows.find(&columns.iter().collect::<Vec<_>>());
             touched.iter().filter_map(row_of).collect()
         };
+        touched.sort_unstable();
         let Some(check) = &rule.check else { return };
         let mut columns = Vec::new();
         for row in rows.rows(Access::Scan, &[], Visible::Live) {
@@ -420,7 +421,7 @@ impl Round<'_> {
                 true => self.finish_kept(index, check, &columns),
                 false => self.aggregate(index, check, &columns),
             };
-            self.replace(rule, &columns, &result, touched.contains(&row));
+            self.replace(rule, &columns, &result, touched.binary_search(&row).is_ok());
         }
     }
 
@@ -492,7 +493,7 @@ impl Round<'_> {
 
 /// Leaves one of the rows that a trigger cannot tell apart.
 pub(super) fn different(table: &Table, delta: &Strand, rows: &mut Vec<RowId>) {
-    let mut seen = BTreeSet::new();
+    let mut seen = OrderedSet::new();
     rows.retain(|&row| {
         let mut bytes = Vec::new();
         for (column, bind) in (0..).zip(&delta.trigger.columns) {

@@ -4,11 +4,12 @@
 //! have it open share, and which the node still has in its next life. The disk never changes.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::FileExt;
 use std::rc::Rc;
+
+use tidemill_stdx::ordered::OrderedMap;
 
 use super::confined::{Purpose, Root};
 
@@ -29,7 +30,7 @@ pub(crate) enum Disk {
 #[derive(Debug, Default)]
 pub(crate) struct Overlay {
     /// By path, without `.` and empty parts.
-    files: RefCell<BTreeMap<Vec<u8>, Rc<RefCell<Content>>>>,
+    files: RefCell<OrderedMap<Vec<u8>, Rc<RefCell<Content>>>>,
     bytes: Cell<u64>,
 }
 

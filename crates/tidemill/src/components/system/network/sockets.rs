@@ -1,9 +1,10 @@
 //! The sockets that clients have opened.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use tidemill_event::{Endpoint, Interest, WatchId};
 use tidemill_proc::Communication;
+use tidemill_stdx::ordered::OrderedMap;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketKind {
@@ -33,8 +34,8 @@ pub(super) struct Socket {
 /// All that is open.
 #[derive(Default)]
 pub(in crate::components::system) struct Network {
-    pub(super) sockets: BTreeMap<Communication, Socket>,
-    pub(super) accepted: BTreeMap<i64, (Endpoint, String)>,
+    pub(super) sockets: OrderedMap<Communication, Socket>,
+    pub(super) accepted: OrderedMap<i64, (Endpoint, String)>,
     pub(super) last_accepted: i64,
 }
 

@@ -23,6 +23,7 @@ mod spacing;
 use crate::lex::{Token, lex};
 use crate::parse::parse_file;
 use tidemill_diag::{Diagnostic, FileId, has_errors};
+use tidemill_stdx::sort;
 
 /// Columns of a line.
 pub const WIDTH: usize = 100;
@@ -56,7 +57,7 @@ fn all_tokens(file: FileId, text: &str) -> (Vec<Token>, u32) {
     let end = lexed.tokens.pop().map_or(0, |end| end.start);
     let mut all = lexed.tokens;
     all.append(&mut lexed.comments);
-    all.sort_by_key(|token| token.start);
+    sort::by_key(&mut all, |token| token.start);
     (all, end)
 }
 

@@ -23,6 +23,7 @@ use crate::ast::{File, Ident, Program};
 use crate::lex::{Lexed, Token, TokenKind, lex};
 use recovery::Parsed;
 use tidemill_diag::{Diagnostic, FileId, Sources, Span};
+use tidemill_stdx::sort;
 
 /// How deep components, statements and expressions nest in the text, taken together.
 const NESTING_MAX: usize = 120;
@@ -59,7 +60,7 @@ pub fn parse_file(file: FileId, text: &str) -> (File, Vec<Diagnostic>) {
     let mut parser = Parser::new(file, text, lex(file, text));
     let definitions = parser.file();
     let mut diagnostics = parser.diagnostics;
-    diagnostics.sort_by_key(|it| it.span.start);
+    sort::by_key(&mut diagnostics, |it| it.span.start);
     diagnostics.dedup();
     (File { file, definitions }, diagnostics)
 }

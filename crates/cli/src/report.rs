@@ -11,6 +11,7 @@ use ariadne::{Config, IndexType, Label, Report, ReportKind};
 use tidemill::summary::Summary;
 use tidemill_diag::{Diagnostic, Severity, Sources, Span};
 use tidemill_stdx::log::{JsonLine, Level, Value};
+use tidemill_stdx::sort;
 
 use crate::args::Color;
 
@@ -185,7 +186,7 @@ fn write_fancy(out: &mut Vec<u8>, sources: &Sources, diagnostic: &Diagnostic) {
     let mut files: Vec<(String, String)> = spans
         .map(|span| (sources.name(span.file).to_owned(), sources.text(span.file).to_owned()))
         .collect();
-    files.sort();
+    sort::by(&mut files, Ord::cmp);
     files.dedup();
     // Writing to memory cannot fail.
     let _ = report.finish().write(ariadne::sources(files), out);

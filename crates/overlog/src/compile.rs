@@ -7,6 +7,7 @@
 //! run finds as much as it can.
 
 use std::path::Path;
+use tidemill_stdx::sort;
 
 use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
@@ -54,7 +55,7 @@ pub fn compile(
         }
     };
     program.note_macros(&mut diagnostics);
-    diagnostics.sort_by_key(|found| (found.span.file, found.span.start));
+    sort::by_key(&mut diagnostics, |found| (found.span.file, found.span.start));
     if has_errors(&diagnostics) {
         return (None, diagnostics);
     }
@@ -202,7 +203,7 @@ fn worked_by(stage: &Stage, operators: &Registry) -> WorkedBy {
 fn wire(catalog: &Catalog) -> Vec<RelationId> {
     let crosses = |id: &RelationId| !catalog.relation(*id).hidden || catalog.shipped.contains(id);
     let mut wire: Vec<RelationId> = catalog.iter().map(|(id, _)| id).filter(crosses).collect();
-    wire.sort_by(|a, b| catalog.relation(*a).name.cmp(&catalog.relation(*b).name));
+    sort::by(&mut wire, |a, b| catalog.relation(*a).name.cmp(&catalog.relation(*b).name));
     wire
 }
 

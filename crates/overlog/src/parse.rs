@@ -24,6 +24,7 @@ use crate::lex::{Sym, Token, TokenKind};
 use crate::pre::{Files, MemoryFiles, Options, Preprocessed, preprocess_file, preprocess_text};
 use std::path::PathBuf;
 use tidemill_diag::{Diagnostic, Sources, Span};
+use tidemill_stdx::sort;
 
 /// How deep expressions, lists and namespaces nest in the text.
 const NESTING_MAX: usize = 100;
@@ -124,7 +125,7 @@ impl Join {
 
 /// Orders findings by place and drops those said twice.
 fn tidy(diagnostics: &mut Vec<Diagnostic>) {
-    diagnostics.sort_by_key(|it| (it.span.file, it.span.start));
+    sort::by_key(diagnostics, |it| (it.span.file, it.span.start));
     diagnostics.dedup();
 }
 

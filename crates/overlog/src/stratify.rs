@@ -14,6 +14,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::plan::{HeadColumn, RelationId, ViewKind};
+use tidemill_stdx::sort;
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use crate::ir::Catalog;
@@ -300,7 +301,7 @@ impl Graph {
             if rules.is_empty() && selected.is_empty() {
                 continue;
             }
-            rules.sort_by_key(|rule| (views[*rule].rule.id, *rule));
+            sort::by_key(&mut rules, |rule| (views[*rule].rule.id, *rule));
             let heads: SortedSet<RelationId> =
                 rules.iter().map(|rule| views[*rule].rule.head.relation).collect();
             groups.push(Group { heads: heads.into_iter().collect(), rules, selected });

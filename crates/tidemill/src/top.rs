@@ -17,8 +17,10 @@
 //! assert!(top::prometheus(&registry.snapshot()).contains("tidemill_rule_fired{name=\"p1\"} 50"));
 //! ```
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
+
+use tidemill_stdx::ordered::OrderedMap;
+use tidemill_stdx::sort;
 
 use tidemill_stat::{Distribution, Snapshot};
 
@@ -193,7 +195,7 @@ impl Look<'_> {
         let names = self.after.counters.keys().filter(|name| !has_column(name));
         let mut risen: Vec<(u64, &String)> =
             names.map(|name| (self.rise(name), name)).filter(|(rise, _)| *rise > 0).collect();
-        risen.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
+        sort::by(&mut risen, |one, other| other.0.cmp(&one.0).then(one.1.cmp(other.1)));
         let rest = risen.len().saturating_sub(LISTED_MAX);
         risen.truncate(LISTED_MAX);
         let row = |(rise, name): (u64, &String)| {
@@ -211,7 +213,7 @@ impl Look<'_> {
 /// All counts in the text form that Prometheus reads: counters untyped, as some go up and down,
 /// histograms as summaries since the start.
 pub fn prometheus(snapshot: &Snapshot) -> String {
-    let mut metrics: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut metrics: OrderedMap<String, Vec<String>> = OrderedMap::new();
     for (name, value) in &snapshot.counters {
         let (metric, label) = metric(name);
         let line = format!("{metric}{{name=\"{label}\"}} {value}");

@@ -6,6 +6,7 @@ use crate::check::info::Known;
 use crate::check::types::{Any, Limits, Type};
 use crate::ir::InterfaceId;
 use crate::tree::{ExpressionKind, Place, PlaceKind};
+use tidemill_stdx::sort;
 
 impl<'a> Checker<'a> {
     /// What components of the type offer for certain.
@@ -82,7 +83,7 @@ impl<'a> Checker<'a> {
     pub(super) fn limits(&mut self, list: &[ast::InterfaceDeclaration]) -> Option<Vec<Limits>> {
         let all: Vec<Option<Limits>> = list.iter().map(|it| self.limit(it)).collect();
         let mut all: Vec<Limits> = all.into_iter().collect::<Option<_>>()?;
-        all.sort_by_key(|it| it.0);
+        sort::by_key(&mut all, |it| it.0);
         Some(all)
     }
 

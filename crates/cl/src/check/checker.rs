@@ -5,6 +5,7 @@
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::hash::Set;
 use tidemill_stdx::id::IdVec;
+use tidemill_stdx::sort;
 use tidemill_stdx::sorted::SortedSet;
 
 use crate::ast;
@@ -118,7 +119,7 @@ impl<'a> Checker<'a> {
     pub(super) fn finish(mut self, program: &ast::Program) -> (tree::Program, Vec<Diagnostic>) {
         self.choose_entry(program);
         let position = |span: Span| (span.file, span.start, span.end);
-        self.diagnostics.sort_by_key(|it| position(it.span));
+        sort::by_key(&mut self.diagnostics, |it| position(it.span));
         self.diagnostics.dedup();
         self.diagnostics.truncate(DIAGNOSTICS_MAX);
         (self.tree, self.diagnostics)

@@ -1,6 +1,7 @@
 //! The control flow of a function: predecessors, an order, dominators and natural loops.
 
 use tidemill_stdx::id::{Id, IdSet, IdVec};
+use tidemill_stdx::sort;
 
 use crate::ir::{BlockId, Function};
 
@@ -119,7 +120,7 @@ impl Graph {
             }
         }
         // Of two loops either one has the other's head, or they share nothing.
-        loops.sort_by_key(|one| std::cmp::Reverse(one.blocks.len()));
+        sort::by_key(&mut loops, |one| std::cmp::Reverse(one.blocks.len()));
         loops
     }
 

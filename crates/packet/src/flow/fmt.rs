@@ -7,6 +7,7 @@
 
 use tidemill_diag::{Diagnostic, FileId, has_errors};
 use tidemill_stdx::hash::Set;
+use tidemill_stdx::sort;
 
 use super::lex::{Kind, Token, lex};
 use super::parse::parse;
@@ -37,7 +38,7 @@ fn all_tokens(file: FileId, text: &str) -> Vec<Token> {
     let mut lexed = lex(file, text);
     lexed.tokens.pop();
     lexed.tokens.append(&mut lexed.comments);
-    lexed.tokens.sort_by_key(|token| token.start);
+    sort::by_key(&mut lexed.tokens, |token| token.start);
     lexed.tokens
 }
 

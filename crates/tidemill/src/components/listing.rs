@@ -2,6 +2,7 @@
 
 use tidemill_proc::Worker;
 use tidemill_proc::{ComponentView, ProcessView, Role};
+use tidemill_stdx::sort;
 
 use crate::top::columns;
 
@@ -11,7 +12,7 @@ const LISTED_MAX: usize = 200;
 /// The component tree with its processes.
 pub(crate) fn listing(worker: &mut Worker) -> String {
     let (mut all, rest) = worker.components(0, LISTED_MAX);
-    all.sort_by(|one, other| one.path.cmp(&other.path));
+    sort::by(&mut all, |one, other| one.path.cmp(&other.path));
     let mut out = format!("components: {} bytes in use\n\n", worker.used_bytes());
     let rows: Vec<Vec<String>> = all.iter().flat_map(rows).collect();
     out += &columns(&["component", "type", "state", "bytes", "queued"], &rows);

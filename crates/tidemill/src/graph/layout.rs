@@ -8,6 +8,7 @@
 //! 5. Each is moved to the middle of its neighbours, as far as its own layer has room.
 
 use super::model::Graph;
+use tidemill_stdx::sort;
 
 /// Sweeps over the layers; more hardly change anything.
 const SWEEPS: usize = 12;
@@ -184,7 +185,7 @@ impl Things {
             for layer in order(self.layers.len(), sweep) {
                 let mut things = std::mem::take(&mut self.layers[layer]);
                 let mean = |&thing: &usize| self.mean(thing, &place, sweep).unwrap_or(place[thing]);
-                things.sort_by(|a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
+                sort::by(&mut things, |a, b| mean(a).total_cmp(&mean(b)).then(a.cmp(b)));
                 settle(&things, &mut place);
                 self.layers[layer] = things;
             }

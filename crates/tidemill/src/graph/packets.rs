@@ -1,6 +1,7 @@
 //! The graph of packet apps.
 
 use tidemill_packet::graph::{AppSpec, Graph as Packets, LinkSpec};
+use tidemill_stdx::sort;
 
 use super::model::{Edge, EdgeKind, Graph, Node, NodeKind};
 
@@ -14,7 +15,7 @@ pub fn packets(graph: &Packets) -> Graph {
     let edge =
         |link: &LinkSpec| Edge { from: link.from.app, to: link.to.app, kind: EdgeKind::Carries };
     let mut edges: Vec<Edge> = graph.links.iter().map(edge).collect();
-    edges.sort();
+    sort::by(&mut edges, Ord::cmp);
     edges.dedup();
     Graph { nodes: graph.apps.iter().map(node).collect(), edges }
 }

@@ -27,6 +27,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use tidemill_diag::{Diagnostic, FileId, Sources, Span, nearest};
+use tidemill_stdx::sort;
 use tidemill_stdx::sorted::SortedMap;
 use toml_span::value::{Table, Value, ValueInner};
 
@@ -265,7 +266,7 @@ impl SettingsReader<'_> {
         let paths = entries.iter().map(fs::DirEntry::path);
         let mut sources: Vec<PathBuf> =
             paths.filter(|path| FileKind::of(path).is_some() && path.is_file()).collect();
-        sources.sort();
+        sort::by(&mut sources, Ord::cmp);
         if sources.is_empty() {
             let folder = self.folder.display();
             let message = format!("{folder} has no sources");
@@ -328,7 +329,7 @@ mod tests {
         let folder = Folder::read(&place.0).expect("right");
         assert_eq!(folder.files, [place.0.join("b.olg"), place.0.join("below.olg/c.olg")]);
         let mut words = folder.options("run").words;
-        words.sort();
+        sort::by(&mut words, Ord::cmp);
         let expected = ["--fact", "--fact", "--json", "--nodes", "-D", "3", "A=1", "p(1)", "p(2)"];
         assert_eq!(words, expected);
         assert_eq!(folder.options("run").arguments, ["x", "7"]);

@@ -14,6 +14,7 @@
 //! both decoders name their places by them.
 
 use tidemill_stdx::hash::Map;
+use tidemill_stdx::sort;
 
 use super::select::Selection;
 use crate::message::put_off::is_put_off;
@@ -381,7 +382,7 @@ impl<'s> Builder<'s> {
     fn fields_of(&self, message: MessageId) -> Vec<FieldId> {
         let mut fields = self.schema.message(message).fields().to_vec();
         fields.extend(self.extensions.get(&message).into_iter().flatten());
-        fields.sort_by_key(|&id| self.schema.field(id).number());
+        sort::by_key(&mut fields, |&id| self.schema.field(id).number());
         fields
     }
 

@@ -53,6 +53,7 @@
 //! the list is there.
 
 use std::ptr::NonNull;
+use tidemill_stdx::sort;
 
 use super::slots::{Address, List, Slot, View};
 use crate::packed::Numbers;
@@ -438,7 +439,7 @@ fn lay_out(schema: &Definitions, message: MessageId, fields: &mut [FieldLayout])
     let words = def.fields().len().div_ceil(64).max(1) as u32;
     let header_bytes = PRESENCE_OFFSET + 8 * words;
     // Stable: within a size fields stay in the order of their numbers, which is that of the wire.
-    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.bytes));
+    sort::by_key(&mut pieces, |piece| std::cmp::Reverse(piece.bytes));
     let mut offset = header_bytes;
     for piece in &pieces {
         for &id in &piece.members {

@@ -4,6 +4,7 @@ use std::io;
 
 use tidemill_diag::{self as diag, Diagnostic, Severity, Sources, Span, nearest};
 use tidemill_stdx::hash::Map;
+use tidemill_stdx::sort;
 
 use super::files::Files;
 use super::places::Places;
@@ -214,7 +215,7 @@ impl<'f> Loader<'f> {
                 help: problem.help,
             });
         }
-        found.sort_by_key(|one| (one.span.file.0, one.span.start));
+        sort::by_key(&mut found, |one| (one.span.file.0, one.span.start));
         found.dedup();
         self.diagnostics.extend(found);
     }

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use tidemill_stdx::sort;
 use tidemill_stdx::sorted::SortedMap;
 
 /// Finds texts by the names that imports use.
@@ -92,7 +93,7 @@ impl Files for Folders {
 fn list(folder: &Path, prefix: &str, depth: usize, names: &mut Vec<String>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut entries: Vec<_> = entries.flatten().collect();
-    entries.sort_by_key(std::fs::DirEntry::file_name);
+    sort::by_key(&mut entries, std::fs::DirEntry::file_name);
     for entry in entries {
         let file_name = entry.file_name();
         let Some(name) = file_name.to_str() else { continue };

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use tidemill_stdx::frozen::Frozen;
 use tidemill_stdx::hash::Map;
+use tidemill_stdx::sort;
 
 use super::defs::{Def, Enum, Field, File, Message, Oneof, Service, SharedDef};
 use super::table::{FieldTable, Slot};
@@ -297,7 +298,7 @@ fn tables(schema: &Definitions) -> Box<[FieldTable]> {
             return FieldTable::new(fields.map(slot));
         };
         let mut all: Vec<_> = fields.chain(extensions.iter().copied()).map(slot).collect();
-        all.sort_by_key(|&(number, _)| number);
+        sort::by_key(&mut all, |&(number, _)| number);
         FieldTable::new(all.into_iter())
     };
     schema.messages().map(table).collect()

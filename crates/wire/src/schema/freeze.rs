@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use tidemill_stdx::frozen::{self, NodeId};
 use tidemill_stdx::hash::Map;
+use tidemill_stdx::sort;
 
 use super::default::default_value;
 use super::definitions::{Definitions, Home, Named, SchemaMark, WireField};
@@ -111,7 +112,7 @@ impl Layout {
         }
         let mut members: Vec<Vec<FieldId>> = counts.into_iter().map(Vec::with_capacity).collect();
         for fields in &mut fields {
-            fields.sort_by_key(number);
+            sort::by_key(fields, number);
             for &id in fields.iter() {
                 if let Some(oneof) = oneof_of(draft.field(id)) {
                     members[oneof.index()].push(id);
@@ -364,7 +365,7 @@ impl Graph {
         };
         let values: Box<[EnumValue]> = found.values.into_iter().map(value).collect();
         let mut by_number: Vec<u32> = (0..values.len() as u32).collect();
-        by_number.sort_by_key(|&at| (values[at as usize].number, at));
+        sort::by_key(&mut by_number, |&at| (values[at as usize].number, at));
         by_number.dedup_by_key(|at| values[*at as usize].number);
         let numbers: Vec<i32> = by_number.iter().map(|&at| values[at as usize].number).collect();
         let id = EnumId(self.count - self.enums);

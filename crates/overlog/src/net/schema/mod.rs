@@ -21,6 +21,7 @@ mod body;
 mod tests;
 
 use sha2::{Digest, Sha256};
+use tidemill_stdx::sort;
 use tidemill_stdx::sorted::SortedMap;
 use tidemill_wire::{
     FieldId, FieldType, Label, MessageId, Scalar, Schema, SchemaBuilder, SchemaError,
@@ -106,7 +107,7 @@ impl ProgramSchema {
             .into_iter()
             .map(|(name, columns)| (name.replace("::", "__"), name, columns))
             .collect();
-        sorted.sort_by(|a, b| a.0.cmp(&b.0));
+        sort::by(&mut sorted, |a, b| a.0.cmp(&b.0));
         let mut builder = SchemaBuilder::new(package(file));
         let messages: Vec<MessageId> =
             sorted.iter().map(|(message, ..)| builder.message(message)).collect();

@@ -3,6 +3,7 @@
 use super::{Check, is_identifier, option, option_part, own_feature};
 use crate::schema::problem::{Part, Place};
 use crate::schema::{FileId, MessageId};
+use tidemill_stdx::sort;
 
 /// Numbers of fields of `google.protobuf.FileOptions`.
 const OPTIMIZE_FOR: u32 = 9;
@@ -127,7 +128,7 @@ impl<'a> Check<'a> {
         for one in &draft.services {
             one.methods.iter().for_each(|method| look(one.file, &method.name));
         }
-        bad.sort_by_key(|&(file, _)| file);
+        sort::by_key(&mut bad, |&(file, _)| file);
         for (file, name) in bad {
             let at = (file, Place::NONE, Part::Name);
             self.error("bad-name", at, format!("`{name}` is no identifier"));

@@ -130,9 +130,20 @@ fn explain_draws_the_graph_in_three_languages() {
     assert!(form("mermaid").starts_with("flowchart "));
     let svg = form("svg");
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains(">pongs<"));
-    let warned = run(&format!("explain {file} --form dot --asm"));
+    let warned = run(&format!("explain {file} --form dot --type T"));
     assert_eq!(status(&warned), 2);
-    assert!(stderr(&warned).contains("--asm has no effect here"), "{}", stderr(&warned));
+    assert!(stderr(&warned).contains("--type has no effect here"), "{}", stderr(&warned));
+}
+
+#[test]
+fn explain_lists_the_code_of_rules() {
+    let folder = Folder::new();
+    let file = folder.file("ping.olg", PING);
+    let output = run(&format!("explain {file} --asm"));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.starts_with("rules::"), "{text}");
+    assert!(text.contains(" bytes\n  pushq %rbp") || cfg!(not(target_arch = "x86_64")), "{text}");
 }
 
 #[test]

@@ -63,7 +63,10 @@ fn mistakes_in_the_command_line_have_status_2() {
         "query nowhere table",
         "query a:1 table --timeout 0",
         "completions basic",
-        "install a:1 x.olg",
+        "install a:1",
+        "install nowhere x.olg",
+        "uninstall a:1 x.olg --timeout 0",
+        "why a:1 x",
     ];
     for arguments in wrong {
         let output = run(arguments);

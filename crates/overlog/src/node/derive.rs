@@ -135,11 +135,11 @@ impl Node {
             let reading = Reading { traced, ..Reading::present(&self.database) };
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
             let position = position as usize;
-            match program.coding.code(position) {
+            match program.compilation.code(position) {
                 Some(code) => native::run(code, position, columns, reading, scope, &mut sink),
                 None => {
-                    let seen = program.coding.note(&program.compiled, position);
-                    run(strand, columns, Reading { seen, ..reading }, scope, &mut sink);
+                    let profile = program.compilation.note(&program.compiled, position);
+                    run(strand, columns, Reading { profile, ..reading }, scope, &mut sink);
                 }
             }
         }

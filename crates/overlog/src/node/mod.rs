@@ -14,8 +14,8 @@
 mod allowances;
 mod ambient;
 mod begin;
-mod coding;
 mod commit;
+mod compilation;
 mod counters;
 mod derive;
 mod deriving;
@@ -58,7 +58,7 @@ use turn::Turn;
 
 pub use allowances::{CYCLE_TUPLES_MAX, GivenUp, Limit, TURN_TUPLES_MAX};
 pub use ambient::{Identity, node_id};
-pub use coding::listing;
+pub use compilation::listing;
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use event::{Event, Periodic};
 pub use kept::Kept;

@@ -6,7 +6,7 @@ use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use super::coding::Coding;
+use super::compilation::Compilation;
 use super::dispatch::Dispatch;
 use super::watch::Watching;
 use crate::net::mail::Post;
@@ -29,7 +29,7 @@ pub struct Program {
     pub(super) crossing: Vec<bool>,
     post: Arc<Post>,
     pub(super) registry: Arc<Registry>,
-    pub(super) coding: Arc<Coding>,
+    pub(super) compilation: Arc<Compilation>,
 }
 
 impl Program {
@@ -72,8 +72,17 @@ impl Program {
         let schema = post.schema();
         say!(Debug, "plan", "{} relations travel, as {:016x}", schema.len(), schema.program());
         let crossing = vec![false; compiled.plan.relations.len()];
-        let coding = Arc::new(Coding::new(&compiled.plan));
-        Ok(Program { compiled, dispatch, watching, observed, crossing, post, registry, coding })
+        let compilation = Arc::new(Compilation::new(&compiled.plan));
+        Ok(Program {
+            compiled,
+            dispatch,
+            watching,
+            observed,
+            crossing,
+            post,
+            registry,
+            compilation,
+        })
     }
 
     /// Makes code of its strands now, before any has run.
@@ -81,13 +90,13 @@ impl Program {
     /// # Errors
     /// Why no code can be made for this machine.
     pub fn compile(&mut self) -> Result<(), String> {
-        self.coding = Arc::new(Coding::at_once(&self.compiled.plan)?);
+        self.compilation = Arc::new(Compilation::at_once(&self.compiled.plan)?);
         Ok(())
     }
 
     /// Its strands are interpreted, however often they run.
     pub fn interpret(&mut self) {
-        self.coding = Arc::new(Coding::none(&self.compiled.plan));
+        self.compilation = Arc::new(Compilation::none(&self.compiled.plan));
     }
 
     /// Hands the event tuples of a relation, or the changes of a table, to

@@ -60,7 +60,7 @@ impl Debug for Native {
 
 impl Native {
     /// The code of those strands that are `wanted`, with names for profiles and listings: whoever
-    /// wants one says what was seen in its registers. Strands that are better interpreted have
+    /// wants one says which types its registers have held. Strands that are better interpreted have
     /// none.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Native {
         let mut written = Vec::with_capacity(strands.len());
         for (number, strand) in strands.iter().enumerate() {
             let usable = fits(strand) && layout::is_as_expected();
-            let Some(seen) = wanted(number).filter(|_| usable) else {
+            let Some(types) = wanted(number).filter(|_| usable) else {
                 written.push(None);
                 continue;
             };
@@ -86,7 +86,7 @@ impl Native {
             let id = module.declare(name(number), shape);
             let mut slots = Slots::new(strand);
             module.define(id, |body| {
-                Writer::new(body, strand, helpers, &mut slots, &seen).strand();
+                Writer::new(body, strand, helpers, &mut slots, &types).strand();
             })?;
             written.push((!slots.are_too_many()).then_some((id, slots)));
         }
@@ -135,7 +135,7 @@ pub fn run<'a>(
     let is_usual = trigger.len() == strand.trigger.columns.len()
         && !reading.traced
         && !reading.ignore_absent
-        && reading.seen.is_none();
+        && reading.profile.is_none();
     match &native.functions[number] {
         Some(function) if is_usual => enter(function, strand, trigger, reading, scope, sink),
         _ => strand::run(strand, trigger, reading, scope, sink),

@@ -56,8 +56,8 @@ impl Writer<'_, '_> {
         let slot = self.slots.another();
         let what = self.body.address(std::ptr::from_ref(expr).addr());
         let to = self.address(slot);
-        let result = self.call(self.helpers.expression, &[what, to]);
-        self.out_if_zero(result);
+        let result = self.call(self.helpers.evaluate, &[what, to]);
+        self.exit_if_zero(result);
         Operand::Slot(slot)
     }
 
@@ -81,7 +81,7 @@ impl Writer<'_, '_> {
                 let slot = self.slots.another();
                 let to = self.address(slot);
                 let result = self.call(self.helpers.unary, &[number, value, to]);
-                self.out_if_zero(result);
+                self.exit_if_zero(result);
                 Operand::Slot(slot)
             }
         }
@@ -89,8 +89,8 @@ impl Writer<'_, '_> {
 
     /// A result that counts unless it went over.
     fn checked(&mut self, value: Ir, over: Ir) -> Ir {
-        let out = self.out();
-        self.leave_if(over, out);
+        let exit = self.side_exit();
+        self.leave_if(over, exit);
         value
     }
 
@@ -107,7 +107,7 @@ impl Writer<'_, '_> {
         let slot = self.slots.another();
         let to = self.address(slot);
         let result = self.call(self.helpers.binary, &[number, left, right, to]);
-        self.out_if_zero(result);
+        self.exit_if_zero(result);
         match comparison(operator) {
             // What it gives is a truth value.
             Some(_) => Operand::Truth(self.truth_in(slot)),
@@ -149,8 +149,8 @@ impl Writer<'_, '_> {
         if !by.is_some_and(|by| by != 0 && by != -1) {
             let shifted = self.body.ins().iadd_imm_u(b, 1);
             let odd = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, shifted, 1);
-            let out = self.out();
-            self.leave_if(odd, out);
+            let exit = self.side_exit();
+            self.leave_if(odd, exit);
         }
         self.body.ins().sdiv(a, b)
     }
@@ -160,8 +160,8 @@ impl Writer<'_, '_> {
             return self.body.ins().srem(a, b);
         }
         let is_zero = self.body.ins().icmp_imm_u(IntCC::Equal, b, 0);
-        let out = self.out();
-        self.leave_if(is_zero, out);
+        let exit = self.side_exit();
+        self.leave_if(is_zero, exit);
         // Modulo -1 it is 0, as it is modulo 1, which the machine can always divide by.
         let is_negative = self.body.ins().icmp_imm_s(IntCC::Equal, b, -1);
         let one = self.body.ins().iconst(types::I64, 1);
@@ -181,8 +181,8 @@ impl Writer<'_, '_> {
     fn within_a_word(&mut self, bits: Ir, known: Option<i64>) {
         if !known.is_some_and(|bits| (0..64).contains(&bits)) {
             let wide = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, bits, 63);
-            let out = self.out();
-            self.leave_if(wide, out);
+            let exit = self.side_exit();
+            self.leave_if(wide, exit);
         }
     }
 
@@ -195,8 +195,8 @@ impl Writer<'_, '_> {
                 let value = self.address(slot);
                 let truth = self.call_plain(self.helpers.truth, &[value]);
                 let has_none = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, truth, 1);
-                let out = self.out();
-                self.leave_if(has_none, out);
+                let exit = self.side_exit();
+                self.leave_if(has_none, exit);
                 self.body.ins().ireduce(types::I8, truth)
             }
         }

@@ -107,7 +107,7 @@ unsafe fn at<'x, 'a>(value: *const Value<'a>) -> &'x Value<'a> {
 }
 
 /// Interprets all for the trigger.
-pub(super) extern "C" fn whole(frame: *mut Frame<'_, '_>) {
+pub(super) extern "C" fn interpret_all(frame: *mut Frame<'_, '_>) {
     // SAFETY: the code passes the frame it was entered with.
     let frame = unsafe { of(frame) };
     // SAFETY: from the start to the end of the trigger there are its columns, which the caller of
@@ -126,13 +126,13 @@ pub(super) extern "C" fn whole(frame: *mut Frame<'_, '_>) {
 }
 
 /// Interprets what is left from a step on.
-pub(super) extern "C" fn rest(frame: *mut Frame<'_, '_>, step: u32) {
+pub(super) extern "C" fn interpret_rest(frame: *mut Frame<'_, '_>, step: u32) {
     // SAFETY: the code passes the frame it was entered with.
     unsafe { of(frame) }.run().step(step as usize);
 }
 
 /// Interprets what is left for the row that the join of a step has found.
-pub(super) extern "C" fn rest_of_row(frame: *mut Frame<'_, '_>, step: u32) {
+pub(super) extern "C" fn interpret_row(frame: *mut Frame<'_, '_>, step: u32) {
     // SAFETY: the code passes the frame it was entered with.
     let frame = unsafe { of(frame) };
     let (lookup, row) = (frame.lookup(step), frame.row);
@@ -140,7 +140,7 @@ pub(super) extern "C" fn rest_of_row(frame: *mut Frame<'_, '_>, step: u32) {
 }
 
 /// Interprets one step that binds or tests; 1 if the run goes on.
-pub(super) extern "C" fn one(frame: *mut Frame<'_, '_>, step: u32) -> u32 {
+pub(super) extern "C" fn interpret_step(frame: *mut Frame<'_, '_>, step: u32) -> u32 {
     // SAFETY: the code passes the frame it was entered with.
     let run = unsafe { of(frame) }.run();
     match run.pass(&run.strand.steps[step as usize]) {
@@ -153,7 +153,7 @@ pub(super) extern "C" fn one(frame: *mut Frame<'_, '_>, step: u32) -> u32 {
 }
 
 /// Evaluates an expression; 0 if it has no value.
-pub(super) extern "C" fn expression<'a>(
+pub(super) extern "C" fn interpret_expression<'a>(
     frame: *mut Frame<'a, '_>,
     expr: *const Expr,
     out: *mut Value<'a>,

@@ -11,11 +11,11 @@ const NUMBER: Type = types::I32;
 /// What the code calls.
 #[derive(Clone, Copy)]
 pub(super) struct Helpers {
-    pub(super) whole: FuncId,
-    pub(super) rest: FuncId,
-    pub(super) rest_of_row: FuncId,
-    pub(super) one: FuncId,
-    pub(super) expression: FuncId,
+    pub(super) interpret_all: FuncId,
+    pub(super) interpret_rest: FuncId,
+    pub(super) interpret_row: FuncId,
+    pub(super) interpret_step: FuncId,
+    pub(super) evaluate: FuncId,
     pub(super) binary: FuncId,
     pub(super) unary: FuncId,
     pub(super) ring: FuncId,
@@ -41,11 +41,26 @@ impl Helpers {
         };
         let (a, n) = (ADDRESS, NUMBER);
         Helpers {
-            whole: import("whole", &[a], &[], frame::whole as *const ()),
-            rest: import("rest", &[a, n], &[], frame::rest as *const ()),
-            rest_of_row: import("rest_of_row", &[a, n], &[], frame::rest_of_row as *const ()),
-            one: import("one", &[a, n], &[n], frame::one as *const ()),
-            expression: import("expression", &[a, a, a], &[n], frame::expression as *const ()),
+            interpret_all: import("interpret_all", &[a], &[], frame::interpret_all as *const ()),
+            interpret_rest: import(
+                "interpret_rest",
+                &[a, n],
+                &[],
+                frame::interpret_rest as *const (),
+            ),
+            interpret_row: import("interpret_row", &[a, n], &[], frame::interpret_row as *const ()),
+            interpret_step: import(
+                "interpret_step",
+                &[a, n],
+                &[n],
+                frame::interpret_step as *const (),
+            ),
+            evaluate: import(
+                "evaluate",
+                &[a, a, a],
+                &[n],
+                frame::interpret_expression as *const (),
+            ),
             binary: import("binary", &[a, n, a, a, a], &[n], frame::binary as *const ()),
             unary: import("unary", &[a, n, a, a], &[n], frame::unary as *const ()),
             ring: import("ring", &[a, a, a, n], &[n], frame::ring as *const ()),

@@ -8,7 +8,7 @@
 //! interpreter, too, which fails in the same place and reports it.
 //!
 //! ```text
-//! Strand + what was seen --strand, expression--> IR --jit--> Native --run--> Sink
+//! Strand + type profile --strand, expression--> IR --jit--> Native --run--> Sink
 //!                                                             |  what it cannot do: frame
 //!                                                             v
 //!                                                        strand::interpret

@@ -6,7 +6,7 @@ use super::frame::NO_ROW;
 use super::layout::{
     FRAME_OVER, FRAME_SHAPES, FRAME_TRIGGER, FRAME_WORDS, SHAPE, SHAPE_FORM, SHAPE_OFFSET, tag,
 };
-use super::writer::{Operand, OutKind, Writer};
+use super::writer::{ExitKind, Operand, Writer};
 use crate::expr::{Expr, Reg};
 use crate::flat;
 use crate::plan::{Bind, HeadColumn, Lookup, Step};
@@ -23,7 +23,7 @@ impl Writer<'_, '_> {
         if self.strand.output.aggregates() {
             let group = self.strand.output.group_at as usize;
             for at in 0..group {
-                self.set_out(OutKind::Group(at));
+                self.set_exit(ExitKind::Group(at));
                 self.binding(at);
             }
             self.begin_group(end);
@@ -36,7 +36,7 @@ impl Writer<'_, '_> {
         } else {
             self.steps(0, steps);
         }
-        self.ways_out();
+        self.write_exits();
         self.body.switch_to_block(end);
         self.body.ins().return_(&[]);
     }
@@ -50,7 +50,7 @@ impl Writer<'_, '_> {
 
     /// Binds the columns of the trigger, which lie one after the other.
     fn trigger(&mut self) {
-        self.set_out(OutKind::Whole);
+        self.set_exit(ExitKind::All);
         let (frame, columns) = (self.frame(), &self.strand.trigger.columns);
         let mut from = self.body.load(types::I64, frame, FRAME_TRIGGER);
         let used = columns.iter().rposition(|bind| *bind != Bind::Ignore).map_or(0, |at| at + 1);
@@ -76,7 +76,7 @@ impl Writer<'_, '_> {
 
     /// Whether a register is taken for an integer: all that it has held so far were some.
     fn is_integer(&self, reg: Reg) -> bool {
-        self.seen.get(reg.0 as usize).is_some_and(|seen| *seen == TypeSet::INT)
+        self.types.get(reg.0 as usize).is_some_and(|types| *types == TypeSet::INT)
     }
 
     fn bind(&mut self, reg: Reg, operand: Operand) {
@@ -87,8 +87,8 @@ impl Writer<'_, '_> {
     fn read_integer(&mut self, reg: Reg, from: Ir) -> Ir {
         let first = self.body.load(types::I8, from, 0);
         let is_integer = self.body.ins().icmp_imm_u(IntCC::Equal, first, i64::from(flat::tag::INT));
-        let out = self.out();
-        self.leave_unless(is_integer, out);
+        let exit = self.side_exit();
+        self.leave_unless(is_integer, exit);
         let value = self.body.load(types::I64, from, 1);
         self.bind(reg, Operand::Int(value));
         self.body.ins().iadd_imm_u(from, 9)
@@ -146,7 +146,7 @@ impl Writer<'_, '_> {
             self.body.ins().jump(self.done, &[]);
             return;
         }
-        self.set_out(OutKind::Rest(at));
+        self.set_exit(ExitKind::Rest(at));
         match &self.strand.steps[at] {
             Step::Join(lookup) => self.join(at, lookup, all),
             Step::Exists(lookup) | Step::Absent(lookup) if is_plain(lookup) => {
@@ -176,7 +176,7 @@ impl Writer<'_, '_> {
             step => {
                 self.store_registers();
                 let number = self.number(at);
-                if let Some(passes) = self.call(self.helpers.one, &[number]) {
+                if let Some(passes) = self.call(self.helpers.interpret_step, &[number]) {
                     self.leave_unless(passes, self.done);
                 }
                 for reg in bound_by(step) {
@@ -228,7 +228,7 @@ impl Writer<'_, '_> {
         self.body.ins().brif(none, outer, &[], found, &[]);
         self.body.switch_to_block(found);
         self.done = next;
-        self.set_out(OutKind::Row(at));
+        self.set_exit(ExitKind::Row(at));
         self.bind_row(at, lookup);
         self.steps(at + 1, all);
         self.body.switch_to_block(next);
@@ -241,8 +241,8 @@ impl Writer<'_, '_> {
             match bind {
                 Bind::Ignore => {}
                 Bind::Reg(reg) if self.is_integer(*reg) => {
-                    let out = self.out();
-                    let value = self.load_integer(column, out);
+                    let exit = self.side_exit();
+                    let value = self.load_integer(column, exit);
                     self.bind(*reg, Operand::Int(value));
                 }
                 Bind::Reg(reg) => {
@@ -358,7 +358,7 @@ impl Writer<'_, '_> {
 
     /// Derives the head, or takes the result into the aggregates.
     fn head(&mut self) {
-        self.set_out(OutKind::Rest(self.strand.steps.len()));
+        self.set_exit(ExitKind::Rest(self.strand.steps.len()));
         let gathers = self.strand.output.aggregates();
         let mut count = 0;
         for column in &self.strand.output.columns {

@@ -1,4 +1,4 @@
-//! What all parts of a strand are written with: operands, slots, calls, ways out.
+//! What all parts of a strand are written with: operands, slots, calls, side exits.
 
 use tidemill_jit::build::{Block, InstBuilder, Value as Ir, types};
 use tidemill_jit::{Body, FuncId};
@@ -28,8 +28,8 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) strand: &'w Strand,
     pub(super) helpers: Helpers,
     pub(super) slots: &'w mut Slots,
-    /// What was seen in each register; nothing if nobody has looked.
-    pub(super) seen: &'w [TypeSet],
+    /// The types that each register has held.
+    pub(super) types: &'w [TypeSet],
     frame: Ir,
     /// The address of the first slot.
     base: Ir,
@@ -39,16 +39,16 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) done: Block,
     /// What the interpreter does for the part that is written now, and the block that asks it, if
     /// there is one.
-    out: (OutKind, Option<Block>),
+    exit: (ExitKind, Option<Block>),
     /// Blocks that leave something to the interpreter, to be written at the end.
-    outs: Vec<WayOut>,
+    exits: Vec<SideExit>,
 }
 
 /// A block that leaves to the interpreter what the code cannot do.
 #[derive(Debug)]
-struct WayOut {
+struct SideExit {
     block: Block,
-    kind: OutKind,
+    kind: ExitKind,
     /// Where the run goes on then.
     done: Block,
     /// What the registers hold.
@@ -57,9 +57,9 @@ struct WayOut {
 
 /// What the interpreter does then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum OutKind {
+pub(super) enum ExitKind {
     /// All for the trigger.
-    Whole,
+    All,
     /// All from a step on.
     Rest(usize),
     /// All for the row of a join.
@@ -74,20 +74,20 @@ impl<'w, 'm> Writer<'w, 'm> {
         strand: &'w Strand,
         helpers: Helpers,
         slots: &'w mut Slots,
-        seen: &'w [TypeSet],
+        types: &'w [TypeSet],
     ) -> Writer<'w, 'm> {
         let frame = body.begin()[0];
         let base = body.load(types::I64, frame, FRAME_SLOTS);
         let done = body.create_block();
         Writer {
             bound: vec![None; strand.regs as usize],
-            out: (OutKind::Whole, None),
-            outs: Vec::new(),
+            exit: (ExitKind::All, None),
+            exits: Vec::new(),
             body,
             strand,
             helpers,
             slots,
-            seen,
+            types,
             frame,
             base,
             done,
@@ -201,35 +201,35 @@ impl<'w, 'm> Writer<'w, 'm> {
     }
 
     /// From here on what the code cannot do is left to the interpreter in this way.
-    pub(super) fn set_out(&mut self, kind: OutKind) {
-        self.out = (kind, None);
+    pub(super) fn set_exit(&mut self, kind: ExitKind) {
+        self.exit = (kind, None);
     }
 
     /// The block that leaves it to the interpreter. A part has one, which knows the registers as
     /// they are when the part first asks for it: those that were bound before the part.
-    pub(super) fn out(&mut self) -> Block {
-        let (kind, block) = self.out;
+    pub(super) fn side_exit(&mut self) -> Block {
+        let (kind, block) = self.exit;
         block.unwrap_or_else(|| {
             let block = self.body.cold_block();
-            self.out = (kind, Some(block));
+            self.exit = (kind, Some(block));
             let bound = self.bound.clone();
-            self.outs.push(WayOut { block, kind, done: self.done, bound });
+            self.exits.push(SideExit { block, kind, done: self.done, bound });
             block
         })
     }
 
     /// Writes the blocks that leave something to the interpreter.
-    pub(super) fn ways_out(&mut self) {
-        for WayOut { block, kind, done, bound } in std::mem::take(&mut self.outs) {
+    pub(super) fn write_exits(&mut self) {
+        for SideExit { block, kind, done, bound } in std::mem::take(&mut self.exits) {
             self.body.switch_to_block(block);
             self.bound = bound;
             self.store_registers();
             let helpers = self.helpers;
             let (what, step) = match kind {
-                OutKind::Whole => (helpers.whole, None),
-                OutKind::Rest(step) => (helpers.rest, Some(step)),
-                OutKind::Row(step) => (helpers.rest_of_row, Some(step)),
-                OutKind::Group(step) => (helpers.one, Some(step)),
+                ExitKind::All => (helpers.interpret_all, None),
+                ExitKind::Rest(step) => (helpers.interpret_rest, Some(step)),
+                ExitKind::Row(step) => (helpers.interpret_row, Some(step)),
+                ExitKind::Group(step) => (helpers.interpret_step, Some(step)),
             };
             let step = step.map(|step| self.number(step));
             self.call(what, step.as_slice());
@@ -238,10 +238,10 @@ impl<'w, 'm> Writer<'w, 'm> {
     }
 
     /// Leaves it to the interpreter unless a function has succeeded.
-    pub(super) fn out_if_zero(&mut self, result: Option<Ir>) {
+    pub(super) fn exit_if_zero(&mut self, result: Option<Ir>) {
         let Some(result) = result else { return };
-        let out = self.out();
-        self.leave_unless(result, out);
+        let exit = self.side_exit();
+        self.leave_unless(result, exit);
     }
 
     /// The truth value in a slot that holds one.

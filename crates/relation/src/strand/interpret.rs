@@ -101,8 +101,8 @@ impl<'a, 'r> Run<'a, 'r> {
     pub(crate) fn end(&mut self) {
         let looked = self.looked % LOOK_EVERY;
         self.sink.looked(looked);
-        if let Some(seen) = self.reading.seen {
-            seen.note(self.regs);
+        if let Some(profile) = self.reading.profile {
+            profile.note(self.regs);
         }
     }
 

@@ -5,9 +5,9 @@
 //! a [`Sink`].
 
 mod interpret;
+mod profile;
 mod reading;
 mod rest;
-mod seen;
 mod sink;
 
 use crate::eval::Scope;
@@ -17,9 +17,9 @@ use crate::table::RowId;
 use crate::value::Value;
 
 pub(crate) use interpret::{Run, Space};
+pub use profile::TypeProfile;
 pub use reading::{Reading, live};
 pub use rest::Rest;
-pub use seen::Seen;
 pub use sink::Sink;
 
 /// Runs `strand` for a trigger with these columns. The indexes that it reads are

@@ -1,6 +1,6 @@
 //! What a strand sees.
 
-use super::seen::Seen;
+use super::profile::TypeProfile;
 use crate::database::Database;
 use crate::plan::Lookup;
 use crate::table::Visible;
@@ -18,7 +18,7 @@ pub struct Reading<'a> {
     /// Tell the sink of results that have passed all joins.
     pub traced: bool,
     /// Where to note what registers hold when a run ends.
-    pub seen: Option<&'a Seen>,
+    pub profile: Option<&'a TypeProfile>,
 }
 
 /// Sees live rows.
@@ -29,6 +29,6 @@ pub fn live(_: u16, _: &Lookup) -> Visible {
 impl<'a> Reading<'a> {
     /// The present state.
     pub fn present(database: &'a Database) -> Reading<'a> {
-        Reading { database, visible: &live, ignore_absent: false, traced: false, seen: None }
+        Reading { database, visible: &live, ignore_absent: false, traced: false, profile: None }
     }
 }

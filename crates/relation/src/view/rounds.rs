@@ -111,7 +111,7 @@ impl Round<'_> {
                 visible: &ever,
                 ignore_absent: true,
                 traced: false,
-                seen: None,
+                profile: None,
             };
             let most = self.views.most_left();
             let derived = &mut self.views.derived;
@@ -348,7 +348,7 @@ impl Round<'_> {
                 visible: &visible,
                 ignore_absent: false,
                 traced: false,
-                seen: None,
+                profile: None,
             };
             let most = self.views.most_left();
             let derived = &mut self.views.derived;
@@ -405,7 +405,7 @@ impl Round<'_> {
         let done = loop {
             let database = &*self.database;
             let reading =
-                Reading { database, visible, ignore_absent: false, traced: false, seen: None };
+                Reading { database, visible, ignore_absent: false, traced: false, profile: None };
             match narrow::compile(strand, reading, self.scope) {
                 Ok(narrow) => {
                     let most = usize::try_from(self.views.most_left()).unwrap_or(usize::MAX);
@@ -516,7 +516,7 @@ pub(super) fn collect(
         visible,
         ignore_absent: false,
         traced: false,
-        seen: None,
+        profile: None,
     };
     let most = round.views.most_left();
     let mut sink = Collect { derived: &mut derived, failures: None, most };

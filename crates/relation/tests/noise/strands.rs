@@ -13,7 +13,7 @@ use tidemill_relation::plan::{
     self, Action, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, RelationId, Rule,
     RuleId, Step, Storage, Strand, Trigger,
 };
-use tidemill_relation::strand::{self, Reading, Seen, Sink};
+use tidemill_relation::strand::{self, Reading, Sink, TypeProfile};
 use tidemill_relation::table::{Access, Key, TableSpec};
 use tidemill_relation::{Id, SeqBuilder, TypeSet, Value};
 use tidemill_stdx::keyed::Secret;
@@ -44,13 +44,13 @@ pub fn check(input: &[u8]) {
     let looks = draw.below(triggers.len() + 1);
     let derived_max = if draw.below(8) == 0 { draw.below(4) } else { usize::MAX };
 
-    let seen = Seen::new(&plan.strands[0]);
-    let run = |seen: Option<&Seen>, triggers: &[SeqBuilder], native: Option<&Native>| {
+    let profile = TypeProfile::new(&plan.strands[0]);
+    let run = |profile: Option<&TypeProfile>, triggers: &[SeqBuilder], native: Option<&Native>| {
         let (scratch, ambient) = (Bump::new(), Still::default());
         let mut log = Log { lines: Vec::new(), derived: 0, derived_max };
         for trigger in triggers {
             let scope = Scope { scratch: &scratch, ambient: &ambient };
-            let reading = Reading { seen, ..Reading::present(&database) };
+            let reading = Reading { profile, ..Reading::present(&database) };
             let trigger = trigger.as_seq();
             match native {
                 None => strand::run(&plan.strands[0], trigger, reading, scope, &mut log),
@@ -60,11 +60,11 @@ pub fn check(input: &[u8]) {
         log.lines.push(format!("drawn {}", ambient.drawn.get()));
         log.lines
     };
-    run(Some(&seen), &triggers[..looks], None);
+    run(Some(&profile), &triggers[..looks], None);
     let types = match draw.below(4) {
         // Whatever is taken for an integer, the results are the same.
         0 => vec![TypeSet::INT; plan.strands[0].regs as usize],
-        _ => seen.types(),
+        _ => profile.types(),
     };
     let name = |_: usize| "strand".to_owned();
     let native =

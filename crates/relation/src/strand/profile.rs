@@ -9,16 +9,16 @@ use crate::value::{Type, Value};
 /// The types of the values that each register of a strand has held when a run ended. Nodes that
 /// share a program share it, on whatever thread they are.
 #[derive(Debug)]
-pub struct Seen {
+pub struct TypeProfile {
     types: Vec<AtomicU16>,
     ran: AtomicBool,
 }
 
-impl Seen {
+impl TypeProfile {
     /// Nothing was seen yet.
-    pub fn new(strand: &Strand) -> Seen {
+    pub fn new(strand: &Strand) -> TypeProfile {
         let types = (0..strand.regs).map(|_| AtomicU16::new(0)).collect();
-        Seen { types, ran: AtomicBool::new(false) }
+        TypeProfile { types, ran: AtomicBool::new(false) }
     }
 
     /// Adds what the registers hold; null is what those hold that were not reached.

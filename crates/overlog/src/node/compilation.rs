@@ -12,7 +12,7 @@ use std::thread;
 
 use tidemill_relation::native::{Native, Options, expected};
 use tidemill_relation::plan::Plan;
-use tidemill_relation::strand::Seen;
+use tidemill_relation::strand::TypeProfile;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
@@ -27,18 +27,18 @@ const RUNS: [u64; 3] = [30_000, 300_000, 3_000_000];
 
 /// The code of a program's strands, and how it comes to be.
 #[derive(Debug)]
-pub(super) struct Coding {
-    seen: Vec<Seen>,
+pub(super) struct Compilation {
+    profiles: Vec<TypeProfile>,
     interpreted: AtomicU64,
     /// What was made each time; nothing if it could not be.
     codes: [OnceLock<Option<Native>>; RUNS.len()],
     interprets: bool,
 }
 
-impl Coding {
-    pub(super) fn new(plan: &Plan) -> Coding {
-        Coding {
-            seen: plan.strands.iter().map(Seen::new).collect(),
+impl Compilation {
+    pub(super) fn new(plan: &Plan) -> Compilation {
+        Compilation {
+            profiles: plan.strands.iter().map(TypeProfile::new).collect(),
             interpreted: AtomicU64::new(0),
             codes: [const { OnceLock::new() }; RUNS.len()],
             interprets: false,
@@ -46,16 +46,16 @@ impl Coding {
     }
 
     /// Never any code.
-    pub(super) fn none(plan: &Plan) -> Coding {
-        Coding { interprets: true, ..Coding::new(plan) }
+    pub(super) fn none(plan: &Plan) -> Compilation {
+        Compilation { interprets: true, ..Compilation::new(plan) }
     }
 
     /// Code of all strands, made now, for integers wherever there may be some.
-    pub(super) fn at_once(plan: &Plan) -> Result<Coding, String> {
+    pub(super) fn at_once(plan: &Plan) -> Result<Compilation, String> {
         let code = all(plan, Options::named("rules"))?;
-        let coding = Coding::none(plan);
-        coding.codes[0].get_or_init(|| Some(code));
-        Ok(coding)
+        let compilation = Compilation::none(plan);
+        compilation.codes[0].get_or_init(|| Some(code));
+        Ok(compilation)
     }
 
     /// The code of a strand, if it has some.
@@ -66,7 +66,11 @@ impl Coding {
     }
 
     /// A strand is about to be interpreted: where to note what it holds.
-    pub(super) fn note(self: &Arc<Self>, compiled: &Compiled, strand: usize) -> Option<&Seen> {
+    pub(super) fn note(
+        self: &Arc<Self>,
+        compiled: &Compiled,
+        strand: usize,
+    ) -> Option<&TypeProfile> {
         if self.interprets {
             return None;
         }
@@ -74,15 +78,15 @@ impl Coding {
         if let Some(time) = RUNS.iter().position(|runs| *runs == before) {
             self.start(compiled, time);
         }
-        self.seen.get(strand)
+        self.profiles.get(strand)
     }
 
     /// Makes code on a thread of its own. It gets plain data, hands over one value, once, and ends
     /// with that; a loop that compiled would stand still meanwhile.
     fn start(self: &Arc<Self>, compiled: &Compiled, time: usize) {
-        let (coding, plan) = (self.clone(), compiled.plan.clone());
+        let (compilation, plan) = (self.clone(), compiled.plan.clone());
         let work = move || {
-            coding.codes[time].get_or_init(|| coding.make(&plan));
+            compilation.codes[time].get_or_init(|| compilation.make(&plan));
         };
         // Without a thread the strands are interpreted.
         let _ = thread::Builder::new().name("rules-compile".to_owned()).spawn(work);
@@ -91,8 +95,8 @@ impl Coding {
     fn make(&self, plan: &Plan) -> Option<Native> {
         let name = |strand| name(plan, strand);
         let wanted = |strand: usize| {
-            let seen = &self.seen[strand];
-            (seen.ran() && self.code(strand).is_none()).then(|| seen.types())
+            let profile = &self.profiles[strand];
+            (profile.ran() && self.code(strand).is_none()).then(|| profile.types())
         };
         let native = Native::compile(&plan.strands, wanted, name, Options::named("rules"));
         if let Err(error) = &native {

@@ -100,6 +100,22 @@ fn periodics_that_stay_keep_their_phase_and_their_count() {
 }
 
 #[test]
+fn a_row_that_a_view_has_displaced_returns_when_that_goes() {
+    let rules = "materialize(v, infinity, infinity, keys(2)). v(@\"n0:1\", 1, 5).
+        materialize(b, infinity, infinity, keys(2)).";
+    let view = format!("{rules} a v(@N, X, Y) :- b(@N, X, Y).");
+    let mut network = Network::new(&view, 1, 1);
+    network.run_for(1.0).inject(0, "b(\"n0:1\", 1, 7)").run_for(1.0);
+    assert_eq!(network.rows(0, "v"), ["v(\"n0:1\", 1, 7)"]);
+    network.replace(&format!("{view} watch(b).")).run_for(1.0);
+    assert_eq!(network.rows(0, "v"), ["v(\"n0:1\", 1, 7)"]);
+    network.delete(0, "b(\"n0:1\", 1, 7)").run_for(1.0);
+    assert_eq!(network.rows(0, "v"), ["v(\"n0:1\", 1, 5)"]);
+    network.replace(rules).run_for(1.0);
+    assert_eq!(network.rows(0, "v"), ["v(\"n0:1\", 1, 5)"]);
+}
+
+#[test]
 fn a_program_that_derives_too_much_never_takes_over() {
     let rules = "materialize(n, infinity, infinity, keys(2)). n(@\"n0:1\", 1).
         materialize(m, infinity, infinity, keys(2)). a m(@N, X) :- n(@N, X).";

@@ -212,24 +212,22 @@ impl Node {
     fn carry(&self, new: &mut Replacement) {
         let (old, plan) = (self.program.plan(), new.program.plan());
         for (id, relation) in (0..).map(RelationId).zip(&plan.relations) {
-            let is_made_by_others = plan.relations.iter().any(|one| one.candidates == Some(id));
-            if relation.table().is_none() || is_made_by_others || !same_table(old, plan, id) {
+            let holds_candidates = plan.relations.iter().any(|one| one.candidates == Some(id));
+            if relation.table().is_none() || holds_candidates || !same_table(old, plan, id) {
                 continue;
             }
             let Some(from) = old.find(&relation.name) else { continue };
+            // Of a row that another has displaced only the candidate is left.
             let candidates = old.relation(from).candidates;
-            let table = self.database.table(from);
+            let table = self.database.table(candidates.unwrap_or(from));
             let stands = |row: RowId| match candidates {
                 None => table.is_asserted(row),
-                Some(candidates) => {
-                    let mut whole = vec![Value::Int(ASSERTED)];
-                    table.read_row(row, &mut whole);
-                    self.database.table(candidates).find_equal(&whole).is_some()
-                }
+                Some(_) => table.value(row, 0).equal(&Value::Int(ASSERTED)),
             };
+            let first = usize::from(candidates.is_some());
             for (row, at_ns) in table.by_age() {
                 if stands(row) {
-                    let values: Vec<Value<'_>> = table.values(row).collect();
+                    let values: Vec<Value<'_>> = table.values(row).skip(first).collect();
                     new.views.insert(plan, &mut new.database, id, &values, at_ns);
                 }
             }

@@ -10,7 +10,9 @@ const VALGRIND: &str = "valgrind --quiet --leak-check=full --errors-for-leak-kin
 
 pub fn run(root: &Path, _: &Options<'_>) -> Result<(), String> {
     let mut c = Command::new("cargo");
-    c.current_dir(root).args(["test", "-p", "tidemill-wire-c"]).env("C_RUNNER", VALGRIND);
+    let suppressions = root.join("crates/wire-c/tests/valgrind.supp");
+    let runner = format!("{VALGRIND} --suppressions={}", suppressions.display());
+    c.current_dir(root).args(["test", "-p", "tidemill-wire-c"]).env("C_RUNNER", runner);
     succeed(&mut c, "needs valgrind and a compiler of C")?;
     python(root)
 }

@@ -37,6 +37,22 @@ fn every_expression_becomes_what_is_expected() {
     }
 }
 
+/// Who runs a filter has to find out no more than it asks for.
+#[test]
+fn a_graph_knows_what_it_asks_for_beside_the_bytes() {
+    let asks = |text: &str| {
+        let mut sources = Sources::new();
+        let file = sources.add("filter", text);
+        let settings = Settings { netmask: None, has_directions: true };
+        let graph = compile(file, &sources, &settings).0.expect("an expression");
+        (graph.asks_wire_length(), graph.asks_direction())
+    };
+    assert_eq!(asks("ip and tcp[13] & 2 != 0"), (false, false));
+    assert_eq!(asks("ip and len > 100"), (true, false));
+    assert_eq!(asks("ip and outbound"), (false, true));
+    assert_eq!(asks("greater 100 and inbound"), (true, true));
+}
+
 #[test]
 fn the_code_of_a_filter_can_be_looked_at() {
     let graph = common::graph("ip").expect("an expression");

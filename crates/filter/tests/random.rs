@@ -164,6 +164,8 @@ fn long_and_deep_texts_end() {
     assert!(filter.matches(&packet));
     packet[29] = 244;
     assert!(!filter.matches(&packet));
+    let many = graph(&("port 1 or ".repeat(60_000) + "ip")).expect_err("too many tests");
+    assert!(many.contains("more than 200000 tests"), "{many}");
     let mixed = "tcp and udp or ".repeat(3000) + "icmp";
     assert!(graph(&mixed).is_ok());
 }

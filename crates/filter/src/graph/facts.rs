@@ -140,3 +140,21 @@ impl Facts {
         self.outcomes.retain(|test, outcome| other.outcomes.get(test) == Some(outcome));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decided(comparison: Comparison, left: u32, right: u32) -> Decided {
+        let mut values = Values::default();
+        let (left, right) = (values.constant(left), values.constant(right));
+        Facts::default().decide(Test { comparison, left, right }, &values)
+    }
+
+    #[test]
+    fn constants_decide_what_is_asked_of_their_bits() {
+        assert_eq!(decided(Comparison::Set, 6, 2), Decided::Yes);
+        assert_eq!(decided(Comparison::Set, 4, 3), Decided::No);
+        assert_eq!(decided(Comparison::Set, 0, 3), Decided::No);
+    }
+}

@@ -23,7 +23,7 @@ pub use rest::Rest;
 pub use sink::Sink;
 
 /// Runs `strand` for a trigger with these columns. The indexes that it reads are
-/// [prepared](Database::prepare).
+/// [prepared](crate::database::Database::prepare).
 pub fn run<'a>(
     strand: &'a Strand,
     trigger: Seq<'a>,

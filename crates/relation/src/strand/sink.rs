@@ -29,7 +29,8 @@ pub trait Sink {
         false
     }
 
-    /// A result has passed all joins; called only by strands run with [`Reading::traced`].
+    /// A result has passed all joins; called only by strands run with
+    /// [`Reading::traced`](super::Reading::traced).
     fn joined(&mut self, rule: RuleId) {
         let _ = rule;
     }

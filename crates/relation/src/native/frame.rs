@@ -61,6 +61,23 @@ impl<'a, 'r> Frame<'a, 'r> {
         }
     }
 
+    /// The look-up of a step, its table, and its key.
+    ///
+    /// # Safety
+    /// At `key` lie as many values as the key of the step has.
+    unsafe fn look_up<'x>(
+        &self,
+        step: u32,
+        key: *const Value<'a>,
+    ) -> (&'a Lookup, &'a Table, &'x [Value<'a>]) {
+        let lookup = self.lookup(step);
+        let table = self.run.reading.database.table(lookup.relation);
+        // The code reads columns of rows where the table says they lie, so it must have them all.
+        assert!(lookup.columns.len() <= table.shapes().len(), "a table of another plan");
+        // SAFETY: the caller's promise.
+        (lookup, table, unsafe { std::slice::from_raw_parts(key, lookup.key.len()) })
+    }
+
     /// The columns of the head, as many as there are values in it.
     fn head(&self, count: usize) -> &'r [Value<'a>] {
         // SAFETY: the code has written them before it calls whoever asks, and writes no others
@@ -258,10 +275,8 @@ pub(super) extern "C" fn only<'a>(
 ) -> u32 {
     // SAFETY: the code passes the frame it was entered with.
     let frame = unsafe { of(frame) };
-    let lookup = frame.lookup(step);
-    // SAFETY: the code has written as many values as the key of the step has.
-    let key = unsafe { std::slice::from_raw_parts(key, lookup.key.len()) };
-    let table = frame.run.reading.database.table(lookup.relation);
+    // SAFETY: the code has written the key of the step there.
+    let (_, table, key) = unsafe { frame.look_up(step, key) };
     match table.find_key(key) {
         Some(row) => frame.found(table, row),
         None => NO_ROW,
@@ -277,10 +292,8 @@ pub(super) extern "C" fn first<'a>(
 ) -> u32 {
     // SAFETY: the code passes the frame it was entered with.
     let frame = unsafe { of(frame) };
-    let lookup = frame.lookup(step);
-    // SAFETY: the code has written as many values as the key of the step has.
-    let key = unsafe { std::slice::from_raw_parts(key, lookup.key.len()) };
-    let table = frame.run.reading.database.table(lookup.relation);
+    // SAFETY: the code has written the key of the step there.
+    let (lookup, table, key) = unsafe { frame.look_up(step, key) };
     frame.rows[number as usize] = Some(table.rows(lookup.access, key, Visible::Live));
     frame.advance(step, number)
 }

@@ -79,10 +79,15 @@ impl<W: 'static> Loop<W> {
         at.max(self.now)
     }
 
-    /// Fires what is due, at most a batch, and nothing that was set meanwhile.
+    /// Fires what is due, at most a batch where time goes on meanwhile, and nothing that was set
+    /// meanwhile.
     pub(crate) fn fire_timers(&mut self, world: &mut W) {
         let before = self.timers.sequence();
-        for _ in 0..BATCH_TIMERS {
+        let most = match self.host.sim() {
+            Some(_) => usize::MAX,
+            None => BATCH_TIMERS,
+        };
+        for _ in 0..most {
             let Some((id, at)) = self.timers.expire(self.now, before) else { break };
             self.stats.timers += 1;
             self.steps += 1;

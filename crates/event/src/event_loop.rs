@@ -11,6 +11,7 @@ use tidemill_stdx::say;
 use crate::Time;
 use crate::host::{Host, Slice};
 use crate::inbox::Inbox;
+use crate::instant::Instant;
 use crate::owner::Owner;
 use crate::queue::{Event, Full, Queue};
 use crate::scope::{Scope, Switch};
@@ -90,10 +91,14 @@ pub struct Loop<W> {
     pub(crate) wall: Option<(Time, i64)>,
     /// Steps, handlers included, last reported to the host.
     pub(crate) steps: u64,
+    /// Who has run how much since the clock has moved.
+    pub(crate) instant: Instant,
     /// What the running turn has charged, not yet counted.
     pub(crate) charged: u64,
     pub(crate) running: bool,
     pub(crate) stopping: bool,
+    /// When it stops, once all that is due by then has happened.
+    pub(crate) stop_at: Option<Time>,
     /// Stops it from another thread or a signal handler.
     stop_flag: Option<Arc<AtomicBool>>,
     pub(crate) ready: Vec<Ready>,
@@ -185,9 +190,11 @@ impl<W: 'static> Loop<W> {
             now,
             wall: None,
             steps: 0,
+            instant: Instant::default(),
             charged: 0,
             running: false,
             stopping: false,
+            stop_at: None,
             stop_flag: None,
             ready: Vec::new(),
         }
@@ -334,6 +341,12 @@ impl<W: 'static> Loop<W> {
     /// Makes `run` return after the current turn or handler. What is queued stays.
     pub fn stop(&mut self) {
         self.stopping = true;
+    }
+
+    /// Makes `run` return when all that is due now has happened, whoever it concerns: where the end
+    /// must not depend on the order of what happens at one time.
+    pub fn stop_after_now(&mut self) {
+        self.stop_at.get_or_insert(self.now);
     }
 
     /// Makes `run` return soon after `flag` becomes true, also in the middle of a turn, which then

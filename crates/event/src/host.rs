@@ -76,6 +76,15 @@ pub struct HostStats {
     pub bad_descriptors: u64,
 }
 
+/// What a loop has run.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Spent {
+    /// Steps, handlers included, since the last wait.
+    pub steps: u64,
+    /// The most steps of one scope, or of one owner that has none, since the clock has moved.
+    pub of_one: u64,
+}
+
 /// Wakes a host that waits, from another thread.
 pub trait Waker: Send + Sync {
     /// Ends the current wait, or the next one at once.
@@ -111,10 +120,10 @@ pub trait Host: Transport + Streams {
     /// The slice of a turn here.
     fn slice(&self) -> Slice;
 
-    /// Takes, before each wait, the number of steps run since the last one: a simulation lets its
-    /// clock move after very many, so that a program that is never idle still sees its timers fire.
-    fn spent(&mut self, steps: u64) {
-        let _ = steps;
+    /// Takes, before each wait, what has been run since the last one: a simulation lets its clock
+    /// move after very much, so that a program that is never idle still sees its timers fire.
+    fn spent(&mut self, spent: Spent) {
+        let _ = spent;
     }
 
     /// Starts to report `source` under `token`.

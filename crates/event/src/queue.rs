@@ -8,6 +8,11 @@
 //! The FIFO and each lane get a slice in turns. An event whose owner has a lane moves to the
 //! lane when it reaches the head of the FIFO: so the events of an owner stay in order, none of
 //! them runs inside a suspended turn, and other owners' events pass. A lane that is empty goes.
+//!
+//! In a simulation there are *rounds* instead: each lane gets a slice, then every event
+//! that stood in the FIFO when the round began has its turn. So what an owner does in a round does
+//! not depend on what the others do, and a simulation comes out the same however its nodes are
+//! shared out among loops.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -82,6 +87,15 @@ pub(crate) struct Queue<T> {
     events: usize,
     suspended: usize,
     limit: usize,
+    /// What is left of the running round.
+    round: Round,
+}
+
+/// What a round has still to run.
+#[derive(Copy, Clone, Default)]
+struct Round {
+    lanes: usize,
+    events: usize,
 }
 
 impl<T> Queue<T> {
@@ -95,6 +109,7 @@ impl<T> Queue<T> {
             events: 0,
             suspended: 0,
             limit,
+            round: Round::default(),
         }
     }
 
@@ -137,6 +152,41 @@ impl<T> Queue<T> {
                 return next;
             }
             self.rotate();
+        }
+        None
+    }
+
+    /// Begins a round with all that waits now.
+    pub(crate) fn begin_round(&mut self) {
+        if let SliceOf::Lane(_) = self.slice_of {
+            self.rotate();
+        }
+        self.round = Round { lanes: self.ring.len(), events: self.fifo.len() };
+    }
+
+    /// Takes what runs next in the round; nothing once that is over.
+    pub(crate) fn next_in_round(&mut self) -> Option<Next<T>> {
+        while self.round.lanes > 0 {
+            self.round.lanes -= 1;
+            let owner = self.ring.pop_front()?;
+            match self.next_of_lane(owner) {
+                None => drop(self.lanes.remove(&owner)),
+                next => {
+                    self.ring.push_back(owner);
+                    return next;
+                }
+            }
+        }
+        while self.round.events > 0 {
+            self.round.events -= 1;
+            let event = self.fifo.pop_front()?;
+            match self.lanes.get_mut(&event.owner) {
+                Some(lane) => lane.waiting.push_back(event),
+                None => {
+                    self.events -= 1;
+                    return Some(Next::Start(event));
+                }
+            }
         }
         None
     }

@@ -7,7 +7,8 @@
 //! 4  else run turns: 64 of them or 50 us, whichever is first
 //! 5  look at the descriptors without waiting; go to 1
 //! ```
-//! The look in step 5 is a system call and costs more than most turns, hence the batch.
+//! The look in step 5 is a system call and costs more than most turns, hence the batch. In a
+//! simulation the batch is a round: each suspended turn for a slice, and each event that is queued.
 
 use std::io;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use tidemill_stdx::{marks, say};
 
 use crate::Time;
 use crate::event_loop::{Loop, Outcome, Task};
-use crate::host::{Slice, Wait, Wake};
+use crate::host::{Slice, Spent, Wait, Wake};
 use crate::owner::Owner;
 use crate::queue::Next;
 use crate::scope::Scope;
@@ -35,12 +36,28 @@ const BATCH_SPAN: Duration = Duration::from_micros(50);
 impl<W: 'static> Loop<W> {
     /// Runs until stopped, or until nothing is left to do.
     pub fn run(&mut self, world: &mut W) -> Outcome {
-        self.run_to(world, None)
+        self.run_to(world, Until::Idle)
     }
 
     /// Runs until `end`: everything due by then has happened, and the clock has reached it.
     pub fn run_until(&mut self, world: &mut W, end: Time) -> Outcome {
-        self.run_to(world, Some(end))
+        self.run_to(world, Until::Reached(end))
+    }
+
+    /// Runs what is due by `last`, and leaves the clock where that has brought it.
+    pub fn run_through(&mut self, world: &mut W, last: Time) -> Outcome {
+        self.run_to(world, Until::Last(last))
+    }
+
+    /// When something is due next: now, if something is queued; nothing if that cannot be known,
+    /// as the host waits for others.
+    pub fn next_due(&mut self) -> Option<Time> {
+        if !self.queue.is_idle() {
+            return Some(self.now);
+        }
+        let arrival = self.host.sim().and_then(|sim| sim.next_arrival());
+        let due = self.timers.next().into_iter().chain(arrival).min()?;
+        Some(due.max(self.now))
     }
 
     /// As [`Loop::run_until`], but [`Outcome::Stopped`] as soon as `steps` steps were run and not
@@ -86,32 +103,44 @@ impl<W: 'static> Loop<W> {
         Ok(ran || before != (self.stats.served, self.stats.timers, self.stats.remote))
     }
 
-    fn run_to(&mut self, world: &mut W, end: Option<Time>) -> Outcome {
+    fn run_to(&mut self, world: &mut W, until: Until) -> Outcome {
         if self.running {
             return Outcome::Failed(runs_already());
         }
         self.running = true;
         self.stopping = false;
-        let outcome = self.rounds(world, end);
+        self.stop_at = None;
+        let outcome = self.rounds(world, until);
         self.enter(world, Scope::LOOP);
         self.running = false;
         outcome
     }
 
-    fn rounds(&mut self, world: &mut W, end: Option<Time>) -> Outcome {
+    fn rounds(&mut self, world: &mut W, until: Until) -> Outcome {
         loop {
             if self.stopping || self.is_asked_to_stop() {
                 return Outcome::Stopped;
             }
-            if end.is_none() && self.is_exhausted() {
-                return Outcome::Idle;
+            match until {
+                Until::Idle if self.is_exhausted() => return Outcome::Idle,
+                Until::Last(last) if self.next_due().is_none_or(|due| due > last) => {
+                    return Outcome::Reached;
+                }
+                _ => {}
             }
+            let end = until.end().into_iter().chain(self.stop_at).min();
             let wait = self.may_wait(end);
             if let Err(error) = self.look(world, wait) {
                 return Outcome::Failed(error);
             }
-            self.turns(world, BATCH_TURNS);
-            if end.is_some_and(|end| self.is_past(end, wait)) {
+            match self.host.sim() {
+                Some(_) => self.round(world),
+                None => drop(self.turns(world, BATCH_TURNS)),
+            }
+            if self.stop_at.is_some_and(|end| self.is_past(end, wait)) {
+                return Outcome::Stopped;
+            }
+            if until.end().is_some_and(|end| self.is_past(end, wait)) {
                 return Outcome::Reached;
             }
         }
@@ -157,7 +186,8 @@ impl<W: 'static> Loop<W> {
             Wait::Poll => self.stats.polls += 1,
             _ => self.stats.waits += 1,
         }
-        self.host.spent(std::mem::take(&mut self.steps));
+        let (steps, of_one) = (std::mem::take(&mut self.steps), self.instant.most(self.now));
+        self.host.spent(Spent { steps, of_one });
         let mut ready = std::mem::take(&mut self.ready);
         let wake = self.host.wait(wait, &mut ready);
         self.stats.host = self.host.stats();
@@ -175,6 +205,19 @@ impl<W: 'static> Loop<W> {
 
     fn read_clock(&mut self) {
         self.now = self.host.now();
+    }
+
+    /// Step 4 in a simulation: a round of turns.
+    fn round(&mut self, world: &mut W) {
+        let slice = self.host.slice();
+        self.queue.begin_round();
+        while !self.stopping && !self.is_asked_to_stop() {
+            marks::leave();
+            let Some(next) = self.queue.next_in_round() else { return };
+            if self.enter(world, self.known(next.owner()).scope) {
+                self.run_slice(world, next, slice);
+            }
+        }
     }
 
     /// Step 4: at most `turns` turns; whether there was any.
@@ -222,6 +265,7 @@ impl<W: 'static> Loop<W> {
         self.in_turn = false;
         self.read_clock();
         let elapsed = nanos(self.now - began);
+        self.instant.add(self.scope, self.turn.owner(), (began, meter.steps()));
         self.steps += meter.steps();
         self.stats.steps += meter.steps();
         self.turn.elapsed_ns += elapsed;
@@ -271,6 +315,27 @@ impl<W: 'static> Loop<W> {
         kind.total += elapsed;
         kind.longest = kind.longest.max(elapsed);
         kind.steps_max = kind.steps_max.max(self.turn.steps);
+    }
+}
+
+/// How long a loop runs.
+#[derive(Clone, Copy)]
+enum Until {
+    /// Until nothing is left to do.
+    Idle,
+    /// Until this time, which the clock reaches.
+    Reached(Time),
+    /// Until the next that is due is later than this.
+    Last(Time),
+}
+
+impl Until {
+    /// The latest that it may wait for.
+    fn end(self) -> Option<Time> {
+        match self {
+            Until::Reached(end) => Some(end),
+            Until::Idle | Until::Last(_) => None,
+        }
     }
 }
 

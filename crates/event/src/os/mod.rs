@@ -27,7 +27,7 @@ use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::rng::Rng;
 
 use crate::Time;
-use crate::host::{Host, HostStats, Slice, Wait, Wake, Waker};
+use crate::host::{Host, HostStats, Slice, Spent, Wait, Wake, Waker};
 use crate::slab::Slab;
 use crate::source::{Interest, Ready, Source, Trouble};
 use poller::Poller;
@@ -168,8 +168,8 @@ impl Host for Os {
         self.slice
     }
 
-    fn spent(&mut self, steps: u64) {
-        if steps > 0 {
+    fn spent(&mut self, spent: Spent) {
+        if spent.steps > 0 {
             self.poller.note_activity();
         }
     }

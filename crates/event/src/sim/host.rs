@@ -8,15 +8,16 @@ use std::time::Duration;
 use tidemill_stdx::keyed::Secret;
 
 use crate::Time;
-use crate::host::{Host, HostStats, Slice, Streams, Transport, Wait, Wake, Waker};
+use crate::host::{Host, HostStats, Slice, Spent, Streams, Transport, Wait, Wake, Waker};
 use crate::source::{Address, Endpoint, Interest, Ready, Source, no_such_endpoint, unsupported};
 
 use super::Sim;
 
 /// Closures and checkpoints of one turn before others get theirs.
 const SLICE_STEPS: u64 = 10_000;
-/// Steps at one instant before the clock moves on regardless, and by how much. Far more than
-/// any program needs that comes to rest; one that never does still sees its timers fire.
+/// Steps of one node, and looks of the loop, at one instant before the clock moves on regardless,
+/// and by how much. Far more than any program needs that comes to rest; one that never does still
+/// sees its timers fire.
 const INSTANT_STEPS: u64 = 1_000_000;
 const INSTANT: Duration = Duration::from_millis(1);
 impl Host for Sim {
@@ -48,9 +49,10 @@ impl Host for Sim {
         Slice::Steps(SLICE_STEPS)
     }
 
-    fn spent(&mut self, steps: u64) {
-        self.steps = self.steps.saturating_add(steps);
-        if self.steps >= INSTANT_STEPS {
+    fn spent(&mut self, spent: Spent) {
+        self.looks += 1;
+        if self.looks.max(spent.of_one) >= INSTANT_STEPS {
+            self.pushes += 1;
             self.advance(self.now + INSTANT);
         }
     }

@@ -8,6 +8,11 @@
 //! ```
 //! The same program and seed give the same run, bit for bit. Everything may be changed while
 //! running: `lp.host().sim()` gives the simulation, in a turn or between two.
+//!
+//! What happens at one node does not depend on what happens at others at the same time: messages
+//! that arrive together are ordered by sender and number, and the loop runs rounds. So several
+//! simulations may be parts of one, each with some of the nodes ([`Sim::place_elsewhere`]): as long
+//! as none is ahead of another by more than the least latency, they do what one would do.
 
 mod conditions;
 mod host;
@@ -23,7 +28,7 @@ use tidemill_stdx::rng::Rng;
 use crate::Time;
 pub use conditions::Conditions;
 use net::Net;
-pub use node::{NetStats, NodeStats};
+pub use node::{Departure, NetStats, NodeStats};
 
 /// What separates the stream of entropy from the others of a seed.
 const ENTROPY: u64 = 0x656e_7472_6f70_7921;
@@ -35,8 +40,10 @@ pub struct Sim {
     entropy: Rng,
     secret: Secret,
     net: Net,
-    /// Steps run at the current instant.
-    steps: u64,
+    /// Looks of the loop at the current instant.
+    looks: u64,
+    /// How often the clock was moved on although there was work left.
+    pushes: u64,
 }
 
 impl Sim {
@@ -48,7 +55,8 @@ impl Sim {
             entropy: Rng::new(hash::combine(seed, ENTROPY)),
             secret: Secret::FIXED,
             net: Net::new(seed, Conditions::default()),
-            steps: 0,
+            looks: 0,
+            pushes: 0,
         }
     }
 
@@ -97,6 +105,35 @@ impl Sim {
         self.net.heal();
     }
 
+    /// Has a node run in another part of the simulation, which has this number here: messages to it
+    /// [depart](Sim::departures). All parts name all nodes, in one order, before any of them runs:
+    /// by this, or by [binding](crate::Transport::bind).
+    pub fn place_elsewhere(&mut self, node: &str, part: u16) {
+        self.net.place_elsewhere(node, part);
+    }
+
+    /// Takes the messages for nodes of other parts.
+    pub fn departures(&mut self) -> Vec<Departure> {
+        self.net.departures()
+    }
+
+    /// Takes over messages that have departed in another part. None is due before the time that
+    /// this part has come to, if it is not ahead by more than the least latency.
+    pub fn arrive(&mut self, messages: impl IntoIterator<Item = Departure>) {
+        self.net.arrive(messages);
+    }
+
+    /// When the next message arrives.
+    pub fn next_arrival(&self) -> Option<Time> {
+        self.net.next_arrival()
+    }
+
+    /// How often the clock was moved on although some node had work left: programs that never come
+    /// to rest. What parts of a simulation do is not what one would do, then.
+    pub fn pushes(&self) -> u64 {
+        self.pushes
+    }
+
     /// What the network has done.
     pub fn net_stats(&self) -> &NetStats {
         &self.net.stats
@@ -115,7 +152,7 @@ impl Sim {
     fn advance(&mut self, to: Time) {
         if to > self.now {
             self.now = to;
-            self.steps = 0;
+            self.looks = 0;
         }
     }
 }

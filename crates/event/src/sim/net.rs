@@ -9,10 +9,8 @@ use crate::slab::Slab;
 use crate::source::{Address, Endpoint, Interest, Ready, no_such_endpoint};
 
 use super::conditions::{Conditions, Draws, Order};
-use super::node::{Flight, NetStats, Node, NodeStats};
+use super::node::{Departure, Flight, NetStats, Node, NodeStats};
 
-/// Reports at a stretch; the others come first next time.
-const REPORTS: usize = 256;
 /// Ports given out for port 0.
 const PORTS: std::ops::Range<u32> = 49152..65536;
 /// Links whose last arrival is remembered, before those without anything under way are forgotten.
@@ -29,7 +27,7 @@ pub(super) struct Net {
     /// The latest arrival between two nodes that keeps its place. Never read in order.
     links: HashMap<(u32, u32), Time>,
     ring: VecDeque<u32>,
-    sequence: u64,
+    departures: Vec<Departure>,
     pub(super) stats: NetStats,
 }
 
@@ -44,7 +42,7 @@ impl Net {
             flights: BinaryHeap::new(),
             links: HashMap::new(),
             ring: VecDeque::new(),
-            sequence: 0,
+            departures: Vec::new(),
             stats: NetStats::default(),
         }
     }
@@ -172,7 +170,8 @@ impl Net {
             return Err(no_such_endpoint());
         }
         let sender = &mut self.nodes[from as usize];
-        let draws = Draws::new(self.seed, from, sender.stats.sent);
+        let number = sender.stats.sent;
+        let draws = Draws::new(self.seed, from, number);
         sender.stats.sent += 1;
         sender.stats.sent_bytes += bytes.len() as u64;
         self.stats.sent += 1;
@@ -192,16 +191,16 @@ impl Net {
             }
             Some((at, Order::Overtaken)) => {
                 self.stats.reordered += 1;
-                self.launch(at, from, to, bytes);
+                self.launch(at, (from, number, false), to, bytes);
             }
             Some((at, Order::Kept)) => {
                 let at = self.after_the_others(now, from, to, at);
-                self.launch(at, from, to, bytes);
+                self.launch(at, (from, number, false), to, bytes);
             }
         }
         if let Some(at) = fate.double {
             self.stats.duplicated += 1;
-            self.launch(at, from, to, bytes);
+            self.launch(at, (from, number, true), to, bytes);
         }
         Ok(())
     }
@@ -233,9 +232,6 @@ impl Net {
     /// Appends the nodes with something to say, each once.
     pub(super) fn report(&mut self, ready: &mut Vec<Ready>) {
         for _ in 0..self.ring.len() {
-            if ready.len() >= REPORTS {
-                break;
-            }
             let Some(index) = self.ring.pop_front() else { break };
             let node = &mut self.nodes[index as usize];
             let (readable, writable) = (node.readable(), node.writable());
@@ -337,15 +333,45 @@ impl Net {
         *last
     }
 
-    fn launch(&mut self, at: Time, from: u32, to: u32, bytes: &[u8]) {
+    fn launch(
+        &mut self,
+        at: Time,
+        (from, number, is_double): (u32, u64, bool),
+        to: u32,
+        bytes: &[u8],
+    ) {
+        let flight = Flight { at, from, number, is_double, to, bytes: bytes.into() };
+        match self.nodes[to as usize].elsewhere {
+            Some(part) => self.departures.push(Departure { part, flight }),
+            None => self.take_off(flight),
+        }
+    }
+
+    fn take_off(&mut self, flight: Flight) {
         if self.flights.len() >= self.conditions.in_flight_limit {
             self.stats.dropped_full += 1;
-            self.nodes[to as usize].stats.dropped += 1;
+            self.nodes[flight.to as usize].stats.dropped += 1;
             return;
         }
-        let sequence = self.sequence;
-        self.sequence += 1;
-        self.flights.push(Reverse(Flight { at, sequence, from, to, bytes: bytes.into() }));
+        self.flights.push(Reverse(flight));
+    }
+
+    pub(super) fn place_elsewhere(&mut self, node: &str, part: u16) {
+        let index = self.node(node);
+        self.nodes[index as usize].elsewhere = Some(part);
+    }
+
+    pub(super) fn departures(&mut self) -> Vec<Departure> {
+        std::mem::take(&mut self.departures)
+    }
+
+    pub(super) fn arrive(&mut self, messages: impl IntoIterator<Item = Departure>) {
+        for Departure { flight, .. } in messages {
+            // All parts know all nodes that send and that are sent to by their numbers.
+            if (flight.to as usize) < self.nodes.len() {
+                self.take_off(flight);
+            }
+        }
     }
 
     /// Puts a node in the ring if it has something to report.

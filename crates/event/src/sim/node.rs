@@ -53,6 +53,8 @@ pub struct NodeStats {
 pub(super) struct Node {
     pub(super) name: String,
     pub(super) endpoint: Option<Endpoint>,
+    /// The part of the simulation that it is run in, if that is another one.
+    pub(super) elsewhere: Option<u16>,
     pub(super) crashed: bool,
     /// The side of a partition it is on.
     pub(super) group: Option<usize>,
@@ -69,6 +71,7 @@ impl Node {
         Node {
             name: name.into(),
             endpoint: None,
+            elsewhere: None,
             crashed: false,
             group: None,
             inbox: VecDeque::new(),
@@ -90,16 +93,32 @@ impl Node {
 /// A message under way.
 pub(super) struct Flight {
     pub(super) at: Time,
-    /// Messages of one instant arrive in the order they were sent.
-    pub(super) sequence: u64,
     pub(super) from: u32,
+    /// How many messages its sender had sent before. Messages of one instant arrive in the order of
+    /// their senders, and those of one sender in the order they were sent.
+    pub(super) number: u64,
+    /// It is the double of another.
+    pub(super) is_double: bool,
     pub(super) to: u32,
     pub(super) bytes: Box<[u8]>,
 }
 
+/// A message to a node of another part of the simulation.
+pub struct Departure {
+    pub(super) part: u16,
+    pub(super) flight: Flight,
+}
+
+impl Departure {
+    /// The number of that part.
+    pub fn part(&self) -> u16 {
+        self.part
+    }
+}
+
 impl Flight {
-    fn order(&self) -> (Time, u64) {
-        (self.at, self.sequence)
+    fn order(&self) -> (Time, u32, u64, bool) {
+        (self.at, self.from, self.number, self.is_double)
     }
 }
 

@@ -107,6 +107,103 @@ fn a_loop_that_never_waits_still_sees_its_timers_fire() {
     assert!(matches!(lp.run(&mut Spinning(0)), Outcome::Stopped));
 }
 
+/// What a node of a simulation has seen: when, how many hops a message has, and who sent it.
+type Seen = (u64, String, u8, String);
+
+/// A simulation, or a part of one.
+struct Part {
+    lp: Loop<Vec<Seen>>,
+    world: Vec<Seen>,
+}
+
+/// Eight nodes that send each other messages at the same times, so that very much happens at once.
+const NODES: usize = 8;
+const HOPS: u8 = 6;
+
+fn part(of: impl Fn(usize) -> Option<u16>) -> Part {
+    let tick = Duration::from_millis(1);
+    let conditions = Conditions { latency: tick..=tick, duplicate: 0.2, ..Conditions::default() };
+    let mut lp: Loop<Vec<Seen>> = Loop::new(Box::new(Sim::new(5).with_conditions(conditions)));
+    for node in 0..NODES {
+        let name = format!("n{node}");
+        if let Some(part) = of(node) {
+            lp.host().sim().unwrap().place_elsewhere(&name, part);
+            continue;
+        }
+        let endpoint = lp.host().bind(&name).unwrap();
+        let owner = lp.owner("node");
+        let heard = name.clone();
+        let read = move |_: &mut Vec<Seen>, lp: &mut Loop<Vec<Seen>>, _| {
+            let mut buf = [0; 8];
+            while let Ok(Some((_, from))) = lp.host().recv(endpoint, &mut buf) {
+                let (hops, from, name) =
+                    (buf[0], lp.host().name_of(from).into_owned(), heard.clone());
+                lp.event(owner, move |world: &mut Vec<Seen>, lp: &mut Loop<Vec<Seen>>| {
+                    world.push((lp.now().0, name, hops, from));
+                    for to in (0..NODES).filter(|to| hops < HOPS && (to + node) % 3 == 0) {
+                        lp.host().send(endpoint, &format!("n{to}"), &[hops + 1]).unwrap();
+                    }
+                    lp.charge(4000);
+                })
+                .unwrap();
+            }
+        };
+        lp.watch(endpoint, Interest::Read, Handlers::new().read(read)).unwrap();
+        lp.timer(Time(0), move |_: &mut Vec<Seen>, lp: &mut Loop<Vec<Seen>>| {
+            lp.host().send(endpoint, &format!("n{}", (node * 3) % NODES), &[0]).unwrap();
+        });
+    }
+    Part { lp, world: Vec::new() }
+}
+
+#[test]
+fn parts_of_a_simulation_do_what_one_does() {
+    let mut whole = part(|_| None);
+    assert!(matches!(whole.lp.run(&mut whole.world), Outcome::Idle));
+    whole.world.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+    for parts in [2_u16, 3] {
+        let home = |node: usize| node as u16 % parts;
+        let mut all: Vec<Part> =
+            (0..parts).map(|me| part(|node| (home(node) != me).then_some(home(node)))).collect();
+        while let Some(due) = all.iter_mut().filter_map(|part| part.lp.next_due()).min() {
+            // Up to where what is sent now may arrive.
+            let last = Time(due.0 + 999_999);
+            for Part { lp, world } in &mut all {
+                assert!(matches!(lp.run_through(world, last), Outcome::Reached));
+            }
+            let departed: Vec<Departure> =
+                all.iter_mut().flat_map(|it| it.lp.host().sim().unwrap().departures()).collect();
+            for message in departed {
+                let part = usize::from(message.part());
+                all[part].lp.host().sim().unwrap().arrive([message]);
+            }
+        }
+        let mut seen: Vec<Seen> = all.iter().flat_map(|part| part.world.clone()).collect();
+        seen.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        assert_eq!(seen, whole.world, "{parts} parts");
+        let sums = all.iter_mut().map(|part| part.lp.host().sim().unwrap().net_stats().sent);
+        assert_eq!(sums.sum::<u64>(), whole.lp.host().sim().unwrap().net_stats().sent);
+    }
+}
+
+#[test]
+fn a_stop_after_now_lets_all_that_is_due_happen() {
+    let mut lp: Loop<Vec<u32>> = Loop::new(Box::new(Sim::new(1)));
+    for number in 0..3 {
+        let owner = lp.owner("node");
+        let at_once = move |world: &mut Vec<u32>, lp: &mut Loop<Vec<u32>>| {
+            world.push(number);
+            lp.stop_after_now();
+            lp.event(owner, move |world: &mut Vec<u32>, _| world.push(10 + number)).unwrap();
+        };
+        lp.event(owner, at_once).unwrap();
+        lp.timer(Time(1), move |world: &mut Vec<u32>, _| world.push(20 + number));
+    }
+    let mut seen = Vec::new();
+    assert!(matches!(lp.run(&mut seen), Outcome::Stopped));
+    assert_eq!(seen, [0, 1, 2, 10, 11, 12]);
+}
+
 #[test]
 fn entropy_has_a_stream_of_its_own() {
     let bytes = |sim: &mut Sim, length: usize| {

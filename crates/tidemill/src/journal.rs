@@ -7,14 +7,17 @@
 
 use std::cell::{Ref, RefCell, RefMut};
 use std::fmt::{self, Write as _};
+use std::io;
 use std::rc::Rc;
 
+use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::{GivenUp, Kept, Limit, Observer, Sighting};
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::Overrun;
 
 use crate::console::{Console, Form};
+use crate::lines::{Kind, Lines, Writer, Written};
 
 /// What a run has written and found so far.
 #[derive(Debug)]
@@ -30,6 +33,16 @@ pub struct Journal {
     /// Turns that were given up because they would not end.
     pub given_up: u64,
     json: JsonWriter,
+    /// What waits to be written in the order of time and node, if that is the order.
+    lines: Option<Lines>,
+    /// Others write it.
+    is_part: bool,
+    /// Lines that have been written before.
+    skip: u64,
+    /// What has been written of that.
+    written: Written,
+    /// The node that has found a violation, until its turn is over.
+    violated: Option<Writer>,
 }
 
 impl Journal {
@@ -42,7 +55,73 @@ impl Journal {
             expectations_failed: 0,
             given_up: 0,
             json: JsonWriter::new(),
+            lines: None,
+            is_part: false,
+            skip: 0,
+            written: Written::default(),
+            violated: None,
         }
+    }
+
+    /// The same, of the nodes of a simulation: it writes in the order of [`Lines`], but for the first
+    /// `skip` lines, which have been written.
+    pub(crate) fn in_order(console: Console, skip: u64) -> Journal {
+        Journal { lines: Some(Lines::default()), skip, ..Journal::new(console) }
+    }
+
+    /// The same, whose lines are [taken](Self::take_lines) and written by others.
+    pub(crate) fn of_part(form: Form) -> Journal {
+        let console = Console::new(form, Box::new(io::sink()), Box::new(io::sink()));
+        Journal { is_part: true, ..Journal::in_order(console, 0) }
+    }
+
+    /// Whether it writes in the order of time and node. Then the run is over when all of a time has
+    /// happened, and not before.
+    pub(crate) fn is_in_order(&self) -> bool {
+        self.lines.is_some()
+    }
+
+    /// The turn of a node is over.
+    pub(crate) fn turned(&mut self, NodeId(node): NodeId, now_ns: u64) {
+        let Some(lines) = &mut self.lines else { return };
+        lines.settle(now_ns);
+        let writer = Writer::Node(node);
+        if self.violated.take_if(|violated| *violated == writer).is_some() {
+            lines.push(Some(now_ns), (writer, Kind::End), "");
+        }
+    }
+
+    /// The script has done what it does at a time.
+    pub(crate) fn cued(&mut self, now_ns: u64) {
+        if let Some(lines) = self.lines.as_mut().filter(|_| self.expectations_failed > 0) {
+            lines.push(Some(now_ns), (Writer::Script, Kind::End), "");
+        }
+    }
+
+    /// Writes a note of a script.
+    pub(crate) fn cue_note(&mut self, now_ns: u64, writer: Writer, text: impl fmt::Display) {
+        match &mut self.lines {
+            Some(lines) => lines.push(Some(now_ns), (writer, Kind::Note), text),
+            None => self.console.note(text),
+        }
+    }
+
+    /// Takes the lines that wait.
+    pub(crate) fn take_lines(&mut self) -> Lines {
+        self.lines.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Writes the lines that wait, all of whose times are over.
+    pub(crate) fn write_lines(&mut self) {
+        if let Some(lines) = &mut self.lines {
+            let parts = std::slice::from_mut(lines);
+            Lines::write(parts, &mut self.console, self.skip, &mut self.written);
+        }
+    }
+
+    /// What has been written in order; `None` if that is not the order.
+    pub(crate) fn written(&self) -> Option<Written> {
+        self.lines.as_ref().map(|_| self.written)
     }
 
     /// True if the run has no reason to go on.
@@ -52,12 +131,34 @@ impl Journal {
 
     fn sighted(&mut self, sighting: &Sighting<'_>) {
         match self.console.form() {
-            Form::Text => self.console.line(Line(sighting)),
+            Form::Text => self.data(sighting, Line(sighting)),
             Form::Json => {
-                write_json(&mut self.json, sighting);
-                self.console.line(self.json.as_str());
-                self.json.clear();
+                let mut json = std::mem::take(&mut self.json);
+                write_json(&mut json, sighting);
+                self.data(sighting, json.as_str());
+                json.clear();
+                self.json = json;
             }
+        }
+    }
+
+    /// Writes a line of data.
+    fn data(&mut self, Sighting { at_ns, node, .. }: &Sighting<'_>, line: impl fmt::Display) {
+        let is_later = |lines: &Lines| lines.first().is_some_and(|first| first < *at_ns);
+        if self.lines.as_ref().is_some_and(is_later) && !self.is_part {
+            self.write_lines();
+        }
+        match &mut self.lines {
+            Some(lines) => lines.push(Some(*at_ns), (Writer::of(node), Kind::Data), line),
+            None => self.console.line(line),
+        }
+    }
+
+    /// Writes a note of a node, whose turn goes on.
+    fn note(&mut self, node: &str, kind: Kind, text: impl fmt::Display) {
+        match &mut self.lines {
+            Some(lines) => lines.push(None, (Writer::of(node), kind), text),
+            None => self.console.note(text),
         }
     }
 }
@@ -176,12 +277,13 @@ impl Observer for SharedJournal {
             // Writing to a string cannot fail.
             let _ = write!(note, " (rule {rule})");
         }
-        journal.console.note(note);
+        journal.note(sighting.node, Kind::Violation, note);
+        journal.violated.get_or_insert(Writer::of(sighting.node));
     }
 
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str) {
         let note = format!("{place}: fault[rule-failed]: {reason} ({rule}, {node})");
-        self.get_mut().console.note(note);
+        self.get_mut().note(node, Kind::Note, note);
     }
 
     fn kept(&mut self, why: Kept) {
@@ -195,8 +297,7 @@ impl Observer for SharedJournal {
         if !given_up.times.is_power_of_two() {
             return;
         }
-        let note = GivenUpNote(&given_up).to_string();
-        journal.console.note(note);
+        journal.note(given_up.node, Kind::Note, GivenUpNote(&given_up));
     }
 }
 

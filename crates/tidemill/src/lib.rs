@@ -60,6 +60,7 @@ pub mod devices;
 pub mod graph;
 pub mod journal;
 pub mod keys;
+mod lines;
 mod machine;
 pub mod messages;
 pub mod meters;

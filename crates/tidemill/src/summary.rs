@@ -71,6 +71,40 @@ impl Summary {
 
     /// The figures of a fleet and its loop so far.
     pub fn of<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Summary {
+        let mut summary = Summary::of_part(fleet, events);
+        summary.leave_out();
+        summary
+    }
+
+    /// Leaves out reasons for drops that never occurred.
+    pub(crate) fn leave_out(&mut self) {
+        self.dropped.retain(|(_, count)| *count > 0);
+    }
+
+    /// Adds the figures of another part of a simulation, which knows the same nodes.
+    pub(crate) fn add(&mut self, other: &Summary) {
+        let add = |all: &mut [(String, u64)], other: &[(String, u64)]| {
+            all.iter_mut().zip(other).for_each(|(sum, (_, count))| sum.1 += count);
+        };
+        self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
+        self.alive += other.alive;
+        self.turns += other.turns;
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+        add(&mut self.dropped, &other.dropped);
+        add(&mut self.tables, &other.tables);
+        self.violations += other.violations;
+        self.expectations_met += other.expectations_met;
+        self.expectations_failed += other.expectations_failed;
+        self.given_up += other.given_up;
+        self.interrupted |= other.interrupted;
+        self.rules.fired += other.rules.fired;
+        self.rules.derived += other.rules.derived;
+        self.rules.failed += other.rules.failed;
+    }
+
+    /// The figures of a fleet so far, with all reasons for drops.
+    pub(crate) fn of_part<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Summary {
         let mut summary =
             Summary { elapsed_ns: events.now().0, tables: rows(fleet), ..Summary::default() };
         for id in fleet.ids() {
@@ -171,7 +205,7 @@ fn frames(fleet: &Fleet) -> (u64, u64) {
     sent.fold((0, 0), |sum, sent| (sum.0 + sent.0, sum.1 + sent.1))
 }
 
-/// What the network, the loop and the living nodes have dropped, where they have.
+/// What the network, the loop and the living nodes have dropped, by all reasons.
 fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)> {
     let mut reasons: Vec<(&str, u64)> = vec![("loop_queue_full", events.stats().dropped_events)];
     match events.host().sim().map(|sim| *sim.net_stats()) {
@@ -213,8 +247,7 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
         ("periodics_skipped", sum(|counters| counters.periodics_skipped)),
         ("turns_abandoned", sum(|counters| counters.turns_abandoned)),
     ]);
-    let occurred = reasons.into_iter().filter(|(_, count)| *count > 0);
-    occurred.map(|(reason, count)| (reason.to_owned(), count)).collect()
+    reasons.into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect()
 }
 
 /// A rate with 3 decimals.

@@ -194,6 +194,10 @@ pub struct SimArgs {
     /// Run N nodes, n0:1, n1:1, ...
     #[arg(long, value_name = "N", default_value = "1", value_parser = nodes)]
     pub nodes: u32,
+    /// Threads that run nodes of rules; the output is that of one
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub workers: u32,
     /// What all chance follows from
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,

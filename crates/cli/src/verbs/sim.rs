@@ -98,6 +98,7 @@ fn options(
     let default = SimOptions::default();
     Ok(SimOptions {
         nodes: args.nodes,
+        workers: args.workers,
         seed: args.seed,
         end_ns: args.end,
         latency: args.latency.unwrap_or(default.latency),

@@ -114,6 +114,11 @@ impl Departure {
     pub fn part(&self) -> u16 {
         self.part
     }
+
+    /// When it arrives there.
+    pub fn arrival(&self) -> Time {
+        self.flight.at
+    }
 }
 
 impl Flight {

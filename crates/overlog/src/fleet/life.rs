@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tidemill_event::{Endpoint, Loop};
+use tidemill_event::{Endpoint, Loop, Owner};
 use tidemill_fabric::refusals::Refusals;
 use tidemill_fabric::seal::{Carrier, Guard};
 use tidemill_stdx::keyed::Secret;
@@ -59,6 +59,31 @@ pub fn start<W: World>(
     fleet.slots.push(Slot { identity, owner, life: 0, alive: None, restarts: 0 });
     bring_up(world, events, ports.into(), id)?;
     Ok(id)
+}
+
+/// Notes a node that is run by another part of a simulation: here it has a number and a name, and
+/// does not live. What its start draws from the host is drawn, so that the next start draws what it
+/// would after this one.
+///
+/// # Errors
+/// No random numbers.
+pub fn start_elsewhere<W: World>(
+    world: &mut W,
+    events: &mut Loop<W>,
+    identity: Identity,
+) -> io::Result<NodeId> {
+    let fleet = world.fleet();
+    let id = NodeId(fleet.slots.len() as u32);
+    fleet.slots.push(Slot { identity, owner: Owner::LOOP, life: 0, alive: None, restarts: 0 });
+    restart_elsewhere(events).map(|()| id)
+}
+
+/// Draws from the host what a node draws that another part starts again.
+///
+/// # Errors
+/// No random numbers.
+pub fn restart_elsewhere<W: World>(events: &mut Loop<W>) -> io::Result<()> {
+    entropy(events.host()).map(drop)
 }
 
 /// Starts a node again, empty, after [`crash`].

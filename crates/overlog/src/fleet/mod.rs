@@ -41,7 +41,7 @@ mod world;
 pub use drain::drain;
 pub use hand::{hand, inject, rows};
 pub use keys::replace_keys;
-pub use life::{Ports, crash, restart, start};
+pub use life::{Ports, crash, restart, restart_elsewhere, start, start_elsewhere};
 pub use queries::{ask, forget, resume};
 pub use replace::replace;
 pub use seal::Seal;

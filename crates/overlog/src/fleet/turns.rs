@@ -80,7 +80,7 @@ fn refine<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
 fn abandon<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     alive.node.abandon();
-    world.turned(events);
+    world.turned(events, id);
 }
 
 fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
@@ -97,7 +97,7 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     if !crossings.is_empty() {
         world.crossed(events, id, &crossings);
     }
-    world.turned(events);
+    world.turned(events, id);
 }
 
 /// Sets the timers of a node that its tables ask for.

@@ -13,8 +13,8 @@ pub trait World: Sized + 'static {
     fn fleet(&mut self) -> &mut Fleet;
 
     /// Called after each turn of a node, to look at what it did or to stop the loop.
-    fn turned(&mut self, events: &mut Loop<Self>) {
-        let _ = events;
+    fn turned(&mut self, events: &mut Loop<Self>, node: NodeId) {
+        let _ = (events, node);
     }
 
     /// Called after all nodes have gone on with another program.

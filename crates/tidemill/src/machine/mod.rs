@@ -147,9 +147,15 @@ impl Machine {
         })
     }
 
-    /// Whether a node lives.
+    /// Whether a node lives, here or in another part of a simulation.
     pub(crate) fn is_alive(&self, id: NodeId) -> bool {
-        self.fleet.node(id).is_some()
+        let elsewhere = || self.sim.as_ref().is_some_and(|sim| sim.is_alive_elsewhere(id));
+        self.fleet.node(id).is_some() || elsewhere()
+    }
+
+    /// Whether this machine runs a node: it is none of another part of a simulation.
+    pub(crate) fn runs(&self, id: NodeId) -> bool {
+        self.sim.as_ref().is_none_or(|sim| sim.share.has(id))
     }
 
     /// Writes a note.

@@ -37,6 +37,13 @@ pub(crate) struct Parts {
     pub(crate) borders: Checked,
 }
 
+impl Parts {
+    /// Those of a program that has rules only.
+    pub(crate) fn none() -> Parts {
+        Parts { components: None, has_entry: false, graph: None, borders: Checked::default() }
+    }
+}
+
 /// What nodes run of a program's rules, if it has some.
 ///
 /// # Errors

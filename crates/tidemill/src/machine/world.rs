@@ -51,15 +51,14 @@ impl fleet::World for Machine {
         self.note("goes on with the new rules");
     }
 
-    fn turned(&mut self, events: &mut Loop<Machine>) {
+    fn turned(&mut self, events: &mut Loop<Machine>, node: NodeId) {
         if self.may_take_packets() {
             drive::wake(self, events);
         }
         borders::turned(self, events);
         self.log.read(events.wall());
-        if self.journal.get().is_over() {
-            events.stop();
-        }
+        self.journal.get_mut().turned(node, events.now().0);
+        self.stop_if_over(events);
         if let Some(sim) = &self.sim {
             // All is written at the end, as a timer for it would be something left to do.
             return sim.turned(events);
@@ -143,6 +142,19 @@ impl Machine {
         match self.has.nodes {
             true => nodes::drain(self, events),
             false => events.stop(),
+        }
+    }
+
+    /// Ends the run if its journal says that it is over. Where lines have an order that is that of
+    /// time, all of this time still happens.
+    pub(crate) fn stop_if_over(&self, events: &mut Loop<Machine>) {
+        let journal = self.journal.get();
+        match journal.is_over() {
+            false => {}
+            true if journal.is_in_order() && !journal.console.has_failed() => {
+                events.stop_after_now();
+            }
+            true => events.stop(),
         }
     }
 

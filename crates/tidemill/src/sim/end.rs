@@ -2,36 +2,39 @@
 
 use tidemill_event::Loop;
 
-use crate::console::Form;
+use crate::console::{Console, Form};
 use crate::machine::Machine;
 use crate::run::Report;
 use crate::summary::Summary;
 
-/// Ends all nodes, writes the summary and says how it ended.
-pub(super) fn finish(
+/// Ends all nodes of a machine; what they did, with all reasons for drops.
+pub(super) fn sum_up(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    (seed, interrupted): (u64, bool),
     report: &mut Report,
-) {
-    let mut summary = Summary::of(&machine.fleet, events);
+) -> Summary {
+    let mut summary = Summary::of_part(&machine.fleet, events);
     machine.clear(events);
     machine.sum_up(events, report);
     summary.add_lost(machine.lost_packets);
     summary.turns += machine.sim.as_ref().map_or(0, |sim| sim.retired);
-    summary.seed = Some(seed);
-    summary.interrupted = interrupted;
-    let mut journal = machine.journal.get_mut();
-    summary.violations = journal.violations;
+    let journal = machine.journal.get();
+    summary.violations = journal.written().map_or(journal.violations, |it| it.violations);
     summary.given_up = journal.given_up;
     summary.expectations_met = journal.expectations_met;
     summary.expectations_failed = journal.expectations_failed;
-    match journal.console.form() {
+    summary
+}
+
+/// Writes the summary, and puts it into the report.
+pub(super) fn write(mut summary: Summary, console: &mut Console, report: &mut Report) {
+    summary.leave_out();
+    match console.form() {
         _ if report.is_plain => {}
-        Form::Text => journal.console.line(&summary),
-        Form::Json => journal.console.line(summary.json()),
+        Form::Text => console.line(&summary),
+        Form::Json => console.line(summary.json()),
     }
-    journal.console.flush();
-    report.failure = journal.console.take_failure();
+    console.flush();
+    report.failure = console.take_failure();
     report.nodes = Some(summary);
 }

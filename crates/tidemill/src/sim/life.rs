@@ -7,6 +7,7 @@ use tidemill_overlog::fleet::{self, NodeId};
 use tidemill_stdx::rng::Rng;
 
 use super::roll;
+use crate::lines::Writer;
 use crate::machine::{Machine, life, nodes};
 
 /// Sets the streams of churn apart from all other chance.
@@ -14,6 +15,9 @@ const STREAM: u64 = 0x6368_7572_6e00;
 
 /// Ends a node without notice; nothing happens if it is not alive.
 pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32) {
+    if !machine.runs(NodeId(node)) {
+        return elsewhere(machine, events, node, false);
+    }
     let turns = machine.fleet.node(NodeId(node)).map(|node| node.counters().turns);
     let Some(endpoint) = fleet::crash(machine, events, NodeId(node)) else { return };
     if let Some(sim) = &mut machine.sim {
@@ -30,6 +34,11 @@ pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u
     if machine.is_alive(NodeId(node)) {
         return;
     }
+    if !machine.runs(NodeId(node)) {
+        // None can fail to draw random numbers here and not there.
+        let _ = fleet::restart_elsewhere(events);
+        return elsewhere(machine, events, node, true);
+    }
     let address = machine.fleet.identity(NodeId(node)).address.clone();
     roll::call(machine, node);
     let bound = events.host().bind(&address);
@@ -39,10 +48,20 @@ pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u
         .and_then(|()| nodes::begin(machine, events, NodeId(node)));
     if let Err(error) = started {
         let note = format!("tidemill: {address} does not start again: {error}");
-        machine.journal.get_mut().console.note(note);
+        let writer = Writer::Node(node);
+        machine.journal.get_mut().cue_note(events.now().0, writer, note);
         return;
     }
     roll::note(machine, events, node);
+}
+
+/// A node that another part runs starts or ends there, if it does not live or does.
+fn elsewhere(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, alive: bool) {
+    let Some(sim) = &mut machine.sim else { return };
+    if sim.is_alive_elsewhere(NodeId(node)) != alive {
+        sim.set_alive_elsewhere(NodeId(node), alive);
+        roll::note(machine, events, node);
+    }
 }
 
 /// Makes all nodes but the first live for exponentially distributed times of this mean, and pause

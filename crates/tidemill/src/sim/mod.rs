@@ -7,65 +7,70 @@
 //! ```text
 //! Simulation::new ─ script ─ run ──> watch lines ... summary
 //!                    │       │
-//!              cues as timers┘   [life]   crash, restart, churn
+//!              cues as timers┘   [setup]  a machine with all nodes, or with some of them
+//!                                [workers] several machines, each with some of the nodes
+//!                                [meeting] where they wait for each other
+//!                                [alone]  why there is one machine only
+//!                                [life]   crash, restart, churn
 //!                                [roll]   the table `sim::node`
 //!                                [devices] what stands for devices of the system
 //!                                [stage]  what cues do
 //!                                [vigil]  when nothing is left but leases
 //!                                [end]    the summary
 //! ```
+//! What happens at one time at several nodes is written in the order of their numbers, where the
+//! program has rules only. So it does not matter who runs which: with several
+//! [workers](SimOptions::workers) a run writes the same bytes.
+//!
 //! A node has all parts of the program, with state of its own. Without an end and a script, the run
 //! ends when the main parts of all nodes have ended (see [`run`](crate::run)), or nothing is left
 //! to do.
 //!
 //! The first tuple of a relation `violation`, and the first expectation of the script that does
-//! not hold, end the run.
+//! not hold, end the run: what else happens at that time still happens, and is not written.
 
+mod alone;
 mod devices;
 mod end;
 mod life;
+mod meeting;
 mod roll;
+mod setup;
 mod stage;
 mod vigil;
+mod workers;
 
-use std::cell::RefCell;
 use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use tidemill_diag::{Diagnostic, Sources};
-use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
-use tidemill_overlog::fleet::{Extra, Fleet, Seal};
-use tidemill_overlog::net::mail::Fabric;
-use tidemill_overlog::node::{Identity, Observer, Program as Rules, Stages};
+use tidemill_overlog::fleet::{Extra, Seal};
+use tidemill_overlog::node::{Identity, Program as Rules, Stages};
 use tidemill_overlog::program::{Compiled as OfRules, Watch};
-use tidemill_packet::engine::CaptureTime;
 use tidemill_relation::plan::RelationId;
-use tidemill_stat::Registry;
 use tidemill_stdx::sorted::SortedMap;
 
-use crate::borders;
-use crate::borders::files::Existing;
-use crate::borders::sinks::Sinks;
-use crate::components::output::{Bell, Named, Tap};
 use crate::console::Console;
 use crate::devices::SimDevice;
-use crate::journal::{Journal, SharedJournal};
-use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
-use crate::machine::simulated::Simulated;
-use crate::machine::{Machine, components, nodes};
+use crate::machine::parts::{Compiled, Has, Parts};
+use crate::machine::simulated::Share;
 use crate::program::Program;
-use crate::run::{ComponentOptions, Engine, EngineKind, Report, first_ns};
+use crate::run::{ComponentOptions, Engine, EngineKind, Report};
 use crate::script::{Cue, Script, bind};
 use crate::switch::Plug;
+
+use setup::{Common, Setup};
 
 /// How a program is simulated.
 #[derive(Clone, Debug)]
 pub struct SimOptions {
     /// How many nodes.
     pub nodes: u32,
+    /// How many threads run its nodes. A run that one has to do says so, see
+    /// [`Simulation::run`].
+    pub workers: u32,
     /// What all chance follows from.
     pub seed: u64,
     /// When the run ends, nanoseconds; `None`: when nothing is left to do.
@@ -109,6 +114,7 @@ impl Default for SimOptions {
     fn default() -> SimOptions {
         SimOptions {
             nodes: 1,
+            workers: 1,
             seed: 1,
             end_ns: None,
             latency: (Duration::from_millis(10), Duration::from_millis(50)),
@@ -201,123 +207,27 @@ impl Simulation {
     /// Runs it; the summary is the last line written, but for one node that has components and no
     /// rules: that writes what its components write.
     ///
+    /// With several [workers](SimOptions::workers) it writes the same; a run that one has to do all
+    /// the same is noted with the reason.
+    ///
     /// # Errors
     /// What keeps the loop from running at all.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let (end, seed) = (self.options.end_ns, self.options.seed);
-        let is_plain = self.has.components && !self.has.nodes && self.options.nodes == 1;
-        let stop = self.options.stop.clone();
-        let (mut machine, mut events) = self.set_up(console)?;
-        let outcome = match end {
-            Some(end) => events.run_until(&mut machine, Time(end)),
-            None => events.run(&mut machine),
-        };
-        // Relaxed: a wish, which nothing else is published with.
-        let is_told = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        let has_failed = machine.journal.get().console.has_failed();
-        let interrupted = is_told && !has_failed && matches!(outcome, Outcome::Stopped);
-        if let Outcome::Failed(error) = outcome {
-            return Err(format!("the simulation cannot run: {error}"));
-        }
-        let mut report = Report { is_plain, ..Report::default() };
-        end::finish(&mut machine, &mut events, (seed, interrupted), &mut report);
-        if interrupted {
-            // To free what a large run holds may take longer than its user should wait.
-            std::mem::forget((machine, events));
-        }
-        Ok(report)
-    }
-
-    fn set_up(self, console: Console) -> Result<(Machine, Loop<Machine>), String> {
-        let Simulation { rules, parts, has, mut options, identities, plugs, cues } = self;
-        let host = Sim::new(options.seed).with_conditions(Conditions {
-            latency: options.latency.0..=options.latency.1,
-            loss: options.loss,
-            duplicate: options.duplicate,
-            reorder: options.reorder,
-            ..Conditions::default()
-        });
-        let mut events = Loop::new(Box::new(host));
-        let journal = SharedJournal::new(Journal::new(console));
-        let engine = components::idle(events.host())?;
-        let mut machine = Machine::new(engine, journal.clone(), Registry::keeping("border/"), has)?;
-        let stop = options.stop.clone().unwrap_or_default();
-        events.stop_when(stop.clone());
-        machine.fleet = fleet(rules, &mut options, &stop, Box::new(journal));
-        machine.sinks = Sinks::new(&parts.borders.sinks, &machine.registry);
-        let root = options.root.clone();
-        if has.components || has.packets {
-            Machine::follow(&mut events);
-            machine.maker = Some(Rc::new(maker(parts, &options, &machine, stop)));
-        }
-        // Where no view is shipped there are no leases, and the loop knows when all is done.
-        let has_leases = !machine.fleet.program().compiled.exports.is_empty();
-        let vigil = (options.end_ns.is_none() && has_leases).then(|| vigil::keep(&mut events));
-        let roll = roll::table(machine.fleet.program().plan());
-        let lasts = options.end_ns.is_some() || !cues.is_empty();
-        let addresses = identities.iter().map(|identity| identity.address.as_str());
-        let switches = devices::switches(&plugs, addresses);
-        machine.sim = Some(Simulated { roll, vigil, lasts, retired: 0, plugs, switches });
-        // Before the nodes: what a script does at a time comes before what else happens then.
-        cues.into_iter().for_each(|cue| stage::set(&mut events, Rc::new(cue)));
-        if let Some(roll) = roll {
-            let rows = identities.iter().map(|identity| (identity.address.clone(), true));
-            machine.fleet.open_with(roll::opening(roll, rows));
-        }
-        for identity in identities {
-            let bound = events.host().bind(&identity.address);
-            let endpoint = bound.map_err(|error| format!("{}: {error}", identity.address))?;
-            let node = nodes::start_one(&mut machine, &mut events, endpoint, identity)?;
-            nodes::begin(&mut machine, &mut events, node)?;
-        }
-        borders::open_files(&mut machine, &mut events, root.as_deref(), Existing::Replaced)?;
-        if let Some(mean_ns) = options.churn_ns {
-            life::churn(&machine, &mut events, mean_ns, options.seed);
-        }
-        Ok((machine, events))
-    }
-}
-
-/// Nodes of rules that are not started.
-fn fleet(
-    rules: Rules,
-    options: &mut SimOptions,
-    stop: &Arc<AtomicBool>,
-    observer: Box<dyn Observer>,
-) -> Fleet {
-    let mut fleet = Fleet::new(Arc::new(rules), Fabric::Udp, options.seed, observer);
-    options.extra.drain(..).for_each(|extra| fleet.add_extra(extra));
-    options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
-    options.seal.take().into_iter().for_each(|seal| fleet.seal_with(seal));
-    fleet.interrupt_by(stop.clone());
-    fleet
-}
-
-/// What makes the other engines of nodes.
-fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<AtomicBool>) -> Maker {
-    let first_ns = parts.graph.as_ref().and_then(first_ns);
-    let (journal, are_several) = (machine.journal.clone(), options.nodes > 1);
-    Maker {
-        parts,
-        components: Choices {
-            memory_max: options.memory_max,
-            root: options.root.clone(),
-            are_several,
-            ..Choices::default()
-        },
-        engine: options.packets,
-        seed: Some(options.seed),
-        captures: first_ns.map(|wall_ns| CaptureTime { wall_ns, loop_ns: 0 }),
-        registry: machine.registry.clone(),
-        output: Rc::new(move |name| {
-            let tap = Tap::new(journal.clone(), Bell::Flag(stop.clone()));
-            match are_several {
-                true => Box::new(Named::new(name, tap)),
-                false => Box::new(tap),
+        let workers = self.options.workers.min(self.options.nodes);
+        let Simulation { rules, parts, has, options, identities, plugs, cues } = self;
+        let (identities, cues) = (identities.into(), cues.into());
+        let common = Common { rules: Arc::new(rules), has, options, identities, cues };
+        let setup = Setup { common, parts, plugs, share: Share::ALL };
+        if workers > 1 {
+            match alone::reason(&setup) {
+                None => return workers::run(setup, workers, console),
+                Some(reason) => {
+                    let mut console = console;
+                    console.note(format_args!("tidemill: one worker only: {reason}"));
+                    return setup.run(console);
+                }
             }
-        }),
-        names: are_several,
-        existing: Existing::Replaced,
-        disks: Some(RefCell::default()),
+        }
+        setup.run(console)
     }
 }

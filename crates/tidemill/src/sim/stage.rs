@@ -12,6 +12,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
 use super::life;
+use crate::lines::Writer;
 use crate::machine::Machine;
 use crate::machine::life::kill;
 use crate::script::{Cue, Deed, When};
@@ -21,12 +22,12 @@ use crate::tuples::Parameters;
 /// Rows shown of a table that is not as expected.
 const SHOWN_MAX: usize = 10;
 
-/// Sets the timers of a cue.
-pub(super) fn set(events: &mut Loop<Machine>, cue: Rc<Cue>) {
+/// Sets the timers of a cue, of which this is the number.
+pub(super) fn set(events: &mut Loop<Machine>, number: u32, cue: Rc<Cue>) {
     match cue.when {
         When::At(at) => {
             events.timer(Time(at), move |machine: &mut Machine, events: &mut Loop<Machine>| {
-                perform(machine, events, &cue);
+                perform(machine, events, number, &cue);
             });
         }
         When::Every { from, to, step } => {
@@ -34,7 +35,7 @@ pub(super) fn set(events: &mut Loop<Machine>, cue: Rc<Cue>) {
             events.alarm(
                 Time(from),
                 move |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
-                    perform(machine, events, &cue);
+                    perform(machine, events, number, &cue);
                     due = due.saturating_add(step);
                     match due <= to {
                         true => events.rearm(alarm, Time(due)),
@@ -46,18 +47,21 @@ pub(super) fn set(events: &mut Loop<Machine>, cue: Rc<Cue>) {
     }
 }
 
-fn perform(machine: &mut Machine, events: &mut Loop<Machine>, cue: &Cue) {
+fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: &Cue) {
     if let Some(sim) = &machine.sim {
         sim.turned(events);
     }
     match &cue.deed {
         Deed::Put(tuples) => {
             for (node, relation, columns) in tuples {
+                if !machine.runs(NodeId(*node)) {
+                    continue;
+                }
                 let (relation, row) = (*relation, SeqBuilder::from(&columns[..]));
                 let event = Event::Tuple { relation, row, delete: false, received: false };
                 if !fleet::inject(machine, events, NodeId(*node), event) {
                     let note = format!("{}: node {node} is not there to get it", cue.place);
-                    machine.journal.get_mut().console.note(note);
+                    note_of(machine, events, (number, *node), note);
                 }
             }
         }
@@ -67,12 +71,12 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, cue: &Cue) {
             for &node in nodes {
                 if let Err(reason) = kill(machine, events, NodeId(node), victim) {
                     let note = format!("{}: node {node} {reason}", cue.place);
-                    machine.journal.get_mut().console.note(note);
+                    note_of(machine, events, (number, node), note);
                 }
             }
         }
         Deed::Expect { rows, living, count } => {
-            expect(machine, events, cue, rows, *living, *count);
+            expect(machine, events, (number, cue), rows, *living, *count);
         }
         Deed::End => events.stop(),
         network => change_network(machine, events, network),
@@ -108,31 +112,34 @@ fn change_network(machine: &Machine, events: &mut Loop<Machine>, deed: &Deed) {
     }
 }
 
+/// Writes a note of a cue about a node.
+fn note_of(machine: &Machine, events: &Loop<Machine>, (cue, node): (u32, u32), note: String) {
+    machine.journal.get_mut().cue_note(events.now().0, Writer::Cue(cue, node), note);
+}
+
 fn expect(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    cue: &Cue,
+    (number, cue): (u32, &Cue),
     rows: &[(u32, RelationId, Pattern)],
     living: bool,
     count: Option<u64>,
 ) {
-    for (node, relation, pattern) in rows {
+    for (node, relation, pattern) in rows.iter().filter(|(node, ..)| machine.runs(NodeId(*node))) {
         if living && !machine.is_alive(NodeId(*node)) {
             continue;
         }
-        let failure = disappointment(machine, *node, *relation, pattern, count);
-        let mut journal = machine.journal.get_mut();
-        match failure {
-            None => journal.expectations_met += 1,
+        match disappointment(machine, *node, *relation, pattern, count) {
+            None => machine.journal.get_mut().expectations_met += 1,
             Some(failure) => {
-                journal.expectations_failed += 1;
-                journal.console.note(format!("{}: error[expect]: {failure}", cue.place));
+                machine.journal.get_mut().expectations_failed += 1;
+                let note = format!("{}: error[expect]: {failure}", cue.place);
+                note_of(machine, events, (number, *node), note);
             }
         }
     }
-    if machine.journal.get().is_over() {
-        events.stop();
-    }
+    machine.journal.get_mut().cued(events.now().0);
+    machine.stop_if_over(events);
 }
 
 /// What is not as expected at a node.

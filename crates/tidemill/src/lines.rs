@@ -1,0 +1,219 @@
+//! What the nodes of a simulation write, in an order that does not depend on who ran first: by time,
+//! at one time by node, and of one node in the order it was written. What a script says of a time
+//! comes before what nodes write then.
+//!
+//! ```text
+//! time 3   script   cue 0, cue 1 ...   [end]
+//!          n0:1     line, line ...
+//!          n1:1     line, violation, line ... [end]     the turn that found it is over
+//!          n2:1     ...                                 not written any more
+//! ```
+//! Lines are kept until all of their time are there, and then go to a [`Console`].
+
+use std::fmt::{self, Write};
+
+use crate::console::Console;
+
+/// Who writes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Writer {
+    /// A cue of the script, about a node.
+    Cue(u32, u32),
+    /// The script, after all its cues of that time.
+    Script,
+    /// A node.
+    Node(u32),
+}
+
+impl Writer {
+    /// The node of an address of a simulation: `n12:1` is node 12.
+    pub(crate) fn of(address: &str) -> Writer {
+        let digits = address.bytes().skip(1).take_while(u8::is_ascii_digit);
+        let number = digits.fold(0_u32, |number, digit| {
+            number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0'))
+        });
+        Writer::Node(number)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Data,
+    Note,
+    /// A note about a tuple of the relation `violation`.
+    Violation,
+    /// The run is over: nothing is written that comes later.
+    End,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// Nanoseconds; nothing until the turn that writes it is over.
+    at_ns: Option<u64>,
+    writer: Writer,
+    kind: Kind,
+    /// Where its text ends, which begins where that of the line before it ends.
+    end: usize,
+}
+
+/// Lines that wait.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lines {
+    text: String,
+    lines: Vec<Line>,
+    /// As many have a time.
+    settled: usize,
+}
+
+/// What has been written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Written {
+    /// Lines and notes.
+    pub(crate) lines: u64,
+    /// Those about a violation.
+    pub(crate) violations: u64,
+    /// The end has been written.
+    pub(crate) is_over: bool,
+}
+
+impl Lines {
+    /// Adds a line.
+    pub(crate) fn push(
+        &mut self,
+        at_ns: Option<u64>,
+        (writer, kind): (Writer, Kind),
+        text: impl fmt::Display,
+    ) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.text, "{text}");
+        self.lines.push(Line { at_ns, writer, kind, end: self.text.len() });
+    }
+
+    /// Says when that was which has no time yet: its turn is over.
+    pub(crate) fn settle(&mut self, now_ns: u64) {
+        for line in &mut self.lines[self.settled..] {
+            line.at_ns.get_or_insert(now_ns);
+        }
+        self.settled = self.lines.len();
+    }
+
+    /// The time of the first.
+    pub(crate) fn first(&self) -> Option<u64> {
+        self.lines.first().and_then(|line| line.at_ns)
+    }
+
+    /// Writes the lines of some writers, of which each has its own in the order of time, but for the
+    /// first `skip` lines, which have been written before. Nothing is written after an end.
+    pub(crate) fn write(
+        parts: &mut [Lines],
+        console: &mut Console,
+        skip: u64,
+        so_far: &mut Written,
+    ) {
+        let mut order: Vec<(u64, Writer, usize, usize)> = Vec::new();
+        for (part, Lines { lines, .. }) in parts.iter().enumerate() {
+            order.extend(
+                lines.iter().enumerate().map(|(index, line)| {
+                    (line.at_ns.unwrap_or(u64::MAX), line.writer, part, index)
+                }),
+            );
+        }
+        order.sort_unstable();
+        for (_, _, part, index) in order {
+            if so_far.is_over {
+                break;
+            }
+            let Lines { text, lines, .. } = &parts[part];
+            let begin = index.checked_sub(1).map_or(0, |before| lines[before].end);
+            let (text, kind) = (&text[begin..lines[index].end], lines[index].kind);
+            if kind == Kind::End {
+                so_far.is_over = true;
+                continue;
+            }
+            so_far.lines += 1;
+            so_far.violations += u64::from(kind == Kind::Violation);
+            match kind {
+                _ if so_far.lines <= skip => {}
+                Kind::Data => console.line(text),
+                _ => console.note(text),
+            }
+        }
+        parts.iter_mut().for_each(Lines::clear);
+    }
+
+    fn clear(&mut self) {
+        self.text.clear();
+        self.lines.clear();
+        self.settled = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::console::Form;
+    use crate::tape::Tape;
+
+    fn written(parts: &mut [Lines], skip: u64) -> (String, String, Written) {
+        let (data, notes) = (Tape::default(), Tape::default());
+        let mut console = Console::new(Form::Text, Box::new(data.clone()), Box::new(notes.clone()));
+        let mut so_far = Written::default();
+        Lines::write(parts, &mut console, skip, &mut so_far);
+        console.flush();
+        (data.text(), notes.text(), so_far)
+    }
+
+    fn lines(of: &[(u64, u32, &str)]) -> Lines {
+        let mut lines = Lines::default();
+        for &(at_ns, node, text) in of {
+            lines.push(Some(at_ns), (Writer::Node(node), Kind::Data), text);
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_are_in_the_order_of_time_and_node_whoever_has_them() {
+        let one = [(1, 2, "c"), (1, 0, "a"), (1, 2, "d"), (2, 1, "e"), (2, 0, "f"), (3, 1, "g")];
+        let of = |nodes: &[u32]| {
+            let some = one.iter().filter(|(_, node, _)| nodes.contains(node));
+            lines(&some.copied().collect::<Vec<_>>())
+        };
+        for mut parts in
+            [vec![of(&[0, 1, 2])], vec![of(&[0, 2]), of(&[1])], vec![of(&[1]), of(&[0, 2])]]
+        {
+            assert_eq!(written(&mut parts, 0).0, "a\nc\nd\nf\ne\ng\n");
+            assert_eq!(written(&mut parts, 0).0, "");
+        }
+        assert_eq!(written(&mut [of(&[0, 1, 2])], 4).0, "e\ng\n");
+    }
+
+    #[test]
+    fn nothing_is_written_after_the_end_of_the_least_node() {
+        let mut one = lines(&[(1, 3, "three"), (2, 3, "later")]);
+        let mut other = lines(&[(1, 1, "one"), (1, 2, "two")]);
+        other.push(None, (Writer::Node(2), Kind::Violation), "wrong");
+        other.push(None, (Writer::Node(2), Kind::Data), "rest of the turn");
+        other.settle(1);
+        other.push(Some(1), (Writer::Node(2), Kind::End), "");
+        other.push(Some(1), (Writer::Node(2), Kind::Data), "another turn");
+        one.push(Some(1), (Writer::Cue(0, 3), Kind::Note), "cue");
+        let (data, notes, so_far) = written(&mut [one, other], 0);
+        assert_eq!((&*data, &*notes), ("one\ntwo\nrest of the turn\n", "cue\nwrong\n"));
+        assert_eq!(so_far, Written { lines: 5, violations: 1, is_over: true });
+    }
+
+    #[test]
+    fn the_script_ends_a_time_before_nodes_write() {
+        let mut one = lines(&[(1, 0, "zero")]);
+        one.push(Some(1), (Writer::Cue(1, 0), Kind::Note), "second");
+        one.push(Some(1), (Writer::Cue(0, 9), Kind::Note), "first");
+        one.push(Some(1), (Writer::Script, Kind::End), "");
+        assert_eq!(written(&mut [one], 0).1, "first\nsecond\n");
+    }
+
+    #[test]
+    fn an_address_names_its_node() {
+        assert_eq!(Writer::of("n0:1"), Writer::Node(0));
+        assert_eq!(Writer::of("n4711:1"), Writer::Node(4711));
+    }
+}

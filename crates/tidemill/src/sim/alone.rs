@@ -1,0 +1,38 @@
+//! Why a simulation has one worker, whatever was asked for.
+
+use super::setup::{Setup, has_leases};
+use crate::script::Deed;
+
+/// Tables of the system whose rows are of all nodes of a process.
+const OF_ALL: [&str; 3] = ["sys::counter", "sys::log", "sys::turn"];
+
+/// The reason, if there is one.
+pub(super) fn reason(setup: &Setup) -> Option<String> {
+    let (common, options) = (&setup.common, &setup.common.options);
+    let plan = common.rules.plan();
+    if !common.is_in_order() || setup.parts.borders.have_files() {
+        return Some("the program has more than rules".to_owned());
+    }
+    if least_latency_ns(setup) == 0 {
+        return Some("datagrams may take no time".to_owned());
+    }
+    if options.seal.is_some() {
+        return Some("keys are drawn from one stream for all nodes".to_owned());
+    }
+    if options.end_ns.is_none() && has_leases(&common.rules) {
+        return Some("a run without an end waits for all nodes to rest".to_owned());
+    }
+    let read = OF_ALL.into_iter().find(|name| plan.find(name).is_some());
+    read.map(|name| format!("the program reads {name}, which is of all nodes"))
+}
+
+/// The least time that a datagram takes, at the start or later.
+pub(super) fn least_latency_ns(setup: &Setup) -> u64 {
+    let (least, _) = setup.common.options.latency;
+    let first = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);
+    let later = setup.common.cues.iter().filter_map(|cue| match cue.deed {
+        Deed::Latency { least, .. } => Some(least),
+        _ => None,
+    });
+    later.fold(first, u64::min)
+}

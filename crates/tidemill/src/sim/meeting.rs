@@ -1,0 +1,122 @@
+//! Where the workers of a simulation wait for each other.
+
+use std::hint;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Looks before a worker sleeps: some microseconds, which is what most others are late.
+const LOOKS: u32 = 1000;
+
+/// A worker has gone, and will not come any more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Gone;
+
+/// A place where workers meet, again and again.
+pub(super) struct Meeting {
+    workers: usize,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// The number of the meeting, beside the state, to look at without the lock.
+    number: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    arrived: usize,
+    number: u64,
+    is_left: bool,
+}
+
+impl Meeting {
+    pub(super) fn of(workers: usize) -> Meeting {
+        Meeting {
+            workers,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            number: AtomicU64::new(0),
+        }
+    }
+
+    /// Waits until all are here. What each did before is seen by all after.
+    pub(super) fn wait(&self) -> Result<(), Gone> {
+        let mut state = self.lock();
+        if state.is_left {
+            return Err(Gone);
+        }
+        let number = state.number;
+        state.arrived += 1;
+        if state.arrived == self.workers {
+            (state.arrived, state.number) = (0, number + 1);
+            // Release, with the acquire below: who sees the number sees what all did before.
+            self.number.store(number + 1, Ordering::Release);
+            self.changed.notify_all();
+            return Ok(());
+        }
+        drop(state);
+        for _ in 0..LOOKS {
+            if self.number.load(Ordering::Acquire) != number {
+                return Ok(());
+            }
+            hint::spin_loop();
+        }
+        let mut state = self.lock();
+        while state.number == number && !state.is_left {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.number == number { Err(Gone) } else { Ok(()) }
+    }
+
+    /// A panic cannot leave the state half changed.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A worker's place: when it is dropped, also by a panic, nobody waits for the worker any more.
+pub(super) struct Place<'m>(pub(super) &'m Meeting);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_left = true;
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU64;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn all_see_what_each_did_before() {
+        let (meeting, sum) = (Meeting::of(3), AtomicU64::new(0));
+        thread::scope(|scope| {
+            for me in 0..3_u64 {
+                let (meeting, sum) = (&meeting, &sum);
+                scope.spawn(move || {
+                    for round in 1..=1000 {
+                        sum.fetch_add(me, Ordering::Relaxed);
+                        meeting.wait().unwrap();
+                        assert_eq!(sum.load(Ordering::Relaxed), 3 * round);
+                        meeting.wait().unwrap();
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn nobody_waits_for_one_who_has_gone() {
+        let meeting = Meeting::of(2);
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| meeting.wait());
+            thread::sleep(Duration::from_millis(5));
+            drop(Place(&meeting));
+            assert_eq!(waits.join().unwrap(), Err(Gone));
+        });
+        assert_eq!(meeting.wait(), Err(Gone));
+    }
+}

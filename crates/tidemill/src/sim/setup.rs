@@ -1,0 +1,225 @@
+//! A machine of a simulation: with all its nodes, or with those of one part.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tidemill_event::{Conditions, Limits, Loop, Outcome, Sim, Time};
+use tidemill_overlog::fleet::{self, Fleet, NodeId};
+use tidemill_overlog::net::mail::Fabric;
+use tidemill_overlog::node::{Identity, Observer, Program as Rules};
+use tidemill_packet::engine::CaptureTime;
+use tidemill_stat::Registry;
+
+use super::{SimOptions, devices, end, life, roll, stage, vigil};
+use crate::borders;
+use crate::borders::files::Existing;
+use crate::borders::sinks::Sinks;
+use crate::components::output::{Bell, Named, Tap};
+use crate::console::Console;
+use crate::journal::{Journal, SharedJournal};
+use crate::machine::parts::{Choices, Has, Maker, Parts};
+use crate::machine::simulated::{Share, Simulated};
+use crate::machine::{Machine, components, nodes};
+use crate::run::{Report, first_ns};
+use crate::script::Cue;
+use crate::switch::Plug;
+
+/// What all parts of a simulation have alike.
+#[derive(Clone)]
+pub(super) struct Common {
+    pub(super) rules: Arc<Rules>,
+    pub(super) has: Has,
+    pub(super) options: SimOptions,
+    pub(super) identities: Arc<[Identity]>,
+    pub(super) cues: Arc<[Cue]>,
+}
+
+/// A machine to be.
+pub(super) struct Setup {
+    pub(super) common: Common,
+    pub(super) parts: Parts,
+    pub(super) plugs: Vec<Plug>,
+    /// The nodes that it runs.
+    pub(super) share: Share,
+}
+
+impl Common {
+    /// Whether lines are written in the order of time and node: those of components and apps are
+    /// written when they are there.
+    pub(super) fn is_in_order(&self) -> bool {
+        !self.has.components && !self.has.packets
+    }
+
+    /// The machine of a part of a simulation of rules.
+    pub(super) fn of_part(self, share: Share) -> Setup {
+        Setup { common: self, parts: Parts::none(), plugs: Vec::new(), share }
+    }
+}
+
+impl Setup {
+    /// Runs all nodes in this thread.
+    ///
+    /// # Errors
+    /// What keeps the loop from running at all.
+    pub(super) fn run(self, console: Console) -> Result<Report, String> {
+        self.go_on(console, 0)
+    }
+
+    /// The same, where the first lines have been written by an earlier attempt.
+    pub(super) fn go_on(self, console: Console, skip: u64) -> Result<Report, String> {
+        let Common { has, options, .. } = &self.common;
+        let (end, seed, stop) = (options.end_ns, options.seed, options.stop.clone());
+        let is_plain = has.components && !has.nodes && options.nodes == 1;
+        let journal = match self.common.is_in_order() {
+            true => Journal::in_order(console, skip),
+            false => Journal::new(console),
+        };
+        let (mut machine, mut events) = self.build(journal)?;
+        let outcome = match end {
+            Some(end) => events.run_until(&mut machine, Time(end)),
+            None => events.run(&mut machine),
+        };
+        machine.journal.get_mut().write_lines();
+        // Relaxed: a wish, which nothing else is published with.
+        let is_told = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let has_failed = machine.journal.get().console.has_failed();
+        let interrupted = is_told && !has_failed && matches!(outcome, Outcome::Stopped);
+        if let Outcome::Failed(error) = outcome {
+            return Err(format!("the simulation cannot run: {error}"));
+        }
+        let mut report = Report { is_plain, ..Report::default() };
+        let mut summary = end::sum_up(&mut machine, &mut events, &mut report);
+        (summary.seed, summary.interrupted) = (Some(seed), interrupted);
+        end::write(summary, &mut machine.journal.get_mut().console, &mut report);
+        if interrupted {
+            // To free what a large run holds may take longer than its user should wait.
+            std::mem::forget((machine, events));
+        }
+        Ok(report)
+    }
+
+    /// Makes the machine and starts its nodes.
+    pub(super) fn build(self, journal: Journal) -> Result<(Machine, Loop<Machine>), String> {
+        let Setup { common, parts, plugs, share } = self;
+        let Common { rules, has, mut options, identities, cues } = common;
+        let host = Sim::new(options.seed).with_conditions(Conditions {
+            latency: options.latency.0..=options.latency.1,
+            loss: options.loss,
+            duplicate: options.duplicate,
+            reorder: options.reorder,
+            ..Conditions::default()
+        });
+        // Each node has a limit of its own; one for all would make nodes depend on each other.
+        let limits = Limits { events: usize::MAX, ..Limits::default() };
+        let mut events = Loop::with_limits(Box::new(host), limits);
+        let journal = SharedJournal::new(journal);
+        let engine = components::idle(events.host())?;
+        let mut machine = Machine::new(engine, journal.clone(), Registry::keeping("border/"), has)?;
+        let stop = options.stop.clone().unwrap_or_default();
+        events.stop_when(stop.clone());
+        machine.fleet = fleet(rules, &mut options, &stop, Box::new(journal));
+        machine.sinks = Sinks::new(&parts.borders.sinks, &machine.registry);
+        let root = options.root.clone();
+        if has.components || has.packets {
+            Machine::follow(&mut events);
+            machine.maker = Some(Rc::new(maker(parts, &options, &machine, stop)));
+        }
+        let waits_for_quiet = options.end_ns.is_none() && has_leases(machine.fleet.program());
+        let vigil = waits_for_quiet.then(|| vigil::keep(&mut events));
+        let roll = roll::table(machine.fleet.program().plan());
+        let lasts = options.end_ns.is_some() || !cues.is_empty();
+        let addresses = identities.iter().map(|identity| identity.address.as_str());
+        let switches = devices::switches(&plugs, addresses);
+        let (retired, down_elsewhere) = (0, Vec::new());
+        let sim = Simulated { share, down_elsewhere, roll, vigil, lasts, retired, plugs, switches };
+        machine.sim = Some(sim);
+        // Before the nodes: what a script does at a time comes before what else happens then.
+        for (number, cue) in (0..).zip(cues.iter()) {
+            stage::set(&mut events, number, Rc::new(cue.clone()));
+        }
+        if let Some(roll) = roll {
+            let rows = identities.iter().map(|identity| (identity.address.clone(), true));
+            machine.fleet.open_with(roll::opening(roll, rows));
+        }
+        for identity in identities.iter() {
+            start(&mut machine, &mut events, share, identity.clone())?;
+        }
+        borders::open_files(&mut machine, &mut events, root.as_deref(), Existing::Replaced)?;
+        if let Some(mean_ns) = options.churn_ns {
+            life::churn(&machine, &mut events, mean_ns, options.seed);
+        }
+        Ok((machine, events))
+    }
+}
+
+/// Where no view is shipped there are no leases, and the loop knows when all is done.
+pub(super) fn has_leases(rules: &Rules) -> bool {
+    !rules.compiled.exports.is_empty()
+}
+
+/// Starts a node, or notes that another part does.
+fn start(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    share: Share,
+    identity: Identity,
+) -> Result<(), String> {
+    let (id, address) = (NodeId(identity.index), identity.address.clone());
+    let failed = |error: std::io::Error| format!("{address}: {error}");
+    if !share.has(id) {
+        if let Some(sim) = events.host().sim() {
+            // There are no more parts than threads.
+            sim.place_elsewhere(&address, share.part_of(id) as u16);
+        }
+        return fleet::start_elsewhere(machine, events, identity).map(drop).map_err(failed);
+    }
+    let endpoint = events.host().bind(&address).map_err(failed)?;
+    let node = nodes::start_one(machine, events, endpoint, identity)?;
+    nodes::begin(machine, events, node)
+}
+
+/// Nodes of rules that are not started.
+fn fleet(
+    rules: Arc<Rules>,
+    options: &mut SimOptions,
+    stop: &Arc<AtomicBool>,
+    observer: Box<dyn Observer>,
+) -> Fleet {
+    let mut fleet = Fleet::new(rules, Fabric::Udp, options.seed, observer);
+    options.extra.drain(..).for_each(|extra| fleet.add_extra(extra));
+    options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
+    options.seal.take().into_iter().for_each(|seal| fleet.seal_with(seal));
+    fleet.interrupt_by(stop.clone());
+    fleet
+}
+
+/// What makes the other engines of nodes.
+fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<AtomicBool>) -> Maker {
+    let first_ns = parts.graph.as_ref().and_then(first_ns);
+    let (journal, are_several) = (machine.journal.clone(), options.nodes > 1);
+    Maker {
+        parts,
+        components: Choices {
+            memory_max: options.memory_max,
+            root: options.root.clone(),
+            are_several,
+            ..Choices::default()
+        },
+        engine: options.packets,
+        seed: Some(options.seed),
+        captures: first_ns.map(|wall_ns| CaptureTime { wall_ns, loop_ns: 0 }),
+        registry: machine.registry.clone(),
+        output: Rc::new(move |name| {
+            let tap = Tap::new(journal.clone(), Bell::Flag(stop.clone()));
+            match are_several {
+                true => Box::new(Named::new(name, tap)),
+                false => Box::new(tap),
+            }
+        }),
+        names: are_several,
+        existing: Existing::Replaced,
+        disks: Some(RefCell::default()),
+    }
+}

@@ -1,0 +1,320 @@
+//! Several workers: each runs some of the nodes on a machine of its own, in a thread of its own.
+//!
+//! Nothing that a node does reaches another sooner than the least latency, so all may run at once
+//! what is due within that time after the first that is due (a *window*), and then exchange what
+//! they have sent (Chandy and Misra, 1979; with windows, Lubachevsky, 1989):
+//!
+//! ```text
+//! worker 0   | publish . meet . take mail . run the window | publish . meet ...
+//! worker 1   | publish . meet . take mail . run the window | publish . meet ...
+//!                               worker 0 writes what all have written in the window before
+//! ```
+//! The script, and nodes that come and go, are alike in all machines: each does to its own nodes
+//! what is done, and notes what happens to the others. So nobody has to be asked.
+//!
+//! When something ends the run in the middle of a window, others are past that time; then the run is
+//! repeated to just that time, so that all figures are of then.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use tidemill_event::{Departure, Loop, Outcome, Time};
+
+use super::alone::least_latency_ns;
+use super::end;
+use super::meeting::{Meeting, Place};
+use super::setup::{Common, Setup};
+use crate::console::Console;
+use crate::journal::Journal;
+use crate::lines::{Lines, Written};
+use crate::machine::Machine;
+use crate::machine::simulated::Share;
+use crate::run::Report;
+use crate::summary::Summary;
+
+/// What a worker lets the others know before each meeting.
+#[derive(Default)]
+struct Published {
+    /// When the first is due of what it has or has sent; nothing if there is nothing.
+    due: Option<Time>,
+    /// The time that it has come to.
+    now: Time,
+    /// It has stopped there.
+    is_stopped: bool,
+    /// It was told to stop, from outside.
+    is_interrupted: bool,
+    /// What it could not do.
+    failure: Option<String>,
+    /// A node of it never rests: see [`Sim::pushes`](tidemill_event::Sim::pushes).
+    never_rests: bool,
+    /// What its nodes have written.
+    lines: Lines,
+}
+
+/// Why the windows end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Over {
+    /// The end of the run has come.
+    Reached,
+    /// Nothing is left to do.
+    Idle,
+    /// Something ended the run at this time, and nobody is past it.
+    Stopped(Time),
+    /// The same, and somebody is past it.
+    Passed(Time),
+    Interrupted,
+    NeverRests,
+    Failed,
+}
+
+/// What workers share. Of each there are two, used in turns, as one may be a meeting ahead of
+/// another.
+struct Shared {
+    meeting: Meeting,
+    published: [Vec<Mutex<Published>>; 2],
+    mail: [Vec<Mutex<Vec<Departure>>>; 2],
+    least_latency_ns: u64,
+    end: Option<Time>,
+}
+
+/// What a worker amounts to.
+struct Ended {
+    over: Over,
+    summary: Summary,
+    report: Report,
+}
+
+/// Writes what all have written.
+struct Writing {
+    console: Console,
+    /// Lines that an earlier attempt has written.
+    skip: u64,
+    so_far: Written,
+}
+
+/// Runs the nodes of a setup on several workers.
+///
+/// # Errors
+/// As [`Setup::run`].
+pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report, String> {
+    let least_latency_ns = least_latency_ns(&setup);
+    let mut common = setup.common;
+    let mut writing = Writing { console, skip: 0, so_far: Written::default() };
+    loop {
+        let ended = attempt(&common, (workers, least_latency_ns), &mut writing)?;
+        match ended.over {
+            Over::Passed(at) => {
+                common.options.end_ns = Some(at.0);
+                writing.skip = std::mem::take(&mut writing.so_far).lines;
+            }
+            Over::NeverRests => {
+                let reason = "a node never comes to rest";
+                writing.console.note(format_args!("tidemill: one worker only: {reason}"));
+                return common.of_part(Share::ALL).go_on(writing.console, writing.so_far.lines);
+            }
+            over => {
+                let Ended { mut summary, mut report, .. } = ended;
+                let (end_ns, seed) = (common.options.end_ns, common.options.seed);
+                match (over, end_ns) {
+                    (Over::Stopped(at), _) => summary.elapsed_ns = at.0,
+                    (Over::Reached, Some(end_ns)) => summary.elapsed_ns = end_ns,
+                    _ => {}
+                }
+                summary.violations = writing.so_far.violations;
+                summary.seed = Some(seed);
+                summary.interrupted = over == Over::Interrupted && !writing.console.has_failed();
+                end::write(summary, &mut writing.console, &mut report);
+                return Ok(report);
+            }
+        }
+    }
+}
+
+/// Runs until something ends it.
+fn attempt(
+    common: &Common,
+    (workers, least_latency_ns): (u32, u64),
+    writing: &mut Writing,
+) -> Result<Ended, String> {
+    let count = workers as usize;
+    let published = || (0..count).map(|_| Mutex::default()).collect();
+    let mail = || (0..count).map(|_| Mutex::default()).collect();
+    let shared = Shared {
+        meeting: Meeting::of(count),
+        published: [published(), published()],
+        mail: [mail(), mail()],
+        least_latency_ns,
+        end: common.options.end_ns.map(Time),
+    };
+    let form = writing.console.form();
+    thread::scope(|scope| {
+        let shared = &shared;
+        let mut others = Vec::new();
+        for me in 1..workers {
+            let (common, share) = (common.clone(), Share { me, parts: workers });
+            let thread = thread::Builder::new().name(format!("worker-{me}"));
+            let work = move || work(common, share, Journal::of_part(form), shared, None);
+            match thread.spawn_scoped(scope, work) {
+                Ok(started) => others.push(started),
+                Err(error) => {
+                    drop(Place(&shared.meeting));
+                    return Err(format!("no thread for a worker: {error}"));
+                }
+            }
+        }
+        let share = Share { me: 0, parts: workers };
+        let mine = work(common.clone(), share, Journal::of_part(form), shared, Some(writing));
+        let mut ended = vec![mine];
+        for other in others {
+            match other.join() {
+                Ok(other) => ended.push(other),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        let ended: Result<Vec<Ended>, String> = ended.into_iter().collect();
+        let mut ended = ended?.into_iter();
+        let first = ended.next().ok_or("no workers")?;
+        Ok(ended.fold(first, |mut sum, Ended { summary, mut report, .. }| {
+            sum.summary.add(&summary);
+            sum.report.problems.append(&mut report.problems);
+            sum
+        }))
+    })
+}
+
+/// What one worker does.
+fn work(
+    common: Common,
+    share: Share,
+    journal: Journal,
+    shared: &Shared,
+    mut writing: Option<&mut Writing>,
+) -> Result<Ended, String> {
+    let _place = Place(&shared.meeting);
+    let me = share.me as usize;
+    let stop = common.options.stop.clone().unwrap_or_default();
+    let (mut machine, mut events) = common.of_part(share).build(journal)?;
+    let mut outcome = Outcome::Reached;
+    let over = (0..).find_map(|window: usize| {
+        let turn = window % 2;
+        let mut published = publish(&mut machine, &mut events, &shared.mail[turn]);
+        // Relaxed: a wish, which nothing else is published with.
+        published.is_interrupted = stop.load(Ordering::Relaxed);
+        published.is_stopped = matches!(outcome, Outcome::Stopped);
+        if let Outcome::Failed(error) = &outcome {
+            published.failure = Some(error.to_string());
+        }
+        let has_failed = |writing: &&mut Writing| writing.console.has_failed();
+        published.is_interrupted |= writing.as_ref().is_some_and(has_failed);
+        *lock(&shared.published[turn][me]) = published;
+        if shared.meeting.wait().is_err() {
+            return Some(Over::Failed);
+        }
+        let next = shared.next(turn);
+        if let (Some(writing), false) = (&mut writing, matches!(next, Err(Over::Passed(_)))) {
+            writing.write(&shared.published[turn]);
+        }
+        match next {
+            Err(over) => Some(over),
+            Ok(last) => {
+                let mail = std::mem::take(&mut *lock(&shared.mail[turn][me]));
+                if let Some(sim) = events.host().sim() {
+                    sim.arrive(mail);
+                }
+                outcome = events.run_through(&mut machine, last);
+                None
+            }
+        }
+    });
+    let over = over.unwrap_or(Over::Failed);
+    if over == Over::Failed {
+        return Err(shared.failure());
+    }
+    let mut report = Report::default();
+    let summary = end::sum_up(&mut machine, &mut events, &mut report);
+    if over == Over::Interrupted {
+        // To free what a large run holds may take longer than its user should wait.
+        std::mem::forget((machine, events));
+    }
+    Ok(Ended { over, summary, report })
+}
+
+/// Sends what is for other workers; what they have to know.
+fn publish(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    mail: &[Mutex<Vec<Departure>>],
+) -> Published {
+    let mut due = events.next_due();
+    let mut never_rests = false;
+    if let Some(sim) = events.host().sim() {
+        never_rests = sim.pushes() > 0;
+        let mut sorted: Vec<Vec<Departure>> = mail.iter().map(|_| Vec::new()).collect();
+        for departure in sim.departures() {
+            due = due.into_iter().chain([departure.arrival()]).min();
+            sorted[usize::from(departure.part())].push(departure);
+        }
+        for (to, departures) in mail.iter().zip(sorted) {
+            if !departures.is_empty() {
+                lock(to).extend(departures);
+            }
+        }
+    }
+    let lines = machine.journal.get_mut().take_lines();
+    Published { due, now: events.now(), never_rests, lines, ..Published::default() }
+}
+
+impl Shared {
+    /// The last time of the next window, or why there is none. All workers find the same.
+    fn next(&self, turn: usize) -> Result<Time, Over> {
+        let (mut due, mut stopped, mut now) = (None::<Time>, None::<Time>, Time::ZERO);
+        let (mut is_interrupted, mut has_failed, mut never_rests) = (false, false, false);
+        for published in &self.published[turn] {
+            let published = lock(published);
+            due = due.into_iter().chain(published.due).min();
+            now = now.max(published.now);
+            is_interrupted |= published.is_interrupted;
+            has_failed |= published.failure.is_some();
+            never_rests |= published.never_rests;
+            if published.is_stopped {
+                stopped = stopped.into_iter().chain([published.now]).min();
+            }
+        }
+        match (stopped, due) {
+            _ if has_failed => Err(Over::Failed),
+            _ if is_interrupted => Err(Over::Interrupted),
+            _ if never_rests => Err(Over::NeverRests),
+            (Some(at), _) if now > at => Err(Over::Passed(at)),
+            (Some(at), _) => Err(Over::Stopped(at)),
+            (None, None) if self.end.is_some() => Err(Over::Reached),
+            (None, None) => Err(Over::Idle),
+            (None, Some(due)) if self.end.is_some_and(|end| due > end) => Err(Over::Reached),
+            (None, Some(due)) => {
+                let last = Time(due.0.saturating_add(self.least_latency_ns - 1));
+                Ok(self.end.map_or(last, |end| last.min(end)))
+            }
+        }
+    }
+
+    /// What failed.
+    fn failure(&self) -> String {
+        let failures = self.published.iter().flatten().filter_map(|it| lock(it).failure.clone());
+        let failure = failures.last().unwrap_or_else(|| "a worker has ended".to_owned());
+        format!("the simulation cannot run: {failure}")
+    }
+}
+
+impl Writing {
+    /// Writes what was written in a window.
+    fn write(&mut self, published: &[Mutex<Published>]) {
+        let take = |published: &Mutex<Published>| std::mem::take(&mut lock(published).lines);
+        let mut lines: Vec<Lines> = published.iter().map(take).collect();
+        Lines::write(&mut lines, &mut self.console, self.skip, &mut self.so_far);
+    }
+}
+
+/// A panic of another worker ends the run anyway.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -20,7 +20,7 @@ fn simulate(script: &str, extra: &[&str]) -> Output {
     run.output().expect("it starts")
 }
 
-/// Whatever the chance: which node sends a token, how long messages take, who pays whom.
+/// Chance decides which node sends a token, how long messages take and which node pays which.
 #[test]
 fn every_script_holds_under_any_seed() {
     let folder = std::fs::read_dir(root().join(FOLDER)).expect("the folder");

@@ -127,6 +127,11 @@ fn narada() {
     check("narada", &["member("]);
 }
 
+#[test]
+fn monitor() {
+    check("monitor", &[r#"audit::count("n0:1", "snapshot", "#]);
+}
+
 /// A script that fails must not look like one that passes.
 #[test]
 fn a_missed_expectation_is_a_failure() {

@@ -20,6 +20,7 @@ mod kill;
 mod limits;
 mod log;
 mod messages;
+mod monitors;
 mod older;
 mod outside;
 mod run;

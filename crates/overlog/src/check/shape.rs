@@ -4,7 +4,9 @@ use tidemill_diag::Diagnostic;
 
 use super::symbols::Symbols;
 use super::{expressions, system};
-use crate::ast::{AggView, Arg, Expr, ExprKind, Functor, Literal, Predicate, Rule, Term, UnaryOp};
+use crate::ast::{
+    AggView, Arg, Expr, ExprKind, Functor, Literal, Name, Predicate, Rule, Term, UnaryOp,
+};
 
 /// Terms of one body: joins are ordered by looking at each for each.
 const TERMS_MAX: usize = 200;
@@ -41,6 +43,15 @@ pub(crate) fn events<'r>(
         }
         _ => None,
     })
+}
+
+/// What to do about the one of two events that may be the table of a file which is not here.
+fn missing(name: &Name) -> String {
+    let written = &name.written;
+    format!(
+        "nothing declares or derives `{written}`: if it is a table, is its file missing? \
+         Else materialize one of the two"
+    )
 }
 
 struct Shape<'a, 'd> {
@@ -143,6 +154,13 @@ impl Shape<'_, '_> {
         }
     }
 
+    /// Whether nothing declares or yields a relation, which then counts as an event from outside.
+    fn is_unknown(&self, predicate: &Predicate) -> bool {
+        let name = &predicate.functor.name.resolved;
+        let symbol = self.symbols.get(name);
+        name != system::PERIODIC && !symbol.is_some_and(|it| it.derived || it.is_table())
+    }
+
     /// At most one event, not negated; at least something that holds.
     fn events(&mut self, rule: &Rule) {
         let mut events = events(rule, self.symbols);
@@ -155,8 +173,13 @@ impl Shape<'_, '_> {
                     "two events in one rule: `{written}` and `{}` never happen at once",
                     other.functor.name.written
                 );
-                let help =
-                    format!("materialize one of them, or keep what `{written}` brings in a table");
+                let help = match (self.is_unknown(first), self.is_unknown(other)) {
+                    (false, true) => missing(&other.functor.name),
+                    (true, false) => missing(&first.functor.name),
+                    _ => format!(
+                        "materialize one of them, or keep what `{written}` brings in a table"
+                    ),
+                };
                 self.report(
                     Diagnostic::error("two-events", other.functor.span, message)
                         .label(first.functor.span, "the first event")

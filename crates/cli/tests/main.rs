@@ -30,6 +30,7 @@ mod service;
 mod sessions;
 mod signals;
 mod sim;
+mod sim_workers;
 mod sources;
 mod top;
 mod usage;

@@ -1,7 +1,7 @@
 //! Who has run how much at the current time of a loop.
 //!
-//! A simulation moves its clock on when somebody never comes to rest. What counts is each by itself,
-//! not the sum: else a program would behave otherwise if there were more nodes beside it.
+//! A simulation moves its clock on when a node never comes to rest. Each node counts by itself: by
+//! the sum, a program would behave otherwise with more nodes beside it.
 
 use crate::Time;
 use crate::owner::Owner;

@@ -121,6 +121,9 @@ impl<W: 'static> Loop<W> {
             if self.stopping || self.is_asked_to_stop() {
                 return Outcome::Stopped;
             }
+            if self.stop_at.is_some_and(|at| self.next_due().is_none_or(|due| due > at)) {
+                return Outcome::Stopped;
+            }
             match until {
                 Until::Idle if self.is_exhausted() => return Outcome::Idle,
                 Until::Last(last) if self.next_due().is_none_or(|due| due > last) => {
@@ -128,17 +131,13 @@ impl<W: 'static> Loop<W> {
                 }
                 _ => {}
             }
-            let end = until.end().into_iter().chain(self.stop_at).min();
-            let wait = self.may_wait(end);
+            let wait = self.may_wait(until.end());
             if let Err(error) = self.look(world, wait) {
                 return Outcome::Failed(error);
             }
             match self.host.sim() {
                 Some(_) => self.round(world),
                 None => drop(self.turns(world, BATCH_TURNS)),
-            }
-            if self.stop_at.is_some_and(|end| self.is_past(end, wait)) {
-                return Outcome::Stopped;
             }
             if until.end().is_some_and(|end| self.is_past(end, wait)) {
                 return Outcome::Reached;

@@ -63,8 +63,8 @@ impl Journal {
         }
     }
 
-    /// The same, of the nodes of a simulation: it writes in the order of [`Lines`], but for the first
-    /// `skip` lines, which have been written.
+    /// The same, of the nodes of a simulation: it writes in the order of [`Lines`], but for the
+    /// first `skip` lines, which have been written.
     pub(crate) fn in_order(console: Console, skip: u64) -> Journal {
         Journal { lines: Some(Lines::default()), skip, ..Journal::new(console) }
     }

@@ -1,6 +1,6 @@
-//! What the nodes of a simulation write, in an order that does not depend on who ran first: by time,
-//! at one time by node, and of one node in the order it was written. What a script says of a time
-//! comes before what nodes write then.
+//! What the nodes of a simulation write, in an order that does not depend on who ran first: by
+//! time, at one time by node, and of one node in the order it was written. What a script says of a
+//! time comes before what nodes write then.
 //!
 //! ```text
 //! time 3   script   cue 0, cue 1 ...   [end]
@@ -102,8 +102,8 @@ impl Lines {
         self.lines.first().and_then(|line| line.at_ns)
     }
 
-    /// Writes the lines of some writers, of which each has its own in the order of time, but for the
-    /// first `skip` lines, which have been written before. Nothing is written after an end.
+    /// Writes the lines of some parts, all of whose times are over, but for the first `skip`, which
+    /// have been written before. Nothing is written after an end.
     pub(crate) fn write(
         parts: &mut [Lines],
         console: &mut Console,

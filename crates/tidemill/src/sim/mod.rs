@@ -34,108 +34,31 @@ mod devices;
 mod end;
 mod life;
 mod meeting;
+mod options;
 mod roll;
 mod setup;
 mod stage;
 mod vigil;
 mod workers;
 
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use tidemill_diag::{Diagnostic, Sources};
-use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_overlog::node::{Identity, Program as Rules, Stages};
 use tidemill_overlog::program::{Compiled as OfRules, Watch};
 use tidemill_relation::plan::RelationId;
-use tidemill_stdx::sorted::SortedMap;
 
 use crate::console::Console;
-use crate::devices::SimDevice;
 use crate::machine::parts::{Compiled, Has, Parts};
 use crate::machine::simulated::Share;
 use crate::program::Program;
-use crate::run::{ComponentOptions, Engine, EngineKind, Report};
+use crate::run::{ComponentOptions, Report};
 use crate::script::{Cue, Script, bind};
 use crate::switch::Plug;
 
 use setup::{Common, Setup};
 
-/// How a program is simulated.
-#[derive(Clone, Debug)]
-pub struct SimOptions {
-    /// How many nodes.
-    pub nodes: u32,
-    /// How many threads run its nodes. A run that one has to do says so, see
-    /// [`Simulation::run`].
-    pub workers: u32,
-    /// What all chance follows from.
-    pub seed: u64,
-    /// When the run ends, nanoseconds; `None`: when nothing is left to do.
-    pub end_ns: Option<u64>,
-    /// The least and most time that a datagram takes.
-    pub latency: (Duration, Duration),
-    /// The probability that a datagram is lost.
-    pub loss: f64,
-    /// The probability that a datagram arrives twice.
-    pub duplicate: f64,
-    /// The probability that a datagram is held back behind later ones.
-    pub reorder: f64,
-    /// The mean life of a node but the first, nanoseconds; `None`: nodes live for ever.
-    pub churn_ns: Option<u64>,
-    /// How datagrams are sealed, if they are.
-    pub seal: Option<Seal>,
-    /// Print every stage of every tuple.
-    pub trace: bool,
-    /// What `LANDMARK` is, if not the address of the first node.
-    pub landmark: Option<String>,
-    /// Tuples for the nodes where they are located, after the facts of the program.
-    pub extra: Vec<Extra>,
-    /// What runs components.
-    pub components: Engine,
-    /// The most bytes that the components of a node may use.
-    pub memory_max: Option<u64>,
-    /// What runs packet graphs.
-    pub packets: EngineKind,
-    /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
-    /// more is given up.
-    pub turn_tuples_max: Option<u64>,
-    /// What stands for the devices of the system that its packet graph names.
-    pub devices: SortedMap<String, SimDevice>,
-    /// The folder that files lie below; `None`: the current one.
-    pub root: Option<PathBuf>,
-    /// The run ends soon after this becomes true, whatever it does: for signals.
-    pub stop: Option<Arc<AtomicBool>>,
-}
-
-impl Default for SimOptions {
-    fn default() -> SimOptions {
-        SimOptions {
-            nodes: 1,
-            workers: 1,
-            seed: 1,
-            end_ns: None,
-            latency: (Duration::from_millis(10), Duration::from_millis(50)),
-            loss: 0.0,
-            duplicate: 0.0,
-            reorder: 0.0,
-            churn_ns: None,
-            seal: None,
-            trace: false,
-            landmark: None,
-            extra: Vec::new(),
-            components: Engine::default(),
-            memory_max: None,
-            packets: EngineKind::default(),
-            turn_tuples_max: None,
-            devices: SortedMap::new(),
-            root: None,
-            stop: None,
-        }
-    }
-}
+pub use options::SimOptions;
 
 /// A program and how it is simulated; see the module.
 pub struct Simulation {

@@ -12,7 +12,8 @@ use tidemill_overlog::node::{Identity, Observer, Program as Rules};
 use tidemill_packet::engine::CaptureTime;
 use tidemill_stat::Registry;
 
-use super::{SimOptions, devices, end, life, roll, stage, vigil};
+use super::options::SimOptions;
+use super::{devices, end, life, roll, stage, vigil};
 use crate::borders;
 use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;

@@ -12,8 +12,8 @@
 //! The script, and nodes that come and go, are alike in all machines: each does to its own nodes
 //! what is done, and notes what happens to the others. So nobody has to be asked.
 //!
-//! When something ends the run in the middle of a window, others are past that time; then the run is
-//! repeated to just that time, so that all figures are of then.
+//! When something ends the run in the middle of a window, others are past that time; then the run
+//! is repeated to just that time, so that all figures are of then.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};

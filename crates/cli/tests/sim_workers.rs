@@ -1,0 +1,220 @@
+//! Simulations on several workers print what one prints.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::common::{Folder, PING};
+
+const TIDEMILL: &str = env!("CARGO_BIN_EXE_tidemill");
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn sim(arguments: &[&str], workers: u32) -> Output {
+    Command::new(TIDEMILL)
+        .current_dir(root())
+        .arg("sim")
+        .args(arguments)
+        .args(["--workers", &workers.to_string()])
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program starts")
+}
+
+/// What was written, without how long it took and why there was one worker.
+fn notes(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let of_run = |line: &&str| !line.contains("simulated in") && !line.contains("one worker only");
+    text.lines().filter(of_run).map(|line| format!("{line}\n")).collect()
+}
+
+/// Runs with several workers, and compares with one. Gives what it prints.
+fn compare(arguments: &[&str]) -> String {
+    let one = sim(arguments, 1);
+    for workers in [2, 3] {
+        let several = sim(arguments, workers);
+        let what = format!("{workers} workers: {}", arguments.join(" "));
+        let (data, expected) =
+            [&several, &one].map(|it| String::from_utf8_lossy(&it.stdout).into_owned()).into();
+        if data != expected {
+            let differ =
+                data.lines().zip(expected.lines()).find(|(data, expected)| data != expected);
+            panic!("{what}: {differ:?}, of {} and {} bytes", data.len(), expected.len());
+        }
+        assert_eq!(notes(&several), notes(&one), "{what}");
+        assert_eq!(several.status.code(), one.status.code(), "{what}");
+    }
+    assert!(!String::from_utf8_lossy(&one.stderr).contains("worker"));
+    String::from_utf8_lossy(&one.stdout).into_owned()
+}
+
+/// Whether several workers ran it.
+fn is_shared(arguments: &[&str]) -> bool {
+    !String::from_utf8_lossy(&sim(arguments, 2).stderr).contains("one worker only")
+}
+
+/// The arguments of a script: its first line has the command.
+fn arguments_of(script: &Path) -> Option<Vec<String>> {
+    let text = std::fs::read_to_string(script).expect("a script");
+    let command = text.lines().next()?.strip_prefix("# tidemill sim ")?;
+    let mut arguments: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+    arguments.extend(["--script".to_owned(), script.display().to_string()]);
+    (!arguments.iter().any(|argument| argument == "DIR")).then_some(arguments)
+}
+
+#[test]
+fn scripts_of_examples() {
+    let folders = std::fs::read_dir(root().join("examples")).expect("the folder");
+    let folders = folders.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir());
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder).expect("an example"));
+    let files = files.map(|entry| entry.expect("an entry").path());
+    let mut scripts: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|end| end == "sim")).collect();
+    scripts.sort();
+    let mut compared = 0;
+    for arguments in scripts.iter().filter_map(|script| arguments_of(script)) {
+        let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        if arguments[0].starts_with("examples/chord") {
+            // Long enough for all that it does.
+            arguments.extend(["--for", "60"]);
+        }
+        compare(&arguments);
+        compared += usize::from(is_shared(&arguments));
+    }
+    assert!(compared > 10, "{compared}");
+}
+
+#[test]
+fn every_stage_of_every_tuple_under_all_faults() {
+    let faults = ["--loss", "0.1", "--duplicate", "0.1", "--reorder", "0.2", "--churn", "20"];
+    let programs = ["gossip/gossip.olg", "robust-ring/robust-ring.olg", "chord/chord.olg"];
+    for (program, latency) in programs.into_iter().zip(["10..50", "1..1", "7..7"]) {
+        let program = format!("examples/{program}");
+        let mut arguments = vec![&*program, "--nodes", "9", "--for", "20", "--trace", "--json"];
+        arguments.extend(["--latency", latency]);
+        arguments.extend(faults);
+        assert!(is_shared(&arguments), "{program}");
+        assert!(compare(&arguments).len() > 100_000, "{program}");
+    }
+}
+
+/// Many nodes do something at the same time, and then a violation is found at several of them.
+const TIES: &str = r#"
+materialize(seen, infinity, infinity, keys(2)).
+a tick(@N, I) :- periodic(@N, E, 1, 6), I := 1.
+b hop(@M, N, 3) :- tick(@N, _), sim::node(@N, M, _, true).
+c hop(@N, M, K - 1) :- hop(@N, M, K), K > 0.
+d seen(@N, M) :- hop(@N, M, 0).
+e again(@N, M) :- hop(@N, M, 0), seen(@N, M).
+f violation(@N, M) :- again(@N, M), f_now() > WHEN, N != "n0:1".
+g broken(@N, 1 / (K - K)) :- hop(@N, _, K), K == 2.
+watch(hop). watch(seen). watch(again). watch(broken). watch(violation).
+"#;
+
+#[test]
+fn a_violation_ends_all_at_one_time() {
+    let folder = Folder::new();
+    let text = |when: &str| TIES.replace("WHEN", when);
+    for (name, when) in [("early", "2.005t"), ("late", "4.0t"), ("never", "1000.0t")] {
+        let file = folder.file(&format!("{name}.olg"), &text(when));
+        for latency in ["10..10", "10..50"] {
+            for seed in ["1", "2"] {
+                let arguments =
+                    [&*file, "--nodes", "7", "--for", "8", "--latency", latency, "--seed", seed];
+                let printed = compare(&arguments);
+                assert_eq!(printed.contains("violations: 1"), name != "never", "{printed}");
+                let json = compare(&[&arguments[..], &["--json"]].concat());
+                assert!(json.contains("\"violations\":"));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_expectation_that_fails_ends_all_at_one_time() {
+    let folder = Folder::new();
+    let file = folder.file("ties.olg", &TIES.replace("WHEN", "1000.0t"));
+    let script = folder.file(
+        "expect.sim",
+        "at 1 crash 3\n\
+         at 2 partition 0,1 | 2,4\n\
+         at 2.5 latency 5..20\n\
+         at 3 heal\n\
+         at 3 restart 3\n\
+         at 3.01 expect * seen(NODE, \"n3:1\")\n\
+         at 3.01 expect 1 seen(NODE, _) count 99\n\
+         at 3.01 inject * hop(NODE, NODE, 5)\n\
+         every 3..4 step 0.25 inject i in 1..3 hop(NODE, \"n$i:1\", 2)\n",
+    );
+    let arguments =
+        [&*file, "--nodes", "6", "--for", "5", "--latency", "10..10", "--script", &script];
+    let printed = compare(&arguments);
+    assert!(printed.contains("failed"), "{printed}");
+    assert!(is_shared(&arguments));
+}
+
+#[test]
+fn a_script_ends_all_at_one_time() {
+    let folder = Folder::new();
+    let file = folder.file("ping.olg", PING);
+    let script = folder.file("end.sim", "at 2 crash 1\nat 3 restart 1\nat 4 end\n");
+    let printed = compare(&[&file, "--nodes", "5", "--for", "50", "--script", &script]);
+    assert!(printed.contains(" 4.000000 s"), "{printed}");
+}
+
+#[test]
+fn a_run_without_an_end_ends_when_nothing_is_left_to_do() {
+    let folder = Folder::new();
+    let file = folder.file(
+        "hops.olg",
+        "h1 hop(@M, K - 1) :- hop(@N, K), K > 0, M := f_strcat(\"n\", f_strcat(K % 5, \":1\")).\n\
+         watch(hop).\n",
+    );
+    let arguments = [&*file, "--nodes", "5", "--inject", "hop(\"n1:1\", 30)"];
+    let printed = compare(&arguments);
+    assert!(is_shared(&arguments));
+    assert!(printed.matches(" hop(").count() > 30, "{printed}");
+}
+
+/// What one worker has to do is done by one, who says so.
+#[test]
+fn one_worker_says_why() {
+    let folder = Folder::new();
+    let file = folder.file("ping.olg", PING);
+    let reason = |arguments: &[&str]| {
+        let output = sim(&[&[&*file, "--nodes", "3", "--for", "2"], arguments].concat(), 4);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        let reason = text.lines().find_map(|line| line.strip_prefix("tidemill: one worker only: "));
+        reason.map(str::to_owned)
+    };
+    assert_eq!(reason(&[]), None);
+    assert_eq!(reason(&["--latency", "0..10"]).as_deref(), Some("datagrams may take no time"));
+    let script = folder.file("fast.sim", "at 1 latency 0..5\n");
+    assert_eq!(reason(&["--script", &script]).as_deref(), Some("datagrams may take no time"));
+    let reads =
+        folder.file("reads.olg", "r p(@N, T) :- sys::turn(@N, K, M, T, S, L).\nwatch(p).\n");
+    let why = reason(&[&reads]);
+    assert_eq!(why.as_deref(), Some("the program reads sys::turn, which is of all nodes"));
+}
+
+/// A node that never comes to rest moves the clock of all: then one worker does it all.
+#[test]
+fn a_node_that_never_rests() {
+    let folder = Folder::new();
+    let file = folder.file(
+        "spin.olg",
+        "materialize(count, infinity, 1, keys(1)).\n\
+         a spin(@N, 0) :- start(@N).\n\
+         b spin(@N, I + 1) :- spin(@N, I), I < 300000.\n\
+         c done(@N, I, T) :- spin(@N, I), I == 300000, T := f_now().\n\
+         d tock(@N) :- periodic(@N, E, 0.0005, 10).\n\
+         watch(done). watch(tock).\n",
+    );
+    let arguments = [&*file, "--nodes", "4", "--for", "1", "--inject", "start(\"n1:1\")"];
+    let printed = compare(&arguments);
+    assert!(printed.contains("done"), "{printed}");
+    let notes = String::from_utf8_lossy(&sim(&arguments, 2).stderr).into_owned();
+    assert!(notes.contains("one worker only: a node never comes to rest"), "{notes}");
+}

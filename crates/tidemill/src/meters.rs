@@ -9,11 +9,13 @@
 //! query/all/evaluated ...           what was asked by tools
 //! turn/<kind>/count ...             turns by kind of owner: how many, how long
 //! loop/0/polls ...                  the loop, and what it asked of the system
+//! turn/<kind>.1/..., loop/1/...     those of the second worker
 //! ```
 //! Nodes and the loop count in their own memory, as plain numbers; [`Meters::update`] copies them.
 //! So counting costs the same whether somebody looks or not, and what is seen is a second old at
-//! most.
+//! most. What several workers count under one name is read as their sum.
 
+use std::borrow::Cow;
 use std::fmt::{self, Arguments};
 
 use tidemill_event::LoopStats;
@@ -30,6 +32,8 @@ pub const NODES_MAX: usize = 1000;
 #[derive(Debug)]
 pub struct Meters {
     registry: Registry,
+    /// The number of the loop.
+    number: u32,
     /// In the order in which [`read`] comes to them.
     counters: Vec<Counter>,
 }
@@ -38,9 +42,9 @@ pub struct Meters {
 type Show<'s> = dyn FnMut(Arguments<'_>, u64) + 's;
 
 impl Meters {
-    /// Nothing shown yet.
-    pub fn new(registry: Registry) -> Meters {
-        Meters { registry, counters: Vec::new() }
+    /// Nothing shown yet, of the loop of this number.
+    pub fn new(registry: Registry, number: u32) -> Meters {
+        Meters { registry, number, counters: Vec::new() }
     }
 
     /// From now on nodes run another program, whose tables and rules are others.
@@ -50,9 +54,9 @@ impl Meters {
 
     /// Shows the numbers of now. The nodes and their program must be the same each time.
     pub fn update(&mut self, fleet: &Fleet, stats: &LoopStats) {
-        let Meters { registry, counters } = self;
+        let Meters { registry, number, counters } = self;
         let mut next = 0;
-        read(fleet, stats, &mut |name, value| {
+        read(fleet, (*number, stats), &mut |name, value| {
             if next == counters.len() {
                 counters.push(registry.counter(&fmt::format(name)));
             }
@@ -63,9 +67,9 @@ impl Meters {
 }
 
 /// Comes to all numbers, always in one order.
-fn read(fleet: &Fleet, stats: &LoopStats, show: &mut Show<'_>) {
-    read_loop(stats, show);
-    read_host(stats, show);
+fn read(fleet: &Fleet, (number, stats): (u32, &LoopStats), show: &mut Show<'_>) {
+    read_loop((number, stats), show);
+    read_host((number, stats), show);
     read_tables(fleet, show);
     read_rules(fleet, show);
     read_stages(fleet, show);
@@ -75,10 +79,10 @@ fn read(fleet: &Fleet, stats: &LoopStats, show: &mut Show<'_>) {
     read_queries(fleet, show);
     fleet.ids().take(NODES_MAX).for_each(|id| read_node(fleet, id, show));
     // Last, for there may be more of them later.
-    read_turns(stats, show);
+    read_turns((number, stats), show);
 }
 
-fn read_loop(stats: &LoopStats, show: &mut Show<'_>) {
+fn read_loop((number, stats): (u32, &LoopStats), show: &mut Show<'_>) {
     let numbers = [
         ("turns", stats.turns),
         ("steps", stats.steps),
@@ -97,10 +101,10 @@ fn read_loop(stats: &LoopStats, show: &mut Show<'_>) {
         ("periods_missed", stats.periods_missed),
         ("timer_late_max_ns", nanos(stats.timer_late_max)),
     ];
-    numbers.iter().for_each(|(name, value)| show(format_args!("loop/0/{name}"), *value));
+    numbers.iter().for_each(|(name, value)| show(format_args!("loop/{number}/{name}"), *value));
 }
 
-fn read_host(stats: &LoopStats, show: &mut Show<'_>) {
+fn read_host((number, stats): (u32, &LoopStats), show: &mut Show<'_>) {
     let host = &stats.host;
     let numbers = [
         ("syscalls", host.syscalls),
@@ -116,12 +120,15 @@ fn read_host(stats: &LoopStats, show: &mut Show<'_>) {
         ("lookups", host.lookups),
         ("bad_descriptors", host.bad_descriptors),
     ];
-    numbers.iter().for_each(|(name, value)| show(format_args!("loop/0/{name}"), *value));
+    numbers.iter().for_each(|(name, value)| show(format_args!("loop/{number}/{name}"), *value));
 }
 
-fn read_turns(stats: &LoopStats, show: &mut Show<'_>) {
+fn read_turns((number, stats): (u32, &LoopStats), show: &mut Show<'_>) {
     for turns in &stats.kinds {
-        let kind = &turns.kind;
+        let kind = match number {
+            0 => Cow::Borrowed(turns.kind.as_str()),
+            _ => Cow::Owned(format!("{}.{number}", turns.kind)),
+        };
         show(format_args!("turn/{kind}/count"), turns.turns);
         show(format_args!("turn/{kind}/steps"), turns.steps);
         show(format_args!("turn/{kind}/total_ns"), nanos(turns.total));

@@ -99,7 +99,7 @@ impl Given for RunArgs {
             ("--fabric", self.fabric.is_some()),
             ("--turn-limit", engine.turn_limit.is_some()),
             ("--json", engine.json),
-            ("--workers", self.workers.is_some_and(|count| count > 1)),
+            ("--workers", self.workers.is_some_and(|count| count > 1) && self.nodes.is_none()),
             ("--memory", self.memory.is_some()),
             ("--stack", self.stack.is_some()),
             ("--root", self.root.is_some()),

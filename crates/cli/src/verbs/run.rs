@@ -118,6 +118,7 @@ fn options(
             (None, Some(count)) => Listen::Nodes(count),
             (None, None) => default.listen,
         },
+        workers: args.workers.unwrap_or(1),
         address: args.address,
         exposure: if args.open { Exposure::Accepted } else { Exposure::Refused },
         fabric: match args.fabric.unwrap_or(Fabric::Udp) {

@@ -230,6 +230,11 @@ impl Server {
         }
     }
 
+    /// Likewise, with connections numbered from there.
+    pub fn numbered_from(self, next: u64) -> Server {
+        Server { next, ..self }
+    }
+
     /// Likewise, with other limits than the usual ones.
     pub fn with_limits(self, limits: Limits) -> Server {
         Server { limits, ..self }

@@ -5,7 +5,7 @@ use tidemill_overlog::control::{End, Status};
 use tidemill_overlog::fleet;
 use tidemill_overlog::query::AskerId;
 
-use super::{Machine, reload};
+use super::{Machine, crew, reload};
 use crate::components::listing;
 use crate::control::{Controlled, Server, Snapshot, Whom};
 
@@ -60,7 +60,10 @@ impl Controlled for Machine {
                 End::refusal(Status::Wrong, format!("the run has no node {name}"))
             })?,
         };
-        fleet::ask(self, events, node, question, text)
+        match self.share.has(node) {
+            true => fleet::ask(self, events, node, question, text),
+            false => crew::ask(self, node, question, text),
+        }
     }
 
     fn install(
@@ -74,13 +77,15 @@ impl Controlled for Machine {
 
     fn gone(&mut self, events: &mut Loop<Machine>, asker: AskerId) {
         fleet::forget(self, events, asker);
+        crew::forget(self, asker);
     }
 
     fn resume(&mut self, events: &mut Loop<Machine>, asker: AskerId) {
         fleet::resume(self, events, asker);
+        crew::resume(self, asker);
     }
 
     fn is_asking(&mut self, asker: AskerId) -> bool {
-        self.fleet.is_asking(asker)
+        self.fleet.is_asking(asker) || crew::is_asking(self, asker)
     }
 }

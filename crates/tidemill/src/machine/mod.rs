@@ -24,6 +24,7 @@
 //! | `life` | a node started, and ended without notice |
 //! | `end` | what is left at the end, and what all nodes did |
 //! | `control` | what tools ask of a run |
+//! | `share`, `crew` | several workers: which nodes each has, and what they ask of each other |
 //! | `log` | the last lines of the log, with their times |
 //! | `simulated` | what a simulation has beside |
 //! | `system` | components and packets as tables of the system |
@@ -35,6 +36,7 @@
 
 pub(crate) mod components;
 mod control;
+pub(crate) mod crew;
 mod end;
 pub(crate) mod life;
 mod log;
@@ -43,6 +45,7 @@ pub(crate) mod nodes;
 pub(crate) mod packets;
 pub(crate) mod parts;
 pub(crate) mod reload;
+pub(crate) mod share;
 pub(crate) mod simulated;
 mod source;
 mod system;
@@ -67,9 +70,11 @@ use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
 use crate::meters::Meters;
 
+use crew::Crew;
 use log::Log;
 use node::{Node, Others};
 use parts::{Has, Maker};
+use share::Share;
 use simulated::Simulated;
 
 pub(crate) use source::Source;
@@ -84,6 +89,10 @@ pub(crate) struct Machine {
     others: Others,
     /// What makes nodes, if there are several.
     pub(crate) maker: Option<Rc<Maker>>,
+    /// The nodes that it runs.
+    pub(crate) share: Share,
+    /// Those who run the others, if it is not alone.
+    pub(crate) crew: Option<Crew>,
     /// What a simulation has beside.
     pub(crate) sim: Option<Simulated>,
     /// The files that rules write.
@@ -130,10 +139,12 @@ impl Machine {
             node: Box::new(Node::new(NodeId(0), runner, systems)),
             others: Others::none(),
             maker: None,
+            share: Share::ALL,
+            crew: None,
             sim: None,
             sinks: Sinks::default(),
             lost_packets: 0,
-            meters: Meters::new(registry.clone()),
+            meters: Meters::new(registry.clone(), 0),
             journal,
             registry,
             log: Log::default(),
@@ -149,13 +160,10 @@ impl Machine {
 
     /// Whether a node lives, here or in another part of a simulation.
     pub(crate) fn is_alive(&self, id: NodeId) -> bool {
-        let elsewhere = || self.sim.as_ref().is_some_and(|sim| sim.is_alive_elsewhere(id));
-        self.fleet.node(id).is_some() || elsewhere()
-    }
-
-    /// Whether this machine runs a node: it is none of another part of a simulation.
-    pub(crate) fn runs(&self, id: NodeId) -> bool {
-        self.sim.as_ref().is_none_or(|sim| sim.share.has(id))
+        match self.share.has(id) {
+            true => self.fleet.node(id).is_some(),
+            false => self.sim.as_ref().is_some_and(|sim| sim.is_alive_elsewhere(id)),
+        }
     }
 
     /// Writes a note.

@@ -13,7 +13,7 @@ use tidemill_overlog::query::Shown;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use super::{Machine, life};
+use super::{Machine, crew, life};
 use crate::borders::{flows, rules};
 use crate::control;
 use crate::keys::KeyWatch;
@@ -34,23 +34,24 @@ const KEYS_EVERY: Duration = Duration::from_secs(2);
 /// A node before it starts: what it is called, and where it listens.
 type Named = (String, String);
 
-/// Ports that are open, for each node, with the address that they really have.
+/// Ports that are open, for each node that this machine runs, with the address that they really
+/// have.
 pub(crate) struct Opened {
     ports: Vec<(Ports, String)>,
-    /// The nodes in their order.
+    /// These nodes in their order.
     pub(crate) names: Vec<Named>,
 }
 
-/// Takes the rules, and opens the ports of all their nodes.
+/// Takes the rules, and opens the ports of all nodes that this machine runs.
 pub(crate) fn open(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    rules: Rules,
+    rules: Arc<Rules>,
     options: &NodeOptions,
     (seed, stop): (u64, Option<&Arc<AtomicBool>>),
 ) -> Result<Opened, String> {
     let observer = Box::new(machine.journal.clone());
-    let mut fleet = Fleet::new(Arc::new(rules), options.fabric, seed, observer);
+    let mut fleet = Fleet::new(rules, options.fabric, seed, observer);
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
     options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
     options.seal.iter().for_each(|seal| fleet.seal_with(seal.clone()));
@@ -67,7 +68,7 @@ pub(crate) fn open(
     };
     let listens = options.fabric == Fabric::Tcp || options.token.is_some();
     let mut ports: Vec<(Ports, String)> = Vec::new();
-    for _ in 0..count {
+    for _ in (0..count).filter(|&node| machine.share.has(NodeId(node))) {
         let opened = open_one(events.host(), address, listens);
         ports.push(opened.map_err(|error| format!("cannot listen on {address}: {error}"))?);
     }
@@ -76,23 +77,36 @@ pub(crate) fn open(
     Ok(Opened { ports, names })
 }
 
-/// Starts the nodes whose ports are open: the first one's address is the others' landmark.
+/// Says where the nodes of a run listen, if the system chose that.
+pub(crate) fn announce(machine: &Machine, names: &[Named], options: &NodeOptions) {
+    if matches!(options.listen, Listen::Nodes(_)) {
+        for (index, (_, address)) in names.iter().enumerate() {
+            machine.journal.get_mut().console.note(format_args!("{index} {address}"));
+        }
+    }
+}
+
+/// Starts the nodes whose ports are open, of all nodes of the run: the first one's address is the
+/// others' landmark.
 pub(crate) fn start(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    opened: Opened,
+    (opened, names): (Opened, &[Named]),
     options: &NodeOptions,
 ) -> Result<(), String> {
-    let Opened { ports, names } = opened;
-    let count = ports.len() as u32;
+    let mut ports = opened.ports.into_iter();
+    let count = names.len() as u32;
     let first = || names.first().map(|(name, _)| name.clone());
     let landmark = options.landmark.clone().or_else(first).unwrap_or_default();
-    for ((index, (ports, address)), (name, _)) in (0..).zip(ports).zip(names) {
-        if matches!(options.listen, Listen::Nodes(_)) {
-            machine.journal.get_mut().console.note(format_args!("{index} {address}"));
-        }
-        let landmark = landmark.clone();
-        let identity = Identity { address: name, index, count, landmark };
+    for (index, (name, _)) in (0..).zip(names) {
+        let (address, landmark) = (name.clone(), landmark.clone());
+        let identity = Identity { address, index, count, landmark };
+        let own = machine.share.has(NodeId(index)).then(|| ports.next()).flatten();
+        let Some((ports, _)) = own else {
+            fleet::start_elsewhere(machine, events, identity)
+                .map_err(|error| format!("cannot note node {index}: {error}"))?;
+            continue;
+        };
         let id = start_one(machine, events, ports, identity)
             .map_err(|error| format!("cannot start node {index}: {error}"))?;
         if let Some(listener) = ports.listener.filter(|_| options.fabric != Fabric::Tcp) {
@@ -100,7 +114,8 @@ pub(crate) fn start(
                 .map_err(|error| format!("node {index} cannot be asked: {error}"))?;
         }
     }
-    let ids: Vec<NodeId> = machine.fleet.ids().collect();
+    let ids = machine.fleet.ids().filter(|&id| machine.share.has(id));
+    let ids: Vec<NodeId> = ids.collect();
     ids.into_iter().try_for_each(|id| begin(machine, events, id))?;
     if let Some(files) = &options.key_files {
         machine.keys = Some(KeyWatch::new(files.clone()));
@@ -200,9 +215,11 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
         flows::end(machine, events);
     });
     fleet::drain(machine, events);
+    crew::drain(machine);
     let end = events.now() + DRAIN_MAX;
     events.every(DRAINED_EVERY, move |machine: &mut Machine, events, _| {
         let is_drained = machine.fleet.is_drained() && machine.borders_are_idle();
+        let is_drained = crew::is_drained(machine, is_drained);
         if !is_drained && events.now() >= end {
             say!(Warn, "fleet", "ends with work left or tuples not delivered");
         }
@@ -224,6 +241,7 @@ fn replace_keys(machine: &mut Machine, events: &mut Loop<Machine>, read: Result<
         Ok(seal) => {
             say!(Info, "keys", "the files of keys have been read again");
             fleet::replace_keys(machine, events, &seal);
+            crew::all(machine, move |machine, events| fleet::replace_keys(machine, events, &seal));
         }
         Err(message) => {
             say!(Warn, "keys", "the old keys go on: {message}");

@@ -147,6 +147,9 @@ fn refused(
             "its {names} have changed, and only rules and packet graphs are replaced"
         ));
     }
+    if machine.crew.is_some() {
+        return Some("its rules have changed, and several workers do not replace them".to_owned());
+    }
     if !machine.has.nodes || revision.rules.program.is_none() {
         return Some("rules do not come or go as a whole".to_owned());
     }

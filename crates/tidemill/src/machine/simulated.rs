@@ -15,34 +15,9 @@ const SPARE_NS: u64 = 10_000_000_000;
 /// How long all must have been quiet: a lease and some more, 40 s.
 pub(crate) const VIGIL: Duration = Duration::from_nanos(LEASE_NS + SPARE_NS);
 
-/// Which nodes a part of a simulation runs: those whose number leaves the remainder `me` when it is
-/// divided by `parts`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Share {
-    pub(crate) me: u32,
-    pub(crate) parts: u32,
-}
-
-impl Share {
-    /// All nodes.
-    pub(crate) const ALL: Share = Share { me: 0, parts: 1 };
-
-    /// The part that runs a node.
-    pub(crate) fn part_of(self, NodeId(node): NodeId) -> u32 {
-        node % self.parts
-    }
-
-    /// Whether this part runs a node.
-    pub(crate) fn has(self, node: NodeId) -> bool {
-        self.part_of(node) == self.me
-    }
-}
-
 /// The state of a simulation, or of a part of one.
 #[derive(Debug)]
 pub(crate) struct Simulated {
-    /// The nodes that it runs.
-    pub(crate) share: Share,
     /// By node: it is run by another part, and does not live now.
     pub(crate) down_elsewhere: Vec<bool>,
     /// The table of nodes, where the program has it.
@@ -60,9 +35,9 @@ pub(crate) struct Simulated {
 }
 
 impl Simulated {
-    /// Whether a node is run by another part, and lives there.
+    /// Whether a node that is run by another part lives there.
     pub(crate) fn is_alive_elsewhere(&self, id: NodeId) -> bool {
-        !self.share.has(id) && !self.down_elsewhere.get(id.0 as usize).is_some_and(|&down| down)
+        !self.down_elsewhere.get(id.0 as usize).is_some_and(|&down| down)
     }
 
     /// Notes that a node lives, or does not, if it is run by another part.

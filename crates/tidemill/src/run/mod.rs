@@ -29,6 +29,7 @@ mod captures;
 mod ends;
 mod options;
 mod report;
+mod workers;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -71,6 +72,8 @@ use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
 use crate::machine::{Machine, components, nodes, packets};
 use crate::program::Program;
 use crate::summary::Summary;
+
+use workers::Workers;
 
 /// What this file says at most.
 const CEILING: Level = Level::Info;
@@ -138,7 +141,8 @@ impl Prepared {
         if has.nodes || are_several {
             options.nodes.check_reach()?;
         }
-        let Parts { graph, components, .. } = &program.parts;
+        let Parts { graph, components, borders, .. } = &program.parts;
+        let has_files = borders.have_files();
         let captures = captures(graph.as_ref(), components.as_ref(), options.clock);
         let mut host = host(&options, are_counted && has.components, captures).map_err(no_queue)?;
         let captures = captures.map(|captures| captures.begin(host.now()));
@@ -176,7 +180,11 @@ impl Prepared {
         machine.sinks = sinks;
         let watches = source.as_ref().is_some_and(|source| source.files.is_some());
         machine.source = source;
-        let mut run = Run { machine, events: Loop::new(host), options, heard, captures };
+        let may_spread = !(has.components || has.packets || has_files)
+            && options.clock != Clock::Virtual
+            && options.seed.is_none();
+        let (events, others) = (Loop::new(host), Workers::default());
+        let mut run = Run { machine, events, options, heard, captures, may_spread, others };
         Machine::follow(&mut run.events);
         if watches {
             ends::watch_files(&mut run.events);
@@ -271,6 +279,10 @@ struct Run {
     heard: OwnedFd,
     /// When packets of captures come.
     captures: Option<CaptureTime>,
+    /// It has rules only, so that its nodes may be run by several workers.
+    may_spread: bool,
+    /// Those but the first.
+    others: Workers,
 }
 
 impl Run {
@@ -282,17 +294,29 @@ impl Run {
         graph: Option<Graph>,
         seed: u64,
     ) -> Result<(), String> {
-        let Run { machine, events, options, .. } = self;
+        let Run { machine, events, options, others, .. } = self;
         machine.control = Some(Server::new(&machine.registry, options.nodes.token.clone()));
         let stop = options.stop_flag.as_ref();
-        let opened =
-            rules.map(|rules| nodes::open(machine, events, rules, &options.nodes, (seed, stop)));
-        let opened = opened.transpose()?;
+        let opened = match rules.map(Arc::new) {
+            None => None,
+            Some(rules) => {
+                let count = if self.may_spread { workers::count(&options.nodes) } else { 1 };
+                if count > 1 {
+                    let of_run = (&rules, &options.nodes);
+                    *others = Workers::open(machine, events, of_run, (seed, stop), count)?;
+                }
+                let opened = nodes::open(machine, events, rules, &options.nodes, (seed, stop))?;
+                let names = others.names(opened.names.clone());
+                Some((opened, names))
+            }
+        };
         if options.clock != Clock::Virtual {
-            answer_tools(machine, events, opened.as_ref().map(|it| it.names.as_slice()));
+            answer_tools(machine, events, opened.as_ref().map(|(_, names)| names.as_slice()));
         }
-        if let Some(opened) = opened {
-            nodes::start(machine, events, opened, &options.nodes)?;
+        if let Some((opened, names)) = opened {
+            nodes::announce(machine, &names, &options.nodes);
+            others.start(&names)?;
+            nodes::start(machine, events, (opened, &names), &options.nodes)?;
             let nodes = machine.fleet.ids().count();
             say!(Info, "fleet", "{nodes} nodes by {:?}, seed {seed}", options.nodes.fabric);
         }
@@ -342,7 +366,7 @@ impl Run {
 
     /// Ends what is left, writes what waits, and sums up.
     fn finish(self) -> Result<Report, String> {
-        let Run { mut machine, mut events, options, .. } = self;
+        let Run { mut machine, mut events, options, mut others, .. } = self;
         let has_unsent = machine.clear(&mut events);
         if options.clock != Clock::Virtual && has_unsent {
             let end = events.now() + LINGER_MAX;
@@ -353,10 +377,14 @@ impl Run {
         machine.sum_up(&mut events, &mut report);
         draw(&mut machine, &options, &mut report);
         if machine.has.nodes {
-            let mut summary = Summary::of(&machine.fleet, &mut events);
-            let journal = machine.journal.get();
-            summary.violations = journal.violations;
-            summary.given_up = journal.given_up;
+            let mut summary = Summary::of_part(&machine.fleet, &mut events);
+            let (violations, given_up) = {
+                let journal = machine.journal.get();
+                (journal.violations, journal.given_up)
+            };
+            (summary.violations, summary.given_up) = (violations, given_up);
+            others.end(&machine, &mut summary)?;
+            summary.leave_out();
             report.nodes = Some(summary);
         }
         let mut journal = machine.journal.get_mut();

@@ -113,6 +113,8 @@ pub enum Exposure {
 pub struct NodeOptions {
     /// The nodes.
     pub listen: Listen,
+    /// How many threads run several nodes, if the program has rules only.
+    pub workers: u32,
     /// What the one node of [`Listen::Address`] is called, if not as it listens.
     pub address: Option<String>,
     /// Whether nodes may believe everyone on the network.
@@ -139,6 +141,7 @@ impl Default for NodeOptions {
     fn default() -> NodeOptions {
         NodeOptions {
             listen: Listen::Address("localhost:10000".to_owned()),
+            workers: 1,
             address: None,
             exposure: Exposure::Refused,
             fabric: Fabric::Udp,

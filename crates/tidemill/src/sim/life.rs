@@ -15,7 +15,7 @@ const STREAM: u64 = 0x6368_7572_6e00;
 
 /// Ends a node without notice; nothing happens if it is not alive.
 pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32) {
-    if !machine.runs(NodeId(node)) {
+    if !machine.share.has(NodeId(node)) {
         return elsewhere(machine, events, node, false);
     }
     let turns = machine.fleet.node(NodeId(node)).map(|node| node.counters().turns);
@@ -34,7 +34,7 @@ pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u
     if machine.is_alive(NodeId(node)) {
         return;
     }
-    if !machine.runs(NodeId(node)) {
+    if !machine.share.has(NodeId(node)) {
         // None can fail to draw random numbers here and not there.
         let _ = fleet::restart_elsewhere(events);
         return elsewhere(machine, events, node, true);

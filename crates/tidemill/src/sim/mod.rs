@@ -50,7 +50,7 @@ use tidemill_relation::plan::RelationId;
 
 use crate::console::Console;
 use crate::machine::parts::{Compiled, Has, Parts};
-use crate::machine::simulated::Share;
+use crate::machine::share::Share;
 use crate::program::Program;
 use crate::run::{ComponentOptions, Report};
 use crate::script::{Cue, Script, bind};

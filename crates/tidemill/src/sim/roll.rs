@@ -61,7 +61,7 @@ pub(super) fn note(machine: &mut Machine, events: &mut Loop<Machine>, about: u32
 fn tell(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, about: u32) {
     let roll = machine.sim.as_ref().and_then(|sim| sim.roll);
     let Some(relation) = roll else { return };
-    if !machine.runs(NodeId(node)) || !machine.is_alive(NodeId(node)) {
+    if !machine.share.has(NodeId(node)) || !machine.is_alive(NodeId(node)) {
         return;
     }
     let alive = machine.is_alive(NodeId(about));

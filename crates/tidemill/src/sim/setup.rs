@@ -21,7 +21,8 @@ use crate::components::output::{Bell, Named, Tap};
 use crate::console::Console;
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::parts::{Choices, Has, Maker, Parts};
-use crate::machine::simulated::{Share, Simulated};
+use crate::machine::share::Share;
+use crate::machine::simulated::Simulated;
 use crate::machine::{Machine, components, nodes};
 use crate::run::{Report, first_ns};
 use crate::script::Cue;
@@ -134,8 +135,8 @@ impl Setup {
         let addresses = identities.iter().map(|identity| identity.address.as_str());
         let switches = devices::switches(&plugs, addresses);
         let (retired, down_elsewhere) = (0, Vec::new());
-        let sim = Simulated { share, down_elsewhere, roll, vigil, lasts, retired, plugs, switches };
-        machine.sim = Some(sim);
+        let sim = Simulated { down_elsewhere, roll, vigil, lasts, retired, plugs, switches };
+        (machine.share, machine.sim) = (share, Some(sim));
         // Before the nodes: what a script does at a time comes before what else happens then.
         for (number, cue) in (0..).zip(cues.iter()) {
             stage::set(&mut events, number, Rc::new(cue.clone()));
@@ -145,7 +146,7 @@ impl Setup {
             machine.fleet.open_with(roll::opening(roll, rows));
         }
         for identity in identities.iter() {
-            start(&mut machine, &mut events, share, identity.clone())?;
+            start(&mut machine, &mut events, identity.clone())?;
         }
         borders::open_files(&mut machine, &mut events, root.as_deref(), Existing::Replaced)?;
         if let Some(mean_ns) = options.churn_ns {
@@ -164,9 +165,9 @@ pub(super) fn has_leases(rules: &Rules) -> bool {
 fn start(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    share: Share,
     identity: Identity,
 ) -> Result<(), String> {
+    let share = machine.share;
     let (id, address) = (NodeId(identity.index), identity.address.clone());
     let failed = |error: std::io::Error| format!("{address}: {error}");
     if !share.has(id) {

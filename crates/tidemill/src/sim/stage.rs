@@ -54,7 +54,7 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
     match &cue.deed {
         Deed::Put(tuples) => {
             for (node, relation, columns) in tuples {
-                if !machine.runs(NodeId(*node)) {
+                if !machine.share.has(NodeId(*node)) {
                     continue;
                 }
                 let (relation, row) = (*relation, SeqBuilder::from(&columns[..]));
@@ -125,7 +125,9 @@ fn expect(
     living: bool,
     count: Option<u64>,
 ) {
-    for (node, relation, pattern) in rows.iter().filter(|(node, ..)| machine.runs(NodeId(*node))) {
+    for (node, relation, pattern) in
+        rows.iter().filter(|(node, ..)| machine.share.has(NodeId(*node)))
+    {
         if living && !machine.is_alive(NodeId(*node)) {
             continue;
         }

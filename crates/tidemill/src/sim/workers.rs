@@ -29,7 +29,7 @@ use crate::console::Console;
 use crate::journal::Journal;
 use crate::lines::{Lines, Written};
 use crate::machine::Machine;
-use crate::machine::simulated::Share;
+use crate::machine::share::Share;
 use crate::run::Report;
 use crate::summary::Summary;
 

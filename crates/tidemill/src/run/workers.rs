@@ -1,0 +1,250 @@
+//! Other workers of a run of rules: threads that run some of its nodes each.
+//!
+//! ```text
+//! first worker                       another
+//! open the ports of its nodes        open the ports of its nodes -> names, a remote
+//! all names -> everybody             start its nodes
+//! start its nodes                    run
+//! run ... the run is over -> stop    -> what its nodes did
+//! ```
+//! What they ask of each other while they run is in `machine/crew.rs`.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+
+use tidemill_event::{Loop, Os, Owner, Remote};
+use tidemill_overlog::node::Program as Rules;
+use tidemill_stat::Registry;
+
+use super::options::{Listen, NodeOptions};
+use super::show_counters;
+use crate::control::Server;
+use crate::journal::{Journal, SharedJournal};
+use crate::machine::crew::{ASKERS, Crew, Written};
+use crate::machine::parts::Has;
+use crate::machine::share::Share;
+use crate::machine::{Machine, components, nodes};
+use crate::meters::Meters;
+use crate::summary::Summary;
+
+/// Names of nodes, and where they listen.
+type Names = Vec<(String, String)>;
+
+/// What all workers are given.
+#[derive(Clone)]
+struct Common {
+    rules: Arc<Rules>,
+    options: NodeOptions,
+    registry: Registry,
+    seed: u64,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+/// Another worker.
+struct Worker {
+    remote: Remote<Machine>,
+    /// Where it is told the names of all nodes; nothing is sent if the run does not start.
+    start: Sender<Names>,
+    started: Receiver<Result<(), String>>,
+    thread: JoinHandle<Result<Summary, String>>,
+    written: Written,
+    names: Names,
+}
+
+/// The other workers of a run.
+#[derive(Default)]
+pub(super) struct Workers(Vec<Worker>);
+
+/// How many workers a run has: one, if it has a node only.
+pub(super) fn count(options: &NodeOptions) -> u32 {
+    match options.listen {
+        Listen::Nodes(count) => options.workers.clamp(1, count.max(1)),
+        Listen::Address(_) => 1,
+    }
+}
+
+impl Workers {
+    /// Starts the others of a machine, which is the first of `count`: they open their ports.
+    ///
+    /// # Errors
+    /// A port cannot be opened, or there are no threads.
+    pub(super) fn open(
+        machine: &mut Machine,
+        events: &mut Loop<Machine>,
+        (rules, options): (&Arc<Rules>, &NodeOptions),
+        (seed, stop): (u64, Option<&Arc<AtomicBool>>),
+        count: u32,
+    ) -> Result<Workers, String> {
+        let (rules, options) = (rules.clone(), options.clone());
+        let (registry, stop) = (machine.registry.clone(), stop.cloned());
+        let common = Common { rules, options, registry, seed, stop };
+        let failed = |error: std::io::Error| format!("no worker: {error}");
+        let first = events.remote().map_err(failed)?;
+        let mut workers = Workers::default();
+        for me in 1..count {
+            let share = Share { me, parts: count };
+            let written = Written::default();
+            let (to_worker, start) = channel();
+            let (opened, from_worker) = channel();
+            let (to_first, started) = channel();
+            let (common, of_worker, first) = (common.clone(), written.clone(), first.clone());
+            let form = {
+                let journal = machine.journal.get();
+                (journal.console.form(), journal.console.is_eager())
+            };
+            let thread = thread::Builder::new().name(format!("worker-{me}"));
+            let work = move || {
+                let ends = Ends { opened, start, started: to_first };
+                work(common, share, (of_worker.console(form, first.clone()), first), ends)
+            };
+            let thread = thread.spawn(work).map_err(failed)?;
+            let (names, remote) = from_worker.recv().map_err(|_| "a worker has ended")??;
+            workers.0.push(Worker { remote, start: to_worker, started, thread, written, names });
+        }
+        machine.share = Share { me: 0, parts: count };
+        let others = workers.0.iter().map(|worker| worker.remote.clone()).collect();
+        machine.crew = (count > 1).then(|| Crew::new(others));
+        Ok(workers)
+    }
+
+    /// The names of all nodes, where those are of the first worker.
+    pub(super) fn names(&self, own: Names) -> Names {
+        let mut each: Vec<_> = [own]
+            .into_iter()
+            .chain(self.0.iter().map(|it| it.names.clone()))
+            .map(Vec::into_iter)
+            .collect();
+        let mut names = Vec::new();
+        loop {
+            let before = names.len();
+            names.extend(each.iter_mut().filter_map(Iterator::next));
+            if names.len() == before {
+                return names;
+            }
+        }
+    }
+
+    /// Has the others start their nodes.
+    ///
+    /// # Errors
+    /// A node cannot start.
+    pub(super) fn start(&self, names: &Names) -> Result<(), String> {
+        let gone = || "a worker has ended".to_owned();
+        self.0.iter().try_for_each(|it| it.start.send(names.clone()).map_err(|_| gone()))?;
+        self.0.iter().try_for_each(|it| it.started.recv().map_err(|_| gone())?)
+    }
+
+    /// Ends the others, and adds what their nodes did to a summary.
+    ///
+    /// # Errors
+    /// What kept one of them from running.
+    pub(super) fn end(&mut self, machine: &Machine, summary: &mut Summary) -> Result<(), String> {
+        let mut failure = Ok(());
+        for worker in self.stop() {
+            match worker.thread.join() {
+                Ok(Ok(part)) => summary.add(&part),
+                Ok(Err(error)) => failure = Err(error),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+            worker.written.write(&mut machine.journal.get_mut().console);
+        }
+        failure
+    }
+
+    /// Has the loops of the others end.
+    fn stop(&mut self) -> Vec<Worker> {
+        let workers = std::mem::take(&mut self.0);
+        for worker in &workers {
+            // One that takes no posts has ended.
+            let _ = worker.remote.event(Owner::LOOP, |_: &mut Machine, events| events.stop());
+        }
+        workers
+    }
+}
+
+impl Drop for Workers {
+    /// A run that does not start leaves no threads.
+    fn drop(&mut self) {
+        for Worker { start, thread, .. } in self.stop() {
+            drop(start);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Where a worker tells the first how far it is.
+struct Ends {
+    opened: Sender<Result<(Names, Remote<Machine>), String>>,
+    start: Receiver<Names>,
+    started: Sender<Result<(), String>>,
+}
+
+/// What another worker does.
+fn work(
+    common: Common,
+    share: Share,
+    (console, first): (crate::console::Console, Remote<Machine>),
+    ends: Ends,
+) -> Result<Summary, String> {
+    let opened = open(&common, share, (console, first.clone()));
+    let (mut machine, mut events, opened) = match opened {
+        Ok((machine, events, opened, remote)) => {
+            let _ = ends.opened.send(Ok((opened.names.clone(), remote)));
+            (machine, events, opened)
+        }
+        Err(error) => {
+            let _ = ends.opened.send(Err(error.clone()));
+            return Err(error);
+        }
+    };
+    let Ok(names) = ends.start.recv() else { return Ok(Summary::default()) };
+    let started = nodes::start(&mut machine, &mut events, (opened, &names), &common.options);
+    let failed = started.is_err();
+    let _ = ends.started.send(started);
+    if failed {
+        return Ok(Summary::default());
+    }
+    show_counters(&mut machine, &mut events);
+    let outcome = events.run(&mut machine);
+    // Whatever ended this one ends all.
+    let _ = first.event(Owner::LOOP, |_: &mut Machine, events| events.stop());
+    if let tidemill_event::Outcome::Failed(error) = outcome {
+        return Err(format!("the system fails to wait: {error}"));
+    }
+    machine.meters.update(&machine.fleet, events.stats());
+    let mut summary = Summary::of_part(&machine.fleet, &mut events);
+    let mut journal = machine.journal.get_mut();
+    (summary.violations, summary.given_up) = (journal.violations, journal.given_up);
+    journal.console.flush();
+    drop(journal);
+    // To free what a large run holds may take longer than its user should wait.
+    std::mem::forget((machine, events));
+    Ok(summary)
+}
+
+type Open = (Machine, Loop<Machine>, nodes::Opened, Remote<Machine>);
+
+/// Makes the machine of a worker, and opens the ports of its nodes.
+fn open(
+    common: &Common,
+    share: Share,
+    (console, first): (crate::console::Console, Remote<Machine>),
+) -> Result<Open, String> {
+    let failed = |error: std::io::Error| format!("no worker: {error}");
+    let mut events = Loop::new(Box::new(Os::new().map_err(failed)?));
+    let remote = events.remote().map_err(failed)?;
+    let journal = SharedJournal::new(Journal::new(console));
+    let engine = components::idle(events.host())?;
+    let has = Has { nodes: true, ..Has::default() };
+    let mut machine = Machine::new(engine, journal, common.registry.clone(), has)?;
+    machine.meters = Meters::new(common.registry.clone(), share.me);
+    let server = Server::new(&common.registry, common.options.token.clone());
+    machine.control = Some(server.numbered_from(u64::from(share.me) * ASKERS));
+    (machine.share, machine.crew) = (share, Some(Crew::new(vec![first])));
+    let (rules, options) = (common.rules.clone(), &common.options);
+    let seed = (common.seed, common.stop.as_ref());
+    let opened = nodes::open(&mut machine, &mut events, rules, options, seed)?;
+    Ok((machine, events, opened, remote))
+}

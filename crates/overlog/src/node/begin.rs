@@ -6,6 +6,7 @@ use tidemill_stdx::marks;
 
 use super::Node;
 use super::allowances::Taken;
+use super::costs::Engine;
 use super::dispatch::Start;
 use super::event::Event;
 use super::stages::Stage;
@@ -18,6 +19,8 @@ impl Node {
     /// `now_ns` is the loop's clock, `wall_ns` what rules see as the time.
     pub fn begin(&mut self, now_ns: u64, wall_ns: i64, observer: &mut dyn Observer) -> bool {
         let Some(event) = self.inbox.pop_front() else { return false };
+        self.profiler.start(&event);
+        let began = self.profiler.begin();
         self.counters.turns += 1;
         let follows = matches!(event, Event::Change { .. } | Event::Resume);
         self.counters.external_turns += u64::from(!follows);
@@ -57,6 +60,7 @@ impl Node {
             Event::Forgotten { peer } => self.remind(peer),
         }
         self.turn.start = Some(event);
+        self.profiler.end(began, Engine::Begin);
         true
     }
 

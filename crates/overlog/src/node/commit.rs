@@ -8,6 +8,7 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::Node;
+use super::costs::Engine;
 use super::event::Event;
 use super::failing::Failing;
 use super::program::Program;
@@ -22,6 +23,12 @@ const CEILING: Level = Level::Trace;
 impl Node {
     /// Applies the table changes of the turn, in the order in which they were derived.
     pub fn commit(&mut self, observer: &mut dyn Observer) {
+        let began = self.profiler.begin();
+        self.commit_all(observer);
+        self.profiler.end(began, Engine::Commit);
+    }
+
+    fn commit_all(&mut self, observer: &mut dyn Observer) {
         self.limit_views();
         if std::mem::take(&mut self.turn.expiry) {
             self.expire();
@@ -84,6 +91,7 @@ impl Node {
     /// yield (their number is returned, one event each), adds the changes of exported views to
     /// the sends, and settles the tables.
     pub fn finish(&mut self, observer: &mut dyn Observer) -> usize {
+        let began = self.profiler.begin();
         let follows = self.announce(observer);
         self.counters.dropped_table_full = self.views.refused();
         self.stayed_within_limits();
@@ -92,6 +100,7 @@ impl Node {
         self.scratch.reset();
         let put_off = self.staging.put_off();
         (0..put_off).for_each(|_| self.inbox.push_back(Event::Resume));
+        self.profiler.end(began, Engine::Finish);
         follows + put_off
     }
 
@@ -194,6 +203,7 @@ impl Node {
     /// One round of the views of the running commit. [`Progress::Exceeded`] has been reported: the
     /// turn must be given up.
     pub fn refine(&mut self, observer: &mut dyn Observer) -> Progress {
+        let began = self.profiler.begin();
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
         let mut failures = Failing {
             program: &self.program,
@@ -206,6 +216,10 @@ impl Node {
         let plan = &self.program.compiled.plan;
         let now_ns = self.turn.now_ns;
         let progress = self.views.step(plan, &mut self.database, scope, now_ns, &mut failures);
+        if let Some(costs) = self.views.costs() {
+            self.profiler.add_views(costs);
+            self.profiler.end(began, Engine::Views);
+        }
         if progress == Progress::Exceeded {
             self.report_commit(self.views.overrun(), observer);
         }

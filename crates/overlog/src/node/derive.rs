@@ -1,5 +1,6 @@
 //! The second part of a turn: strands run until nothing is left that starts one.
 
+use tidemill_relation::cost::Cost;
 use tidemill_relation::expr::Scope;
 use tidemill_relation::native;
 use tidemill_relation::plan::{RelationId, Strand};
@@ -9,6 +10,7 @@ use tidemill_relation::{Seq, TupleBuf};
 
 use super::Node;
 use super::allowances::Limit;
+use super::costs::Engine;
 use super::deriving::{Cycle, Deriving};
 use super::dispatch::Start;
 use super::failing::Failing;
@@ -20,10 +22,12 @@ impl Node {
     /// Runs strands for at most `tuples_max` event tuples. [`Progress::Exceeded`] has been
     /// reported: the turn must be given up.
     pub fn derive(&mut self, tuples_max: usize, observer: &mut dyn Observer) -> Progress {
+        let began = self.profiler.begin();
         // Strands append to the turn while its current tuples are read.
         let mut current = self.turn.current.take().unwrap_or_default();
         let derived = self.derive_from(&mut current, tuples_max, observer);
         self.turn.current = Some(current);
+        self.profiler.end(began, Engine::Dispatch);
         derived.unwrap_or_else(|limit| {
             self.report_turn(limit, observer);
             Progress::Exceeded
@@ -103,12 +107,15 @@ impl Node {
         let traced = program.watching.wants(relation, Stage::AfterJoin);
         let most = self.allowances;
         let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);
+        let mut began = self.profiler.now();
         for &position in strands {
             let strand: &Strand = &program.plan().strands[position as usize];
             let rule = strand.rule;
             self.turn.at_work = Some(rule);
             self.database.prepare(strand);
-            self.counters.rules[rule.index()].fired += 1;
+            let counters = &mut self.counters.rules[rule.index()];
+            counters.fired += 1;
+            let derived_before = counters.derived;
             self.sight(relation, Stage::BeforeJoin, Some(rule), columns, observer);
             let mut sink = Deriving {
                 failing: Failing {
@@ -126,6 +133,7 @@ impl Node {
                 trigger: traced.then_some((relation, columns)),
                 rule,
                 tuples_left: tuples_left as usize,
+                looked: 0,
                 cycle: in_cycle.then_some(Cycle {
                     taken: &mut self.turn.taken,
                     tuples_max: most.cycle_tuples.get(),
@@ -134,13 +142,20 @@ impl Node {
             };
             let reading = Reading { traced, ..Reading::present(&self.database) };
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
-            let position = position as usize;
-            match program.compilation.code(position) {
-                Some(code) => native::run(code, position, columns, reading, scope, &mut sink),
+            let number = position as usize;
+            match program.compilation.code(number) {
+                Some(code) => native::run(code, number, columns, reading, scope, &mut sink),
                 None => {
-                    let profile = program.compilation.note(&program.compiled, position);
+                    let profile = program.compilation.note(&program.compiled, number);
                     run(strand, columns, Reading { profile, ..reading }, scope, &mut sink);
                 }
+            }
+            if let (Some(before), Some(now)) = (began, self.profiler.now()) {
+                let probes = sink.looked;
+                let derived = self.counters.rules[rule.index()].derived - derived_before;
+                let cost = Cost { fired: 1, derived, probes, ns: now.saturating_sub(before) };
+                self.profiler.add_strand(position, cost);
+                began = Some(now);
             }
         }
         self.scratch.reset();

@@ -16,6 +16,7 @@ mod ambient;
 mod begin;
 mod commit;
 mod compilation;
+mod costs;
 mod counters;
 mod derive;
 mod deriving;
@@ -25,6 +26,8 @@ mod failing;
 mod kept;
 mod limit;
 mod operate;
+mod profile;
+mod profiler;
 mod program;
 mod replace;
 mod ship;
@@ -39,6 +42,7 @@ mod watch;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use tidemill_relation::cost::Clock;
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
 use tidemill_relation::plan::{Action, On, RelationId, RuleId};
@@ -52,6 +56,7 @@ use tidemill_stdx::sorted::SortedMap;
 use crate::net::address::canonical;
 use allowances::Allowances;
 use ambient::NodeAmbient;
+use profiler::Profiler;
 use shipping::Shipping;
 use staging::Staging;
 use turn::Turn;
@@ -59,9 +64,11 @@ use turn::Turn;
 pub use allowances::{CYCLE_TUPLES_MAX, GivenUp, Limit, TURN_TUPLES_MAX};
 pub use ambient::{Identity, node_id};
 pub use compilation::listing;
+pub use costs::Engine;
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use event::{Event, Periodic};
 pub use kept::Kept;
+pub use profile::{Profile, Spot, Worker};
 pub use program::Program;
 pub use replace::{Replaced, Replacement};
 pub use shipping::HOLD_NS;
@@ -90,6 +97,8 @@ pub struct Node {
     /// Memory of rows that were handed over.
     spare: SpareRows,
     counters: Counters,
+    /// Measures what rules cost, while a caller asks for it.
+    profiler: Profiler,
     /// Rules whose first failure has been reported.
     reported: Vec<bool>,
     /// What a turn may take.
@@ -119,6 +128,7 @@ impl Node {
             inbox: VecDeque::new(),
             spare: SpareRows::default(),
             counters: Counters::new(&program.compiled),
+            profiler: Profiler::default(),
             reported: vec![false; plan.rules.len()],
             allowances: Allowances::default(),
             given_up: SortedMap::new(),
@@ -151,6 +161,26 @@ impl Node {
     /// What the driver counts for it.
     pub fn counters_mut(&mut self) -> &mut Counters {
         &mut self.counters
+    }
+
+    /// Measures what rules cost from now on, by this clock; or no more. What has been measured
+    /// stays.
+    pub fn measure(&mut self, clock: Option<Clock>) {
+        if self.profiler.clock().is_some() != clock.is_some() {
+            self.profiler.set_clock(clock);
+            self.views.measure(clock);
+        }
+    }
+
+    /// Whether it is measured now.
+    pub fn is_measuring(&self) -> bool {
+        self.profiler.clock().is_some()
+    }
+
+    /// What has been measured so far; nothing if it never was.
+    pub fn profile(&self) -> Option<Profile> {
+        let has_measured = self.profiler.has_measured();
+        has_measured.then(|| self.profiler.profile(&self.program.compiled))
     }
 
     /// The periodics of the program as this node sees them.

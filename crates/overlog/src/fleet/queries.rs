@@ -132,10 +132,12 @@ fn system_rows<W: World>(
         let alive = fleet.slots.get(asked.node as usize)?.alive.as_ref()?;
         return Some(alive.peer_rows(Clocks::of(events)));
     }
+    let rows = table.is_sampled().then(|| rows(world, events, NodeId(asked.node), &name));
     if name == RULE {
+        // What comes from now on is in later answers.
         look_at_costs(world, events);
     }
-    table.is_sampled().then(|| rows(world, events, NodeId(asked.node), &name))
+    rows
 }
 
 /// Queues a slice, if one is due and none is queued.

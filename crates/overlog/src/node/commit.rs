@@ -23,9 +23,10 @@ const CEILING: Level = Level::Trace;
 impl Node {
     /// Applies the table changes of the turn, in the order in which they were derived.
     pub fn commit(&mut self, observer: &mut dyn Observer) {
-        let began = self.profiler.begin();
-        self.commit_all(observer);
-        self.profiler.end(began, Engine::Commit);
+        match self.profiler.is_on() {
+            true => self.measured(Engine::Commit, |node| node.commit_all(observer)),
+            false => self.commit_all(observer),
+        }
     }
 
     fn commit_all(&mut self, observer: &mut dyn Observer) {
@@ -91,7 +92,13 @@ impl Node {
     /// yield (their number is returned, one event each), adds the changes of exported views to
     /// the sends, and settles the tables.
     pub fn finish(&mut self, observer: &mut dyn Observer) -> usize {
-        let began = self.profiler.begin();
+        match self.profiler.is_on() {
+            true => self.measured(Engine::Finish, |node| node.finish_all(observer)),
+            false => self.finish_all(observer),
+        }
+    }
+
+    fn finish_all(&mut self, observer: &mut dyn Observer) -> usize {
         let follows = self.announce(observer);
         self.counters.dropped_table_full = self.views.refused();
         self.stayed_within_limits();
@@ -100,7 +107,6 @@ impl Node {
         self.scratch.reset();
         let put_off = self.staging.put_off();
         (0..put_off).for_each(|_| self.inbox.push_back(Event::Resume));
-        self.profiler.end(began, Engine::Finish);
         follows + put_off
     }
 
@@ -203,7 +209,19 @@ impl Node {
     /// One round of the views of the running commit. [`Progress::Exceeded`] has been reported: the
     /// turn must be given up.
     pub fn refine(&mut self, observer: &mut dyn Observer) -> Progress {
-        let began = self.profiler.begin();
+        match self.profiler.is_on() {
+            true => self.measured(Engine::Views, |node| {
+                let progress = node.refine_once(observer);
+                if let Some(costs) = node.views.costs() {
+                    node.profiler.add_views(costs);
+                }
+                progress
+            }),
+            false => self.refine_once(observer),
+        }
+    }
+
+    fn refine_once(&mut self, observer: &mut dyn Observer) -> Progress {
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
         let mut failures = Failing {
             program: &self.program,
@@ -216,10 +234,6 @@ impl Node {
         let plan = &self.program.compiled.plan;
         let now_ns = self.turn.now_ns;
         let progress = self.views.step(plan, &mut self.database, scope, now_ns, &mut failures);
-        if let Some(costs) = self.views.costs() {
-            self.profiler.add_views(costs);
-            self.profiler.end(began, Engine::Views);
-        }
         if progress == Progress::Exceeded {
             self.report_commit(self.views.overrun(), observer);
         }

@@ -9,7 +9,7 @@ use super::event::Event;
 
 /// What starts a turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Kind {
+pub(super) enum TurnKind {
     Insert(RelationId),
     Delete(RelationId),
     Change(RelationId),
@@ -63,19 +63,19 @@ impl Engine {
     }
 }
 
-impl Kind {
-    pub(super) fn of(event: &Event) -> Kind {
+impl TurnKind {
+    pub(super) fn of(event: &Event) -> TurnKind {
         match event {
-            Event::Tuple { relation, delete: false, .. } => Kind::Insert(*relation),
-            Event::Tuple { relation, delete: true, .. } => Kind::Delete(*relation),
-            Event::Change { relation, .. } => Kind::Change(*relation),
-            Event::Periodic { timer } => Kind::Timer(*timer),
-            Event::Facts { .. } | Event::Everywhere { .. } => Kind::Facts,
-            Event::Expiry => Kind::Expiry,
-            Event::Release => Kind::Release,
-            Event::Resume => Kind::Resume,
-            Event::Lost { .. } => Kind::Lost,
-            Event::Forgotten { .. } => Kind::Forgotten,
+            Event::Tuple { relation, delete: false, .. } => TurnKind::Insert(*relation),
+            Event::Tuple { relation, delete: true, .. } => TurnKind::Delete(*relation),
+            Event::Change { relation, .. } => TurnKind::Change(*relation),
+            Event::Periodic { timer } => TurnKind::Timer(*timer),
+            Event::Facts { .. } | Event::Everywhere { .. } => TurnKind::Facts,
+            Event::Expiry => TurnKind::Expiry,
+            Event::Release => TurnKind::Release,
+            Event::Resume => TurnKind::Resume,
+            Event::Lost { .. } => TurnKind::Lost,
+            Event::Forgotten { .. } => TurnKind::Forgotten,
         }
     }
 }

@@ -22,19 +22,30 @@ impl Node {
     /// Runs strands for at most `tuples_max` event tuples. [`Progress::Exceeded`] has been
     /// reported: the turn must be given up.
     pub fn derive(&mut self, tuples_max: usize, observer: &mut dyn Observer) -> Progress {
-        let began = self.profiler.begin();
+        match self.profiler.is_on() {
+            true => self
+                .measured(Engine::Dispatch, |node| node.derive_all::<true>(tuples_max, observer)),
+            false => self.derive_all::<false>(tuples_max, observer),
+        }
+    }
+
+    /// The same; code that does not measure has no trace of the measurement.
+    fn derive_all<const MEASURES: bool>(
+        &mut self,
+        tuples_max: usize,
+        observer: &mut dyn Observer,
+    ) -> Progress {
         // Strands append to the turn while its current tuples are read.
         let mut current = self.turn.current.take().unwrap_or_default();
-        let derived = self.derive_from(&mut current, tuples_max, observer);
+        let derived = self.derive_from::<MEASURES>(&mut current, tuples_max, observer);
         self.turn.current = Some(current);
-        self.profiler.end(began, Engine::Dispatch);
         derived.unwrap_or_else(|limit| {
             self.report_turn(limit, observer);
             Progress::Exceeded
         })
     }
 
-    fn derive_from(
+    fn derive_from<const MEASURES: bool>(
         &mut self,
         current: &mut Box<TupleBuf<Derived>>,
         tuples_max: usize,
@@ -57,7 +68,7 @@ impl Node {
                 }
             }
             if let Some((derived, columns)) = current.get(self.turn.position) {
-                self.derive_one(derived, columns, observer);
+                self.derive_one::<MEASURES>(derived, columns, observer);
             }
             self.turn.position += 1;
         }
@@ -65,7 +76,12 @@ impl Node {
     }
 
     /// Runs all that an event tuple starts.
-    fn derive_one(&mut self, derived: Derived, columns: Seq<'_>, observer: &mut dyn Observer) {
+    fn derive_one<const MEASURES: bool>(
+        &mut self,
+        derived: Derived,
+        columns: Seq<'_>,
+        observer: &mut dyn Observer,
+    ) {
         self.counters.events += 1;
         self.turn.taken.tuples += 1;
         let (relation, rule) = (derived.relation, derived.origin.rule());
@@ -81,7 +97,7 @@ impl Node {
             let crossing = Crossing { relation, kind: CrossingKind::Event };
             self.turn.crossings.push_seq(crossing, columns);
         }
-        self.run_strands(Start::Event, relation, columns, observer);
+        self.run_strands::<MEASURES>(Start::Event, relation, columns, observer);
         if !self.program.dispatch.stages[relation.index()].is_empty() {
             let program = self.program.clone();
             for &stage in &program.dispatch.stages[relation.index()] {
@@ -91,7 +107,7 @@ impl Node {
     }
 
     /// Runs the strands that one trigger starts.
-    pub(super) fn run_strands(
+    pub(super) fn run_strands<const MEASURES: bool>(
         &mut self,
         start: Start,
         relation: RelationId,
@@ -107,7 +123,7 @@ impl Node {
         let traced = program.watching.wants(relation, Stage::AfterJoin);
         let most = self.allowances;
         let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);
-        let mut began = self.profiler.now();
+        let mut began = if MEASURES { self.profiler.now() } else { None };
         for &position in strands {
             let strand: &Strand = &program.plan().strands[position as usize];
             let rule = strand.rule;
@@ -150,12 +166,11 @@ impl Node {
                     run(strand, columns, Reading { profile, ..reading }, scope, &mut sink);
                 }
             }
-            if let (Some(before), Some(now)) = (began, self.profiler.now()) {
+            if MEASURES && let Some(before) = began {
                 let probes = sink.looked;
                 let derived = self.counters.rules[rule.index()].derived - derived_before;
-                let cost = Cost { fired: 1, derived, probes, ns: now.saturating_sub(before) };
-                self.profiler.add_strand(position, cost);
-                began = Some(now);
+                let cost = Cost { fired: 1, derived, probes, ns: 0 };
+                began = self.profiler.end_strand(before, position, cost);
             }
         }
         self.scratch.reset();

@@ -174,7 +174,17 @@ impl Node {
 
     /// Whether it is measured now.
     pub fn is_measuring(&self) -> bool {
-        self.profiler.clock().is_some()
+        self.profiler.is_on()
+    }
+
+    /// Runs a part of a turn whose cost is measured.
+    #[cold]
+    #[inline(never)]
+    fn measured<T>(&mut self, engine: Engine, run: impl FnOnce(&mut Node) -> T) -> T {
+        let began = self.profiler.begin();
+        let result = run(self);
+        self.profiler.end(began, engine);
+        result
     }
 
     /// What has been measured so far; nothing if it never was.

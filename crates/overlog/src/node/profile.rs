@@ -5,7 +5,7 @@ use tidemill_relation::plan::{On, Plan, RuleId};
 use tidemill_relation::view::{ViewPart, ViewWork};
 use tidemill_stdx::ordered::OrderedMap;
 
-use super::costs::{Engine, Kind, TurnCosts};
+use super::costs::{Engine, TurnCosts, TurnKind};
 use crate::program::Compiled;
 
 /// Costs by where they arose, of one node or of many.
@@ -61,7 +61,7 @@ impl Profile {
         rules
     }
 
-    pub(super) fn add_turns(&mut self, program: &Compiled, kind: Kind, turns: &TurnCosts) {
+    pub(super) fn add_turns(&mut self, program: &Compiled, kind: TurnKind, turns: &TurnCosts) {
         let plan = &program.plan;
         let turn = turn_name(plan, kind);
         let mut put = |worker, cost: Cost| {
@@ -88,28 +88,28 @@ fn of_rule(plan: &Plan, rule: RuleId, part: String) -> Worker {
     Worker::Rule { rule: rule.name.clone(), place: rule.place.clone(), part }
 }
 
-fn turn_name(plan: &Plan, kind: Kind) -> String {
+fn turn_name(plan: &Plan, kind: TurnKind) -> String {
     let name = |relation| &plan.relation(relation).name;
     match kind {
-        Kind::Insert(relation) if plan.relation(relation).table().is_none() => {
+        TurnKind::Insert(relation) if plan.relation(relation).table().is_none() => {
             format!("event {}", name(relation))
         }
-        Kind::Insert(relation) => format!("insert {}", name(relation)),
-        Kind::Delete(relation) => format!("delete {}", name(relation)),
-        Kind::Change(relation) => format!("change {}", name(relation)),
-        Kind::Timer(timer) => {
+        TurnKind::Insert(relation) => format!("insert {}", name(relation)),
+        TurnKind::Delete(relation) => format!("delete {}", name(relation)),
+        TurnKind::Change(relation) => format!("change {}", name(relation)),
+        TurnKind::Timer(timer) => {
             let is_timer = |on: &On| matches!(on, On::Periodic { .. });
             let timers = plan.strands.iter().filter(|strand| is_timer(&strand.trigger.on));
             let rule = timers.map(|strand| strand.rule).nth(timer);
             format!("timer of {}", rule.map_or("a rule", |rule| &plan.rules[rule.index()].name))
         }
-        Kind::Facts => "facts".to_owned(),
-        Kind::Expiry => "expiry".to_owned(),
-        Kind::Release => "release of held rows".to_owned(),
-        Kind::Resume => "rest of an operator".to_owned(),
-        Kind::Lost => "peer lost".to_owned(),
-        Kind::Forgotten => "peer restarted".to_owned(),
-        Kind::Before => "turn under way".to_owned(),
+        TurnKind::Facts => "facts".to_owned(),
+        TurnKind::Expiry => "expiry".to_owned(),
+        TurnKind::Release => "release of held rows".to_owned(),
+        TurnKind::Resume => "rest of an operator".to_owned(),
+        TurnKind::Lost => "peer lost".to_owned(),
+        TurnKind::Forgotten => "peer restarted".to_owned(),
+        TurnKind::Before => "turn under way".to_owned(),
     }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Costs are kept by what started the turn, and by the strand, view rule or operator that ran. What
 //! a turn does beside those is the cost of the engine, by the [part](Engine) of the turn. Without a
-//! clock nothing is measured, and each of these places tests for that once.
+//! clock nothing is measured: each part of a turn tests for that once.
 
 use tidemill_relation::cost::{Clock, Cost};
 use tidemill_relation::view::ViewCosts;
 use tidemill_stdx::sorted::SortedMap;
 
-use super::costs::{Engine, Kind, TurnCosts};
+use super::costs::{Engine, TurnCosts, TurnKind};
 use super::event::Event;
 use super::profile::Profile;
 use crate::program::Compiled;
@@ -17,7 +17,7 @@ use crate::program::Compiled;
 #[derive(Debug, Default)]
 pub(super) struct Profiler {
     clock: Option<Clock>,
-    kinds: SortedMap<Kind, usize>,
+    kinds: SortedMap<TurnKind, usize>,
     turns: Vec<TurnCosts>,
     /// That of the running turn in `turns`.
     current: usize,
@@ -29,7 +29,7 @@ pub(super) struct Profiler {
     has_measured: bool,
 }
 
-/// When a part of a turn began, and what had a cost of its own before.
+/// When a part of a turn began.
 pub(super) struct Began(u64);
 
 impl Profiler {
@@ -38,7 +38,7 @@ impl Profiler {
         self.clock = clock;
         self.has_measured |= clock.is_some();
         if clock.is_some() {
-            self.enter(Kind::Before);
+            self.enter(TurnKind::Before);
         }
     }
 
@@ -56,15 +56,19 @@ impl Profiler {
         self.clock.map(|clock| clock())
     }
 
-    /// A turn begins that this event starts.
+    /// Whether it measures.
     #[inline]
-    pub(super) fn start(&mut self, event: &Event) {
-        if self.clock.is_some() {
-            self.enter(Kind::of(event));
-        }
+    pub(super) fn is_on(&self) -> bool {
+        self.clock.is_some()
     }
 
-    fn enter(&mut self, kind: Kind) {
+    /// A turn begins that this event starts, and its first part.
+    pub(super) fn start(&mut self, event: &Event) -> Began {
+        self.enter(TurnKind::of(event));
+        self.begin()
+    }
+
+    fn enter(&mut self, kind: TurnKind) {
         let next = self.turns.len();
         self.current = *self.kinds.entry(kind).or_insert(next);
         if self.current == next {
@@ -73,17 +77,14 @@ impl Profiler {
     }
 
     /// A part of a turn begins.
-    #[inline]
-    pub(super) fn begin(&mut self) -> Option<Began> {
-        let now = self.now()?;
+    pub(super) fn begin(&mut self) -> Began {
         self.own_ns = 0;
-        Some(Began(now))
+        Began(self.now().unwrap_or(0))
     }
 
     /// It ends: what had no cost of its own in it is the engine's.
-    #[inline]
-    pub(super) fn end(&mut self, began: Option<Began>, engine: Engine) {
-        let (Some(Began(began)), Some(now)) = (began, self.now()) else { return };
+    pub(super) fn end(&mut self, Began(began): Began, engine: Engine) {
+        let Some(now) = self.now() else { return };
         let ns = now.saturating_sub(began).saturating_sub(self.own_ns);
         let cost = Cost { fired: 1, ns, ..Cost::default() };
         if let Some(turn) = self.turns.get_mut(self.current) {
@@ -91,12 +92,15 @@ impl Profiler {
         }
     }
 
-    /// A strand has run.
-    pub(super) fn add_strand(&mut self, strand: u32, cost: Cost) {
-        self.own_ns += cost.ns;
+    /// A strand has run since then; the time of now.
+    pub(super) fn end_strand(&mut self, began: u64, strand: u32, cost: Cost) -> Option<u64> {
+        let now = self.now()?;
+        let ns = now.saturating_sub(began);
+        self.own_ns += ns;
         if let Some(turn) = self.turns.get_mut(self.current) {
-            *turn.strands.entry(strand).or_default() += cost;
+            *turn.strands.entry(strand).or_default() += Cost { ns, ..cost };
         }
+        Some(now)
     }
 
     /// An operator has worked.
@@ -126,7 +130,7 @@ impl Profiler {
         self.turns.clear();
         self.current = 0;
         if self.clock.is_some() {
-            self.enter(Kind::Before);
+            self.enter(TurnKind::Before);
         }
     }
 

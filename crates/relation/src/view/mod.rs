@@ -235,8 +235,16 @@ impl Views {
         }
     }
 
+    #[inline]
     fn end_part(&mut self, began: Option<Began>, rule: usize, work: ViewWork) {
-        if let (Some(meter), Some(began)) = (&mut self.meter, began) {
+        if let Some(began) = began {
+            self.end_measured(began, rule, work);
+        }
+    }
+
+    #[cold]
+    fn end_measured(&mut self, began: Began, rule: usize, work: ViewWork) {
+        if let Some(meter) = &mut self.meter {
             let (stratum, rule) = (self.stratum as u32, rule as u32);
             meter.end(began, ViewPart { stratum, rule, work });
         }

@@ -16,7 +16,7 @@ pub use folder::{Refused, expand};
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
     Clocks, EngineKind, ExplainArgs, Fabric, Form, InstallArgs, Keys, Line, QueryArgs, RunArgs,
-    SimArgs, Tuples, UninstallArgs,
+    SimArgs, Simulated, Tuples, UninstallArgs,
 };
 pub use sources::{SchemaArgs, Sources};
 pub use unused::unused;

@@ -22,6 +22,7 @@ mod log;
 mod messages;
 mod older;
 mod outside;
+mod profile;
 mod run;
 mod schemas;
 mod sealed_streams;

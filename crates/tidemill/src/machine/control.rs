@@ -36,6 +36,10 @@ impl Controlled for Machine {
         Snapshot { counters, tree }
     }
 
+    fn measure(&mut self, events: &mut Loop<Machine>) {
+        fleet::look_at_costs(self, events);
+    }
+
     fn query(
         &mut self,
         events: &mut Loop<Machine>,

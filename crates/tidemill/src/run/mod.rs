@@ -69,6 +69,7 @@ use crate::machine::Source;
 use crate::machine::components::{Outputs, Seeds};
 use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
 use crate::machine::{Machine, components, nodes, packets};
+use crate::profile::Profile;
 use crate::program::Program;
 use crate::summary::Summary;
 
@@ -352,6 +353,7 @@ impl Run {
         let mut report = Report { starts_again: machine.starts_again, ..Report::default() };
         machine.sum_up(&mut events, &mut report);
         draw(&mut machine, &options, &mut report);
+        report.profile = options.nodes.profile.then(|| Profile::of(&machine.fleet));
         if machine.has.nodes {
             let mut summary = Summary::of(&machine.fleet, &mut events);
             let journal = machine.journal.get();

@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tidemill_diag::{Diagnostic, Sources};
-use tidemill_event::{Conditions, Loop, Outcome, Sim, Time};
+use tidemill_event::{Conditions, Loop, Outcome, Sim, Time, machine_ns};
 use tidemill_overlog::fleet::{Extra, Fleet, Seal};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Observer, Program as Rules, Stages};
@@ -56,6 +56,7 @@ use crate::journal::{Journal, SharedJournal};
 use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
 use crate::machine::simulated::Simulated;
 use crate::machine::{Machine, components, nodes};
+use crate::profile::Profile;
 use crate::program::Program;
 use crate::run::{ComponentOptions, Engine, EngineKind, Report, first_ns};
 use crate::script::{Cue, Script, bind};
@@ -97,6 +98,9 @@ pub struct SimOptions {
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
     /// more is given up.
     pub turn_tuples_max: Option<u64>,
+    /// Whether it is measured what rules cost, by the clock of the machine, for
+    /// [`Report::profile`]. Nothing that the program sees follows from it.
+    pub profile: bool,
     /// What stands for the devices of the system that its packet graph names.
     pub devices: SortedMap<String, SimDevice>,
     /// The folder that files lie below; `None`: the current one.
@@ -124,6 +128,7 @@ impl Default for SimOptions {
             memory_max: None,
             packets: EngineKind::default(),
             turn_tuples_max: None,
+            profile: false,
             devices: SortedMap::new(),
             root: None,
             stop: None,
@@ -206,7 +211,7 @@ impl Simulation {
     pub fn run(self, console: Console) -> Result<Report, String> {
         let (end, seed) = (self.options.end_ns, self.options.seed);
         let is_plain = self.has.components && !self.has.nodes && self.options.nodes == 1;
-        let stop = self.options.stop.clone();
+        let (stop, profile) = (self.options.stop.clone(), self.options.profile);
         let (mut machine, mut events) = self.set_up(console)?;
         let outcome = match end {
             Some(end) => events.run_until(&mut machine, Time(end)),
@@ -219,7 +224,8 @@ impl Simulation {
         if let Outcome::Failed(error) = outcome {
             return Err(format!("the simulation cannot run: {error}"));
         }
-        let mut report = Report { is_plain, ..Report::default() };
+        let profile = profile.then(|| Profile::of(&machine.fleet));
+        let mut report = Report { is_plain, profile, ..Report::default() };
         end::finish(&mut machine, &mut events, (seed, interrupted), &mut report);
         if interrupted {
             // To free what a large run holds may take longer than its user should wait.
@@ -290,6 +296,9 @@ fn fleet(
     options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
     options.seal.take().into_iter().for_each(|seal| fleet.seal_with(seal));
     fleet.interrupt_by(stop.clone());
+    if options.profile {
+        fleet.measure(machine_ns);
+    }
     fleet
 }
 

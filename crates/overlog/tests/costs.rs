@@ -87,7 +87,9 @@ fn what_is_measured_adds_up_to_what_is_counted() {
     let node = fleet.node(NodeId(0)).unwrap();
     let (mut fired, mut derived) = (0, 0);
     let profile = fleet.profile();
-    for (rule, cost) in profile.rules() {
+    let rules = fleet.rule_costs();
+    assert!(profile.rules().into_iter().all(|(rule, cost)| rules.get(rule) == Some(&cost)));
+    for (rule, cost) in rules {
         if rule != "v1" {
             (fired, derived) = (fired + cost.fired, derived + cost.derived);
         }
@@ -120,6 +122,9 @@ fn costs_outlive_nodes_and_programs() {
     };
     assert_eq!((fired(&before, "r1 on event ask"), fired(&after, "r1 on event ask")), (2, 4));
     assert_eq!((fired(&before, "r3 on event ask"), fired(&after, "r3 on event ask")), (0, 1));
+    let fleet = network.world.fleet_ref();
+    assert_eq!(fleet.rule_costs(), fleet.profile().rules());
+    assert_eq!(fleet.rule_costs().get("r1").map(|cost| cost.fired), Some(4));
 }
 
 /// Without a profile and a program that reads the time, no clock is there to be read.

@@ -73,7 +73,8 @@ impl Meters {
 impl Meters {
     fn update_costs(&mut self, fleet: &Fleet) {
         let Meters { registry, costs, .. } = self;
-        for (rule, cost) in fleet.profile().rules() {
+        let ran = fleet.rule_costs().into_iter().filter(|(_, cost)| cost.fired > 0 || cost.ns > 0);
+        for (rule, cost) in ran {
             if !costs.contains_key(rule) {
                 let names = ["cost_fired", "cost_derived", "cost_probes", "cost_ns"];
                 let new = names.map(|name| registry.counter(&format!("rule/{rule}/{name}")));

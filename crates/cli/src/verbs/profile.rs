@@ -37,6 +37,7 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
     let mut drawing = graph::drawing(&program);
     let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
+    interrupt.insist(report).map_err(no_signals)?;
     let options = SimOptions {
         nodes: nodes.unwrap_or(1),
         seed: seed.unwrap_or(1),

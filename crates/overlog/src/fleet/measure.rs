@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use tidemill_event::{Loop, Time};
-use tidemill_relation::cost::Clock;
+use tidemill_relation::cost::{Clock, Cost};
+use tidemill_stdx::ordered::OrderedMap;
 
 use super::rule_time::is_read;
 use super::state::{Fleet, NodeId};
 use super::world::World;
-use crate::node::Profile;
+use crate::node::{Profile, rule_costs};
 
 /// How long a tool is taken to look after it has asked.
 const LOOKS: Duration = Duration::from_secs(3);
@@ -29,6 +30,16 @@ impl Fleet {
         let nodes = self.slots.iter().filter_map(|slot| Some(&slot.alive.as_ref()?.node));
         nodes.filter_map(|node| node.profile()).for_each(|of_node| profile.add(&of_node));
         profile
+    }
+
+    /// What each rule has cost so far at all nodes, by its name, as far as it was measured.
+    pub fn rule_costs(&self) -> OrderedMap<&str, Cost> {
+        let nodes = self.slots.iter().filter_map(|slot| Some(&slot.alive.as_ref()?.node));
+        let mut costs = rule_costs(self.program.plan(), nodes);
+        for (rule, cost) in self.ended.rules() {
+            *costs.entry(rule).or_default() += cost;
+        }
+        costs
     }
 
     /// Whether it is measured now what rules cost.

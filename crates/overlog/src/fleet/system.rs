@@ -16,7 +16,7 @@ use tidemill_stdx::sorted::SortedMap;
 use super::rule_time::{NS, RULE};
 use super::state::{Alive, INBOX_MAX, NodeId};
 use super::world::World;
-use crate::node::{Node, Profile};
+use crate::node::Node;
 
 /// Compares the tables of a node with what they were; returns how many events came of it.
 pub(super) fn compare<W: World>(
@@ -98,8 +98,7 @@ fn turn_rows<W: 'static>(events: &mut Loop<W>) -> Vec<Vec<OwnedValue>> {
 
 /// Rules; how long they took is null if it was never measured, or nothing may follow it.
 fn rule_rows(node: &Node, has_time: bool) -> Vec<Vec<OwnedValue>> {
-    let profile = node.profile().filter(|_| has_time);
-    let costs = profile.as_ref().map(Profile::rules);
+    let costs = node.rule_costs().filter(|_| has_time);
     let mut rules: SortedMap<&str, (u64, u64)> = SortedMap::new();
     for (rule, counters) in node.program().plan().rules.iter().zip(&node.counters().rules) {
         // Parts of one rule have its name.

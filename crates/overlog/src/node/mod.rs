@@ -42,14 +42,15 @@ mod watch;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tidemill_relation::cost::Clock;
+use tidemill_relation::cost::{Clock, Cost};
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
-use tidemill_relation::plan::{Action, On, RelationId, RuleId};
+use tidemill_relation::plan::{Action, On, Plan, RelationId, RuleId};
 use tidemill_relation::table::{Access, Visible};
 use tidemill_relation::view::Views;
 use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
+use tidemill_stdx::ordered::OrderedMap;
 use tidemill_stdx::region::Bump;
 use tidemill_stdx::sorted::SortedMap;
 
@@ -76,6 +77,26 @@ pub use stages::{Stage, Stages};
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use tuples::{Crossing, CrossingKind, Send};
 pub use watch::{Observer, Sighting};
+
+/// What each rule of a plan has cost at nodes that have it, by its name; those of earlier programs
+/// are among them.
+pub fn rule_costs<'n>(
+    plan: &'n Plan,
+    nodes: impl Iterator<Item = &'n Node>,
+) -> OrderedMap<&'n str, Cost> {
+    let mut sums = vec![Cost::default(); plan.rules.len()];
+    let mut costs: OrderedMap<&str, Cost> = OrderedMap::new();
+    for node in nodes {
+        node.profiler.add_to_rules(plan, &mut sums);
+        for (rule, cost) in node.profiler.earlier().rules() {
+            *costs.entry(rule).or_default() += cost;
+        }
+    }
+    for (rule, sum) in plan.rules.iter().zip(sums) {
+        *costs.entry(rule.name.as_str()).or_default() += sum;
+    }
+    costs
+}
 
 /// One node; see the module.
 #[derive(Debug)]
@@ -170,6 +191,11 @@ impl Node {
             self.profiler.set_clock(clock);
             self.views.measure(clock);
         }
+    }
+
+    /// What each rule has cost so far, by its name; nothing if that was never measured.
+    pub fn rule_costs(&self) -> Option<OrderedMap<&str, Cost>> {
+        self.profiler.has_measured().then(|| rule_costs(self.program.plan(), [self].into_iter()))
     }
 
     /// Whether it is measured now.

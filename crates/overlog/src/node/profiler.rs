@@ -5,6 +5,7 @@
 //! clock nothing is measured: each part of a turn tests for that once.
 
 use tidemill_relation::cost::{Clock, Cost};
+use tidemill_relation::plan::Plan;
 use tidemill_relation::view::ViewCosts;
 use tidemill_stdx::sorted::SortedMap;
 
@@ -132,6 +133,24 @@ impl Profiler {
         if self.clock.is_some() {
             self.enter(TurnKind::Before);
         }
+    }
+
+    /// Adds what each rule has cost with this program, by position in the plan.
+    pub(super) fn add_to_rules(&self, plan: &Plan, sums: &mut [Cost]) {
+        for turn in &self.turns {
+            for (&strand, &cost) in &turn.strands {
+                sums[plan.strands[strand as usize].rule.index()] += cost;
+            }
+            for (&part, &cost) in &turn.views {
+                let rule = plan.strata[part.stratum as usize].rules[part.rule as usize].rule;
+                sums[rule.index()] += cost;
+            }
+        }
+    }
+
+    /// What was measured with programs that the node had before.
+    pub(super) fn earlier(&self) -> &Profile {
+        &self.earlier
     }
 
     /// All that was measured, by names.

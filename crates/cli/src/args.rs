@@ -16,7 +16,7 @@ pub use folder::{Refused, expand};
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
     Clocks, EngineKind, ExplainArgs, Fabric, Form, InstallArgs, Keys, Line, QueryArgs, RunArgs,
-    SimArgs, Tuples, UninstallArgs,
+    SimArgs, Simulated, Tuples, UninstallArgs,
 };
 pub use sources::{SchemaArgs, Sources};
 pub use unused::unused;
@@ -114,7 +114,8 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  \
         tidemill explain ring.olg\n  \
         tidemill explain --asm hello.com\n  \
-        tidemill explain ring.olg --form svg > ring.svg")]
+        tidemill explain ring.olg --form svg > ring.svg\n  \
+        tidemill explain ring.olg --profile --nodes 20 --for 60")]
     Explain(ExplainArgs),
     /// Print the messages that nodes of a program exchange, as a .proto file
     #[command(after_help = "Examples:\n  \

@@ -23,6 +23,7 @@ mod messages;
 mod monitors;
 mod older;
 mod outside;
+mod profile;
 mod run;
 mod schemas;
 mod sealed_streams;

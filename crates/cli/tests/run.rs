@@ -294,7 +294,7 @@ fn options_without_effect_are_mistakes() {
         let expected = format!("tidemill: {option} has no effect here");
         assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
     }
-    for unknown in ["run --ui a:1", "run --token t", "explain --profile"] {
+    for unknown in ["run --ui a:1", "run --token t", "explain --trace"] {
         assert_eq!(status(&run(&format!("{unknown} {file}"))), 2, "{unknown}");
     }
     for (engine, expected) in [("dispatch", 2), ("compiled", 0), ("interpret", 0)] {

@@ -152,6 +152,12 @@ pub trait Host: Transport + Streams {
     /// What the host has done.
     fn stats(&self) -> HostStats;
 
+    /// The clock to measure with how long work takes, in nanoseconds: rules may see what it says.
+    /// There is none where the time of [`Host::now`] stands still meanwhile, as in a simulation.
+    fn stopwatch(&self) -> Option<fn() -> u64> {
+        None
+    }
+
     /// The simulation, to change its network and read its counters; nothing elsewhere.
     fn sim(&mut self) -> Option<&mut Sim> {
         None

@@ -28,7 +28,7 @@ mod watches;
 
 pub use event_loop::{Handlers, Limits, Loop, Outcome};
 pub use host::{Host, HostStats, Slice, Spent, Streams, Transport, Wait, Wake, Waker};
-pub use os::Os;
+pub use os::{Os, machine_ns};
 pub use owner::Owner;
 pub use queue::Full;
 pub use remote::Remote;

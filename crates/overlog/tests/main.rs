@@ -5,6 +5,7 @@ mod arrivals;
 mod circles;
 mod compile;
 mod corpus;
+mod costs;
 mod deletes;
 mod fmt;
 mod harness;

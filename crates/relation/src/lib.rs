@@ -5,6 +5,7 @@
 
 pub mod aggregate;
 pub mod civil;
+pub mod cost;
 pub mod database;
 mod eval;
 pub mod expr;

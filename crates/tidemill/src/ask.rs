@@ -150,6 +150,15 @@ impl fmt::Debug for Asker {
     }
 }
 
+/// Whether a run is to measure what its rules cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Costs {
+    /// It goes on as it is.
+    Unasked,
+    /// It measures them for some seconds, and shows them in its counters.
+    Measured,
+}
+
 /// Why there is no connection.
 enum NoLine {
     /// It may be there in a moment.
@@ -204,12 +213,17 @@ impl Asker {
         self.request(timeout, request).map(|_| ())
     }
 
-    /// Asks for counters and the component tree.
+    /// Asks for counters and the component tree; with [`Costs::Measured`] has what rules cost
+    /// measured from now on for some seconds.
     ///
     /// # Errors
     /// See [`AskError`].
-    pub fn top(&mut self, timeout: Duration) -> Result<Counted, AskError> {
-        self.request(timeout, |id, _| control::top(id))?;
+    pub fn top(&mut self, costs: Costs, timeout: Duration) -> Result<Counted, AskError> {
+        let request = match costs {
+            Costs::Unasked => control::top,
+            Costs::Measured => control::top_of_costs,
+        };
+        self.request(timeout, |id, _| request(id))?;
         let Asking { counters, tree, .. } = &mut self.asking;
         Ok(Counted { counters: std::mem::take(counters), tree: std::mem::take(tree) })
     }

@@ -35,6 +35,7 @@
 //! | [`control`] | who asks a run, and what each may |
 //! | [`borders`] | where the parts of a program reach each other |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
+//! | [`profile`] | what rules cost, as tables and as a flame graph |
 //! | [`journal`], [`console`], [`summary`] | what a run prints, finds and amounts to |
 //! | [`tape`] | a stream into memory, for what a run prints |
 //! | [`keys`] | files of keys, for nodes that seal what they send |
@@ -65,6 +66,7 @@ mod machine;
 pub mod messages;
 pub mod meters;
 pub mod packets;
+pub mod profile;
 pub mod program;
 pub mod reach;
 pub mod reload;

@@ -4,6 +4,7 @@
 //! node/<address>/turns ...          what a node did, sent, received and dropped, by reason
 //! table/<name>/rows ...             over all nodes
 //! rule/<name>/fired ...             likewise
+//! rule/<name>/cost_ns ...           while it is measured, and what it was then
 //! stage/<operator>/inputs ...       likewise
 //! border/<operator>/passed ...      what crossed between rules and schemas; what failed, by reason
 //! query/all/evaluated ...           what was asked by tools
@@ -22,8 +23,10 @@ use tidemill_event::LoopStats;
 use tidemill_overlog::fleet::{Fleet, NodeId};
 use tidemill_overlog::node::{Node, StageCounters};
 use tidemill_overlog::program::WorkedBy;
+use tidemill_relation::cost::Cost;
 use tidemill_relation::plan::RelationId;
 use tidemill_stat::{Counter, Registry};
+use tidemill_stdx::sorted::SortedMap;
 
 /// Nodes that have counters of their own; the others are in the sums only.
 pub const NODES_MAX: usize = 1000;
@@ -36,6 +39,8 @@ pub struct Meters {
     number: u32,
     /// In the order in which [`read`] comes to them.
     counters: Vec<Counter>,
+    /// What rules have cost, once that was measured.
+    costs: SortedMap<String, [Counter; 4]>,
 }
 
 /// Takes a counter's name and value.
@@ -44,7 +49,7 @@ type Show<'s> = dyn FnMut(Arguments<'_>, u64) + 's;
 impl Meters {
     /// Nothing shown yet, of the loop of this number.
     pub fn new(registry: Registry, number: u32) -> Meters {
-        Meters { registry, number, counters: Vec::new() }
+        Meters { registry, number, counters: Vec::new(), costs: SortedMap::new() }
     }
 
     /// From now on nodes run another program, whose tables and rules are others.
@@ -54,7 +59,10 @@ impl Meters {
 
     /// Shows the numbers of now. The nodes and their program must be the same each time.
     pub fn update(&mut self, fleet: &Fleet, stats: &LoopStats) {
-        let Meters { registry, number, counters } = self;
+        if fleet.is_measuring() {
+            self.update_costs(fleet);
+        }
+        let Meters { registry, number, counters, .. } = self;
         let mut next = 0;
         read(fleet, (*number, stats), &mut |name, value| {
             if next == counters.len() {
@@ -63,6 +71,25 @@ impl Meters {
             counters[next].set(value);
             next += 1;
         });
+    }
+}
+
+impl Meters {
+    fn update_costs(&mut self, fleet: &Fleet) {
+        let Meters { registry, costs, .. } = self;
+        let ran = fleet.rule_costs().into_iter().filter(|(_, cost)| cost.fired > 0 || cost.ns > 0);
+        for (rule, cost) in ran {
+            if !costs.contains_key(rule) {
+                let names = ["cost_fired", "cost_derived", "cost_probes", "cost_ns"];
+                let new = names.map(|name| registry.counter(&format!("rule/{rule}/{name}")));
+                costs.insert(rule.to_owned(), new);
+            }
+            let Some(counters) = costs.get(rule) else { continue };
+            let Cost { fired, derived, probes, ns } = cost;
+            for (counter, value) in counters.iter().zip([fired, derived, probes, ns]) {
+                counter.set(value);
+            }
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! What a process counts, as text: rates between two looks, or the counts in the form that
 //! Prometheus reads.
 //!
-//! Links and apps of packet graphs have tables with columns of their own. Whatever else has changed
-//! (rules, tables, nodes, loops) is listed, the fastest first.
+//! Links and apps of packet graphs, and rules, have tables with columns of their own. Whatever else
+//! has changed (tables, nodes, loops) is listed, the fastest first.
 //!
 //! ```
 //! use tidemill::top;
@@ -13,7 +13,7 @@
 //! let before = registry.snapshot();
 //! fired.add(50);
 //! let text = top::table(&before, &registry.snapshot(), 0.5);
-//! assert!(text.contains("rule/p1/fired"));
+//! assert!(text.starts_with("rule  fired/s"));
 //! assert!(top::prometheus(&registry.snapshot()).contains("tidemill_rule_fired{name=\"p1\"} 50"));
 //! ```
 
@@ -26,6 +26,9 @@ use tidemill_stat::{Distribution, Snapshot};
 
 /// Lines of the list at most.
 const LISTED_MAX: usize = 40;
+
+/// Rules at most, those with the highest cost.
+const RULES_MAX: usize = 20;
 
 /// A counter's name in its three parts: `link`, `src.output->acl.input`, `tx_packets`.
 fn parts(name: &str) -> (&str, &str, &str) {
@@ -42,6 +45,7 @@ pub fn table(before: &Snapshot, after: &Snapshot, seconds: f64) -> String {
     out += &look.links();
     out += &look.apps();
     out += &look.borders();
+    out += &look.rules();
     out += &look.others();
     if out.is_empty() {
         out += "nothing has changed\n";
@@ -182,6 +186,45 @@ impl Look<'_> {
         columns(&["border", "batches", "p50 us", "p99 us", "max us"], &rows)
     }
 
+    /// The rules that something has started, those first that took most time. While it is measured
+    /// what they cost, views are among them, and a rule has its share of the time that has passed.
+    fn rules(&self) -> String {
+        let cost = |rule: &str| {
+            let rise = |counter: &str| self.rise(&format!("rule/{rule}/{counter}"));
+            let ns = rise("cost_ns");
+            match ns {
+                0 => [rise("fired"), rise("derived"), 0, 0],
+                _ => [rise("cost_fired"), rise("cost_derived"), rise("cost_probes"), ns],
+            }
+        };
+        let rules = self.names("rule").into_iter().map(|rule| (rule, cost(rule)));
+        let mut rules: Vec<(&str, [u64; 4])> =
+            rules.filter(|(_, [fired, _, _, ns])| *fired > 0 || *ns > 0).collect();
+        sort::by(&mut rules, |(one, [fired, _, _, ns]), (other, [other_fired, _, _, other_ns])| {
+            (other_ns, other_fired).cmp(&(ns, fired)).then(one.cmp(other))
+        });
+        let rest = rules.len().saturating_sub(RULES_MAX);
+        rules.truncate(RULES_MAX);
+        let row = |(rule, [fired, derived, probes, ns]): (&str, [u64; 4])| {
+            let measured = |text: String| if ns == 0 { "-".to_owned() } else { text };
+            vec![
+                rule.to_owned(),
+                self.rate(fired),
+                self.rate(derived),
+                measured(self.rate(probes)),
+                measured((ns / fired.max(1)).to_string()),
+                measured(format!("{:.1}%", ns as f64 / 1e7 / self.seconds)),
+            ]
+        };
+        let rows: Vec<_> = rules.into_iter().map(row).collect();
+        let head = ["rule", "fired/s", "derived/s", "probes/s", "ns each", "time"];
+        let mut out = columns(&head, &rows);
+        if rest > 0 {
+            let _ = writeln!(out, "and {rest} more rules\n");
+        }
+        out
+    }
+
     /// What has risen and has no column.
     fn others(&self) -> String {
         const COLUMNS: [&str; 5] = ["packets", "restarts", "rx_packets", "rx_bytes", "tx_drops"];
@@ -190,7 +233,8 @@ impl Look<'_> {
             let drops = what == "app" && counter.starts_with("drop_");
             let twin = what == "link" && matches!(counter, "tx_packets" | "tx_bytes");
             let column = matches!(what, "link" | "app") && COLUMNS.contains(&counter);
-            what == "engine" || column || twin || drops
+            let rule = what == "rule" && counter != "failed";
+            what == "engine" || column || twin || drops || rule
         };
         let names = self.after.counters.keys().filter(|name| !has_column(name));
         let mut risen: Vec<(u64, &String)> =
@@ -302,16 +346,65 @@ mod tests {
     }
 
     #[test]
+    fn rules_are_sorted_by_their_time() {
+        let registry = Registry::in_memory();
+        let set = |name: &str, count: u64| {
+            let counter = registry.counter(&format!("rule/{name}"));
+            counter.set(count);
+            counter
+        };
+        let costs = |rule: &str, counts: [u64; 6]| {
+            let names =
+                ["fired", "derived", "cost_fired", "cost_derived", "cost_probes", "cost_ns"];
+            let counters = names.into_iter().zip(counts);
+            counters.map(|(name, count)| set(&format!("{rule}/{name}"), count)).collect::<Vec<_>>()
+        };
+        let before = registry.snapshot();
+        let _measured = [
+            costs("quick", [900, 800, 900, 800, 0, 18_000]),
+            costs("slow", [10, 4, 10, 4, 5000, 250_000_000]),
+            costs("view", [0, 0, 6, 60, 60, 1_000_000]),
+            costs("idle", [0; 6]),
+        ];
+        let _counted = [set("unmeasured/fired", 7), set("quick/failed", 1)];
+        let text = table(&before, &registry.snapshot(), 2.0);
+        let expected = "\
+rule        fired/s  derived/s  probes/s   ns each   time
+slow              5          2      2500  25000000  12.5%
+view              3         30        30    166666   0.1%
+quick           450        400         0        20   0.0%
+unmeasured        4          0         -         -      -
+
+counter            per s  count
+rule/quick/failed      0      1
+
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn of_many_rules_those_that_take_most_are_shown() {
+        let registry = Registry::in_memory();
+        let before = registry.snapshot();
+        let names = (0..25).map(|at| format!("rule/r{at:02}/fired"));
+        let counters: Vec<Counter> = names.map(|name| registry.counter(&name)).collect();
+        (1..).zip(&counters).for_each(|(count, one)| one.set(count));
+        let text = table(&before, &registry.snapshot(), 1.0);
+        assert_eq!(text.lines().nth(1).map(|line| &line[..3]), Some("r24"), "{text}");
+        assert!(text.ends_with("\nand 5 more rules\n\n"), "{text}");
+    }
+
+    #[test]
     fn the_list_has_the_fastest_first_and_an_end() {
         let registry = Registry::in_memory();
-        let names = (0..50).map(|at| format!("rule/r{at:02}/fired"));
+        let names = (0..50).map(|at| format!("table/t{at:02}/rows"));
         let counters: Vec<Counter> = names.map(|name| registry.counter(&name)).collect();
         let before = registry.snapshot();
         assert_eq!(table(&before, &before, 1.0), "nothing has changed\n");
         (1..).zip(&counters).for_each(|(count, one)| one.add(count));
         let text = table(&before, &registry.snapshot(), 1.0);
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[1].starts_with("rule/r49/fired"), "{text}");
+        assert!(lines[1].starts_with("table/t49/rows"), "{text}");
         assert_eq!(lines.last(), Some(&"and 10 more"), "{text}");
     }
 

@@ -34,8 +34,10 @@ pub fn expand(mut cli: Cli) -> Result<Cli, Refused> {
     {
         run.arguments = options.arguments;
     }
-    if let Verb::Sim(sim) = &mut cli.verb {
-        sim.devices = folder.devices;
+    match &mut cli.verb {
+        Verb::Sim(sim) => sim.devices = folder.devices,
+        Verb::Explain(explain) => explain.simulated.devices = folder.devices,
+        _ => {}
     }
     // There is no common layout of schemas.
     let is_left_out = |file: &Path| verb == "fmt" && FileKind::of(file) == Some(FileKind::Schemas);

@@ -40,6 +40,10 @@ pub struct Engine {
     /// Print one JSON object a line
     #[arg(long)]
     pub json: bool,
+    /// Measure what rules cost, and write it at the end: to a .svg file as a flame graph, to any
+    /// other as folded stacks
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
 }
 
 /// The ways to execute.
@@ -257,6 +261,40 @@ pub struct ExplainArgs {
     /// Explain one message type of a schema
     #[arg(long = "type", value_name = "T")]
     pub message: Option<String>,
+    /// Simulate the program, and show what its rules cost: as tables, in the boxes of a graph, or
+    /// as a flame graph (svg)
+    #[arg(long, conflicts_with_all = ["asm", "message"])]
+    pub profile: bool,
+    /// How it is simulated.
+    #[command(flatten)]
+    pub simulated: Simulated,
+}
+
+/// How a program is simulated whose rules are profiled.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "With --profile")]
+pub struct Simulated {
+    /// Simulate N nodes; without it 1
+    #[arg(long, value_name = "N", requires = "profile", value_parser = nodes)]
+    pub nodes: Option<u32>,
+    /// What all chance follows from; without it 1
+    #[arg(long, value_name = "S", requires = "profile")]
+    pub seed: Option<u64>,
+    /// End after S seconds of virtual time; without it 10
+    #[arg(long = "for", value_name = "S", requires = "profile", value_parser = some_seconds)]
+    pub end: Option<u64>,
+    /// What happens when
+    #[arg(long, value_name = "FILE", requires = "profile")]
+    pub script: Option<PathBuf>,
+    /// Put in a tuple at every node that its location names (NODE: each), after the facts
+    #[arg(long, value_name = "TUPLE", requires = "profile")]
+    pub fact: Vec<String>,
+    /// Likewise, for events
+    #[arg(long, value_name = "TUPLE", requires = "profile")]
+    pub inject: Vec<String>,
+    /// What stands for devices: the section [sim.devices] of the settings.
+    #[arg(skip)]
+    pub devices: SortedMap<String, SimDevice>,
 }
 
 /// The forms of a graph.

@@ -9,7 +9,7 @@ use super::Sources;
 use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 
 /// Options, and the kinds of files that they concern.
-const CONCERNS: [(&str, &[FileKind]); 42] = [
+const CONCERNS: [(&str, &[FileKind]); 43] = [
     ("--listen", &[Rules]),
     ("--nodes", &[Rules, Components, Packets]),
     ("--key", &[Rules]),
@@ -43,6 +43,7 @@ const CONCERNS: [(&str, &[FileKind]); 42] = [
     ("-D", &[Rules, Packets]),
     ("-I", &[Rules, Packets, Schemas]),
     ("--asm", &[Rules, Components, Packets, Schemas]),
+    ("--profile", &[Rules]),
     ("--type", &[Schemas]),
     ("--form dot", &[Rules, Components, Packets]),
     ("--form mermaid", &[Rules, Components, Packets]),
@@ -99,6 +100,7 @@ impl Given for RunArgs {
             ("--fabric", self.fabric.is_some()),
             ("--turn-limit", engine.turn_limit.is_some()),
             ("--json", engine.json),
+            ("--profile", engine.profile.is_some()),
             ("--workers", self.workers.is_some_and(|count| count > 1) && self.nodes.is_none()),
             ("--memory", self.memory.is_some()),
             ("--stack", self.stack.is_some()),
@@ -133,6 +135,7 @@ impl Given for SimArgs {
             ("--inject", !tuples.inject.is_empty()),
             ("--turn-limit", engine.turn_limit.is_some()),
             ("--json", engine.json),
+            ("--profile", engine.profile.is_some()),
         ];
         chosen(own).chain(sources.given()).chain(engine_given(engine.engine)).collect()
     }
@@ -146,7 +149,8 @@ impl Given for ExplainArgs {
             Form::Mermaid => Some("--form mermaid"),
             Form::Svg => Some("--form svg"),
         };
-        let own = [("--asm", self.asm), ("--type", self.message.is_some())];
+        let own =
+            [("--asm", self.asm), ("--type", self.message.is_some()), ("--profile", self.profile)];
         chosen(own).chain(form).chain(self.sources.given()).collect()
     }
 }

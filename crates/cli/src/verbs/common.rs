@@ -11,6 +11,7 @@ use signal_hook::low_level::pipe;
 use tidemill::ask::{Asker, Whom};
 use tidemill::console::{Console, Form};
 use tidemill::keys::Token;
+use tidemill::profile;
 use tidemill::program::Program;
 use tidemill::run::Report;
 use tidemill::script;
@@ -142,6 +143,18 @@ pub fn console(form: Form, report: Reporter) -> Console {
     let is_watched = stdout.is_terminal();
     let console = Console::new(form, Box::new(stdout), report.notes());
     if is_watched { console.eager() } else { console }
+}
+
+/// Writes what rules cost: a flame graph, or, to a file that is called otherwise, folded stacks.
+pub fn write_profile(path: Option<&Path>, ended: &Report, report: Reporter) -> Result<(), Status> {
+    let (Some(path), Some(profile)) = (path, &ended.profile) else { return Ok(()) };
+    let text = match path.extension().is_some_and(|extension| extension == "svg") {
+        true => profile::flame_graph(profile),
+        false => profile::folded(profile),
+    };
+    let name = path.display();
+    fs::write(path, text)
+        .map_err(|error| failed(report, &format!("{name}: cannot write the profile: {error}")))
 }
 
 /// Prints what `--stats` asks for.

@@ -7,7 +7,7 @@ use tidemill_overlog::control;
 use tidemill_overlog::node::listing;
 use tidemill_wire::{MessageId, Schema};
 
-use super::{Relations, common, components, packets};
+use super::{Relations, common, components, packets, profile};
 use crate::args::{ExplainArgs, Form, PrintedArgs, Sources, unused};
 use crate::output::Out;
 use crate::report::Reporter;
@@ -19,6 +19,9 @@ pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
     let kinds = Kinds::of(&args.sources.files);
     if let Err(status) = common::refuse(&unused(args, kinds), report) {
         return status;
+    }
+    if args.profile {
+        return profile::explain(args, report);
     }
     let program = super::load(&args.sources, Relations::default(), report);
     if program.has_errors() {

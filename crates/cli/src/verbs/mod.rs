@@ -9,6 +9,7 @@ mod interrupt;
 mod key;
 mod messages;
 mod packets;
+mod profile;
 mod proto;
 mod query;
 mod run;

@@ -59,7 +59,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     if has_rules {
         interrupt.insist(report).map_err(no_signals)?;
     }
-    let (json, stats) = (args.engine.json, args.engine.stats);
+    let (json, stats, profile) = (args.engine.json, args.engine.stats, args.engine.profile.clone());
     let is_watched = args.no_checkpoints;
     let options = options(args, extra, &interrupt, report)?;
     check_reach(&options.nodes, has_rules, report)?;
@@ -70,7 +70,9 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     interrupt.over();
     let ended = ran.map_err(|message| common::failed(report, &message))?;
     let starts_again = ended.starts_again;
+    let written = common::write_profile(profile.as_deref(), &ended, report);
     let status = finish(ended, stats, report);
+    written?;
     if starts_again { Err(begin_again(report)) } else { Ok(status) }
 }
 
@@ -132,6 +134,7 @@ fn options(
         landmark: common::landmark(&args.sources.defines),
         extra,
         turn_tuples_max: args.engine.turn_limit,
+        profile: args.engine.profile.is_some(),
     };
     let packets =
         PacketOptions { engine: packets::kind(args.engine.engine), busy_wait: args.busy_wait };

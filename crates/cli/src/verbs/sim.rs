@@ -51,7 +51,7 @@ fn simulate(
     interrupt: Interrupt,
     report: Reporter,
 ) -> Result<Status, Status> {
-    let (json, stats) = (args.engine.json, args.engine.stats);
+    let (json, stats, profile) = (args.engine.json, args.engine.stats, args.engine.profile.clone());
     let (script, seed) = (args.script.clone(), args.seed);
     let options = options(args, &program, &interrupt, report)?;
     let simulation = Simulation::new(program, options);
@@ -70,6 +70,7 @@ fn simulate(
     if stats {
         common::print_stats(&ended, report);
     }
+    common::write_profile(profile.as_deref(), &ended, report)?;
     if ended.nodes.as_ref().is_some_and(|summary| summary.interrupted) {
         return Ok(interrupt.status());
     }
@@ -114,6 +115,7 @@ fn options(
         memory_max: most_of_memory(),
         packets: engine_of_graphs(args.engine.engine, args.nodes),
         turn_tuples_max: args.engine.turn_limit,
+        profile: args.engine.profile.is_some(),
         devices: args.devices,
         root: args.root,
         stop: Some(interrupt.asked.clone()),
@@ -122,14 +124,19 @@ fn options(
 
 /// The engine for the graphs of `nodes` nodes. Compiling for each of several takes longer than it
 /// saves, and the results are the same.
-fn engine_of_graphs(chosen: Option<EngineKind>, nodes: u32) -> GraphEngine {
+pub fn engine_of_graphs(chosen: Option<EngineKind>, nodes: u32) -> GraphEngine {
     match (chosen, nodes) {
         (None, 2..) => GraphEngine::Dispatch,
         (chosen, _) => packets::kind(chosen),
     }
 }
 
-fn add_script(simulation: &mut Simulation, path: &Path, report: Reporter) -> Result<(), Status> {
+/// Adds what a script does.
+pub fn add_script(
+    simulation: &mut Simulation,
+    path: &Path,
+    report: Reporter,
+) -> Result<(), Status> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| {
         common::failed(report, &format!("{name}: cannot read the script: {error}"))

@@ -1,12 +1,12 @@
 //! `top`: what a running program counts. The counters of a process of this machine are read from
-//! its files, which it does not notice; it is asked for its component tree only. The run of a node
-//! is asked for both.
+//! its files, which it does not notice; it is asked for its component tree, and to measure what its
+//! rules cost meanwhile. The run of a node is asked for all of that.
 
 use std::io::IsTerminal;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tidemill::ask::{Asker, Whom as Run};
+use tidemill::ask::{Asker, Costs, Whom as Run};
 use tidemill::control::place::SOCKET;
 use tidemill::top::{prometheus, table};
 use tidemill_event::Os;
@@ -34,7 +34,9 @@ pub fn top(args: &TopArgs, report: Reporter) -> Status {
     let shown = Looker::new(args).and_then(|mut looker| match args.form {
         TopForm::Text if std::io::stdout().is_terminal() => watch(&mut looker, &mut out),
         TopForm::Text => once(&mut looker, &mut out),
-        TopForm::Prometheus => looker.look().map(|snapshot| out.write(&prometheus(&snapshot))),
+        TopForm::Prometheus => {
+            looker.look(Costs::Unasked).map(|snapshot| out.write(&prometheus(&snapshot)))
+        }
     });
     match shown {
         Ok(()) => out.finish(),
@@ -87,11 +89,11 @@ impl Looker {
     }
 
     /// All counters as they are now.
-    fn look(&mut self) -> Result<Snapshot, String> {
+    fn look(&mut self, costs: Costs) -> Result<Snapshot, String> {
         match self {
             Looker::Process(pid, _) => Snapshot::open(*pid).map_err(|error| error.to_string()),
             Looker::Node(_, asker, tree) => {
-                let counted = asker.top(TIMEOUT).map_err(|error| error.to_string())?;
+                let counted = asker.top(costs, TIMEOUT).map_err(|error| error.to_string())?;
                 let counters = counted.counters.into_iter().collect();
                 *tree = counted.tree;
                 Ok(Snapshot { counters, ..Snapshot::default() })
@@ -103,7 +105,8 @@ impl Looker {
     fn components(&mut self) -> String {
         match self {
             Looker::Process(_, asker) => {
-                let counted = asker.as_mut().and_then(|asker| asker.top(PERIOD).ok());
+                let counted =
+                    asker.as_mut().and_then(|asker| asker.top(Costs::Measured, PERIOD).ok());
                 counted.map_or_else(String::new, |counted| counted.tree)
             }
             Looker::Node(_, _, tree) => std::mem::take(tree),
@@ -130,15 +133,18 @@ impl Looker {
 fn once(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
     let name = looker.name();
     if !looker.goes_on() {
-        let last = looker.look()?;
+        let last = looker.look(Costs::Unasked)?;
         let none = Snapshot { pid: last.pid, ..Snapshot::default() };
         out.write(&format!("{name} has ended; rates are its counts\n\n"));
         out.write(&table(&none, &last, 1.0));
         return Ok(());
     }
-    let (before, since) = (looker.look()?, Instant::now());
+    // Costs are measured from here on, and shown each second: in the second look if not at once.
+    looker.components();
     thread::sleep(PERIOD);
-    let after = looker.look()?;
+    let (before, since) = (looker.look(Costs::Measured)?, Instant::now());
+    thread::sleep(PERIOD);
+    let after = looker.look(Costs::Measured)?;
     out.write(&format!("{name}\n\n{}", looker.components()));
     out.write(&table(&before, &after, since.elapsed().as_secs_f64()));
     Ok(())
@@ -147,11 +153,12 @@ fn once(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
 /// The same each second, until the process ends.
 fn watch(looker: &mut Looker, out: &mut Out) -> Result<(), String> {
     let name = looker.name();
-    let (mut before, mut since) = (looker.look()?, Instant::now());
+    looker.components();
+    let (mut before, mut since) = (looker.look(Costs::Measured)?, Instant::now());
     out.write(&format!("{HOME}{CLEAR}{name}\n"));
     while !out.has_failed() {
         thread::sleep(PERIOD);
-        let (Ok(after), true) = (looker.look(), looker.goes_on()) else {
+        let (Ok(after), true) = (looker.look(Costs::Measured), looker.goes_on()) else {
             out.write(&format!("{name} has ended\n"));
             return Ok(());
         };

@@ -55,7 +55,7 @@ impl ControlSink<'_, '_> {
         let message = if field == fields.query {
             Message::Query { node: String::new(), text: String::new() }
         } else if field == fields.top {
-            Message::Top
+            Message::Top { costs: false }
         } else if field == fields.install {
             let (node, name, text) = Default::default();
             Message::Install { node, name, text }
@@ -139,8 +139,16 @@ impl<'a> Sink<'a> for ControlSink<'_, 'a> {
     }
 
     fn bool(&mut self, field: FieldId, value: bool) -> Flow {
-        // Beside columns only requests have them that are known by name.
-        if self.in_column { self.reader.bool(field, value) } else { Ok(()) }
+        if self.in_column {
+            return self.reader.bool(field, value);
+        }
+        // Beside columns other requests have them only that are known by name.
+        if let Some(Message::Top { costs }) = &mut self.control.message
+            && field == self.fields.top_costs
+        {
+            *costs = value;
+        }
+        Ok(())
     }
 
     fn string(&mut self, field: FieldId, piece: &'a str) -> Flow {

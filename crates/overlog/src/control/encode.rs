@@ -54,6 +54,13 @@ pub fn top(id: u64) -> Vec<u8> {
     message(id, |to, fields| to.put_message(fields.top, |_| {}))
 }
 
+/// The same, which has the costs of rules measured.
+pub fn top_of_costs(id: u64) -> Vec<u8> {
+    message(id, |to, fields| {
+        to.put_message(fields.top, |to| to.put_bool(fields.top_costs, true));
+    })
+}
+
 /// True if no column of a row nests deeper than a decoder follows.
 pub fn row_fits<'v>(mut row: impl Iterator<Item = Value<'v>>) -> bool {
     row.all(values::fits)
@@ -123,7 +130,8 @@ mod tests {
     fn messages_come_back() {
         let query_of = |node: &str| Message::Query { node: node.into(), text: "edge".into() };
         assert_eq!(decode(&query(7, "n0:1", "edge")), (7, Some(query_of("n0:1"))));
-        assert_eq!(decode(&top(u64::MAX)), (u64::MAX, Some(Message::Top)));
+        assert_eq!(decode(&top(u64::MAX)), (u64::MAX, Some(Message::Top { costs: false })));
+        assert_eq!(decode(&top_of_costs(3)), (3, Some(Message::Top { costs: true })));
         let counted = vec![("node/a/turns".to_owned(), 3), ("x".to_owned(), u64::MAX)];
         assert_eq!(decode(&counters(1, &counted)), (1, Some(Message::Counters(counted))));
         assert_eq!(decode(&text(0, "a tree")), (0, Some(Message::Text("a tree".to_owned()))));

@@ -22,7 +22,10 @@ pub enum Message {
         text: String,
     },
     /// Asks for counters and the component tree.
-    Top,
+    Top {
+        /// Has what rules cost measured for some seconds.
+        costs: bool,
+    },
     /// Adds rules.
     Install {
         /// As in a query.
@@ -56,7 +59,7 @@ impl Message {
     pub fn request(&self) -> Option<&'static str> {
         match self {
             Message::Query { .. } => Some("query"),
-            Message::Top => Some("top"),
+            Message::Top { .. } => Some("top"),
             Message::Install { .. } => Some("install"),
             Message::Uninstall { .. } => Some("uninstall"),
             Message::Unsupported(name) => Some(name),

@@ -11,7 +11,9 @@ mod fields;
 mod message;
 
 pub use decode::Malformed;
-pub use encode::{append_row, counters, end, install, part, query, row_fits, text, top, uninstall};
+pub use encode::{
+    append_row, counters, end, install, part, query, row_fits, text, top, top_of_costs, uninstall,
+};
 pub use fields::PROTO;
 pub use message::{Control, End, Message, Status};
 

@@ -11,6 +11,7 @@ use tidemill_stdx::say;
 
 use super::datagrams::watch_datagrams;
 use super::links::Streams;
+use super::measure;
 use super::peer_table::Peers;
 use super::periodics::start_periodics;
 use super::queries::node_ended;
@@ -125,7 +126,8 @@ fn bring_up<W: World>(
     let datagram_bytes = guard.as_ref().map(|_| CONTENT_BYTES);
     let post = fleet.program.post().clone();
     let mail = Mail::new(post, fleet.fabric, &identity.address, secret, datagram_bytes);
-    let node = new_node(fleet, id, hash_secret);
+    let mut node = new_node(fleet, id, hash_secret);
+    node.measure(fleet.clock_of_new(events));
     let first = node.waiting();
     let streams = match fleet.fabric {
         Fabric::Tcp => Some(open_streams(events, ports, (id, life), &identity, guard.take())?),
@@ -139,7 +141,7 @@ fn bring_up<W: World>(
         }
     };
     let peers = Peers::new(fleet.program.plan());
-    let system = SystemTables::new(fleet.program.plan());
+    let system = SystemTables::new(&fleet.program);
     let mut alive = Alive {
         node,
         mail,
@@ -204,6 +206,7 @@ fn open_streams<W: World>(
 /// Ends a node without notice; its port for datagrams is given back to be closed or used again.
 /// Connections are closed.
 pub fn crash<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId) -> Option<Endpoint> {
+    measure::keep(world.fleet(), id);
     let slot = world.fleet().slots.get_mut(id.0 as usize)?;
     let alive = slot.alive.take()?;
     slot.life += 1;

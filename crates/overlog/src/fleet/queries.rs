@@ -11,6 +11,8 @@ use tidemill_event::Loop;
 use tidemill_relation::OwnedValue;
 
 use super::clocks::Clocks;
+use super::measure::look_at_costs;
+use super::rule_time::RULE;
 use super::state::NodeId;
 use super::system::rows;
 use super::world::{Takes, World};
@@ -121,14 +123,21 @@ fn system_rows<W: World>(
     let fleet = world.fleet();
     let name = fleet.desk.text_of(asker)?.to_owned();
     let table = system::find(&name)?;
-    if name != COUNTER && fleet.program.plan().find(&name).is_some() {
+    // Those of these that the node keeps may be without what is counted or measured now.
+    let is_of_now = name == COUNTER || name == RULE;
+    if !is_of_now && fleet.program.plan().find(&name).is_some() {
         return None;
     }
     if name == PEER {
         let alive = fleet.slots.get(asked.node as usize)?.alive.as_ref()?;
         return Some(alive.peer_rows(Clocks::of(events)));
     }
-    table.is_sampled().then(|| rows(world, events, NodeId(asked.node), &name))
+    let rows = table.is_sampled().then(|| rows(world, events, NodeId(asked.node), &name));
+    if name == RULE {
+        // What comes from now on is in later answers.
+        look_at_costs(world, events);
+    }
+    rows
 }
 
 /// Queues a slice, if one is due and none is queued.

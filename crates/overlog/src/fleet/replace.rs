@@ -87,19 +87,21 @@ fn replace_one<W: World>(
     replacement: Replacement,
 ) {
     let now = events.now();
+    let clock = world.fleet().clock_of_new(events);
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
     let retired = alive.node.retire(&replacement);
     alive.hand_over(now.0);
     let due: Vec<Option<Time>> =
         alive.periodics.iter().map(|timer| timer.map(|(_, due)| due)).collect();
     let replaced = alive.node.replace(replacement, now.0, observer);
+    alive.node.measure(clock);
     let address = alive.node.identity().address.clone();
     let program = alive.node.program().clone();
     alive.mail.replace(program.post().clone(), &address, now.0);
     alive.hand_over(now.0);
     alive.peers = Peers::new(program.plan());
     let before = alive.system.take().and_then(|system| system.timer);
-    alive.system = SystemTables::new(program.plan());
+    alive.system = SystemTables::new(&program);
     alive.watch_peers();
     let timers = std::mem::take(&mut alive.periodics).into_iter().flatten();
     timers.map(|(timer, _)| timer).chain(before).for_each(|timer| _ = events.cancel(timer));

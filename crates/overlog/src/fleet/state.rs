@@ -8,6 +8,7 @@ use tidemill_fabric::connections::Connections;
 use tidemill_fabric::refusals::Refusals;
 use tidemill_fabric::seal::Guard;
 use tidemill_relation::SeqBuilder;
+use tidemill_relation::cost::Clock;
 use tidemill_relation::plan::RelationId;
 
 use super::links::Streams;
@@ -15,7 +16,7 @@ use super::peer_table::Peers;
 use super::seal::Seal;
 use super::system_tables::SystemTables;
 use crate::net::mail::{Fabric, Mail};
-use crate::node::{Event, Identity, Node, Observer, Program};
+use crate::node::{Event, Identity, Node, Observer, Profile, Program};
 use crate::query::{AskerId, Desk, Limits, QueryCounters, Shown};
 
 /// A node of a fleet.
@@ -92,6 +93,12 @@ pub struct Fleet {
     pub(super) opening: Option<Event>,
     /// Ends all that nodes do.
     pub(super) interrupt: Option<Arc<AtomicBool>>,
+    /// Measures what rules cost all the time.
+    pub(super) clock: Option<Clock>,
+    /// Until when tools look at what rules cost.
+    pub(super) looked_at: Option<Time>,
+    /// What rules have cost at nodes that have ended.
+    pub(super) ended: Profile,
     pub(super) buffer: Vec<u8>,
 }
 
@@ -128,6 +135,9 @@ impl Fleet {
             turn_tuples_max: None,
             opening: None,
             interrupt: None,
+            clock: None,
+            looked_at: None,
+            ended: Profile::default(),
             buffer: vec![0; 1 << 16],
         }
     }

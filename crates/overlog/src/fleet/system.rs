@@ -13,6 +13,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::sorted::SortedMap;
 
+use super::rule_time::{NS, RULE};
 use super::state::{Alive, INBOX_MAX, NodeId};
 use super::world::World;
 use crate::node::Node;
@@ -29,7 +30,10 @@ pub(super) fn compare<W: World>(
     (system.timer, system.compared) = (None, Some(events.now()));
     let mut changes = Vec::new();
     for kept in &mut system.tables {
-        let rows = rows(world, events, id, kept.table.name);
+        let mut rows = rows(world, events, id, kept.table.name);
+        if kept.table.name == RULE && !system.rule_time {
+            rows.iter_mut().for_each(|row| row[NS] = OwnedValue::new(Value::Null));
+        }
         kept.compare(rows, &mut changes);
     }
     let Some((alive, _)) = world.fleet().alive(id, life) else { return 0 };
@@ -59,7 +63,7 @@ pub(super) fn rows<W: World>(
     let rows = match (name, alive) {
         (_, None) => Vec::new(),
         ("sys::turn", _) => turn_rows(events),
-        ("sys::rule", Some(alive)) => rule_rows(&alive.node),
+        ("sys::rule", Some(alive)) => rule_rows(&alive.node, events.host().stopwatch().is_some()),
         ("sys::table", Some(alive)) => table_rows(&alive.node),
         ("sys::program", Some(alive)) => program_rows(alive, events),
         ("sys::counter", _) => fleet.desk.counter_rows(),
@@ -92,8 +96,9 @@ fn turn_rows<W: 'static>(events: &mut Loop<W>) -> Vec<Vec<OwnedValue>> {
     of_kind.collect()
 }
 
-/// Rules; how long they take is not measured.
-fn rule_rows(node: &Node) -> Vec<Vec<OwnedValue>> {
+/// Rules; how long they took is null if it was never measured, or nothing may follow it.
+fn rule_rows(node: &Node, has_time: bool) -> Vec<Vec<OwnedValue>> {
+    let costs = node.rule_costs().filter(|_| has_time);
     let mut rules: SortedMap<&str, (u64, u64)> = SortedMap::new();
     for (rule, counters) in node.program().plan().rules.iter().zip(&node.counters().rules) {
         // Parts of one rule have its name.
@@ -101,7 +106,8 @@ fn rule_rows(node: &Node) -> Vec<Vec<OwnedValue>> {
         *sum = (sum.0 + counters.fired, sum.1 + counters.derived);
     }
     let of_rule = rules.into_iter().map(|(name, (fired, derived))| {
-        row([Value::Str(name), count(fired), count(derived), Value::Null])
+        let ns = costs.as_ref().map(|costs| costs.get(name).map_or(0, |cost| cost.ns));
+        row([Value::Str(name), count(fired), count(derived), ns.map_or(Value::Null, count)])
     });
     of_rule.collect()
 }

@@ -3,15 +3,18 @@
 use tidemill_stdx::ordered::OrderedMap;
 
 use tidemill_event::{Time, TimerId};
-use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, SeqBuilder};
 
+use super::rule_time;
 use crate::check::system::{self, SystemTable};
-use crate::node::Event;
+use crate::node::{Event, Program};
 
 /// The tables that a node keeps.
 pub(super) struct SystemTables {
     pub(super) tables: Vec<Kept>,
+    /// Whether the program reads the time of its rules. If not, that does not change its rows.
+    pub(super) rule_time: bool,
     pub(super) timer: Option<TimerId>,
     /// When rows were last compared.
     pub(super) compared: Option<Time>,
@@ -27,15 +30,17 @@ pub(super) struct Kept {
 }
 
 impl SystemTables {
-    /// Those that a plan reads, if it reads any.
-    pub(super) fn new(plan: &Plan) -> Option<SystemTables> {
+    /// Those that a program reads, if it reads any.
+    pub(super) fn new(program: &Program) -> Option<SystemTables> {
+        let plan = program.plan();
         let filled = system::TABLES.iter().filter(|table| table.is_sampled());
         let read = filled.filter_map(|table| Some((plan.find(table.name)?, table)));
         let kept = read
             .filter(|&(relation, _)| plan.relation(relation).table().is_some())
             .map(|(relation, table)| Kept { relation, table, rows: OrderedMap::new() });
         let tables: Vec<Kept> = kept.collect();
-        let none = SystemTables { tables, timer: None, compared: None, quiet_turns: 0 };
+        let rule_time = rule_time::is_read(program);
+        let none = SystemTables { tables, rule_time, timer: None, compared: None, quiet_turns: 0 };
         (!none.tables.is_empty()).then_some(none)
     }
 }

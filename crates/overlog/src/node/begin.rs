@@ -6,6 +6,7 @@ use tidemill_stdx::marks;
 
 use super::Node;
 use super::allowances::Taken;
+use super::costs::Engine;
 use super::dispatch::Start;
 use super::event::Event;
 use super::stages::Stage;
@@ -17,7 +18,21 @@ impl Node {
     ///
     /// `now_ns` is the loop's clock, `wall_ns` what rules see as the time.
     pub fn begin(&mut self, now_ns: u64, wall_ns: i64, observer: &mut dyn Observer) -> bool {
+        match self.profiler.is_on() {
+            true => self.begin_first::<true>(now_ns, wall_ns, observer),
+            false => self.begin_first::<false>(now_ns, wall_ns, observer),
+        }
+    }
+
+    /// The same; code that does not measure has no trace of the measurement.
+    fn begin_first<const MEASURES: bool>(
+        &mut self,
+        now_ns: u64,
+        wall_ns: i64,
+        observer: &mut dyn Observer,
+    ) -> bool {
         let Some(event) = self.inbox.pop_front() else { return false };
+        let began = if MEASURES { Some(self.profiler.start(&event)) } else { None };
         self.counters.turns += 1;
         let follows = matches!(event, Event::Change { .. } | Event::Resume);
         self.counters.external_turns += u64::from(!follows);
@@ -30,11 +45,11 @@ impl Node {
                 self.begin_tuple(relation, row.as_seq(), (delete, received), observer);
             }
             &Event::Change { relation, ref row } => {
-                self.run_strands(Start::Change, relation, row.as_seq(), observer);
+                self.run_strands::<MEASURES>(Start::Change, relation, row.as_seq(), observer);
             }
             &Event::Periodic { timer } => {
                 self.firing[timer] = false;
-                self.begin_periodic(timer, observer);
+                self.begin_periodic::<MEASURES>(timer, observer);
             }
             Event::Expiry => self.turn.expiry = true,
             Event::Release => self.begin_release(),
@@ -57,6 +72,9 @@ impl Node {
             Event::Forgotten { peer } => self.remind(peer),
         }
         self.turn.start = Some(event);
+        if let Some(began) = began {
+            self.profiler.end(began, Engine::Begin);
+        }
         true
     }
 
@@ -89,7 +107,7 @@ impl Node {
         marks::arrive("rules/turn");
     }
 
-    fn begin_periodic(&mut self, timer: usize, observer: &mut dyn Observer) {
+    fn begin_periodic<const MEASURES: bool>(&mut self, timer: usize, observer: &mut dyn Observer) {
         let strand = self.program.dispatch.periodics[timer];
         let trigger = &self.program.plan().strands[strand as usize].trigger;
         let (relation, width) = (trigger.relation, trigger.columns.len());
@@ -109,7 +127,7 @@ impl Node {
         let mut row = self.spare.take();
         columns.iter().take(width).for_each(|&column| row.push(column));
         self.sight(relation, Stage::Periodic, None, row.as_seq(), observer);
-        self.run_strands(Start::Periodic(timer), relation, row.as_seq(), observer);
+        self.run_strands::<MEASURES>(Start::Periodic(timer), relation, row.as_seq(), observer);
         self.reuse_row(row);
     }
 }

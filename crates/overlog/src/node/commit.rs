@@ -8,6 +8,7 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::Node;
+use super::costs::Engine;
 use super::event::Event;
 use super::failing::Failing;
 use super::program::Program;
@@ -22,6 +23,13 @@ const CEILING: Level = Level::Trace;
 impl Node {
     /// Applies the table changes of the turn, in the order in which they were derived.
     pub fn commit(&mut self, observer: &mut dyn Observer) {
+        match self.profiler.is_on() {
+            true => self.measured(Engine::Commit, |node| node.commit_all(observer)),
+            false => self.commit_all(observer),
+        }
+    }
+
+    fn commit_all(&mut self, observer: &mut dyn Observer) {
         self.limit_views();
         if std::mem::take(&mut self.turn.expiry) {
             self.expire();
@@ -84,6 +92,13 @@ impl Node {
     /// yield (their number is returned, one event each), adds the changes of exported views to
     /// the sends, and settles the tables.
     pub fn finish(&mut self, observer: &mut dyn Observer) -> usize {
+        match self.profiler.is_on() {
+            true => self.measured(Engine::Finish, |node| node.finish_all(observer)),
+            false => self.finish_all(observer),
+        }
+    }
+
+    fn finish_all(&mut self, observer: &mut dyn Observer) -> usize {
         let follows = self.announce(observer);
         self.counters.dropped_table_full = self.views.refused();
         self.stayed_within_limits();
@@ -194,6 +209,19 @@ impl Node {
     /// One round of the views of the running commit. [`Progress::Exceeded`] has been reported: the
     /// turn must be given up.
     pub fn refine(&mut self, observer: &mut dyn Observer) -> Progress {
+        match self.profiler.is_on() {
+            true => self.measured(Engine::Views, |node| {
+                let progress = node.refine_once(observer);
+                if let Some(costs) = node.views.costs() {
+                    node.profiler.add_views(costs);
+                }
+                progress
+            }),
+            false => self.refine_once(observer),
+        }
+    }
+
+    fn refine_once(&mut self, observer: &mut dyn Observer) -> Progress {
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
         let mut failures = Failing {
             program: &self.program,

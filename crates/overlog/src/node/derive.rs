@@ -1,5 +1,6 @@
 //! The second part of a turn: strands run until nothing is left that starts one.
 
+use tidemill_relation::cost::Cost;
 use tidemill_relation::expr::Scope;
 use tidemill_relation::native;
 use tidemill_relation::plan::{RelationId, Strand};
@@ -9,6 +10,7 @@ use tidemill_relation::{Seq, TupleBuf};
 
 use super::Node;
 use super::allowances::Limit;
+use super::costs::Engine;
 use super::deriving::{Cycle, Deriving};
 use super::dispatch::Start;
 use super::failing::Failing;
@@ -20,9 +22,22 @@ impl Node {
     /// Runs strands for at most `tuples_max` event tuples. [`Progress::Exceeded`] has been
     /// reported: the turn must be given up.
     pub fn derive(&mut self, tuples_max: usize, observer: &mut dyn Observer) -> Progress {
+        match self.profiler.is_on() {
+            true => self
+                .measured(Engine::Dispatch, |node| node.derive_all::<true>(tuples_max, observer)),
+            false => self.derive_all::<false>(tuples_max, observer),
+        }
+    }
+
+    /// The same; code that does not measure has no trace of the measurement.
+    fn derive_all<const MEASURES: bool>(
+        &mut self,
+        tuples_max: usize,
+        observer: &mut dyn Observer,
+    ) -> Progress {
         // Strands append to the turn while its current tuples are read.
         let mut current = self.turn.current.take().unwrap_or_default();
-        let derived = self.derive_from(&mut current, tuples_max, observer);
+        let derived = self.derive_from::<MEASURES>(&mut current, tuples_max, observer);
         self.turn.current = Some(current);
         derived.unwrap_or_else(|limit| {
             self.report_turn(limit, observer);
@@ -30,7 +45,7 @@ impl Node {
         })
     }
 
-    fn derive_from(
+    fn derive_from<const MEASURES: bool>(
         &mut self,
         current: &mut Box<TupleBuf<Derived>>,
         tuples_max: usize,
@@ -53,7 +68,7 @@ impl Node {
                 }
             }
             if let Some((derived, columns)) = current.get(self.turn.position) {
-                self.derive_one(derived, columns, observer);
+                self.derive_one::<MEASURES>(derived, columns, observer);
             }
             self.turn.position += 1;
         }
@@ -61,7 +76,12 @@ impl Node {
     }
 
     /// Runs all that an event tuple starts.
-    fn derive_one(&mut self, derived: Derived, columns: Seq<'_>, observer: &mut dyn Observer) {
+    fn derive_one<const MEASURES: bool>(
+        &mut self,
+        derived: Derived,
+        columns: Seq<'_>,
+        observer: &mut dyn Observer,
+    ) {
         self.counters.events += 1;
         self.turn.taken.tuples += 1;
         let (relation, rule) = (derived.relation, derived.origin.rule());
@@ -77,7 +97,7 @@ impl Node {
             let crossing = Crossing { relation, kind: CrossingKind::Event };
             self.turn.crossings.push_seq(crossing, columns);
         }
-        self.run_strands(Start::Event, relation, columns, observer);
+        self.run_strands::<MEASURES>(Start::Event, relation, columns, observer);
         if !self.program.dispatch.stages[relation.index()].is_empty() {
             let program = self.program.clone();
             for &stage in &program.dispatch.stages[relation.index()] {
@@ -87,7 +107,7 @@ impl Node {
     }
 
     /// Runs the strands that one trigger starts.
-    pub(super) fn run_strands(
+    pub(super) fn run_strands<const MEASURES: bool>(
         &mut self,
         start: Start,
         relation: RelationId,
@@ -103,12 +123,15 @@ impl Node {
         let traced = program.watching.wants(relation, Stage::AfterJoin);
         let most = self.allowances;
         let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);
+        let mut began = if MEASURES { self.profiler.now() } else { None };
         for &position in strands {
             let strand: &Strand = &program.plan().strands[position as usize];
             let rule = strand.rule;
             self.turn.at_work = Some(rule);
             self.database.prepare(strand);
-            self.counters.rules[rule.index()].fired += 1;
+            let counters = &mut self.counters.rules[rule.index()];
+            counters.fired += 1;
+            let derived_before = counters.derived;
             self.sight(relation, Stage::BeforeJoin, Some(rule), columns, observer);
             let mut sink = Deriving {
                 failing: Failing {
@@ -126,6 +149,7 @@ impl Node {
                 trigger: traced.then_some((relation, columns)),
                 rule,
                 tuples_left: tuples_left as usize,
+                looked: 0,
                 cycle: in_cycle.then_some(Cycle {
                     taken: &mut self.turn.taken,
                     tuples_max: most.cycle_tuples.get(),
@@ -134,13 +158,19 @@ impl Node {
             };
             let reading = Reading { traced, ..Reading::present(&self.database) };
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
-            let position = position as usize;
-            match program.compilation.code(position) {
-                Some(code) => native::run(code, position, columns, reading, scope, &mut sink),
+            let number = position as usize;
+            match program.compilation.code(number) {
+                Some(code) => native::run(code, number, columns, reading, scope, &mut sink),
                 None => {
-                    let profile = program.compilation.note(&program.compiled, position);
+                    let profile = program.compilation.note(&program.compiled, number);
                     run(strand, columns, Reading { profile, ..reading }, scope, &mut sink);
                 }
+            }
+            if MEASURES && let Some(before) = began {
+                let probes = sink.looked;
+                let derived = self.counters.rules[rule.index()].derived - derived_before;
+                let cost = Cost { fired: 1, derived, probes, ns: 0 };
+                began = self.profiler.end_strand(before, position, cost);
             }
         }
         self.scratch.reset();

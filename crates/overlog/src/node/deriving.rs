@@ -30,6 +30,8 @@ pub(super) struct Deriving<'n> {
     pub(super) rule: RuleId,
     /// Event tuples that the turn may still derive.
     pub(super) tuples_left: usize,
+    /// Rows that joins have looked at.
+    pub(super) looked: u64,
     /// What is taken, where the trigger comes out of a cycle of rules.
     pub(super) cycle: Option<Cycle<'n>>,
 }
@@ -113,6 +115,7 @@ impl Sink for Deriving<'_> {
     }
 
     fn looked(&mut self, rows: u32) {
+        self.looked += u64::from(rows);
         if let Some(cycle) = &mut self.cycle {
             cycle.taken.cycle_rows += u64::from(rows);
         }

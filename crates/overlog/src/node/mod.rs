@@ -16,6 +16,7 @@ mod ambient;
 mod begin;
 mod commit;
 mod compilation;
+mod costs;
 mod counters;
 mod derive;
 mod deriving;
@@ -25,6 +26,8 @@ mod failing;
 mod kept;
 mod limit;
 mod operate;
+mod profile;
+mod profiler;
 mod program;
 mod replace;
 mod ship;
@@ -39,19 +42,22 @@ mod watch;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use tidemill_relation::cost::{Clock, Cost};
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
-use tidemill_relation::plan::{Action, On, RelationId, RuleId};
+use tidemill_relation::plan::{Action, On, Plan, RelationId, RuleId};
 use tidemill_relation::table::{Access, Visible};
 use tidemill_relation::view::Views;
 use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
+use tidemill_stdx::ordered::OrderedMap;
 use tidemill_stdx::region::Bump;
 use tidemill_stdx::sorted::SortedMap;
 
 use crate::net::address::canonical;
 use allowances::Allowances;
 use ambient::NodeAmbient;
+use profiler::Profiler;
 use shipping::Shipping;
 use staging::Staging;
 use turn::Turn;
@@ -59,9 +65,11 @@ use turn::Turn;
 pub use allowances::{CYCLE_TUPLES_MAX, GivenUp, Limit, TURN_TUPLES_MAX};
 pub use ambient::{Identity, node_id};
 pub use compilation::listing;
+pub use costs::Engine;
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
 pub use event::{Event, Periodic};
 pub use kept::Kept;
+pub use profile::{Profile, Spot, Worker};
 pub use program::Program;
 pub use replace::{Replaced, Replacement};
 pub use shipping::HOLD_NS;
@@ -69,6 +77,26 @@ pub use stages::{Stage, Stages};
 pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use tuples::{Crossing, CrossingKind, Send};
 pub use watch::{Observer, Sighting};
+
+/// What each rule of a plan has cost at nodes that have it, by its name; those of earlier programs
+/// are among them.
+pub fn rule_costs<'n>(
+    plan: &'n Plan,
+    nodes: impl Iterator<Item = &'n Node>,
+) -> OrderedMap<&'n str, Cost> {
+    let mut sums = vec![Cost::default(); plan.rules.len()];
+    let mut costs: OrderedMap<&str, Cost> = OrderedMap::new();
+    for node in nodes {
+        node.profiler.add_to_rules(plan, &mut sums);
+        for (rule, cost) in node.profiler.earlier().rules() {
+            *costs.entry(rule).or_default() += cost;
+        }
+    }
+    for (rule, sum) in plan.rules.iter().zip(sums) {
+        *costs.entry(rule.name.as_str()).or_default() += sum;
+    }
+    costs
+}
 
 /// One node; see the module.
 #[derive(Debug)]
@@ -90,6 +118,8 @@ pub struct Node {
     /// Memory of rows that were handed over.
     spare: SpareRows,
     counters: Counters,
+    /// Measures what rules cost, while a caller asks for it.
+    profiler: Profiler,
     /// Rules whose first failure has been reported.
     reported: Vec<bool>,
     /// What a turn may take.
@@ -119,6 +149,7 @@ impl Node {
             inbox: VecDeque::new(),
             spare: SpareRows::default(),
             counters: Counters::new(&program.compiled),
+            profiler: Profiler::default(),
             reported: vec![false; plan.rules.len()],
             allowances: Allowances::default(),
             given_up: SortedMap::new(),
@@ -151,6 +182,41 @@ impl Node {
     /// What the driver counts for it.
     pub fn counters_mut(&mut self) -> &mut Counters {
         &mut self.counters
+    }
+
+    /// Measures what rules cost from now on, by this clock; or no more. What has been measured
+    /// stays.
+    pub fn measure(&mut self, clock: Option<Clock>) {
+        if self.profiler.clock().is_some() != clock.is_some() {
+            self.profiler.set_clock(clock);
+            self.views.measure(clock);
+        }
+    }
+
+    /// What each rule has cost so far, by its name; nothing if that was never measured.
+    pub fn rule_costs(&self) -> Option<OrderedMap<&str, Cost>> {
+        self.profiler.has_measured().then(|| rule_costs(self.program.plan(), [self].into_iter()))
+    }
+
+    /// Whether it is measured now.
+    pub fn is_measuring(&self) -> bool {
+        self.profiler.is_on()
+    }
+
+    /// Runs a part of a turn whose cost is measured.
+    #[cold]
+    #[inline(never)]
+    fn measured<T>(&mut self, engine: Engine, run: impl FnOnce(&mut Node) -> T) -> T {
+        let began = self.profiler.begin();
+        let result = run(self);
+        self.profiler.end(began, engine);
+        result
+    }
+
+    /// What has been measured so far; nothing if it never was.
+    pub fn profile(&self) -> Option<Profile> {
+        let has_measured = self.profiler.has_measured();
+        has_measured.then(|| self.profiler.profile(&self.program.compiled))
     }
 
     /// The periodics of the program as this node sees them.

@@ -1,6 +1,7 @@
 //! Giving tuples to external operators, and taking their rows.
 
 use smallvec::SmallVec;
+use tidemill_relation::cost::Cost;
 use tidemill_relation::plan::Action;
 use tidemill_relation::{Seq, SeqBuilder, Value};
 use tidemill_stdx::marks;
@@ -22,6 +23,7 @@ impl Node {
         observer: &mut dyn Observer,
     ) {
         marks::leave();
+        let began = self.profiler.now();
         self.counters.stages[stage].inputs += 1;
         match self.start_stage(stage, columns) {
             Ok(rows) if rows.phase() == Phase::Later => {
@@ -32,6 +34,15 @@ impl Node {
                 self.counters.stages[stage].refused += 1;
                 self.report_stage(stage, &failure, observer);
             }
+        }
+        self.note_stage(stage, 1, began);
+    }
+
+    /// Notes the cost of an operator that has worked since then.
+    fn note_stage(&mut self, stage: usize, fired: u64, began: Option<u64>) {
+        if let (Some(began), Some(now)) = (began, self.profiler.now()) {
+            let cost = Cost { fired, ns: now.saturating_sub(began), ..Cost::default() };
+            self.profiler.add_stage(stage, cost);
         }
     }
 
@@ -54,7 +65,9 @@ impl Node {
     /// Goes on with the input whose turn it is.
     pub(super) fn resume_stage(&mut self, observer: &mut dyn Observer) {
         if let Some(work) = self.staging.waiting.pop_front() {
+            let (stage, began) = (work.stage, self.profiler.now());
             self.pull(work, observer);
+            self.note_stage(stage, 0, began);
         }
     }
 

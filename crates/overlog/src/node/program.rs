@@ -110,6 +110,11 @@ impl Program {
         }
     }
 
+    /// Whether tuples of a relation are shown to those who watch.
+    pub fn watches(&self, relation: RelationId) -> bool {
+        self.watching.watches(relation)
+    }
+
     /// The messages in which its tuples travel.
     pub fn post(&self) -> &Arc<Post> {
         &self.post

@@ -126,7 +126,9 @@ impl Node {
     ) -> Replaced {
         let Replacement { program, database, views, counters, reported, facts, changes } = new;
         let timers = same_timers(&self.program, &program);
+        self.profiler.start_over(&self.program.compiled);
         (self.database, self.views) = (database, views);
+        self.views.measure(self.profiler.clock());
         (self.counters, self.reported) = (counters, reported);
         let dropped = self.take_over(&program, &timers, now_ns);
         let mut follows = self.ship(&program, &changes);

@@ -84,7 +84,8 @@ fn encode(control: &Control) -> Option<Vec<u8>> {
     let id = control.id;
     Some(match control.message.as_ref()? {
         Message::Query { node, text } => control::query(id, node, text),
-        Message::Top => control::top(id),
+        Message::Top { costs: false } => control::top(id),
+        Message::Top { costs: true } => control::top_of_costs(id),
         Message::Install { node, name, text } => control::install(id, node, name, text),
         Message::Uninstall { node, name } => control::uninstall(id, node, name),
         Message::Unsupported(_) => return None,

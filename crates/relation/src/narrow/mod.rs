@@ -46,7 +46,8 @@ struct Copied {
 }
 
 impl Narrow<'_> {
-    /// Appends to `out` what the strand derives from each of some rows.
+    /// Appends to `out` what the strand derives from each of some rows; how many rows its probes
+    /// examined.
     ///
     /// Ends early, for what is then given up, when interrupted or after `words_max` words.
     pub(crate) fn run(
@@ -55,7 +56,8 @@ impl Narrow<'_> {
         out: &mut Vec<u32>,
         words_max: usize,
         ambient: &dyn Ambient,
-    ) {
+    ) -> u64 {
+        let before = out.len();
         let mut run = Run {
             narrow: self,
             regs: vec![0; self.regs],
@@ -67,9 +69,11 @@ impl Narrow<'_> {
             over: false,
         };
         let mut seen = Seen::default();
+        // Words that were copied from earlier output, for which nothing was examined.
+        let mut replayed = 0;
         for &row in rows {
             if run.is_over() {
-                return;
+                break;
             }
             if !run.bind(&self.binds, self.table.row_words(row)) {
                 continue;
@@ -80,7 +84,10 @@ impl Narrow<'_> {
             };
             let value = run.regs[memo.input];
             match seen.find(value) {
-                Some(earlier) => memo.replay(earlier, &run.regs, run.out),
+                Some(earlier) => {
+                    replayed += earlier.len();
+                    memo.replay(earlier, &run.regs, run.out);
+                }
                 None => {
                     let start = run.out.len();
                     run.step(&self.steps);
@@ -88,6 +95,17 @@ impl Narrow<'_> {
                 }
             }
         }
+        // Each row of a last join that becomes output was examined, and not counted.
+        let copied = match self.copied {
+            Some(_) => (run.out.len() - before - replayed) / self.width().max(1),
+            None => 0,
+        };
+        u64::from(run.looked).saturating_sub(rows.len() as u64) + copied as u64
+    }
+
+    /// Words of an output row.
+    fn width(&self) -> usize {
+        self.output.iter().map(|(place, _)| place.words()).sum()
     }
 }
 

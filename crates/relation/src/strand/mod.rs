@@ -73,7 +73,7 @@ fn each<'a>(mut values: impl Iterator<Item = Value<'a>>) -> impl FnMut(&mut Valu
     }
 }
 
-/// [`run`] for each of some stored rows.
+/// [`run`] for each of some stored rows, which count among those that the sink is told of.
 pub fn run_rows<'a>(
     strand: &'a Strand,
     rows: &[RowId],
@@ -90,6 +90,7 @@ pub fn run_rows<'a>(
         }
         run.start(each(table.values(row)));
     }
+    run.end();
 }
 
 /// Runs `strand`, which no tuple triggers, from where `rest` stands; false if it rests after

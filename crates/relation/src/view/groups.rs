@@ -12,7 +12,7 @@
 use hashbrown::HashTable;
 
 use super::rounds::{Round, collect};
-use super::{Groups, Source, Views};
+use super::{Groups, Source, ViewWork, Views};
 use crate::aggregate::{Aggregate, Irregular, Running};
 use crate::eval::EvalError;
 use crate::flat::{Seq, SeqBuilder, TupleBuf, write_value};
@@ -198,11 +198,14 @@ impl Round<'_> {
         if !self.is_pending(index) {
             return false;
         }
-        match self.views.upkeep(index) {
-            Upkeep::Rows => self.update_by_rows(index),
-            Upkeep::Join => self.update_by_join(index),
+        let update = match self.views.upkeep(index) {
+            Upkeep::Rows => Round::update_by_rows,
+            Upkeep::Join => Round::update_by_join,
             Upkeep::Anew => return false,
-        }
+        };
+        let began = self.views.begin_part();
+        update(self, index);
+        self.views.end_part(began, index, ViewWork::Groups);
         true
     }
 
@@ -392,6 +395,11 @@ impl Round<'_> {
         }
     }
 
+    /// Whether rows of groups of a rule are to be computed.
+    pub(super) fn has_groups(&self, index: usize) -> bool {
+        self.views.groups[index].as_ref().is_some_and(|groups| !groups.rows.is_empty())
+    }
+
     /// Computes the rows of the groups of a rule that were noted.
     pub(super) fn regroup(&mut self, index: usize) {
         let rule = &self.stratum.rules[index];
@@ -454,10 +462,13 @@ impl Round<'_> {
             rows: &mut rows,
             results: keeps.then(TupleBuf::new),
             failures: self.failures,
+            looked: 0,
         };
         let reading = Reading::present(self.database);
         run_values(check, group.iter().copied(), reading, self.scope, &mut sink);
-        if let Some(results) = sink.results
+        let (looked, results) = (sink.looked, sink.results);
+        self.views.count_part(0, rows.len(), looked);
+        if let Some(results) = results
             && !self.is_over()
             && results.len() as u64 >= self.views.kept_from
         {
@@ -523,6 +534,8 @@ struct Aggregated<'s> {
     /// `None` if they are not wanted or cannot be kept.
     results: Option<TupleBuf<()>>,
     failures: &'s mut dyn super::Failures,
+    /// Rows looked at.
+    looked: u64,
 }
 
 impl Sink for Aggregated<'_> {
@@ -534,6 +547,10 @@ impl Sink for Aggregated<'_> {
         // A result that is left out may be one that others of the group do not go with.
         self.results = None;
         self.failures.failed(rule, error);
+    }
+
+    fn looked(&mut self, rows: u32) {
+        self.looked += u64::from(rows);
     }
 
     fn gathered(&mut self, inputs: &[Value<'_>]) {

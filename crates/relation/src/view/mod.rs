@@ -24,6 +24,7 @@
 mod both;
 mod changes;
 mod groups;
+mod meter;
 mod naive;
 mod readers;
 mod revived;
@@ -34,6 +35,7 @@ pub(crate) mod tests;
 use std::collections::HashSet;
 use tidemill_stdx::keyed::Secret;
 
+use crate::cost::Clock;
 use crate::database::Database;
 use crate::eval::{EvalError, Scope};
 use crate::flat::{OwnedValue, TupleBuf};
@@ -42,9 +44,11 @@ use crate::table::{Access, RowId, Table, Visible};
 use crate::value::Value;
 use changes::{Changes, Source};
 use groups::Kept;
+use meter::{Began, Meter};
 use readers::Readers;
 
 pub use changes::{Change, ChangeKind};
+pub use meter::{ViewCosts, ViewPart, ViewWork};
 pub use naive::{Contents, contents, evaluate_naively};
 
 /// A commit that derives more rows than this is given up.
@@ -136,6 +140,8 @@ pub struct Views {
     readers: Readers,
     /// What the running stratum may do.
     running: Running,
+    /// Measures what rules cost, while a caller asks for it.
+    meter: Option<Box<Meter>>,
 }
 
 /// The running stratum.
@@ -200,6 +206,47 @@ impl Views {
             computes: plan.strata.iter().map(Stratum::computes).collect(),
             readers: Readers::new(plan),
             running: Running::default(),
+            meter: None,
+        }
+    }
+
+    /// Measures what rules cost from now on, by a clock; or no more, which forgets what was
+    /// measured.
+    pub fn measure(&mut self, clock: Option<Clock>) {
+        self.meter = clock.map(|clock| Box::new(Meter::new(clock)));
+    }
+
+    /// What rules have cost since this was last emptied, while they are measured.
+    pub fn costs(&mut self) -> Option<&mut ViewCosts> {
+        self.meter.as_mut().map(|meter| &mut meter.costs)
+    }
+
+    /// A part of a rule begins, if it is measured.
+    #[inline]
+    fn begin_part(&mut self) -> Option<Began> {
+        self.meter.as_mut().map(|meter| meter.begin())
+    }
+
+    /// It has run for some rows.
+    #[inline]
+    fn count_part(&mut self, rows: usize, derived: usize, probes: u64) {
+        if let Some(meter) = &mut self.meter {
+            meter.count(rows, derived, probes);
+        }
+    }
+
+    #[inline]
+    fn end_part(&mut self, began: Option<Began>, rule: usize, work: ViewWork) {
+        if let Some(began) = began {
+            self.end_measured(began, rule, work);
+        }
+    }
+
+    #[cold]
+    fn end_measured(&mut self, began: Began, rule: usize, work: ViewWork) {
+        if let Some(meter) = &mut self.meter {
+            let (stratum, rule) = (self.stratum as u32, rule as u32);
+            meter.end(began, ViewPart { stratum, rule, work });
         }
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::groups::{Upkeep, different};
-use super::{Cursor, Failures, Phase, Source, Views};
+use super::{Cursor, Failures, Phase, Source, ViewWork, Views};
 use crate::database::Database;
 use crate::eval::{EvalError, Scope};
 use crate::flat::TupleBuf;
@@ -93,7 +93,9 @@ impl Round<'_> {
                     continue;
                 }
                 any = true;
+                let began = self.views.begin_part();
                 self.retract_with(index, rule, atom, &rows);
+                self.views.end_part(began, index, ViewWork::Delta(atom as u32));
             }
         }
         if !any {
@@ -116,13 +118,15 @@ impl Round<'_> {
             let most = self.views.most_left();
             let derived = &mut self.views.derived;
             // Derivations that fail now failed then.
-            let mut sink = Collect { derived, failures: None, most };
+            let mut sink = Collect { derived, failures: None, most, looked: 0 };
             run_rows(&rule.deltas[atom], batch, reading, self.scope, &mut sink);
+            let probes = sink.probes(batch);
             self.views.exceeded |= sink.is_over();
             if self.is_over() {
                 return;
             }
             let derived = std::mem::take(&mut self.views.derived);
+            self.views.count_part(batch.len(), derived.len(), probes);
             for (_, columns) in derived.iter() {
                 let columns: Vec<Value<'_>> = columns.iter().collect();
                 match rule.kind {
@@ -176,7 +180,11 @@ impl Round<'_> {
         }
         for index in 0..self.stratum.rules.len() {
             self.update_groups(index);
-            self.regroup(index);
+            if self.has_groups(index) {
+                let began = self.views.begin_part();
+                self.regroup(index);
+                self.views.end_part(began, index, ViewWork::Groups);
+            }
         }
         self.select();
         self.views.phase = match self.retraction_pending() {
@@ -186,13 +194,18 @@ impl Round<'_> {
     }
 
     fn derivable(&mut self, head: RelationId, row: RowId) -> bool {
-        let rules = self.stratum.rules.iter().filter(|rule| rule.head == head);
-        for check in rules.filter_map(|rule| rule.check.as_ref()) {
+        let rules = self.stratum.rules.iter().enumerate().filter(|(_, rule)| rule.head == head);
+        for (index, check) in rules.filter_map(|(at, rule)| Some((at, rule.check.as_ref()?))) {
+            let began = self.views.begin_part();
             self.database.prepare(check);
             let reading = Reading::present(self.database);
-            let mut sink = Find { table: self.database.table(head), row, found: false };
+            let table = self.database.table(head);
+            let mut sink = Find { table, row, found: false, looked: 0 };
             run_rows(check, &[row], reading, self.scope, &mut sink);
-            if sink.found {
+            let (found, probes) = (sink.found, sink.looked.saturating_sub(1));
+            self.views.count_part(1, usize::from(found), probes);
+            self.views.end_part(began, index, ViewWork::Rederive);
+            if found {
                 return true;
             }
         }
@@ -317,6 +330,7 @@ impl Round<'_> {
         }
         for (index, atom, mut rows) in work {
             let rule = &self.stratum.rules[index];
+            let began = self.views.begin_part();
             let body = rule.body[atom];
             if rule.kind == ViewKind::Maintained && !body.negated {
                 let new = self.database.table(body.relation).fresh_from();
@@ -326,6 +340,7 @@ impl Round<'_> {
                 rows = fresh;
             }
             self.extend_with(index, atom, &rows, &limits);
+            self.views.end_part(began, index, ViewWork::Delta(atom as u32));
         }
         // Aggregates and selections of this round, and what they displaced, come first.
         self.views.phase = Phase::Retract;
@@ -352,13 +367,16 @@ impl Round<'_> {
             };
             let most = self.views.most_left();
             let derived = &mut self.views.derived;
-            let mut sink = Collect { derived, failures: Some(&mut *self.failures), most };
+            let failures = Some(&mut *self.failures as &mut dyn Failures);
+            let mut sink = Collect { derived, failures, most, looked: 0 };
             run_rows(&rule.deltas[atom], batch, reading, self.scope, &mut sink);
+            let probes = sink.probes(batch);
             self.views.exceeded |= sink.is_over();
             if self.is_over() {
                 return;
             }
             let derived = std::mem::take(&mut self.views.derived);
+            self.views.count_part(batch.len(), derived.len(), probes);
             let mut values = Vec::new();
             for (_, columns) in derived.iter() {
                 values.clear();
@@ -402,6 +420,7 @@ impl Round<'_> {
             return false;
         }
         let mut derived = std::mem::take(&mut self.views.derived_words);
+        let mut probes = 0;
         let done = loop {
             let database = &*self.database;
             let reading =
@@ -410,7 +429,7 @@ impl Round<'_> {
                 Ok(narrow) => {
                     let most = usize::try_from(self.views.most_left()).unwrap_or(usize::MAX);
                     let words_max = most.saturating_mul(self.database.table(rule.head).row_size());
-                    narrow.run(batch, &mut derived, words_max, self.scope.ambient);
+                    probes = narrow.run(batch, &mut derived, words_max, self.scope.ambient);
                     self.views.exceeded |= derived.len() > words_max;
                     break true;
                 }
@@ -419,6 +438,10 @@ impl Round<'_> {
                 Err(Halt::Unfit) => break false,
             }
         };
+        if done {
+            let row_size = self.database.table(rule.head).row_size().max(1);
+            self.views.count_part(batch.len(), derived.len() / row_size, probes);
+        }
         self.views.changes.put_words(self.database, rule.head, &derived);
         derived.clear();
         self.views.derived_words = derived;
@@ -519,9 +542,11 @@ pub(super) fn collect(
         profile: None,
     };
     let most = round.views.most_left();
-    let mut sink = Collect { derived: &mut derived, failures: None, most };
+    let mut sink = Collect { derived: &mut derived, failures: None, most, looked: 0 };
     run_rows(strand, rows, reading, round.scope, &mut sink);
+    let probes = sink.probes(rows);
     round.views.exceeded |= sink.is_over();
+    round.views.count_part(rows.len(), derived.len(), probes);
     derived
 }
 
@@ -530,6 +555,7 @@ struct Find<'s> {
     table: &'s Table,
     row: RowId,
     found: bool,
+    looked: u64,
 }
 
 impl Sink for Find<'_> {
@@ -539,6 +565,10 @@ impl Sink for Find<'_> {
     }
 
     fn failed(&mut self, _: RuleId, _: EvalError) {}
+
+    fn looked(&mut self, rows: u32) {
+        self.looked += u64::from(rows);
+    }
 
     fn is_full(&self) -> bool {
         self.found
@@ -551,9 +581,16 @@ struct Collect<'s> {
     failures: Option<&'s mut dyn Failures>,
     /// How many it takes; [`Views::exceeded`] is set where there are more.
     most: u64,
+    /// Rows looked at, those that started the strand among them.
+    looked: u64,
 }
 
 impl Collect<'_> {
+    /// Rows that look-ups have examined for these.
+    fn probes(&self, started: &[RowId]) -> u64 {
+        self.looked.saturating_sub(started.len() as u64)
+    }
+
     fn is_over(&self) -> bool {
         self.derived.len() as u64 > self.most
     }
@@ -568,6 +605,10 @@ impl Sink for Collect<'_> {
         if let Some(failures) = &mut self.failures {
             failures.failed(rule, error);
         }
+    }
+
+    fn looked(&mut self, rows: u32) {
+        self.looked += u64::from(rows);
     }
 
     fn is_full(&self) -> bool {

@@ -85,6 +85,11 @@ pub trait Controlled: Sized + 'static {
     /// The counters and the component tree of now.
     fn snapshot(&mut self) -> Snapshot;
 
+    /// Measures what rules cost for some seconds, if it has some.
+    fn measure(&mut self, events: &mut Loop<Self>) {
+        let _ = events;
+    }
+
     /// Asks a node: by the name that it is called, the only one if that is empty, or by its number.
     /// The answer goes to [`reply`].
     ///
@@ -546,7 +551,10 @@ fn request<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64, cont
             };
             world.query(events, whom, (asker, id), &text).err()
         }
-        Some(Message::Top) => {
+        Some(Message::Top { costs }) => {
+            if costs {
+                world.measure(events);
+            }
             top(world, events, asker, id);
             Some(End::default())
         }

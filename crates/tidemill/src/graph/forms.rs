@@ -106,11 +106,11 @@ pub(super) fn label(node: &Node) -> String {
 }
 
 fn escape_dot(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"")
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn escape_mermaid(text: &str) -> String {
-    text.replace('#', "#35;").replace('"', "#quot;")
+    text.replace('#', "#35;").replace('"', "#quot;").replace('\n', "<br/>")
 }
 
 #[cfg(test)]

@@ -36,6 +36,11 @@ impl Controlled for Machine {
         Snapshot { counters, tree }
     }
 
+    fn measure(&mut self, events: &mut Loop<Machine>) {
+        fleet::look_at_costs(self, events);
+        crew::all(self, fleet::look_at_costs);
+    }
+
     fn query(
         &mut self,
         events: &mut Loop<Machine>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use tidemill_event::{Endpoint, Host, Loop, Scope};
+use tidemill_event::{Endpoint, Host, Loop, Scope, machine_ns};
 use tidemill_overlog::fleet::{self, Fleet, NodeId, Ports, Seal};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Program as Rules};
@@ -55,6 +55,9 @@ pub(crate) fn open(
     options.extra.iter().for_each(|extra| fleet.add_extra(extra.clone()));
     options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
     options.seal.iter().for_each(|seal| fleet.seal_with(seal.clone()));
+    if options.profile {
+        fleet.measure(machine_ns);
+    }
     if let Some(stop) = stop {
         events.stop_when(stop.clone());
         fleet.interrupt_by(stop.clone());

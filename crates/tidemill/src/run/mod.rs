@@ -70,6 +70,7 @@ use crate::machine::Source;
 use crate::machine::components::{Outputs, Seeds};
 use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
 use crate::machine::{Machine, components, nodes, packets};
+use crate::profile::Profile;
 use crate::program::Program;
 use crate::summary::Summary;
 
@@ -376,6 +377,7 @@ impl Run {
         let mut report = Report { starts_again: machine.starts_again, ..Report::default() };
         machine.sum_up(&mut events, &mut report);
         draw(&mut machine, &options, &mut report);
+        report.profile = options.nodes.profile.then(|| Profile::of(&machine.fleet));
         if machine.has.nodes {
             let mut summary = Summary::of_part(&machine.fleet, &mut events);
             let (violations, given_up) = {
@@ -383,7 +385,7 @@ impl Run {
                 (journal.violations, journal.given_up)
             };
             (summary.violations, summary.given_up) = (violations, given_up);
-            others.end(&machine, &mut summary)?;
+            others.end(&machine, (&mut summary, &mut report.profile))?;
             summary.leave_out();
             report.nodes = Some(summary);
         }

@@ -135,6 +135,8 @@ pub struct NodeOptions {
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
     /// more is given up.
     pub turn_tuples_max: Option<u64>,
+    /// Whether it is measured what rules cost, for [`Report::profile`](super::Report::profile).
+    pub profile: bool,
 }
 
 impl Default for NodeOptions {
@@ -151,6 +153,7 @@ impl Default for NodeOptions {
             landmark: None,
             extra: Vec::new(),
             turn_tuples_max: None,
+            profile: false,
         }
     }
 }

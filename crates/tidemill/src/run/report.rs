@@ -8,6 +8,7 @@ use tidemill_packet::link::LinkStats;
 use tidemill_packet::packet::PoolStats;
 use tidemill_proc::{Counts, fault};
 
+use crate::profile::Profile;
 use crate::summary::Summary;
 
 /// The end of a run.
@@ -15,6 +16,8 @@ use crate::summary::Summary;
 pub struct Report {
     /// The figures of its nodes, if it has rules.
     pub nodes: Option<Summary>,
+    /// What its rules cost, if that was to be measured.
+    pub profile: Option<Profile>,
     /// How its components ended, if it has some.
     pub components: Option<ComponentsEnded>,
     /// What its graph did, if it has one.

@@ -27,10 +27,14 @@ use crate::machine::parts::Has;
 use crate::machine::share::Share;
 use crate::machine::{Machine, components, nodes};
 use crate::meters::Meters;
+use crate::profile::Profile;
 use crate::summary::Summary;
 
 /// Names of nodes, and where they listen.
 type Names = Vec<(String, String)>;
+
+/// What the nodes of a worker did, and what their rules cost, if that was to be measured.
+type Part = (Summary, Option<Profile>);
 
 /// What all workers are given.
 #[derive(Clone)]
@@ -48,7 +52,7 @@ struct Worker {
     /// Where it is told the names of all nodes; nothing is sent if the run does not start.
     start: Sender<Names>,
     started: Receiver<Result<(), String>>,
-    thread: JoinHandle<Result<Summary, String>>,
+    thread: JoinHandle<Result<Part, String>>,
     written: Written,
     names: Names,
 }
@@ -140,11 +144,18 @@ impl Workers {
     ///
     /// # Errors
     /// What kept one of them from running.
-    pub(super) fn end(&mut self, machine: &Machine, summary: &mut Summary) -> Result<(), String> {
+    pub(super) fn end(
+        &mut self,
+        machine: &Machine,
+        (summary, profile): (&mut Summary, &mut Option<Profile>),
+    ) -> Result<(), String> {
         let mut failure = Ok(());
         for worker in self.stop() {
             match worker.thread.join() {
-                Ok(Ok(part)) => summary.add(&part),
+                Ok(Ok((part, costs))) => {
+                    summary.add(&part);
+                    profile.as_mut().zip(costs).into_iter().for_each(|(all, more)| all.add(more));
+                }
                 Ok(Err(error)) => failure = Err(error),
                 Err(panic) => std::panic::resume_unwind(panic),
             }
@@ -187,7 +198,7 @@ fn work(
     share: Share,
     (console, first): (crate::console::Console, Remote<Machine>),
     ends: Ends,
-) -> Result<Summary, String> {
+) -> Result<Part, String> {
     let opened = open(&common, share, (console, first.clone()));
     let (mut machine, mut events, opened) = match opened {
         Ok((machine, events, opened, remote)) => {
@@ -199,12 +210,12 @@ fn work(
             return Err(error);
         }
     };
-    let Ok(names) = ends.start.recv() else { return Ok(Summary::default()) };
+    let Ok(names) = ends.start.recv() else { return Ok(Part::default()) };
     let started = nodes::start(&mut machine, &mut events, (opened, &names), &common.options);
     let failed = started.is_err();
     let _ = ends.started.send(started);
     if failed {
-        return Ok(Summary::default());
+        return Ok(Part::default());
     }
     show_counters(&mut machine, &mut events);
     let outcome = events.run(&mut machine);
@@ -214,6 +225,7 @@ fn work(
         return Err(format!("the system fails to wait: {error}"));
     }
     machine.meters.update(&machine.fleet, events.stats());
+    let profile = common.options.profile.then(|| Profile::of(&machine.fleet));
     let mut summary = Summary::of_part(&machine.fleet, &mut events);
     let mut journal = machine.journal.get_mut();
     (summary.violations, summary.given_up) = (journal.violations, journal.given_up);
@@ -221,7 +233,7 @@ fn work(
     drop(journal);
     // To free what a large run holds may take longer than its user should wait.
     std::mem::forget((machine, events));
-    Ok(summary)
+    Ok((summary, profile))
 }
 
 type Open = (Machine, Loop<Machine>, nodes::Opened, Remote<Machine>);

@@ -50,6 +50,10 @@ pub struct SimOptions {
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
     /// more is given up.
     pub turn_tuples_max: Option<u64>,
+    /// Whether it is measured what rules cost, by the clock of the machine, for
+    /// [`Report::profile`](crate::run::Report::profile). Nothing that the program sees follows from
+    /// it.
+    pub profile: bool,
     /// What stands for the devices of the system that its packet graph names.
     pub devices: SortedMap<String, SimDevice>,
     /// The folder that files lie below; `None`: the current one.
@@ -78,6 +82,7 @@ impl Default for SimOptions {
             memory_max: None,
             packets: EngineKind::default(),
             turn_tuples_max: None,
+            profile: false,
             devices: SortedMap::new(),
             root: None,
             stop: None,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tidemill_event::{Conditions, Limits, Loop, Outcome, Sim, Time};
+use tidemill_event::{Conditions, Limits, Loop, Outcome, Sim, Time, machine_ns};
 use tidemill_overlog::fleet::{self, Fleet, NodeId};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Identity, Observer, Program as Rules};
@@ -24,6 +24,7 @@ use crate::machine::parts::{Choices, Has, Maker, Parts};
 use crate::machine::share::Share;
 use crate::machine::simulated::Simulated;
 use crate::machine::{Machine, components, nodes};
+use crate::profile::Profile;
 use crate::run::{Report, first_ns};
 use crate::script::Cue;
 use crate::switch::Plug;
@@ -73,6 +74,7 @@ impl Setup {
     pub(super) fn go_on(self, console: Console, skip: u64) -> Result<Report, String> {
         let Common { has, options, .. } = &self.common;
         let (end, seed, stop) = (options.end_ns, options.seed, options.stop.clone());
+        let profile = options.profile;
         let is_plain = has.components && !has.nodes && options.nodes == 1;
         let journal = match self.common.is_in_order() {
             true => Journal::in_order(console, skip),
@@ -91,7 +93,8 @@ impl Setup {
         if let Outcome::Failed(error) = outcome {
             return Err(format!("the simulation cannot run: {error}"));
         }
-        let mut report = Report { is_plain, ..Report::default() };
+        let profile = profile.then(|| Profile::of(&machine.fleet));
+        let mut report = Report { is_plain, profile, ..Report::default() };
         let mut summary = end::sum_up(&mut machine, &mut events, &mut report);
         (summary.seed, summary.interrupted) = (Some(seed), interrupted);
         end::write(summary, &mut machine.journal.get_mut().console, &mut report);
@@ -194,6 +197,9 @@ fn fleet(
     options.turn_tuples_max.into_iter().for_each(|most| fleet.limit_turns(most));
     options.seal.take().into_iter().for_each(|seal| fleet.seal_with(seal));
     fleet.interrupt_by(stop.clone());
+    if options.profile {
+        fleet.measure(machine_ns);
+    }
     fleet
 }
 

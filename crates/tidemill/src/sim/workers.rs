@@ -30,6 +30,7 @@ use crate::journal::Journal;
 use crate::lines::{Lines, Written};
 use crate::machine::Machine;
 use crate::machine::share::Share;
+use crate::profile::Profile;
 use crate::run::Report;
 use crate::summary::Summary;
 
@@ -178,6 +179,9 @@ fn attempt(
         Ok(ended.fold(first, |mut sum, Ended { summary, mut report, .. }| {
             sum.summary.add(&summary);
             sum.report.problems.append(&mut report.problems);
+            if let (Some(all), Some(profile)) = (&mut sum.report.profile, report.profile) {
+                all.add(profile);
+            }
             sum
         }))
     })
@@ -194,6 +198,7 @@ fn work(
     let _place = Place(&shared.meeting);
     let me = share.me as usize;
     let stop = common.options.stop.clone().unwrap_or_default();
+    let is_profiled = common.options.profile;
     let (mut machine, mut events) = common.of_part(share).build(journal)?;
     let mut outcome = Outcome::Reached;
     let over = (0..).find_map(|window: usize| {
@@ -231,7 +236,8 @@ fn work(
     if over == Over::Failed {
         return Err(shared.failure());
     }
-    let mut report = Report::default();
+    let profile = is_profiled.then(|| Profile::of(&machine.fleet));
+    let mut report = Report { profile, ..Report::default() };
     let summary = end::sum_up(&mut machine, &mut events, &mut report);
     if over == Over::Interrupted {
         // To free what a large run holds may take longer than its user should wait.

@@ -1,0 +1,94 @@
+//! `explain --profile`.
+
+use std::io;
+
+use tidemill::console::Console;
+use tidemill::graph;
+use tidemill::profile::{annotate, flame_graph, table};
+use tidemill::program::Program;
+use tidemill::sim::{SimOptions, Simulation};
+
+use super::interrupt::{Interrupt, OnTerminate};
+use super::{Relations, common, components, sim};
+use crate::args::{ExplainArgs, Form, Simulated, Tuples};
+use crate::output::Out;
+use crate::report::Reporter;
+use crate::status::Status;
+
+/// Virtual time that is simulated unless said otherwise: most programs never come to rest.
+const END_NS: u64 = 10_000_000_000;
+
+/// Simulates a program, and shows what its rules cost.
+pub fn explain(args: &ExplainArgs, report: Reporter) -> Status {
+    match profiled(args, report) {
+        Ok(status) | Err(status) => status,
+    }
+}
+
+fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
+    let Simulated { nodes, seed, end, script, fact, inject, devices } = &args.simulated;
+    let tuples = Tuples { fact: fact.clone(), inject: inject.clone() };
+    let injected = common::injected(&tuples, script.as_deref());
+    let relations = Relations { injected: Some(injected), ..Relations::default() };
+    let program = super::load(&args.sources, relations, report);
+    if program.has_errors() {
+        return Err(Status::Failed);
+    }
+    let mut drawing = graph::drawing(&program);
+    let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
+    let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
+    interrupt.insist(report).map_err(no_signals)?;
+    let options = SimOptions {
+        nodes: nodes.unwrap_or(1),
+        seed: seed.unwrap_or(1),
+        end_ns: Some(end.unwrap_or(END_NS)),
+        landmark: common::landmark(&args.sources.defines),
+        extra: match &program.rules.program {
+            Some(rules) => common::tuples(&tuples, &rules.plan, report)?,
+            None => Vec::new(),
+        },
+        memory_max: components::most_of_memory(),
+        packets: sim::engine_of_graphs(None, nodes.unwrap_or(1)),
+        profile: true,
+        devices: devices.clone(),
+        stop: Some(interrupt.asked.clone()),
+        ..SimOptions::default()
+    };
+    let mut simulation = simulation(program, options, report)?;
+    if let Some(path) = script {
+        sim::add_script(&mut simulation, path, report)?;
+    }
+    let ran = simulation.run(Console::silent());
+    interrupt.over();
+    let ended = ran.map_err(|message| common::failed(report, &message))?;
+    let profile = ended.profile.as_ref().ok_or(Status::Failed)?;
+    let mut out = Out::new();
+    out.write(&match args.form {
+        Form::Text => table(profile),
+        Form::Svg => flame_graph(profile),
+        Form::Dot => {
+            annotate(&mut drawing, profile);
+            graph::dot(&drawing)
+        }
+        Form::Mermaid => {
+            annotate(&mut drawing, profile);
+            graph::mermaid(&drawing)
+        }
+    });
+    if ended.nodes.as_ref().is_some_and(|summary| summary.interrupted) {
+        return Ok(interrupt.status());
+    }
+    if !ended.is_well() {
+        report.error("the simulation failed: `tidemill sim` with the same options shows why");
+        return Err(Status::Failed);
+    }
+    Ok(out.finish())
+}
+
+fn simulation(
+    program: Program,
+    options: SimOptions,
+    report: Reporter,
+) -> Result<Simulation, Status> {
+    Simulation::new(program, options).map_err(|message| common::failed(report, &message))
+}

@@ -25,6 +25,7 @@ mod older;
 mod outside;
 mod profile;
 mod run;
+mod run_workers;
 mod schemas;
 mod sealed_streams;
 mod service;

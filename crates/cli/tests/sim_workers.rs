@@ -206,9 +206,10 @@ fn a_node_that_never_rests() {
     let file = folder.file(
         "spin.olg",
         "materialize(count, infinity, 1, keys(1)).\n\
-         a spin(@N, 0) :- start(@N).\n\
-         b spin(@N, I + 1) :- spin(@N, I), I < 300000.\n\
-         c done(@N, I, T) :- spin(@N, I), I == 300000, T := f_now().\n\
+         a count(@N, 0) :- start(@N).\n\
+         b next(@N, I + 1) :- count(@N, I), I < 600000.\n\
+         c count(@N, I) :- next(@N, I).\n\
+         e done(@N, I, T) :- next(@N, I), I == 600000, T := f_now().\n\
          d tock(@N) :- periodic(@N, E, 0.0005, 10).\n\
          watch(done). watch(tock).\n",
     );

@@ -101,7 +101,11 @@ impl Given for RunArgs {
             ("--turn-limit", engine.turn_limit.is_some()),
             ("--json", engine.json),
             ("--profile", engine.profile.is_some()),
-            ("--workers", self.workers.is_some_and(|count| count > 1) && self.nodes.is_none()),
+            (
+                "--workers",
+                self.workers.is_some_and(|count| count > 1)
+                    && self.nodes.is_none_or(|nodes| nodes < 2),
+            ),
             ("--memory", self.memory.is_some()),
             ("--stack", self.stack.is_some()),
             ("--root", self.root.is_some()),

@@ -5,7 +5,7 @@ use tidemill_overlog::control::{End, Status};
 use tidemill_overlog::fleet;
 use tidemill_overlog::query::AskerId;
 
-use super::{Machine, crew, reload};
+use super::{Machine, others, reload};
 use crate::components::listing;
 use crate::control::{Controlled, Server, Snapshot, Whom};
 
@@ -38,7 +38,7 @@ impl Controlled for Machine {
 
     fn measure(&mut self, events: &mut Loop<Machine>) {
         fleet::look_at_costs(self, events);
-        crew::all(self, fleet::look_at_costs);
+        others::all(self, fleet::look_at_costs);
     }
 
     fn query(
@@ -67,7 +67,7 @@ impl Controlled for Machine {
         };
         match self.share.has(node) {
             true => fleet::ask(self, events, node, question, text),
-            false => crew::ask(self, node, question, text),
+            false => others::ask(self, node, question, text),
         }
     }
 
@@ -82,15 +82,15 @@ impl Controlled for Machine {
 
     fn gone(&mut self, events: &mut Loop<Machine>, asker: AskerId) {
         fleet::forget(self, events, asker);
-        crew::forget(self, asker);
+        others::forget(self, asker);
     }
 
     fn resume(&mut self, events: &mut Loop<Machine>, asker: AskerId) {
         fleet::resume(self, events, asker);
-        crew::resume(self, asker);
+        others::resume(self, asker);
     }
 
     fn is_asking(&mut self, asker: AskerId) -> bool {
-        self.fleet.is_asking(asker) || crew::is_asking(self, asker)
+        self.fleet.is_asking(asker) || others::is_asking(self, asker)
     }
 }

@@ -1,274 +1,36 @@
-//! What the workers of a run ask of each other.
-//!
-//! ```text
-//! first worker     its nodes, and all that a run has once: console, tools, signals, keys, the end
-//! other workers    their nodes
-//! ```
-//! Each has a machine and a loop in a thread of its own. They share nothing but queues of calls:
-//! what one wants of another it [posts](Remote), and the answer comes as a post, too. Tuples between
-//! their nodes travel by the network, as to any node.
+//! The other workers of a run, as one of them knows them.
 
-use std::io::{self, Write};
-use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use tidemill_event::{Loop, Owner, Remote};
-use tidemill_overlog::control::{self, Control, End, Message, Status};
-use tidemill_overlog::fleet::{self, NodeId, Takes};
+use tidemill_event::Remote;
 use tidemill_overlog::query::AskerId;
 use tidemill_stdx::sorted::SortedMap;
-
-use super::{Machine, nodes};
-use crate::console::{Console, Form};
 
 /// The first connection to a worker has this number times that of the worker, so that askers of
 /// different workers differ.
 pub(crate) const ASKERS: u64 = 1 << 48;
 
 /// The other workers, as one of them sees them.
-pub(crate) struct Crew {
+pub(crate) struct Crew<W> {
     /// All others for the first; the first for each other.
-    pub(crate) others: Vec<Remote<Machine>>,
+    pub(crate) others: Vec<Remote<W>>,
     /// Questions that others have not answered, by asker and worker.
-    asked: SortedMap<(AskerId, u32), u64>,
+    pub(super) asked: SortedMap<(AskerId, u32), u64>,
     /// Whether each of the others has nothing left to do.
-    drained: Vec<bool>,
+    pub(super) drained: Vec<bool>,
 }
 
-impl Crew {
-    pub(crate) fn new(others: Vec<Remote<Machine>>) -> Crew {
+impl<W> Crew<W> {
+    pub(crate) fn new(others: Vec<Remote<W>>) -> Crew<W> {
         let drained = vec![false; others.len()];
         Crew { others, asked: SortedMap::new(), drained }
     }
 
     /// The first worker, as another one sees it.
-    fn first(&self) -> Option<&Remote<Machine>> {
+    pub(super) fn first(&self) -> Option<&Remote<W>> {
         self.others.first()
     }
 
     /// Another worker, as the first one sees it.
-    fn worker(&self, number: u32) -> Option<&Remote<Machine>> {
+    pub(super) fn worker(&self, number: u32) -> Option<&Remote<W>> {
         self.others.get((number as usize).checked_sub(1)?)
-    }
-}
-
-/// Posts a call. A queue that is full has counted it, and the loop behind it has stopped to run.
-fn post(
-    remote: &Remote<Machine>,
-    f: impl FnOnce(&mut Machine, &mut Loop<Machine>) + Send + 'static,
-) {
-    let _ = remote.event(Owner::LOOP, f);
-}
-
-/// The other workers, if this is the first.
-fn others(machine: &Machine) -> &[Remote<Machine>] {
-    match &machine.crew {
-        Some(crew) if machine.share.me == 0 => &crew.others,
-        _ => &[],
-    }
-}
-
-/// Has all other workers do something, if this is the first.
-pub(crate) fn all(
-    machine: &Machine,
-    f: impl Fn(&mut Machine, &mut Loop<Machine>) + Clone + Send + 'static,
-) {
-    for other in others(machine) {
-        post(other, f.clone());
-    }
-}
-
-/// Has the first worker do something, if this is another.
-pub(crate) fn first(
-    machine: &Machine,
-    f: impl FnOnce(&mut Machine, &mut Loop<Machine>) + Send + 'static,
-) {
-    let first = machine.crew.as_ref().filter(|_| machine.share.me > 0).and_then(Crew::first);
-    if let Some(first) = first {
-        post(first, f);
-    }
-}
-
-/// Has all other workers end in order.
-pub(crate) fn drain(machine: &Machine) {
-    all(machine, nodes::drain);
-}
-
-/// Whether all workers are drained, where this one is or not. Other workers than the first tell it,
-/// and go on until it ends them: nodes of others may still need theirs.
-pub(crate) fn is_drained(machine: &Machine, is_drained: bool) -> bool {
-    let me = machine.share.me as usize;
-    match &machine.crew {
-        None => is_drained,
-        Some(crew) if me == 0 => is_drained && crew.drained.iter().all(|drained| *drained),
-        Some(_) => {
-            first(machine, move |machine, _| {
-                let crew = machine.crew.as_mut();
-                let drained = crew.and_then(|crew| crew.drained.get_mut(me - 1));
-                drained.into_iter().for_each(|drained| *drained = is_drained);
-            });
-            false
-        }
-    }
-}
-
-/// Asks a node of another worker.
-///
-/// # Errors
-/// There is no such worker.
-pub(crate) fn ask(
-    machine: &mut Machine,
-    node: NodeId,
-    (asker, id): (AskerId, u64),
-    text: &str,
-) -> Result<(), End> {
-    let (worker, text) = (machine.share.part_of(node), text.to_owned());
-    let remote = machine.crew.as_mut().and_then(|crew| {
-        let remote = crew.worker(worker)?.clone();
-        *crew.asked.entry((asker, worker)).or_default() += 1;
-        Some(remote)
-    });
-    let Some(remote) = remote else {
-        return Err(End::refusal(Status::Unavailable, "the node has ended"));
-    };
-    post(&remote, move |machine, events| {
-        if let Err(end) = fleet::ask(machine, events, node, (asker, id), &text) {
-            answer(machine, events, asker, &control::end(id, &end));
-        }
-    });
-    Ok(())
-}
-
-/// Brings a part of an answer to its asker: here, or at the first worker.
-pub(crate) fn answer(
-    machine: &mut Machine,
-    events: &mut Loop<Machine>,
-    asker: AskerId,
-    part: &[u8],
-) -> Takes {
-    let me = machine.share.me;
-    if asker.0 / ASKERS == u64::from(me) {
-        return crate::control::reply(machine, events, asker, part);
-    }
-    let decoded = Control::decode(part).ok();
-    let is_end = decoded.is_some_and(|part| matches!(part.message, Some(Message::End(_))));
-    let part = part.to_vec();
-    first(machine, move |machine, events| {
-        let takes = crate::control::reply(machine, events, asker, &part);
-        let Some(crew) = &mut machine.crew else { return };
-        if is_end && let Some(left) = crew.asked.get_mut(&(asker, me)) {
-            *left -= 1;
-            if *left == 0 {
-                crew.asked.remove(&(asker, me));
-            }
-        }
-        if takes == Takes::More {
-            go_on(machine, me, asker);
-        }
-    });
-    Takes::Later
-}
-
-/// An asker takes more of what another worker answers.
-fn go_on(machine: &Machine, worker: u32, asker: AskerId) {
-    let remote = machine.crew.as_ref().and_then(|crew| crew.worker(worker));
-    remote.into_iter().for_each(|remote| {
-        post(remote, move |machine, events| fleet::resume(machine, events, asker));
-    });
-}
-
-/// The workers that have something to answer to an asker.
-fn asked(machine: &Machine, asker: AskerId) -> Vec<u32> {
-    let asked = machine.crew.iter().flat_map(|crew| crew.asked.keys());
-    asked.filter(|(known, _)| *known == asker).map(|&(_, worker)| worker).collect()
-}
-
-/// An asker takes more.
-pub(crate) fn resume(machine: &Machine, asker: AskerId) {
-    asked(machine, asker).into_iter().for_each(|worker| go_on(machine, worker, asker));
-}
-
-/// An asker has gone.
-pub(crate) fn forget(machine: &mut Machine, asker: AskerId) {
-    for worker in asked(machine, asker) {
-        let Some(crew) = &mut machine.crew else { return };
-        crew.asked.remove(&(asker, worker));
-        crew.worker(worker).into_iter().for_each(|remote| {
-            post(remote, move |machine, events| fleet::forget(machine, events, asker));
-        });
-    }
-}
-
-/// Whether another worker has something to answer to an asker.
-pub(crate) fn is_asking(machine: &Machine, asker: AskerId) -> bool {
-    !asked(machine, asker).is_empty()
-}
-
-/// What another worker than the first has written, until the first writes it.
-#[derive(Clone, Default)]
-pub(crate) struct Written(Arc<Mutex<Streams>>);
-
-#[derive(Default)]
-struct Streams {
-    data: Vec<u8>,
-    notes: Vec<u8>,
-}
-
-impl Written {
-    fn lock(&self) -> MutexGuard<'_, Streams> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A console whose lines the first worker writes.
-    pub(crate) fn console(
-        &self,
-        (form, is_eager): (Form, bool),
-        first: Remote<Machine>,
-    ) -> Console {
-        let stream = |is_data| Stream { written: self.clone(), first: first.clone(), is_data };
-        let console = Console::new(form, Box::new(stream(true)), Box::new(stream(false)));
-        if is_eager { console.eager() } else { console }
-    }
-
-    /// Writes what is there.
-    pub(crate) fn write(&self, console: &mut Console) {
-        let Streams { data, notes } = mem::take(&mut *self.lock());
-        if !data.is_empty() {
-            console.write(&data);
-        }
-        if !notes.is_empty() {
-            console.note(String::from_utf8_lossy(&notes).trim_end());
-        }
-    }
-}
-
-/// A stream of such a console: whole lines come, as a console writes no others.
-struct Stream {
-    written: Written,
-    first: Remote<Machine>,
-    is_data: bool,
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut streams = self.written.lock();
-        let was_empty = streams.data.is_empty() && streams.notes.is_empty();
-        match self.is_data {
-            true => streams.data.extend_from_slice(bytes),
-            false => streams.notes.extend_from_slice(bytes),
-        }
-        drop(streams);
-        if was_empty {
-            let written = self.written.clone();
-            post(&self.first, move |machine, events| {
-                written.write(&mut machine.journal.get_mut().console);
-                machine.stop_if_over(events);
-            });
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

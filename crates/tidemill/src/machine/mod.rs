@@ -24,7 +24,7 @@
 //! | `life` | a node started, and ended without notice |
 //! | `end` | what is left at the end, and what all nodes did |
 //! | `control` | what tools ask of a run |
-//! | `share`, `crew` | several workers: which nodes each has, and what they ask of each other |
+//! | `share`, `crew`, `others` | several workers: which nodes each has, what they ask of others |
 //! | `log` | the last lines of the log, with their times |
 //! | `simulated` | what a simulation has beside |
 //! | `system` | components and packets as tables of the system |
@@ -42,6 +42,7 @@ pub(crate) mod life;
 mod log;
 pub(crate) mod node;
 pub(crate) mod nodes;
+pub(crate) mod others;
 pub(crate) mod packets;
 pub(crate) mod parts;
 pub(crate) mod reload;
@@ -92,7 +93,7 @@ pub(crate) struct Machine {
     /// The nodes that it runs.
     pub(crate) share: Share,
     /// Those who run the others, if it is not alone.
-    pub(crate) crew: Option<Crew>,
+    pub(crate) crew: Option<Crew<Machine>>,
     /// What a simulation has beside.
     pub(crate) sim: Option<Simulated>,
     /// The files that rules write.

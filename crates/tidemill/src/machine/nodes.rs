@@ -13,7 +13,7 @@ use tidemill_overlog::query::Shown;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-use super::{Machine, crew, life};
+use super::{Machine, life, others};
 use crate::borders::{flows, rules};
 use crate::control;
 use crate::keys::KeyWatch;
@@ -218,11 +218,11 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
         flows::end(machine, events);
     });
     fleet::drain(machine, events);
-    crew::drain(machine);
+    others::all(machine, drain);
     let end = events.now() + DRAIN_MAX;
     events.every(DRAINED_EVERY, move |machine: &mut Machine, events, _| {
         let is_drained = machine.fleet.is_drained() && machine.borders_are_idle();
-        let is_drained = crew::is_drained(machine, is_drained);
+        let is_drained = others::is_drained(machine, is_drained);
         if !is_drained && events.now() >= end {
             say!(Warn, "fleet", "ends with work left or tuples not delivered");
         }
@@ -244,7 +244,9 @@ fn replace_keys(machine: &mut Machine, events: &mut Loop<Machine>, read: Result<
         Ok(seal) => {
             say!(Info, "keys", "the files of keys have been read again");
             fleet::replace_keys(machine, events, &seal);
-            crew::all(machine, move |machine, events| fleet::replace_keys(machine, events, &seal));
+            others::all(machine, move |machine, events| {
+                fleet::replace_keys(machine, events, &seal)
+            });
         }
         Err(message) => {
             say!(Warn, "keys", "the old keys go on: {message}");

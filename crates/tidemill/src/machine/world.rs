@@ -12,7 +12,7 @@ use tidemill_packet::engine::{Changes, Rest};
 use tidemill_proc::{Communication, Home, Over, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
 
-use super::{Machine, crew, nodes, packets, system};
+use super::{Machine, nodes, others, packets, system};
 use crate::borders;
 use crate::components::system as offered;
 
@@ -35,7 +35,7 @@ impl fleet::World for Machine {
     }
 
     fn answered(&mut self, events: &mut Loop<Machine>, asker: AskerId, part: &[u8]) -> Takes {
-        crew::answer(self, events, asker, part)
+        others::answer(self, events, asker, part)
     }
 
     fn called(&mut self, events: &mut Loop<Machine>, node: NodeId, call: Call<'_>) {

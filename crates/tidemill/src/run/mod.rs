@@ -24,8 +24,11 @@
 //! | `report` | what a run amounts to |
 //! | `captures` | programs that captures feed, and their time |
 //! | `ends` | what ends a run, or has it read something again |
+//! | `workers` | the threads that run some of its nodes each |
+//! | `counters` | the counters that are shown while it runs |
 
 mod captures;
+mod counters;
 mod ends;
 mod options;
 mod report;
@@ -40,7 +43,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tidemill_event::{Host, Loop, Os, Sim};
-use tidemill_overlog::fleet;
 use tidemill_overlog::node::Program as Rules;
 use tidemill_overlog::program::Compiled as OfRules;
 use tidemill_packet::engine::CaptureTime;
@@ -74,13 +76,11 @@ use crate::profile::Profile;
 use crate::program::Program;
 use crate::summary::Summary;
 
+use counters::show_counters;
 use workers::Workers;
 
 /// What this file says at most.
 const CEILING: Level = Level::Info;
-
-/// How often the counters are shown.
-const METER_EVERY: Duration = Duration::from_secs(1);
 
 /// Steps and checkpoints of a slice, where slices are counted.
 const SLICE_STEPS: u64 = 10_000;
@@ -420,15 +420,6 @@ fn answer_tools(
     if let Err(error) = opened {
         machine.note(&format!("warning: tools cannot ask this run: {error}"));
     }
-}
-
-/// Shows the counters now and from now on.
-fn show_counters(machine: &mut Machine, events: &mut Loop<Machine>) {
-    machine.meters.update(&machine.fleet, events.stats());
-    events.every(METER_EVERY, |machine: &mut Machine, events: &mut Loop<Machine>, _| {
-        machine.meters.update(&machine.fleet, events.stats());
-        fleet::sample(machine, events);
-    });
 }
 
 /// Writes the picture.

@@ -7,7 +7,7 @@
 //! start its nodes                    run
 //! run ... the run is over -> stop    -> what its nodes did
 //! ```
-//! What they ask of each other while they run is in `machine/crew.rs`.
+//! What they ask of each other while they run is in `machine/others.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -18,11 +18,12 @@ use tidemill_event::{Loop, Os, Owner, Remote};
 use tidemill_overlog::node::Program as Rules;
 use tidemill_stat::Registry;
 
+use super::counters::show_counters;
 use super::options::{Listen, NodeOptions};
-use super::show_counters;
 use crate::control::Server;
 use crate::journal::{Journal, SharedJournal};
-use crate::machine::crew::{ASKERS, Crew, Written};
+use crate::machine::crew::{ASKERS, Crew};
+use crate::machine::others::Written;
 use crate::machine::parts::Has;
 use crate::machine::share::Share;
 use crate::machine::{Machine, components, nodes};

@@ -1,0 +1,161 @@
+//! A run of rules on several workers: its nodes are as those of one.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use crate::common::node::{Running, wait_until};
+use crate::common::{Folder, stderr, stdout, tidemill};
+
+const NODES: usize = 5;
+
+/// Each node counts the answers to its questions, which go round all nodes.
+const PROGRAM: &str = "\
+materialize(member, infinity, infinity, keys(2)).
+materialize(heard, infinity, infinity, keys(2)).
+h1 hello(@LANDMARK, N) :- periodic(@N, E, 0.05).
+h2 member(@N, From) :- hello(@N, From).
+h3 told(@M, N) :- hello(@N, _), member(@N, M).
+h4 heard(@N, From) :- told(@N, From).
+h5 violation(@N, X) :- wrong(@N, X).
+watchmod(heard, \"i\").
+";
+
+struct Run {
+    folder: Folder,
+    running: Running,
+    addresses: Vec<String>,
+}
+
+impl Run {
+    fn start(more: &[&str]) -> Run {
+        let folder = Folder::new();
+        let file = folder.file("program.olg", PROGRAM);
+        let nodes = NODES.to_string();
+        let mut arguments = vec![&*file, "--nodes", &nodes, "--workers", "3"];
+        arguments.extend(more);
+        let running = Running::start(&folder, "out", &arguments);
+        let known = || {
+            let log = fs::read_to_string(&running.log).unwrap_or_default();
+            let address = |index: usize| {
+                let of = |line: &str| line.strip_prefix(&format!("{index} ")).map(str::to_owned);
+                log.lines().find_map(of)
+            };
+            (0..NODES).filter_map(address).collect::<Vec<String>>()
+        };
+        wait_until("all nodes are named", || known().len() == NODES);
+        let addresses = known();
+        Run { folder, running, addresses }
+    }
+
+    fn tool(&self, verb: &str, node: usize, text: &str) -> Output {
+        let mut command: Command = tidemill();
+        command.args([verb, &self.addresses[node], text]);
+        command.env("XDG_RUNTIME_DIR", self.folder.path()).output().expect("it starts")
+    }
+
+    fn printed(&self) -> String {
+        fs::read_to_string(&self.running.out).unwrap_or_default()
+    }
+
+    /// Waits until the process has ended; its status.
+    fn ended(&mut self) -> Option<i32> {
+        let child = &mut self.running.child;
+        wait_until("it ends", || child.try_wait().expect("a child").is_some());
+        child.wait().expect("a status").code()
+    }
+}
+
+#[test]
+fn nodes_of_all_workers_talk_and_print() {
+    let run = Run::start(&[]);
+    wait_until("all nodes have heard", || {
+        let printed = run.printed();
+        run.addresses.iter().all(|node| printed.contains(&format!(" i - heard(\"{node}\", ")))
+    });
+    // Whole lines, whoever wrote them.
+    for line in run.printed().lines() {
+        assert!(line.contains(" i - heard(\"") && line.ends_with(')'), "{line}");
+    }
+    // Each worker counts its loop, and all its turns.
+    for number in 0..3 {
+        let name = format!("loop/{number}/turns");
+        wait_until(&name, || run.running.counter(&name) > 0);
+    }
+    let of_nodes: u64 =
+        run.addresses.iter().map(|node| run.running.counter(&format!("node/{node}/turns"))).sum();
+    assert!(of_nodes > 0);
+    wait_until("rules are counted", || run.running.counter("rule/h4/fired") >= NODES as u64);
+}
+
+#[test]
+fn tools_ask_any_node() {
+    let run = Run::start(&[]);
+    for node in 0..NODES {
+        wait_until("it is there", || {
+            let output = run.tool("query", node, "heard");
+            output.status.success() && stdout(&output).contains("heard(")
+        });
+    }
+    let one = run.tool("query", 1, "heard");
+    assert!(stdout(&one).lines().all(|line| line.contains(&run.addresses[1])), "{}", stdout(&one));
+    let wrong = run.tool("query", 1, "nothing_of_that_name");
+    assert!(!wrong.status.success());
+    assert!(stderr(&wrong).contains("nothing_of_that_name"), "{}", stderr(&wrong));
+    // Rules come and go on one worker only.
+    let rules = run.folder.file("more.olg", "m1 more(@N) :- hello(@N, _).\nwatch(more).\n");
+    let refused = run.tool("install", 2, &rules);
+    assert!(stderr(&refused).contains("several workers"), "{}", stderr(&refused));
+}
+
+#[test]
+fn long_answers_come_whole() {
+    let rows = 60_000;
+    let facts: String = (0..rows).map(|row| format!("big(NODE, {row}).\n")).collect();
+    let folder = Folder::new();
+    let text = format!("materialize(big, infinity, infinity, keys(2)).\n{facts}");
+    let file = folder.file("big.olg", &text);
+    let running = Running::start(&folder, "out", &[&file, "--nodes", "4", "--workers", "2"]);
+    let address = |index: usize| {
+        let log = fs::read_to_string(&running.log).unwrap_or_default();
+        log.lines().find_map(|line| line.strip_prefix(&format!("{index} ")).map(str::to_owned))
+    };
+    wait_until("the nodes are named", || address(3).is_some());
+    for node in [3, 2] {
+        let node = address(node).expect("named");
+        let count = || {
+            let mut command = tidemill();
+            command.args(["query", &node, "big"]).env("XDG_RUNTIME_DIR", folder.path());
+            stdout(&command.output().expect("it starts")).lines().count()
+        };
+        wait_until("all rows come", || count() == rows);
+    }
+}
+
+#[test]
+fn it_ends_in_order() {
+    let mut run = Run::start(&[]);
+    wait_until("something is printed", || run.running.lines() > 3);
+    run.running.signal("TERM");
+    assert_eq!(run.ended(), Some(0));
+    let log = fs::read_to_string(&run.running.log).expect("a log");
+    assert!(!log.contains("work left"), "{log}");
+}
+
+#[test]
+fn a_violation_anywhere_ends_it() {
+    let mut run = Run::start(&["--inject", "wrong(NODE, 7)"]);
+    assert_eq!(run.ended(), Some(1));
+    assert!(run.running.logged("violation(") >= 1);
+}
+
+#[test]
+fn figures_are_of_all() {
+    let folder = Folder::new();
+    let file = folder.file("program.olg", PROGRAM);
+    let mut command = tidemill();
+    command.args(["run", &file, "--nodes", "5", "--workers", "2", "--for", "1.5", "--stats"]);
+    let output = command.env("XDG_RUNTIME_DIR", folder.path()).output().expect("it starts");
+    let text = stderr(&output);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("5 nodes (5 alive)"), "{text}");
+}

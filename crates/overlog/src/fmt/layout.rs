@@ -80,7 +80,11 @@ impl Layout {
         Layout { words: Vec::new(), indent }
     }
 
-    pub(super) fn add(&mut self, word: Word) {
+    pub(super) fn add(&mut self, mut word: Word) {
+        // A comment that ended a line would be a trailing one when it is read again.
+        if word.kind == Kind::Plain && self.words.last().is_some_and(|it| it.kind == Kind::Inline) {
+            word.place = Place::Tight;
+        }
         self.words.push(word);
     }
 

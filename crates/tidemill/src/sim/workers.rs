@@ -217,7 +217,9 @@ fn work(
             return Some(Over::Failed);
         }
         let next = shared.next(turn);
-        if let (Some(writing), false) = (&mut writing, matches!(next, Err(Over::Passed(_)))) {
+        // Another attempt writes what this window should have.
+        let is_void = matches!(next, Err(Over::Passed(_) | Over::NeverRests));
+        if let Some(writing) = writing.as_mut().filter(|_| !is_void) {
             writing.write(&shared.published[turn]);
         }
         match next {

@@ -21,6 +21,7 @@ impl Table {
         if !self.live.get(row.0) {
             return;
         }
+        self.pairs = None;
         self.live.clear_bit(row.0);
         self.asserted.clear_bit(row.0);
         self.live_rows -= 1;

@@ -24,6 +24,7 @@ mod keys;
 mod lifetime;
 mod link;
 mod narrow;
+mod pairs;
 mod place;
 mod prepare;
 mod rewrite;

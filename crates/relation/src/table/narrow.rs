@@ -171,6 +171,25 @@ impl Table {
         }
     }
 
+    /// The same, where it is enough to know how many were refused: rows that are there cost less.
+    pub(crate) fn insert_new_words(&mut self, rows: &[u32]) -> usize {
+        // Rows that are not live would have to be left out of the matrix.
+        if self.halves().is_none() || !self.all_live() {
+            return self.insert_words(rows, |_| {});
+        }
+        let unknown = self.pairs.as_mut().and_then(|pairs| pairs.unknown(rows));
+        let mut again = 0;
+        let tell = |outcome| again += usize::from(matches!(outcome, NarrowOutcome::Known(_)));
+        let refused = self.insert_words(unknown.as_deref().unwrap_or(rows), tell);
+        if again > 0 {
+            self.pairs.get_or_insert_default().derived_again(again, &self.words);
+        }
+        if let (Some(unknown), Some(pairs)) = (unknown, &mut self.pairs) {
+            pairs.reuse(unknown);
+        }
+        refused
+    }
+
     fn insert_blocks<const STRIDE: usize>(
         &mut self,
         rows: &[u32],

@@ -8,6 +8,7 @@ use super::state::{Column, Table};
 impl Table {
     /// Ends a commit: dying rows are dead; row ids given out so far are void.
     pub fn settle(&mut self) {
+        self.pairs = None;
         let dying = std::mem::take(&mut self.dying_rows);
         for &row in &dying {
             // Revived rows are in the list too.

@@ -7,6 +7,7 @@ use super::age::Ages;
 use super::bits::Bits;
 use super::column::{self, Heap, Repr};
 use super::index::Index;
+use super::pairs::Pairs;
 use super::place::Place;
 use super::row::RowId;
 use super::rowset::RowSet;
@@ -80,6 +81,8 @@ pub struct Table {
     pub(super) key: Vec<u32>,
     pub(super) indexes: Vec<Index>,
     pub(super) ages: Option<Ages>,
+    /// Which pairs it has, while rows are derived again and again.
+    pub(super) pairs: Option<Box<Pairs>>,
     /// What keys are hashed with.
     pub(super) secret: Secret,
 }
@@ -112,6 +115,7 @@ impl Table {
             indexes: spec.indexes.iter().cloned().map(Index::new).collect(),
             ages: bounded.then(Ages::default),
             spec,
+            pairs: None,
             secret,
         }
     }
@@ -146,6 +150,7 @@ impl Table {
             + self.primary.bytes()
             + self.equals.bytes()
             + self.indexes.iter().map(Index::bytes).sum::<usize>()
+            + self.pairs.as_ref().map_or(0, |pairs| pairs.bytes())
     }
 
     /// The most slots that a look-up by the primary key may pass, found by a walk over them: small

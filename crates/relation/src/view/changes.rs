@@ -162,7 +162,7 @@ impl Changes {
             })
         } else {
             // Nobody asks in which order: what came is noted as a whole.
-            let refused = table.insert_words(rows, |_| {});
+            let refused = table.insert_new_words(rows);
             if let new @ 1.. = table.next_row().0 - first.0 {
                 self.count += u64::from(new) - 1;
                 let fresh = &mut self.log_mut(relation, first).fresh;

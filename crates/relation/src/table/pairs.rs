@@ -1,0 +1,203 @@
+//! Which pairs of small integers a table has, as bits, while a fixed point derives the same rows
+//! again and again.
+//!
+//! In views over graphs most derivations are of rows that are there. Whether one is costs two cache
+//! misses in the hash table, and next to none in a matrix of bits, as those that follow each other
+//! have their first integer in common. The matrix is in blocks of 512 bits, of which only those
+//! exist that have one. It is made when about as many rows were derived again as it has words, so
+//! it costs no more than they did, and is small beside the rows. It goes with the first row that is
+//! removed, and at the end of the commit.
+//!
+//! ```text
+//! index    [a * columns + b / 512] -> number of a block, 0 if there is none
+//! blocks   [0] no bits   [1] 512 bits   [2] ...
+//! ```
+//! A small matrix has all its blocks, in that order, and no index.
+//!
+//! **Invariant:** a bit that is set stands for a row that is live. One that is not says nothing.
+
+use super::rowset::prefetch;
+
+/// Bits of a block, and the words that have them.
+const BLOCK_BITS: u32 = 512;
+const BLOCK: usize = (BLOCK_BITS / 32) as usize;
+/// Words that the index may have for each row of the table, or for any table.
+const INDEX_A_ROW: u64 = 16;
+const INDEX_MIN: u64 = 1 << 18;
+/// Blocks that a matrix without an index may have: 1 MiB of them.
+const FLAT_MAX: u64 = 1 << 14;
+/// Rows between a prefetch and its use.
+const AHEAD: usize = 16;
+
+/// Rows derived again since there was a matrix, and the matrix.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pairs {
+    matrix: Option<Matrix>,
+    again: u64,
+    /// The largest integers of rows that were looked at, and how many rows that is.
+    most: [u32; 2],
+    looked_at: usize,
+    /// Rows that are new, kept for its memory.
+    new: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Matrix {
+    /// Empty if all blocks are there.
+    index: Vec<u32>,
+    blocks: Vec<[u32; BLOCK]>,
+    /// First integers are less.
+    height: u32,
+    /// Second integers are less than so many times the bits of a block.
+    columns: u32,
+}
+
+impl Matrix {
+    fn new(height: u32, columns: u32) -> Matrix {
+        let places = height as usize * columns as usize;
+        let (index, blocks) = match places as u64 <= FLAT_MAX {
+            true => (Vec::new(), vec![[0; BLOCK]; places]),
+            false => (vec![0; places], vec![[0; BLOCK]]),
+        };
+        Matrix { index, blocks, height, columns }
+    }
+
+    /// The place of the block of a pair in the index; nothing outside of the matrix.
+    #[inline]
+    fn place(&self, a: u32, b: u32) -> Option<usize> {
+        let column = b / BLOCK_BITS;
+        let is_inside = a < self.height && column < self.columns;
+        is_inside.then(|| a as usize * self.columns as usize + column as usize)
+    }
+
+    /// Sets the bit of a pair; whether it was set, or `None` outside of the matrix.
+    #[inline]
+    fn set(&mut self, a: u32, b: u32) -> Option<bool> {
+        let mut block = self.place(a, b)?;
+        if let Some(number) = self.index.get_mut(block) {
+            if *number == 0 {
+                // There are no more than pairs that were put in, whose rows have 32 bits.
+                *number = self.blocks.len() as u32;
+                self.blocks.push([0; BLOCK]);
+            }
+            block = *number as usize;
+        }
+        let word = &mut self.blocks[block][(b % BLOCK_BITS / 32) as usize];
+        let bit = 1 << (b % 32);
+        let was_set = *word & bit != 0;
+        *word |= bit;
+        Some(was_set)
+    }
+}
+
+impl Pairs {
+    /// Those of some rows that are not known, each once, which the caller puts in; nothing while
+    /// there is no matrix.
+    pub(super) fn unknown(&mut self, rows: &[u32]) -> Option<Vec<u32>> {
+        let matrix = self.matrix.as_mut()?;
+        let mut new = std::mem::take(&mut self.new);
+        new.clear();
+        for (at, pair) in rows.chunks_exact(2).enumerate() {
+            let ahead = 2 * (at + AHEAD);
+            if let Some(&[a, b]) = rows.get(ahead..ahead + 2)
+                && let Some(place) = matrix.place(a, b)
+            {
+                let flat =
+                    || matrix.blocks.get(place).map(|block| &block[(b % BLOCK_BITS / 32) as usize]);
+                prefetch(matrix.index.get(place).or_else(flat));
+            }
+            match matrix.set(pair[0], pair[1]) {
+                Some(true) => continue,
+                Some(false) => {}
+                None => self.again += 1,
+            }
+            new.extend_from_slice(pair);
+        }
+        Some(new)
+    }
+
+    /// Takes the memory of those back.
+    pub(super) fn reuse(&mut self, new: Vec<u32>) {
+        self.new = new;
+    }
+
+    /// So many rows were derived again that the matrix did not have, of a table with these rows,
+    /// all of which are live.
+    pub(super) fn derived_again(&mut self, count: usize, rows: &[u32]) {
+        self.again += count as u64;
+        if self.again < 1024 {
+            return;
+        }
+        for pair in rows[2 * self.looked_at..].chunks_exact(2) {
+            self.most = [self.most[0].max(pair[0]), self.most[1].max(pair[1])];
+        }
+        self.looked_at = rows.len() / 2;
+        // Later integers are often a little larger.
+        let [height, width] = self.most.map(|most| u64::from(most) + u64::from(most) / 8 + 1);
+        let columns = width.div_ceil(u64::from(BLOCK_BITS));
+        let (index, known) = (height.saturating_mul(columns), self.looked_at as u64);
+        let is_small = index <= INDEX_MIN.max(INDEX_A_ROW * known) && height <= u64::from(u32::MAX);
+        if !is_small || self.again < index.max(known) {
+            return;
+        }
+        let mut matrix = Matrix::new(height as u32, columns as u32);
+        for pair in rows.chunks_exact(2) {
+            matrix.set(pair[0], pair[1]);
+        }
+        (self.matrix, self.again) = (Some(matrix), 0);
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |matrix: &Matrix| matrix.index.capacity() + matrix.blocks.capacity() * BLOCK;
+        (self.matrix.as_ref().map_or(0, of) + self.new.capacity()) * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use tidemill_stdx::rng::Rng;
+
+    use super::*;
+
+    /// Rows as a table would have them, against a set: what is new is put in, all else is known.
+    #[test]
+    fn only_known_rows_are_left_out() {
+        // Pairs drawn again and again, in a matrix of all blocks and of some, and hardly ever.
+        for (seed, below, rows_a_round) in
+            [(1, 50, 1000), (2, 300, 3000), (3, 10_000_000, 5000), (4, 40_000, 200)]
+        {
+            let mut random = Rng::new(seed);
+            let (mut pairs, mut rows, mut model) = (Pairs::default(), Vec::new(), HashSet::new());
+            for round in 0..200 {
+                // Later rounds have integers that the matrix has not.
+                let most = below + round * below / 1000;
+                let mut draw = |at: usize| match (random.below(50), round) {
+                    (0, 100..) => u32::MAX - random.below(3) as u32,
+                    // A few that are far apart.
+                    _ if seed == 3 && at.is_multiple_of(2) => random.below(10) as u32,
+                    _ if seed == 3 => random.below(100) as u32 * 100_000,
+                    _ => random.below(most) as u32,
+                };
+                let batch: Vec<u32> = (0..2 * rows_a_round).map(&mut draw).collect();
+                let new = pairs.unknown(&batch);
+                let mut again = 0;
+                let mut left: HashSet<(u32, u32)> =
+                    batch.chunks(2).map(|pair| (pair[0], pair[1])).collect();
+                for pair in new.as_deref().unwrap_or(&batch).chunks(2) {
+                    left.remove(&(pair[0], pair[1]));
+                    match model.insert((pair[0], pair[1])) {
+                        true => rows.extend_from_slice(pair),
+                        false => again += 1,
+                    }
+                }
+                assert!(left.iter().all(|pair| model.contains(pair)), "{seed}: {round}");
+                pairs.derived_again(again, &rows);
+                new.into_iter().for_each(|new| pairs.reuse(new));
+            }
+            assert_eq!(pairs.matrix.is_some(), seed < 4, "{seed}");
+        }
+    }
+}

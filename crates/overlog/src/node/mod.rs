@@ -26,6 +26,9 @@ mod kept;
 mod limit;
 mod operate;
 mod program;
+mod record;
+mod recording;
+mod records;
 mod replace;
 mod ship;
 mod shipping;
@@ -60,9 +63,10 @@ pub use allowances::{CYCLE_TUPLES_MAX, GivenUp, Limit, TURN_TUPLES_MAX};
 pub use ambient::{Identity, node_id};
 pub use compilation::listing;
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
-pub use event::{Event, Periodic};
+pub use event::{Event, Periodic, Received, Traced};
 pub use kept::Kept;
 pub use program::Program;
+pub use records::{RECORDED_MAX, Records};
 pub use replace::{Replaced, Replacement};
 pub use shipping::HOLD_NS;
 pub use stages::{Stage, Stages};
@@ -105,6 +109,7 @@ impl Node {
         let plan = program.plan();
         let mut views = Views::new(plan, secret);
         program.observed.iter().for_each(|&relation| views.observe(relation));
+        program.trace(&mut views);
         let mut node = Node {
             ambient: NodeAmbient::new(&identity, seed, program.registry.messages().cloned()),
             identity,

@@ -24,6 +24,7 @@ use crate::program::{Compiled, Fact, Query, SinkUse, StageUse, Watch, WorkedBy};
 use crate::rewrite::{self, Parts, View};
 use crate::stage::{Registry, Works};
 use crate::stratify::{self, Group};
+use crate::traces::{Around, Traces};
 use crate::translate;
 
 /// Compiles a program.
@@ -70,7 +71,35 @@ pub fn compile(
         relations: catalog.into_relations(),
     };
     debug_assert_eq!(tidemill_relation::plan::verify(&compiled.plan), Ok(()));
+    trace(program, &mut compiled, &mut diagnostics);
     (Some(compiled), diagnostics)
+}
+
+/// Decides what is traced; warns where that can be nothing.
+fn trace(program: &Program, compiled: &mut Compiled, diagnostics: &mut Vec<Diagnostic>) {
+    let plan = &compiled.plan;
+    let statements = program.flat().filter_map(|statement| match statement {
+        Statement::Trace(it) | Statement::TraceTable(it) => Some(&it.name),
+        _ => None,
+    });
+    let found = |name: &Name| plan.find(system::canonical(&name.resolved));
+    let traced: Vec<(&Name, RelationId)> =
+        statements.filter_map(|name| Some((name, found(name)?))).collect();
+    let relations: Vec<RelationId> = traced.iter().map(|(_, relation)| *relation).collect();
+    let operators: Vec<_> = compiled.stages.iter().map(|it| (it.input, it.output)).collect();
+    let shipped: Vec<_> = compiled.exports.iter().map(|it| (it.out, it.into)).collect();
+    let around = Around { operators: &operators, shipped: &shipped };
+    let Some(traces) = Traces::new(plan, around, &relations) else { return };
+    for (name, relation) in traced {
+        let is_record = relation == traces.rule_exec || relation == traces.tuple;
+        if !is_record && traces.is_from_record(relation) {
+            let message = format!("`{}` follows from the record itself", name.written);
+            let found = Diagnostic::warning("trace", name.span, message);
+            diagnostics.push(found.help("what it starts is not recorded, or it would never end"));
+        }
+    }
+    sort::by_key(diagnostics, |found| (found.span.file, found.span.start));
+    compiled.traces = (!relations.is_empty()).then_some(traces);
 }
 
 fn rewrite_rules(

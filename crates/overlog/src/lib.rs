@@ -29,6 +29,7 @@ pub mod query;
 mod rewrite;
 pub mod stage;
 mod stratify;
+pub mod traces;
 mod translate;
 
 pub use compile::compile;

@@ -5,6 +5,7 @@ use tidemill_relation::plan::{Pattern, Plan, RelationId};
 
 use crate::arrivals::Arrivals;
 use crate::node::Stages;
+use crate::traces::Traces;
 
 /// A program as the compiler leaves it. Nothing in it depends on a node: what does is an
 /// [`Expr::Param`], evaluated when a node starts.
@@ -31,6 +32,8 @@ pub struct Compiled {
     pub wire: Vec<RelationId>,
     /// What other nodes may send.
     pub arrivals: Arrivals,
+    /// What is traced, if anything is.
+    pub traces: Option<Traces>,
 }
 
 /// A fact.

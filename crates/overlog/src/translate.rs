@@ -17,6 +17,7 @@ use crate::check::rule::CheckedRule;
 use crate::check::symbols::{Symbol, Symbols};
 use crate::check::{Checked, expressions, system};
 use crate::ir::{AggregateTerm, Atom, Catalog, Head, Rule, Term, Var, whole_row};
+use crate::traces;
 
 /// The relations of a program: those of `symbols`, in their order, and the timer.
 pub(crate) fn catalog(program: &Program, checked: &Checked<'_>) -> Catalog {
@@ -62,9 +63,15 @@ fn is_timer(term: &AstTerm) -> bool {
 
 fn storage(symbol: &Symbol<'_>) -> Storage {
     let arity = symbol.columns() as u32;
-    if let Some(table) = symbol.system {
+    // By the ids of tuples, as origins are looked up when they are recorded.
+    let indexes = match symbol.name == system::TUPLE {
+        true => vec![traces::TUPLE_INDEX.to_vec()],
+        false => Vec::new(),
+    };
+    if let (Some(table), None) = (symbol.system, symbol.declared) {
         let key = Key::Columns(table.key.to_vec());
-        let spec = TableSpec { arity, key, lifetime_ns: None, size_max: None, indexes: Vec::new() };
+        let size_max = table.is_recorded().then_some(system::RECORDS_MAX);
+        let spec = TableSpec { arity, key, lifetime_ns: None, size_max, indexes };
         return Storage::Table { spec, soft: false };
     }
     let Some(declared) = symbol.declared else { return Storage::Event };
@@ -74,7 +81,7 @@ fn storage(symbol: &Symbol<'_>) -> Storage {
         key: key(declared, arity),
         lifetime_ns,
         size_max: declared.size,
-        indexes: Vec::new(),
+        indexes,
     };
     Storage::Table { spec, soft: lifetime_ns.is_some() }
 }

@@ -18,6 +18,7 @@ mod oracle;
 mod parse;
 mod peers;
 mod plain;
+mod provenance;
 mod queries;
 mod remote_views;
 mod replace;

@@ -25,6 +25,7 @@ pub mod table;
 #[cfg(test)]
 mod testing;
 pub mod text;
+pub mod tuple_id;
 pub mod types;
 pub mod value;
 pub mod view;

@@ -246,6 +246,7 @@ fn read_node(fleet: &Fleet, id: NodeId, show: &mut Show<'_>) {
         ("dropped_table_full", counters.dropped_table_full),
         ("dropped_queue_full", counters.dropped_queue_full),
         ("dropped_replaced", counters.dropped_replaced),
+        ("dropped_records", counters.dropped_records),
         ("dropped_arity", counters.dropped_arity),
         ("periodics_skipped", counters.periodics_skipped),
         ("unsent", mail.unsent()),

@@ -241,6 +241,7 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
         ("table_full", sum(|counters| counters.dropped_table_full)),
         ("queue_full", sum(|counters| counters.dropped_queue_full)),
         ("replaced", sum(|counters| counters.dropped_replaced)),
+        ("records", sum(|counters| counters.dropped_records)),
         ("arity", sum(|counters| counters.dropped_arity)),
         ("stage_inputs", sum_stages(|stage| stage.refused)),
         ("stage_rows", sum_stages(|stage| stage.failed + stage.misfits)),

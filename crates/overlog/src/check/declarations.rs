@@ -1,6 +1,6 @@
 //! Checking statements that are not rules.
 
-use tidemill_diag::{Diagnostic, nearest};
+use tidemill_diag::{Diagnostic, Span, nearest};
 
 use super::symbols::{Symbol, Symbols};
 use super::{expressions, system};
@@ -30,13 +30,10 @@ pub(crate) fn check(
                 check.hint(&it.hint);
             }
             Statement::Watch(it) => check.watched(&it.name),
-            Statement::Trace(it) => {
-                check.known(&it.name);
-                check.traced("trace", it);
-            }
+            Statement::Trace(it) => check.traced(it),
             Statement::TraceTable(it) => {
                 check.table(&it.name, "`traceTable` follows the changes of a table");
-                check.traced("traceTable", it);
+                check.traced(it);
             }
             Statement::WatchMod(it) => check.watchmod(it),
             Statement::Export(it) => check.export(it),
@@ -45,6 +42,16 @@ pub(crate) fn check(
             Statement::Fact(it) => check.fact(it),
             Statement::Query(it) => check.query(it),
             Statement::Namespace(_) | Statement::Rule(_) => {}
+        }
+    }
+    let is_trace = |it: &Statement| matches!(it, Statement::Trace(_) | Statement::TraceTable(_));
+    if !program.flat().any(is_trace) {
+        for symbol in symbols.iter() {
+            if let (Some(table), Some((_, used))) = (symbol.system, symbol.arity)
+                && table.is_recorded()
+            {
+                check.untraced(table.name, used);
+            }
         }
     }
 }
@@ -87,13 +94,22 @@ impl Check<'_, '_> {
         self.report(self.suggest(found, name));
     }
 
-    /// What a trace records is kept in tables that this version does not fill.
-    fn traced(&mut self, statement: &str, trace: &Watch) {
-        let name = &trace.name.written;
-        let message = format!("`{statement}` records nothing in this version");
-        let found = Diagnostic::warning("trace", trace.span, message)
-            .help(format!("`watch({name}).` prints what becomes of its tuples"));
-        self.report(found);
+    /// The record of the rules that make and use a relation.
+    fn traced(&mut self, trace: &Watch) {
+        self.known(&trace.name);
+        let recorded = system::find(&trace.name.resolved).is_some_and(|it| it.is_recorded());
+        if recorded {
+            let message = format!("`{}` is the record, and not recorded", trace.name.written);
+            let found = Diagnostic::warning("trace", trace.name.span, message);
+            self.report(found.help("trace the relations whose derivations are wanted"));
+        }
+    }
+
+    /// A record is read that nothing is written to.
+    fn untraced(&mut self, name: &str, used: Span) {
+        let message = format!("`{name}` stays empty: nothing is traced");
+        let found = Diagnostic::warning("trace", used, message);
+        self.report(found.help("add `trace(p).` for each relation `p` whose derivations it shows"));
     }
 
     fn suggest(&self, diagnostic: Diagnostic, name: &Name) -> Diagnostic {

@@ -1,7 +1,7 @@
 //! Which relations a program has: columns, locations and declaration of each.
 
 use tidemill_diag::{Diagnostic, Span};
-use tidemill_stdx::sorted::{SortedMap, SortedSet};
+use tidemill_stdx::sorted::SortedMap;
 
 use super::system::{self, PERIODIC, SystemTable};
 use crate::ast::{Functor, Materialize, Name, Program, Stage, Statement, Term};
@@ -108,7 +108,10 @@ impl<'a> Symbols<'a> {
     }
 
     fn enter(&mut self, name: &Name) -> &mut Symbol<'a> {
-        let name = system::canonical(&name.resolved);
+        self.enter_named(system::canonical(&name.resolved))
+    }
+
+    fn enter_named(&mut self, name: &str) -> &mut Symbol<'a> {
         let index = match self.by_name.get(name) {
             Some(&index) => index,
             None => {
@@ -143,8 +146,7 @@ pub(crate) fn collect<'a>(
     operators: &Registry,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Symbols<'a> {
-    let refused = SortedSet::new();
-    let mut collect = Collect { symbols: Symbols::default(), refused, diagnostics };
+    let mut collect = Collect { symbols: Symbols::default(), diagnostics };
     for statement in program.flat() {
         collect.statement(statement);
     }
@@ -167,13 +169,20 @@ pub(crate) fn collect<'a>(
             collect.functor(&query.pattern, Use::Other);
         }
     }
+    if program.flat().any(is_trace) {
+        // There whether or not a rule reads them: queries do, too.
+        collect.symbols.enter_named(system::RULE_EXEC);
+        collect.symbols.enter_named(system::TUPLE);
+    }
     collect.symbols
+}
+
+fn is_trace(statement: &Statement) -> bool {
+    matches!(statement, Statement::Trace(_) | Statement::TraceTable(_))
 }
 
 struct Collect<'a, 'd> {
     symbols: Symbols<'a>,
-    /// Tables of the system that nothing fills, and that are used all the same.
-    refused: SortedSet<String>,
     diagnostics: &'d mut Vec<Diagnostic>,
 }
 
@@ -236,25 +245,9 @@ impl<'a> Collect<'a, '_> {
         symbol.arity = symbol.arity.or(arity.map(|arity| (arity, name.span)));
     }
 
-    /// Refuses tables that the system has a name for and does not fill, once each.
-    fn is_never_filled(&mut self, name: &Name) -> bool {
-        let canonical = system::canonical(&name.resolved);
-        if system::find(canonical).is_none_or(|table| table.is_filled()) {
-            return false;
-        }
-        if self.refused.insert(canonical.to_owned()) {
-            self.symbols.enter(name);
-            let message = format!("`{}` is not filled in this version", name.written);
-            let found = Diagnostic::error("system-relation", name.span, message);
-            let help = "leave out what reads it: it would never see a row";
-            self.diagnostics.push(found.help(help));
-        }
-        true
-    }
-
     /// A relation may be there to be watched alone: its tuples come from outside.
     fn watched(&mut self, name: &Name) {
-        if name.resolved != PERIODIC && !self.is_never_filled(name) {
+        if name.resolved != PERIODIC {
             self.symbols.enter(name).watched = true;
         }
     }
@@ -269,7 +262,7 @@ impl<'a> Collect<'a, '_> {
         let found = if name.resolved == PERIODIC {
             Diagnostic::error("periodic-head", name.span, "`periodic` is a timer, not a table")
                 .help("choose another name for the table")
-        } else if symbol.system.is_some() {
+        } else if symbol.system.is_some_and(|table| !table.is_recorded()) {
             let message = format!("`{}` is a table of the system already", name.written);
             Diagnostic::warning("system-relation", name.span, message)
                 .help("leave this statement out")
@@ -288,9 +281,6 @@ impl<'a> Collect<'a, '_> {
     fn functor(&mut self, functor: &Functor, kind: Use) {
         if functor.name.resolved == PERIODIC {
             return; // its shape is checked where it is used
-        }
-        if self.is_never_filled(&functor.name) {
-            return;
         }
         let symbol = self.symbols.enter(&functor.name);
         let given = functor.args.len();

@@ -12,10 +12,9 @@ pub(crate) struct SystemTable {
 }
 
 impl SystemTable {
-    /// Whether this version fills it. The others are known by name, so that programs that read
-    /// them are told so, and what they will hold is decided.
-    pub fn is_filled(&self) -> bool {
-        self.name == "sys::peer" || self.is_sampled() || !self.name.starts_with("sys::")
+    /// Whether it holds what traces record: a program may declare how long and how many.
+    pub fn is_recorded(&self) -> bool {
+        self.name == RULE_EXEC || self.name == TUPLE
     }
 
     /// Whether the rules of a program fill it, and the system reads it.
@@ -29,6 +28,17 @@ impl SystemTable {
         SAMPLED.contains(&self.name)
     }
 }
+
+/// What traced rules did: location, rule, the tuples that came in and went out, whether the latter
+/// went to another node, when either happened, and what the first one was: `"EVENT"` or
+/// `"PRECOND"`.
+pub(crate) const RULE_EXEC: &str = "sys::ruleExec";
+
+/// Where tuples come from: location, id, the node where they come from, and their id there.
+pub(crate) const TUPLE: &str = "sys::tuple";
+
+/// Rows that either of these tables holds at most, unless the program says otherwise.
+pub(crate) const RECORDS_MAX: u64 = 100_000;
 
 /// Settings of packet apps: app, key, value.
 pub(crate) const FLOW_CONFIG: &str = "flow::config";
@@ -56,9 +66,7 @@ const TIME: TypeSet = TypeSet::TIME;
 const BOOL: TypeSet = TypeSet::BOOL;
 const NUMBER: TypeSet = TypeSet::NUMBER;
 
-/// Location, rule, the tuples that came in and went out, whether it went to another node, when
-/// either happened, and what the first one was: `"EVENT"` or `"PRECOND"`.
-const RULE_EXEC: &[TypeSet] = &[TEXT, TEXT, INT, INT, BOOL, TIME, TIME, TEXT];
+const RULE_EXEC_COLUMNS: &[TypeSet] = &[TEXT, TEXT, INT, INT, BOOL, TIME, TIME, TEXT];
 
 /// All of them, by name.
 pub(crate) const TABLES: &[SystemTable] = &[
@@ -74,9 +82,9 @@ pub(crate) const TABLES: &[SystemTable] = &[
     table("sys::process", &[TEXT, TEXT, INT, TEXT, TIME, INT], &[1, 2]),
     table("sys::program", &[TEXT, TEXT, TEXT, TIME], &[1]),
     table("sys::rule", &[TEXT, TEXT, INT, INT, INT], &[1]),
-    table("sys::ruleExec", RULE_EXEC, &[0, 1, 2, 3, 4, 5, 6, 7]),
+    table(RULE_EXEC, RULE_EXEC_COLUMNS, &[0, 1, 2, 3, 4, 5, 6, 7]),
     table("sys::table", &[TEXT, TEXT, INT, INT, INT, INT, INT], &[1]),
-    table("sys::tuple", &[TEXT, INT, TEXT, INT], &[1, 2, 3]),
+    table(TUPLE, &[TEXT, INT, TEXT, INT], &[1, 2, 3]),
     table("sys::turn", &[TEXT, TEXT, TEXT, INT, INT, INT], &[1, 2]),
     table("sim::node", &[TEXT, TEXT, ID, BOOL], &[1]),
 ];
@@ -98,8 +106,8 @@ pub(crate) const PERIODIC_COLUMNS: [TypeSet; 4] = [TEXT, INT, NUMBER, NUMBER];
 /// The name under which the system knows a relation: old names are aliases.
 pub(crate) fn canonical(name: &str) -> &str {
     match name {
-        "ruleExecTable" => "sys::ruleExec",
-        "tupleTable" => "sys::tuple",
+        "ruleExecTable" => RULE_EXEC,
+        "tupleTable" => TUPLE,
         name => name,
     }
 }

@@ -1,11 +1,13 @@
 //! What comes for a node's mail becomes events, and what its turns send goes to the mail.
 
+use std::sync::Arc;
+
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::state::{Alive, INBOX_MAX};
 use crate::net::mail::Fate;
-use crate::node::Event;
+use crate::node::{Event, Received, Traced};
 
 /// What this file says at most.
 const CEILING: Level = Level::Trace;
@@ -37,13 +39,22 @@ impl Alive {
         self.log_drop(from, bytes, drops);
         // What a peer's earlier life left goes before what its new life brings.
         let mut count = self.settle_fates();
+        let traces = self.node.program().compiled.traces.as_ref();
+        let sender: Option<Arc<str>> = traces.map(|_| from.into());
         for (relation, row, delete) in arrived.drain(..) {
             if self.node.waiting() >= INBOX_MAX {
                 self.node.counters_mut().dropped_queue_full += 1;
                 self.node.reuse_row(row);
                 continue;
             }
-            self.node.enqueue(Event::Tuple { relation, row, delete, received: true });
+            self.node.enqueue(match &sender {
+                Some(sender) if self.node.program().records_origin(relation) => {
+                    let sender = sender.clone();
+                    let received = Received { relation, row, delete, sender };
+                    Event::Traced(Box::new(Traced::Received(received)))
+                }
+                _ => Event::Tuple { relation, row, delete, received: true },
+            });
             count += 1;
         }
         self.arrived = arrived;

@@ -8,7 +8,7 @@ use super::Node;
 use super::allowances::Taken;
 use super::costs::Engine;
 use super::dispatch::Start;
-use super::event::Event;
+use super::event::{Event, Received, Traced};
 use super::stages::Stage;
 use super::tuples::{Derived, Origin};
 use super::watch::Observer;
@@ -34,7 +34,7 @@ impl Node {
         let Some(event) = self.inbox.pop_front() else { return false };
         let began = if MEASURES { Some(self.profiler.start(&event)) } else { None };
         self.counters.turns += 1;
-        let follows = matches!(event, Event::Change { .. } | Event::Resume);
+        let follows = event.follows();
         self.counters.external_turns += u64::from(!follows);
         self.turn.now_ns = now_ns;
         self.turn.taken = Taken::default();
@@ -68,6 +68,7 @@ impl Node {
                     self.turn.put(*relation, Action::Insert, &columns);
                 }
             }
+            Event::Traced(traced) => self.begin_traced(traced, observer),
             Event::Lost { sender } => self.lose(sender),
             Event::Forgotten { peer } => self.remind(peer),
         }
@@ -76,6 +77,18 @@ impl Node {
             self.profiler.end(began, Engine::Begin);
         }
         true
+    }
+
+    fn begin_traced(&mut self, traced: &Traced, observer: &mut dyn Observer) {
+        match traced {
+            Traced::Recorded(records) => self.turn.records.append(records),
+            Traced::Received(Received { relation, row, delete, sender }) => {
+                if !delete {
+                    self.note_sender(*relation, row.as_seq(), sender);
+                }
+                self.begin_tuple(*relation, row.as_seq(), (*delete, true), observer);
+            }
+        }
     }
 
     fn begin_tuple(

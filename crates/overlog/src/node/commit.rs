@@ -34,6 +34,7 @@ impl Node {
         if std::mem::take(&mut self.turn.expiry) {
             self.expire();
         }
+        self.record();
         if self.turn.changes.is_empty() && self.turn.sends.is_empty() {
             return;
         }
@@ -99,7 +100,8 @@ impl Node {
     }
 
     fn finish_all(&mut self, observer: &mut dyn Observer) -> usize {
-        let follows = self.announce(observer);
+        let recorded = self.record_views();
+        let follows = recorded + self.announce(observer);
         self.counters.dropped_table_full = self.views.refused();
         self.stayed_within_limits();
         self.end_start();

@@ -5,7 +5,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_relation::view::ViewCosts;
 use tidemill_stdx::sorted::SortedMap;
 
-use super::event::Event;
+use super::event::{Event, Traced};
 
 /// What starts a turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,6 +18,7 @@ pub(super) enum TurnKind {
     Expiry,
     Release,
     Resume,
+    Record,
     Lost,
     Forgotten,
     /// It had begun before it was measured.
@@ -74,6 +75,11 @@ impl TurnKind {
             Event::Expiry => TurnKind::Expiry,
             Event::Release => TurnKind::Release,
             Event::Resume => TurnKind::Resume,
+            Event::Traced(traced) => match &**traced {
+                Traced::Received(it) if it.delete => TurnKind::Delete(it.relation),
+                Traced::Received(it) => TurnKind::Insert(it.relation),
+                Traced::Recorded(_) => TurnKind::Record,
+            },
             Event::Lost { .. } => TurnKind::Lost,
             Event::Forgotten { .. } => TurnKind::Forgotten,
         }

@@ -28,6 +28,8 @@ pub struct Counters {
     /// Events dropped because they waited when the program was replaced, and the new one has no
     /// such relation or timer.
     pub dropped_replaced: u64,
+    /// Inputs of traced executions that were not recorded, because a turn had too many.
+    pub dropped_records: u64,
     /// Tuples dropped because they had the wrong number of columns.
     pub dropped_arity: u64,
     /// Firings of periodics skipped because the one before still waited.

@@ -1,10 +1,10 @@
 //! The second part of a turn: strands run until nothing is left that starts one.
 
 use tidemill_relation::cost::Cost;
-use tidemill_relation::expr::Scope;
+use tidemill_relation::expr::{Ambient, Scope};
 use tidemill_relation::native;
 use tidemill_relation::plan::{RelationId, Strand};
-use tidemill_relation::strand::{Reading, run};
+use tidemill_relation::strand::{Premises, Reading, run, run_traced};
 use tidemill_relation::view::Progress;
 use tidemill_relation::{Seq, TupleBuf};
 
@@ -14,6 +14,7 @@ use super::costs::Engine;
 use super::deriving::{Cycle, Deriving};
 use super::dispatch::Start;
 use super::failing::Failing;
+use super::recording::Recording;
 use super::stages::Stage;
 use super::tuples::{Columns, Crossing, CrossingKind, Derived, Origin};
 use super::watch::Observer;
@@ -114,13 +115,28 @@ impl Node {
         columns: Seq<'_>,
         observer: &mut dyn Observer,
     ) {
+        // One look decides for all strands: their plain variant knows nothing of traces.
+        match self.program.watching.sees_joins(relation) {
+            false => self.run_each::<MEASURES, false>(start, relation, columns, observer),
+            true => self.run_each::<MEASURES, true>(start, relation, columns, observer),
+        }
+    }
+
+    fn run_each<const MEASURES: bool, const TRACED: bool>(
+        &mut self,
+        start: Start,
+        relation: RelationId,
+        columns: Seq<'_>,
+        observer: &mut dyn Observer,
+    ) {
         let in_cycle = self.in_cycle();
         let program = &*self.program;
         let strands = program.dispatch.strands(start, relation);
         if strands.is_empty() {
             return;
         }
-        let traced = program.watching.wants(relation, Stage::AfterJoin);
+        let traced = TRACED && program.watching.wants(relation, Stage::AfterJoin);
+        let traces = program.compiled.traces.as_ref().filter(|_| TRACED);
         let most = self.allowances;
         let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);
         let mut began = if MEASURES { self.profiler.now() } else { None };
@@ -159,15 +175,32 @@ impl Node {
             let reading = Reading { traced, ..Reading::present(&self.database) };
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
             let number = position as usize;
-            match program.compilation.code(number) {
-                Some(code) => native::run(code, number, columns, reading, scope, &mut sink),
-                None => {
+            let recorded = traces.filter(|traces| traces.strand(number));
+            let probes = match (recorded, program.compilation.code(number)) {
+                (Some(traces), _) => {
+                    let mut sink = Recording {
+                        inner: sink,
+                        traces,
+                        database: &self.database,
+                        records: &mut self.turn.records,
+                        premises: Premises::new(&strand.output),
+                        trigger: traces.id(relation, columns.iter()),
+                        at_ns: self.ambient.now_ns(),
+                    };
+                    run_traced(strand, columns, reading, scope, &mut sink);
+                    sink.inner.looked
+                }
+                (None, Some(code)) => {
+                    native::run(code, number, columns, reading, scope, &mut sink);
+                    sink.looked
+                }
+                (None, None) => {
                     let profile = program.compilation.note(&program.compiled, number);
                     run(strand, columns, Reading { profile, ..reading }, scope, &mut sink);
+                    sink.looked
                 }
-            }
+            };
             if MEASURES && let Some(before) = began {
-                let probes = sink.looked;
                 let derived = self.counters.rules[rule.index()].derived - derived_before;
                 let cost = Cost { fired: 1, derived, probes, ns: 0 };
                 began = self.profiler.end_strand(before, position, cost);

@@ -2,7 +2,7 @@
 
 use tidemill_relation::expr::EvalError;
 use tidemill_relation::plan::{Action, Output, RelationId, RuleId};
-use tidemill_relation::strand::Sink;
+use tidemill_relation::strand::{JoinedRow, Sink};
 use tidemill_relation::view::Failures;
 use tidemill_relation::{Seq, TupleBuf, Value};
 use tidemill_stdx::log::Level;
@@ -75,8 +75,10 @@ impl Deriving<'_> {
     }
 }
 
-impl Sink for Deriving<'_> {
-    fn derive(&mut self, output: &Output, columns: &[Value<'_>], _: u64) {
+impl Deriving<'_> {
+    /// Takes a tuple; whether it stays here, or `None` if it has no place to go.
+    #[inline]
+    pub(super) fn take(&mut self, output: &Output, columns: &[Value<'_>]) -> Option<bool> {
         let relation = output.relation;
         let watched = self.failing.program.watching.any;
         if watched {
@@ -95,7 +97,7 @@ impl Sink for Deriving<'_> {
             let (node, name) =
                 (self.failing.node, &self.failing.program.plan().relation(relation).name);
             say!(Debug, "node", "{node}: a tuple of {name} has no place to go");
-            return;
+            return None;
         };
         if watched && (!local || output.action == Action::Emit) {
             self.sight(relation, Stage::Sent, columns);
@@ -108,6 +110,13 @@ impl Sink for Deriving<'_> {
                 self.sends.push(Send { relation, delete, view: false, location }, columns);
             }
         }
+        Some(local)
+    }
+}
+
+impl Sink for Deriving<'_> {
+    fn derive(&mut self, output: &Output, columns: &[Value<'_>], _: u64) {
+        self.take(output, columns);
     }
 
     fn failed(&mut self, rule: RuleId, error: EvalError) {
@@ -127,7 +136,7 @@ impl Sink for Deriving<'_> {
             || self.changes.len() + self.sends.len() > TURN_CHANGES_MAX
     }
 
-    fn joined(&mut self, _: RuleId) {
+    fn joined(&mut self, _: RuleId, _: &[JoinedRow]) {
         if let Some((relation, columns)) = self.trigger {
             let columns: Columns<'_> = columns.iter().collect();
             self.sight(relation, Stage::AfterJoin, &columns);

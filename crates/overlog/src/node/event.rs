@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::records::Records;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, SeqBuilder};
 
@@ -19,6 +20,8 @@ pub enum Event {
         /// It came from the network, or from another part of the program.
         received: bool,
     },
+    /// Of a program that traces.
+    Traced(Box<Traced>),
     /// A row changed in an earlier turn.
     Change {
         /// The table.
@@ -59,6 +62,39 @@ pub enum Event {
         /// Where it is.
         peer: String,
     },
+}
+
+impl Event {
+    /// Whether its turn just goes on with what an earlier one has changed.
+    pub(super) fn follows(&self) -> bool {
+        match self {
+            Event::Change { .. } | Event::Resume => true,
+            Event::Traced(traced) => matches!(**traced, Traced::Recorded(_)),
+            _ => false,
+        }
+    }
+}
+
+/// What starts turns of programs that trace.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Traced {
+    /// A tuple from the network of which it is recorded where it comes from.
+    Received(Received),
+    /// What views have derived in an earlier turn, to be recorded.
+    Recorded(Records),
+}
+
+/// A tuple from the network, and who sent it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Received {
+    /// Its relation.
+    pub relation: RelationId,
+    /// Its columns.
+    pub row: SeqBuilder,
+    /// For a table: take the row out instead of putting it in.
+    pub delete: bool,
+    /// The node that sent it.
+    pub sender: Arc<str>,
 }
 
 /// A periodic of a program, evaluated for one node.

@@ -13,7 +13,7 @@ use super::Node;
 use super::allowances::{
     Allowance, Allowances, CYCLE_ROWS_PER_TUPLE, GivenUp, Interrupt, Limit, TURN_CHANGES_MAX,
 };
-use super::event::Event;
+use super::event::{Event, Traced};
 use super::program::Program;
 use super::watch::Observer;
 use crate::program::WorkedBy;
@@ -144,6 +144,10 @@ impl Node {
         };
         match event {
             Event::Tuple { relation, row, .. } => tuple(*relation, row),
+            Event::Traced(traced) => match &**traced {
+                Traced::Received(it) => tuple(it.relation, &it.row),
+                Traced::Recorded(_) => "what views have derived".to_owned(),
+            },
             Event::Change { relation, row } => {
                 format!("the change of {}", tuple(*relation, row))
             }

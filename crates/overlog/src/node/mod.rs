@@ -29,6 +29,9 @@ mod operate;
 mod profile;
 mod profiler;
 mod program;
+mod record;
+mod recording;
+mod records;
 mod replace;
 mod ship;
 mod shipping;
@@ -67,10 +70,11 @@ pub use ambient::{Identity, node_id};
 pub use compilation::listing;
 pub use costs::Engine;
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
-pub use event::{Event, Periodic};
+pub use event::{Event, Periodic, Received, Traced};
 pub use kept::Kept;
 pub use profile::{Profile, Spot, Worker};
 pub use program::Program;
+pub use records::{RECORDED_MAX, Records};
 pub use replace::{Replaced, Replacement};
 pub use shipping::HOLD_NS;
 pub use stages::{Stage, Stages};
@@ -135,6 +139,7 @@ impl Node {
         let plan = program.plan();
         let mut views = Views::new(plan, secret);
         program.observed.iter().for_each(|&relation| views.observe(relation));
+        program.trace(&mut views);
         let mut node = Node {
             ambient: NodeAmbient::new(&identity, seed, program.registry.messages().cloned()),
             identity,

@@ -107,6 +107,7 @@ fn turn_name(plan: &Plan, kind: TurnKind) -> String {
         TurnKind::Expiry => "expiry".to_owned(),
         TurnKind::Release => "release of held rows".to_owned(),
         TurnKind::Resume => "rest of an operator".to_owned(),
+        TurnKind::Record => "record".to_owned(),
         TurnKind::Lost => "peer lost".to_owned(),
         TurnKind::Forgotten => "peer restarted".to_owned(),
         TurnKind::Before => "turn under way".to_owned(),

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::view::Views;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::compilation::Compilation;
 use super::dispatch::Dispatch;
+use super::records::RECORDED_MAX;
 use super::watch::Watching;
 use crate::net::mail::Post;
 use crate::program::Compiled;
@@ -50,7 +52,7 @@ impl Program {
         let plan = &compiled.plan;
         let dispatch = Dispatch::new(&compiled);
         let watches = compiled.watches.iter().map(|watch| (watch.relation, watch.stages));
-        let watching = Watching::new(plan, watches, &compiled.queries);
+        let watching = Watching::new(plan, watches, &compiled.queries, compiled.traces.as_ref());
         let exported = |id| compiled.exports.iter().any(|export| export.out == id);
         let observed = (0..plan.relations.len() as u32)
             .map(RelationId)
@@ -113,6 +115,19 @@ impl Program {
     /// Whether tuples of a relation are shown to those who watch.
     pub fn watches(&self, relation: RelationId) -> bool {
         self.watching.watches(relation)
+    }
+
+    /// Whether it is recorded where tuples of a relation come from.
+    pub(crate) fn records_origin(&self, relation: RelationId) -> bool {
+        self.compiled.traces.as_ref().is_some_and(|traces| traces.takes(relation))
+    }
+
+    /// Has the views of a node note what traced rules derive.
+    pub(super) fn trace(&self, views: &mut Views) {
+        if let Some(traces) = &self.compiled.traces {
+            let plan = &self.compiled.plan;
+            views.trace(plan, |stratum, rule| traces.view(stratum, rule), RECORDED_MAX);
+        }
     }
 
     /// The messages in which its tuples travel.

@@ -19,7 +19,7 @@ use tidemill_stdx::sorted::SortedMap;
 
 use super::Node;
 use super::counters::Counters;
-use super::event::{Event, Periodic};
+use super::event::{Event, Periodic, Traced};
 use super::failing::Failing;
 use super::kept::Kept;
 use super::program::Program;
@@ -109,6 +109,7 @@ impl Node {
             changes: TupleBuf::new(),
         };
         program.observed.iter().for_each(|&relation| new.views.observe(relation));
+        program.trace(&mut new.views);
         self.carry(&mut new);
         self.take_out(&gone, &mut new);
         self.refine_new(&mut new, now_ns, observer)?;
@@ -308,6 +309,14 @@ fn translated(event: Event, old: &Plan, new: &Plan, timers: &[Option<usize>]) ->
         Event::Tuple { relation, row, delete, received } => {
             Event::Tuple { relation: same(old, new, relation)?, row, delete, received }
         }
+        Event::Traced(mut traced) => match &mut *traced {
+            Traced::Received(it) => {
+                it.relation = same(old, new, it.relation)?;
+                Event::Traced(traced)
+            }
+            // What the rules of the old program did is named by their numbers.
+            Traced::Recorded(_) => return None,
+        },
         Event::Change { relation, row } => {
             let relation = same(old, new, relation)?;
             Event::Change { relation, row }

@@ -6,6 +6,7 @@ use tidemill_relation::{TupleBuf, Value};
 
 use super::allowances::Taken;
 use super::event::Event;
+use super::records::Records;
 use super::tuples::{Crossing, Derived, Origin, Send};
 
 /// What the running turn has gathered.
@@ -32,6 +33,8 @@ pub(super) struct Turn {
     pub(super) crossings: TupleBuf<Crossing>,
     /// The net changes of the turn before, kept for their memory.
     pub(super) net: TupleBuf<Change>,
+    /// What traced rules have done.
+    pub(super) records: Records,
     /// Rows that have lived long enough go in its commit.
     pub(super) expiry: bool,
 }

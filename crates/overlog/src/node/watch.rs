@@ -9,6 +9,7 @@ use super::allowances::GivenUp;
 use super::kept::Kept;
 use super::stages::{Stage, Stages};
 use crate::program::Query;
+use crate::traces::Traces;
 
 /// What happened to a watched tuple.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,9 @@ pub(super) struct Watching {
     stages: Vec<Stages>,
     /// Standing queries, by relation.
     queries: Vec<Vec<Query>>,
+    /// By relation, whether it starts traced strands; empty if nothing is traced.
+    traced: Vec<bool>,
+    /// Something is watched or traced.
     pub(super) any: bool,
     pub(super) violation: Option<RelationId>,
 }
@@ -64,6 +68,7 @@ impl Watching {
         plan: &Plan,
         watches: impl Iterator<Item = (RelationId, Stages)>,
         queries: &[Query],
+        traces: Option<&Traces>,
     ) -> Watching {
         let mut stages = vec![Stages::default(); plan.relations.len()];
         let mut any = false;
@@ -77,7 +82,10 @@ impl Watching {
             standing[query.relation.index()].push(query.clone());
             any = true;
         }
-        Watching { stages, queries: standing, any, violation: plan.find("violation") }
+        let relations = (0..plan.relations.len() as u32).map(RelationId);
+        let traced = traces.map(|traces| relations.map(|it| traces.starts(it)).collect());
+        let (any, traced) = (any || traced.is_some(), traced.unwrap_or_default());
+        Watching { stages, queries: standing, traced, any, violation: plan.find("violation") }
     }
 
     /// Whether some tuples of the relation may have to be shown at this stage.
@@ -86,6 +94,15 @@ impl Watching {
         self.any
             && (self.stages[relation.index()].contains(stage)
                 || !self.queries[relation.index()].is_empty())
+    }
+
+    /// Whether the joins of some strands that the relation starts have to be seen: they are
+    /// watched, or traced.
+    #[inline]
+    pub(super) fn sees_joins(&self, relation: RelationId) -> bool {
+        self.any
+            && (self.wants(relation, Stage::AfterJoin)
+                || self.traced.get(relation.index()).is_some_and(|traced| *traced))
     }
 
     /// Whether this tuple is to be shown: its stage is watched, or a standing query fits it.

@@ -6,6 +6,7 @@ use super::{digest, encode};
 use crate::eval::EvalError;
 use crate::id::Id;
 use crate::limits;
+use crate::tuple_id::Naming;
 use crate::types::TypeSet;
 use crate::value::Value;
 
@@ -30,6 +31,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
             ("f_sha1(\"abc\")", "0xa9993e364706816aba3e25717850c26c9cd0d89dI"),
             ("f_sha1(b\"abc\")", "0xa9993e364706816aba3e25717850c26c9cd0d89dI"),
         ]),
+    Function::new(
+        "tupleId",
+        &[one("relation", TypeSet::TEXT), one("columns", TypeSet::LIST)],
+        TypeSet::INT,
+        tuple_id,
+    )
+    .doc("The id that `sys::ruleExec` and `sys::tuple` have for a tuple, location included.")
+    .examples(&[("f_tupleId(\"p\", [\"n0:1\", 1])", "759403825291825486")]),
     Function::new("typeOf", &[one("x", ANY)], TypeSet::TEXT, type_of)
         .doc("The name of the type of `x`.")
         .examples(&[("f_typeOf(1)", "\"int64\""), ("f_typeOf([])", "\"list\"")]),
@@ -73,6 +82,13 @@ fn idgen<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
 
 fn sha1<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     Ok(Value::Id(digest::id_of(call.value(0))))
+}
+
+fn tuple_id<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
+    let (Value::Str(relation), Value::List(columns)) = (call.value(0), call.value(1)) else {
+        return Err(call.fail("it takes the name of a relation and a list"));
+    };
+    Ok(Value::Int(Naming::new(relation).id(columns.iter())))
 }
 
 fn type_of<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {

@@ -3,6 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::joined::{Joins, Unrecorded};
 use super::reading::Reading;
 use super::rest::Rest;
 use super::sink::Sink;
@@ -13,7 +14,9 @@ use crate::plan::{Bind, HeadColumn, Lookup, Pattern, Step, Strand};
 use crate::table::{RowId, Rows};
 use crate::value::Value;
 
-pub(crate) struct Run<'a, 'r> {
+/// A running strand. `J` is what it remembers of the rows that it has joined: nothing, unless it is
+/// traced.
+pub(crate) struct Run<'a, 'r, J: Joins = Unrecorded> {
     pub(crate) strand: &'a Strand,
     pub(crate) reading: Reading<'a>,
     pub(crate) scope: Scope<'a>,
@@ -29,6 +32,8 @@ pub(crate) struct Run<'a, 'r> {
     looked: u32,
     /// It was interrupted, or its sink is full.
     over: bool,
+    /// The rows that the joins above the present step have found.
+    pub(super) joins: J,
 }
 
 /// Rows looked at between two looks at whether to go on at all.
@@ -64,14 +69,14 @@ pub(crate) enum Aggregated<'a> {
     Of(Accumulator),
 }
 
-impl<'a, 'r> Run<'a, 'r> {
+impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
     pub(crate) fn new(
         strand: &'a Strand,
         space: &'r mut Space<'a>,
         reading: Reading<'a>,
         scope: Scope<'a>,
         sink: &'r mut dyn Sink,
-    ) -> Run<'a, 'r> {
+    ) -> Run<'a, 'r, J> {
         Run {
             strand,
             reading,
@@ -83,6 +88,7 @@ impl<'a, 'r> Run<'a, 'r> {
             rest: None,
             looked: 0,
             over: false,
+            joins: J::default(),
         }
     }
 
@@ -184,6 +190,7 @@ impl<'a, 'r> Run<'a, 'r> {
         let Some(step) = self.strand.steps.get(at) else {
             return self.finish();
         };
+        let depth = self.joins.depth();
         match step {
             Step::Join(lookup) => return self.join(lookup, at + 1),
             // A run that rests counts the rows that it looks at, those of a join.
@@ -194,7 +201,9 @@ impl<'a, 'r> Run<'a, 'r> {
                 }
             }
         }
-        self.try_step(at + 1)
+        let passed = self.try_step(at + 1);
+        self.joins.leave(depth);
+        passed
     }
 
     /// A step that goes on once or not at all: whether it does.
@@ -243,7 +252,12 @@ impl<'a, 'r> Run<'a, 'r> {
     /// Goes on with step `next` if the row of a join has what it must.
     pub(crate) fn join_row(&mut self, lookup: &'a Lookup, row: RowId, next: usize) {
         match self.bind_row(lookup, row) {
-            Ok(true) => self.step(next),
+            Ok(true) => {
+                let depth = self.joins.depth();
+                self.joins.enter(lookup.relation, row);
+                self.step(next);
+                self.joins.leave(depth);
+            }
             Ok(false) => {}
             Err(error) => self.fail(error),
         }
@@ -297,7 +311,10 @@ impl<'a, 'r> Run<'a, 'r> {
                 break;
             }
             match self.bind_row(lookup, row) {
-                Ok(true) => return Ok(true),
+                Ok(true) => {
+                    self.joins.enter(lookup.relation, row);
+                    return Ok(true);
+                }
                 Ok(false) => {}
                 Err(error) => self.fail(error),
             }
@@ -360,7 +377,7 @@ impl<'a, 'r> Run<'a, 'r> {
     /// All steps have passed: derive the head, or take the result into the aggregates.
     fn finish(&mut self) -> Result<(), EvalError> {
         if self.reading.traced {
-            self.sink.joined(self.strand.rule);
+            self.sink.joined(self.strand.rule, self.joins.rows());
         }
         if self.aggregates.is_some() {
             return self.take_in();

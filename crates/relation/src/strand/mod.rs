@@ -5,6 +5,8 @@
 //! a [`Sink`].
 
 mod interpret;
+mod joined;
+mod premises;
 mod profile;
 mod reading;
 mod rest;
@@ -17,6 +19,9 @@ use crate::table::RowId;
 use crate::value::Value;
 
 pub(crate) use interpret::{Run, Space};
+pub use joined::JoinedRow;
+use joined::{Joins, Recorded, Unrecorded};
+pub use premises::{PREMISES_MAX, Premises};
 pub use profile::TypeProfile;
 pub use reading::{Reading, live};
 pub use rest::Rest;
@@ -33,6 +38,23 @@ pub fn run<'a>(
 ) {
     let mut columns = trigger.iter();
     run_for(strand, |value| columns.next_into(value), reading, scope, sink);
+}
+
+/// [`run`] in the traced variant: [`Sink::joined`] is given the rows that each result was joined
+/// from.
+pub fn run_traced<'a>(
+    strand: &'a Strand,
+    trigger: Seq<'a>,
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    let reading = Reading { traced: true, ..reading };
+    let mut columns = trigger.iter();
+    let mut space = Space::for_strand(strand);
+    let mut run: Run<'_, '_, Recorded> = Run::new(strand, &mut space, reading, scope, sink);
+    run.start(|value| columns.next_into(value));
+    run.end();
 }
 
 /// [`run`] for a trigger whose columns are values.
@@ -54,7 +76,7 @@ fn run_for<'a>(
     sink: &mut dyn Sink,
 ) {
     let mut space = Space::for_strand(strand);
-    let mut run = Run::new(strand, &mut space, reading, scope, sink);
+    let mut run: Run<'_, '_> = Run::new(strand, &mut space, reading, scope, sink);
     run.start(trigger);
     run.end();
 }
@@ -81,14 +103,34 @@ pub fn run_rows<'a>(
     scope: Scope<'a>,
     sink: &mut dyn Sink,
 ) {
-    let table = reading.database.table(strand.trigger.relation);
     let mut space = Space::for_strand(strand);
-    let mut run = Run::new(strand, &mut space, reading, scope, sink);
+    each_row(rows, Run::<Unrecorded>::new(strand, &mut space, reading, scope, sink));
+}
+
+/// [`run_rows`] in the traced variant: [`Sink::joined`] is given the rows that each result was
+/// joined from, the stored row that started the strand first.
+pub fn run_rows_traced<'a>(
+    strand: &'a Strand,
+    rows: &[RowId],
+    reading: Reading<'a>,
+    scope: Scope<'a>,
+    sink: &mut dyn Sink,
+) {
+    let reading = Reading { traced: true, ..reading };
+    let mut space = Space::for_strand(strand);
+    each_row(rows, Run::<Recorded>::new(strand, &mut space, reading, scope, sink));
+}
+
+fn each_row<J: Joins>(rows: &[RowId], mut run: Run<'_, '_, J>) {
+    let relation = run.strand.trigger.relation;
+    let table = run.reading.database.table(relation);
     for &row in rows {
         if run.is_over() {
             break;
         }
+        run.joins.enter(relation, row);
         run.start(each(table.values(row)));
+        run.joins.leave(0);
     }
     run.end();
 }
@@ -106,7 +148,7 @@ pub fn run_on<'a>(
     rest.rows_left = rows;
     rest.resting = false;
     let mut space = Space::for_strand(strand);
-    let mut run = Run::new(strand, &mut space, reading, scope, sink);
+    let mut run: Run<'_, '_> = Run::new(strand, &mut space, reading, scope, sink);
     run.rest = Some(rest);
     run.start(|_| false);
     !rest.resting

@@ -1,5 +1,6 @@
 //! Where what a strand derives goes.
 
+use super::joined::JoinedRow;
 use crate::eval::EvalError;
 use crate::plan::{Output, RuleId};
 use crate::value::Value;
@@ -30,8 +31,9 @@ pub trait Sink {
     }
 
     /// A result has passed all joins; called only by strands run with
-    /// [`Reading::traced`](super::Reading::traced).
-    fn joined(&mut self, rule: RuleId) {
-        let _ = rule;
+    /// [`Reading::traced`](super::Reading::traced), before what comes of it. `rows` are those that
+    /// were joined, of strands that [remember](super::run_traced) them.
+    fn joined(&mut self, rule: RuleId, rows: &[JoinedRow]) {
+        let _ = (rule, rows);
     }
 }

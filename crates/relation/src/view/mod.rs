@@ -31,6 +31,7 @@ mod revived;
 mod rounds;
 #[cfg(test)]
 pub(crate) mod tests;
+mod traced;
 
 use std::collections::HashSet;
 use tidemill_stdx::keyed::Secret;
@@ -46,10 +47,12 @@ use changes::{Changes, Source};
 use groups::Kept;
 use meter::{Began, Meter};
 use readers::Readers;
+use traced::Traced;
 
 pub use changes::{Change, ChangeKind};
 pub use meter::{ViewCosts, ViewPart, ViewWork};
 pub use naive::{Contents, contents, evaluate_naively};
+pub use traced::Derivation;
 
 /// A commit that derives more rows than this is given up.
 pub const DERIVED_MAX: u64 = 100_000_000;
@@ -142,6 +145,8 @@ pub struct Views {
     running: Running,
     /// Measures what rules cost, while a caller asks for it.
     meter: Option<Box<Meter>>,
+    /// What traced rules have derived, if there are any.
+    traced: Option<Box<Traced>>,
 }
 
 /// The running stratum.
@@ -206,6 +211,7 @@ impl Views {
             computes: plan.strata.iter().map(Stratum::computes).collect(),
             readers: Readers::new(plan),
             running: Running::default(),
+            traced: None,
             meter: None,
         }
     }
@@ -444,6 +450,44 @@ impl Views {
         self.changes.net(database)
     }
 
+    /// Notes the derivations of the rules for which `is_traced` is true, `noted_max` of them in a
+    /// commit, for [`Views::derivations`]. They are interpreted row by row.
+    ///
+    /// A rule is given by its stratum and its position in it.
+    pub fn trace(
+        &mut self,
+        plan: &Plan,
+        is_traced: impl Fn(usize, usize) -> bool,
+        noted_max: usize,
+    ) {
+        self.traced = Traced::new(plan, is_traced, noted_max).map(Box::new);
+    }
+
+    /// Whether derivations of some rules are noted.
+    pub fn is_traced(&self) -> bool {
+        self.traced.is_some()
+    }
+
+    /// Gives the derivations of traced rules that this commit has found and that hold at its end;
+    /// before [`Views::settle`].
+    pub fn derivations(
+        &self,
+        plan: &Plan,
+        database: &mut Database,
+        scope: Scope<'_>,
+        take: &mut dyn FnMut(Derivation<'_>),
+    ) {
+        if let Some(traced) = &self.traced {
+            traced.derivations((plan, &self.changes), database, scope, take);
+        }
+    }
+
+    /// Derivations of the commit that were not noted, as there were more than are; before
+    /// [`Views::settle`].
+    pub fn derivations_beyond(&self) -> u64 {
+        self.traced.as_ref().map_or(0, |traced| traced.beyond())
+    }
+
     /// Ends the commit: row ids are void, deleted rows are gone.
     pub fn settle(&mut self, database: &mut Database) {
         self.changes.settle(database);
@@ -468,6 +512,7 @@ impl Views {
         self.derived.clear();
         self.exceeded = false;
         self.running = Running::default();
+        self.traced.iter_mut().for_each(|traced| traced.clear());
     }
 }
 

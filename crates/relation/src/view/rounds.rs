@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::groups::{Upkeep, different};
+use super::traced::Noting;
 use super::{Cursor, Failures, Phase, Source, ViewWork, Views};
 use crate::database::Database;
 use crate::eval::{EvalError, Scope};
@@ -11,9 +12,10 @@ use crate::narrow::{self, Halt};
 use crate::plan::{
     Bind, Lookup, Output, Plan, RelationId, RuleId, Step, Strand, Stratum, ViewKind, ViewRule,
 };
-use crate::strand::{Reading, Sink, run_rows};
+use crate::strand::{Reading, Sink, run_rows, run_rows_traced};
 use crate::table::{Access, Key, RowId, Table, TableSpec, Visible};
 use crate::value::Value;
+use smallvec::SmallVec;
 
 /// Rows of a delta that run before their derivations are put in: bounds the buffer between.
 pub(super) const BATCH: usize = 1024;
@@ -350,12 +352,13 @@ impl Round<'_> {
         let rule = &self.stratum.rules[index];
         let visible = semi_naive(rule, atom, limits);
         let rows = &*self.distinct(rule, atom, rows);
+        let is_traced = self.is_traced(index);
         for batch in rows.chunks(BATCH) {
             if self.is_over() {
                 return;
             }
             self.database.prepare(&rule.deltas[atom]);
-            if self.extend_words(rule, &rule.deltas[atom], batch, &visible) {
+            if !is_traced && self.extend_words(rule, &rule.deltas[atom], batch, &visible) {
                 continue;
             }
             let reading = Reading {
@@ -369,7 +372,16 @@ impl Round<'_> {
             let derived = &mut self.views.derived;
             let failures = Some(&mut *self.failures as &mut dyn Failures);
             let mut sink = Collect { derived, failures, most, looked: 0 };
-            run_rows(&rule.deltas[atom], batch, reading, self.scope, &mut sink);
+            match &mut self.views.traced {
+                Some(traced) if is_traced => {
+                    // A row that went is behind nothing.
+                    let skip = usize::from(rule.body[atom].negated);
+                    let inner = &mut sink;
+                    let mut sink = Noting { inner, traced, rule, skip, joined: SmallVec::new() };
+                    run_rows_traced(&rule.deltas[atom], batch, reading, self.scope, &mut sink);
+                }
+                _ => run_rows(&rule.deltas[atom], batch, reading, self.scope, &mut sink),
+            }
             let probes = sink.probes(batch);
             self.views.exceeded |= sink.is_over();
             if self.is_over() {
@@ -385,6 +397,12 @@ impl Round<'_> {
             }
             self.recycle(derived);
         }
+    }
+
+    /// Whether derivations of a rule are noted; aggregates are derived anew at the end.
+    fn is_traced(&self, index: usize) -> bool {
+        self.stratum.rules[index].kind != ViewKind::Grouped
+            && self.views.traced.as_ref().is_some_and(|it| it.rule(self.views.stratum, index))
     }
 
     /// The rows of an atom that derive different things. Rows that a strand cannot tell apart are

@@ -1,0 +1,125 @@
+//! What is recorded becomes rows of the tables of the record.
+//!
+//! The rows are table changes at the end of the turn, behind its own. What views derive is known
+//! only when the commit has come to its end, so it is recorded by an event that goes before the
+//! changes which the commit has queued: rules that these start see all of it.
+
+use std::sync::Arc;
+
+use tidemill_relation::expr::{Ambient, Scope};
+use tidemill_relation::plan::{Action, RelationId};
+use tidemill_relation::table::{Access, Visible};
+use tidemill_relation::view::Derivation;
+use tidemill_relation::{Seq, Value};
+use tidemill_stdx::hash::Set;
+
+use super::Node;
+use super::event::{Event, Traced};
+use super::records::{Executed, Execution, Origin, Records, Role};
+use crate::traces::{TUPLE_INDEX, Traces};
+
+impl Node {
+    /// Notes where a tuple comes from that goes into traced executions.
+    pub(super) fn note_sender(&mut self, relation: RelationId, row: Seq<'_>, sender: &Arc<str>) {
+        if let Some(traces) = &self.program.compiled.traces {
+            let id = traces.id(relation, row.iter());
+            self.turn.records.received.push(Origin { id, sender: sender.clone() });
+        }
+    }
+
+    /// Makes table changes of what the turn has recorded.
+    #[inline]
+    pub(super) fn record(&mut self) {
+        if !self.turn.records.is_empty() {
+            self.record_all();
+        }
+    }
+
+    fn record_all(&mut self) {
+        let Records { mut executions, mut received, beyond } =
+            std::mem::take(&mut self.turn.records);
+        self.counters.dropped_records += beyond;
+        let program = self.program.clone();
+        let Some(traces) = &program.compiled.traces else { return };
+        let address = self.identity.address.clone();
+        let own = Value::Str(&address);
+        let mut known = Set::<i64>::default();
+        for Origin { id, sender } in &received {
+            let (id, sender) = (Value::Int(*id), Value::Str(sender));
+            known.extend(id.as_int());
+            self.turn.put(traces.tuple, Action::Insert, &[own, id, sender, id]);
+        }
+        let local = |node: &mut Node, id: i64| {
+            let id = Value::Int(id);
+            node.turn.put(traces.tuple, Action::Insert, &[own, id, own, id]);
+        };
+        let mut made = Set::<i64>::default();
+        for execution in &executions {
+            if made.insert(execution.output) {
+                local(self, execution.output);
+            }
+        }
+        known.extend(made);
+        for &Execution { rule, input, output, remote, role, at_ns } in &executions {
+            if known.insert(input) && !self.knows_origin(traces, input) {
+                local(self, input);
+            }
+            let at = Value::Time(at_ns);
+            let rule = Value::Str(&program.plan().rules[rule.index()].name);
+            let (input, output) = (Value::Int(input), Value::Int(output));
+            let kind = Value::Str(role.name());
+            let columns = [own, rule, input, output, Value::Bool(remote), at, at, kind];
+            self.turn.put(traces.rule_exec, Action::Insert, &columns);
+        }
+        // Kept for its memory.
+        executions.clear();
+        received.clear();
+        self.turn.records = Records { executions, received, beyond: 0 };
+    }
+
+    /// Whether the table of origins has a row for an id.
+    fn knows_origin(&mut self, traces: &Traces, id: i64) -> bool {
+        let spec = self.program.plan().relation(traces.tuple).table();
+        let number = spec.and_then(|it| it.indexes.iter().position(|it| *it == TUPLE_INDEX));
+        let Some(number) = number else { return false };
+        let access = Access::Index(number as u32);
+        let table = self.database.table_mut(traces.tuple);
+        table.prepare(access);
+        table.rows(access, &[Value::Int(id)], Visible::Live).next().is_some()
+    }
+
+    /// Queues what views have derived in the running commit; how many events came of it.
+    pub(super) fn record_views(&mut self) -> usize {
+        if !self.views.is_traced() {
+            return 0;
+        }
+        let program = self.program.clone();
+        let Some(traces) = &program.compiled.traces else { return 0 };
+        let mut records = Records::default();
+        let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
+        let (at_ns, address) = (self.ambient.now_ns(), &self.identity.address);
+        let plan = program.plan();
+        // Two passes over the tables: a derivation cannot be hashed while they are asked for more.
+        let mut found = Vec::new();
+        let mut take = |it: Derivation<'_>| {
+            let output = traces.id(it.head, it.columns.iter().copied());
+            let to = traces.ships_to(it.head).and_then(|column| it.columns.get(column as usize));
+            let remote = to.is_some_and(|to| to.as_str() != Some(address));
+            found.push((Executed { rule: it.rule, output, remote, at_ns }, it.premises.to_vec()));
+        };
+        self.views.derivations(plan, &mut self.database, scope, &mut take);
+        for (executed, premises) in found {
+            for (position, premise) in premises.iter().enumerate() {
+                let role = if position == 0 { Role::Event } else { Role::Precondition };
+                let values = self.database.table(premise.relation).values(premise.row);
+                records.input(executed, traces.id(premise.relation, values), role);
+            }
+        }
+        records.beyond += self.views.derivations_beyond();
+        if records.is_empty() {
+            return 0;
+        }
+        self.inbox.push_back(Event::Traced(Box::new(Traced::Recorded(records))));
+        1
+    }
+}

@@ -1,0 +1,87 @@
+//! What a turn records of traced rules.
+
+use std::sync::Arc;
+
+use tidemill_relation::plan::RuleId;
+
+/// Executions that a turn records; those beyond are counted.
+pub const RECORDED_MAX: usize = 100_000;
+
+/// What a turn records.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Records {
+    pub(super) executions: Vec<Execution>,
+    pub(super) received: Vec<Origin>,
+    /// Executions beyond [`RECORDED_MAX`].
+    pub(super) beyond: u64,
+}
+
+/// A tuple that came in, and the one that came of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Execution {
+    pub(super) rule: RuleId,
+    pub(super) input: i64,
+    pub(super) output: i64,
+    /// The output goes to another node.
+    pub(super) remote: bool,
+    pub(super) role: Role,
+    /// As rules see the time.
+    pub(super) at_ns: i64,
+}
+
+/// What a tuple was to an execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// It started it.
+    Event,
+    /// It was joined.
+    Precondition,
+}
+
+impl Role {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Role::Event => "EVENT",
+            Role::Precondition => "PRECOND",
+        }
+    }
+}
+
+/// A tuple of another node.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Origin {
+    pub(super) id: i64,
+    pub(super) sender: Arc<str>,
+}
+
+/// One execution, while its inputs are recorded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Executed {
+    pub(super) rule: RuleId,
+    pub(super) output: i64,
+    pub(super) remote: bool,
+    pub(super) at_ns: i64,
+}
+
+impl Records {
+    pub(super) fn is_empty(&self) -> bool {
+        self.executions.is_empty() && self.received.is_empty()
+    }
+
+    /// Notes one input of an execution.
+    pub(super) fn input(&mut self, executed: Executed, input: i64, role: Role) {
+        if self.executions.len() >= RECORDED_MAX {
+            self.beyond += 1;
+            return;
+        }
+        let Executed { rule, output, remote, at_ns } = executed;
+        self.executions.push(Execution { rule, input, output, remote, role, at_ns });
+    }
+
+    /// Adds what an earlier commit has derived.
+    pub(super) fn append(&mut self, other: &Records) {
+        self.executions.extend_from_slice(&other.executions);
+        self.received.extend_from_slice(&other.received);
+        self.beyond += other.beyond;
+    }
+}

@@ -1,0 +1,358 @@
+//! What traced rules record, seen from outside.
+
+use tidemill_event::Conditions;
+use tidemill_overlog::node::Event;
+use tidemill_relation::text::{DisplayTuple, parse_tuple};
+use tidemill_relation::tuple_id::Naming;
+use tidemill_relation::{OwnedValue, Value};
+
+use crate::harness::{Network, program};
+
+/// The id of a tuple in text form.
+fn id(tuple: &str) -> String {
+    let (name, columns): (String, Vec<OwnedValue>) = parse_tuple(tuple).unwrap();
+    Naming::new(&name).id(columns.iter().map(OwnedValue::get)).to_string()
+}
+
+/// The executions at a node as `RULE KIND INPUT -> OUTPUT`, and `away` where that was sent, sorted;
+/// ids of these tuples as the tuples, others as `?`.
+fn executions(network: &Network, node: u32, tuples: &[&str]) -> Vec<String> {
+    let ids: Vec<String> = tuples.iter().map(|tuple| id(tuple)).collect();
+    let name = |value: &Value<'_>| {
+        let text = value.as_int().map_or_else(String::new, |id| id.to_string());
+        ids.iter().position(|it| *it == text).map_or("?", |at| tuples[at]).to_owned()
+    };
+    let mut found = Vec::new();
+    let fleet = network.world.fleet_ref();
+    let node = tidemill_overlog::fleet::NodeId(node);
+    tidemill_overlog::fleet::rows(fleet, node, "sys::ruleExec", |row| {
+        let [_, rule, input, output, remote, _, _, kind] = row else { panic!("{row:?}") };
+        let away = if remote.equal(&Value::Bool(true)) { " away" } else { "" };
+        let text = |value: &Value<'_>| value.as_str().unwrap_or("?").to_owned();
+        let (rule, kind, input, output) = (text(rule), text(kind), name(input), name(output));
+        found.push(format!("{rule} {kind} {input} -> {output}{away}"));
+    });
+    found.sort();
+    found
+}
+
+/// Where a node says that a tuple comes from.
+fn sources(network: &Network, node: u32, tuple: &str) -> Vec<String> {
+    let id = id(tuple);
+    let rows = network.rows(node, "sys::tuple").into_iter();
+    let of_tuple = |row: String| {
+        let (_, columns): (String, Vec<OwnedValue>) = parse_tuple(&row).unwrap();
+        let text = |at: usize| DisplayTuple::new("", [columns[at].get()].into_iter()).to_string();
+        (text(1) == format!("({id})")).then(|| {
+            assert_eq!(text(1), text(3), "a tuple has one id everywhere");
+            columns[2].get().as_str().unwrap().to_owned()
+        })
+    };
+    rows.filter_map(of_tuple).collect()
+}
+
+#[test]
+fn an_execution_says_what_started_it_and_what_it_joined() {
+    let source = r#"
+        materialize(a, infinity, infinity, keys(1, 2)).
+        materialize(b, infinity, infinity, keys(1, 2)).
+        materialize(out, infinity, infinity, keys(1, 2)).
+        a("n0:1", 1). a("n0:1", 2). b("n0:1", 1).
+        trace(out).
+        r1 out(@N, X) :- ask(@N), a(@N, X), b(@N, X), notin out(@N, X).
+        r2 delete b(@N, X) :- out(@N, X).
+        r3 unseen(@N) :- ask(@N).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.run_to(0.1).inject(0, r#"ask("n0:1")"#).run_for(1.0);
+    let tuples = [r#"ask("n0:1")"#, r#"a("n0:1", 1)"#, r#"b("n0:1", 1)"#, r#"out("n0:1", 1)"#];
+    // What is deleted is not recorded, and `ask` is not traced.
+    assert_eq!(network.rows(0, "b"), [""; 0]);
+    assert_eq!(
+        executions(&network, 0, &tuples),
+        [
+            r#"r1 EVENT ask("n0:1") -> out("n0:1", 1)"#,
+            r#"r1 PRECOND a("n0:1", 1) -> out("n0:1", 1)"#,
+            r#"r1 PRECOND b("n0:1", 1) -> out("n0:1", 1)"#,
+        ]
+    );
+    for tuple in tuples {
+        assert_eq!(sources(&network, 0, tuple), ["n0:1"], "{tuple}");
+    }
+    assert_eq!(sources(&network, 0, r#"a("n0:1", 2)"#), [""; 0]);
+    let exec = network.rows(0, "sys::ruleExec");
+    assert!(exec.iter().all(|row| row.contains("0.100000000t, 0.100000000t")), "{exec:?}");
+}
+
+#[test]
+fn what_a_traced_relation_starts_is_recorded_too() {
+    let source = r#"
+        trace(b).
+        r1 b(@N, X) :- a(@N, X).
+        r2 c(@N, X) :- b(@N, X).
+        r3 d(@N, X) :- c(@N, X).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.inject(0, r#"a("n0:1", 1)"#).run_for(1.0);
+    let tuples = [r#"a("n0:1", 1)"#, r#"b("n0:1", 1)"#, r#"c("n0:1", 1)"#];
+    assert_eq!(
+        executions(&network, 0, &tuples),
+        [r#"r1 EVENT a("n0:1", 1) -> b("n0:1", 1)"#, r#"r2 EVENT b("n0:1", 1) -> c("n0:1", 1)"#,]
+    );
+}
+
+#[test]
+fn behind_a_minimum_stands_the_row_that_wins_and_behind_a_count_all() {
+    let source = r#"
+        materialize(t, infinity, infinity, keys(1, 2)).
+        t("n0:1", 5). t("n0:1", 3). t("n0:1", 4).
+        trace(least). trace(count).
+        r1 least(@N, a_MIN<X>) :- ask(@N), t(@N, X).
+        r2 count(@N, a_COUNT<*>) :- ask(@N), t(@N, X).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.run_to(0.1).inject(0, r#"ask("n0:1")"#).run_for(1.0);
+    let [ask, least, count] = [r#"ask("n0:1")"#, r#"least("n0:1", 3)"#, r#"count("n0:1", 3)"#];
+    let t = [3, 4, 5].map(|x| format!(r#"t("n0:1", {x})"#));
+    let tuples = [ask, least, count, &t[0], &t[1], &t[2]];
+    assert_eq!(
+        executions(&network, 0, &tuples),
+        [
+            r#"r1 EVENT ask("n0:1") -> least("n0:1", 3)"#,
+            r#"r1 PRECOND t("n0:1", 3) -> least("n0:1", 3)"#,
+            r#"r2 EVENT ask("n0:1") -> count("n0:1", 3)"#,
+            r#"r2 PRECOND t("n0:1", 3) -> count("n0:1", 3)"#,
+            r#"r2 PRECOND t("n0:1", 4) -> count("n0:1", 3)"#,
+            r#"r2 PRECOND t("n0:1", 5) -> count("n0:1", 3)"#,
+        ]
+    );
+}
+
+const PATHS: &str = r#"
+    materialize(link, infinity, infinity, keys(1, 2, 3)).
+    materialize(path, infinity, infinity, keys(1, 2, 3)).
+    materialize(reach, infinity, infinity, keys(1)).
+    r1 path(@N, X, Y) :- link(@N, X, Y).
+    r2 path(@N, X, Z) :- link(@N, X, Y), path(@N, Y, Z), X != Z.
+    r3 reach(@N, a_COUNT<*>) :- path(@N, X, Y).
+"#;
+
+#[test]
+fn views_record_the_rows_that_a_row_was_derived_from() {
+    let source = format!("{PATHS} trace(path). trace(reach).");
+    let mut network = Network::new(&source, 1, 1);
+    network.inject(0, r#"link("n0:1", 1, 2)"#).inject(0, r#"link("n0:1", 2, 3)"#).run_for(1.0);
+    let name = |name: &str, x: i64, y: i64| format!(r#"{name}("n0:1", {x}, {y})"#);
+    let links = [name("link", 1, 2), name("link", 2, 3)];
+    let paths = [name("path", 1, 2), name("path", 2, 3), name("path", 1, 3)];
+    let counts = [1, 3].map(|count| format!(r#"reach("n0:1", {count})"#));
+    let tuples: Vec<&str> = links.iter().chain(&paths).chain(&counts).map(|it| &**it).collect();
+    let found = executions(&network, 0, &tuples);
+    let expected = [
+        format!("r1 EVENT {} -> {}", links[0], paths[0]),
+        format!("r1 EVENT {} -> {}", links[1], paths[1]),
+        // The row that came in the commit, here the path, started it.
+        format!("r2 EVENT {} -> {}", paths[1], paths[2]),
+        format!("r2 PRECOND {} -> {}", links[0], paths[2]),
+    ];
+    for line in expected {
+        assert!(found.contains(&line), "{line} in {found:#?}");
+    }
+    // An aggregate over a table is carried out in two parts: the group, then its row.
+    for line in [
+        format!("r3 EVENT {} -> ?", paths[0]),
+        format!("r3 EVENT ? -> {}", counts[0]),
+        format!("r3 EVENT ? -> {}", counts[1]),
+    ] {
+        assert!(found.contains(&line), "{line} in {found:#?}");
+    }
+    let before = found.len();
+    // Nothing is recorded of what goes, but the count is another one.
+    network.delete(0, &links[1]).run_for(1.0);
+    assert_eq!(network.rows(0, "path").len(), 1);
+    let after = executions(&network, 0, &tuples);
+    let more: Vec<&String> = after.iter().filter(|it| !it.starts_with("r3")).collect();
+    assert_eq!(more.len(), found.iter().filter(|it| !it.starts_with("r3")).count());
+    assert!(after.len() >= before);
+}
+
+#[test]
+fn tracing_changes_no_other_row() {
+    let links: Vec<String> = (0..60u64)
+        .map(|at| format!(r#"link("n0:1", {}, {})"#, at * 7 % 20, (at * 13 + at / 7) % 20))
+        .collect();
+    let run = |source: &str| {
+        let mut network = Network::new(source, 1, 1);
+        for (at, link) in links.iter().enumerate() {
+            network.inject(0, link);
+            if at % 9 == 8 {
+                network.run_for(0.1).delete(0, &links[at / 2]);
+            }
+        }
+        network.run_for(1.0);
+        (network.rows(0, "path"), network.rows(0, "reach"), network.rows(0, "seen"))
+    };
+    let source = format!(
+        "{PATHS}
+         materialize(seen, infinity, infinity, keys(1, 2)).
+         r4 seen(@N, Y) :- path(@N, X, Y), link(@N, Y, Z), f_rand() >= 0."
+    );
+    let plain = run(&source);
+    assert!(plain.0.len() > 30 && plain.2.len() > 5);
+    assert_eq!(
+        run(&format!("{source} trace(path). trace(reach). trace(seen). trace(link).")),
+        plain
+    );
+}
+
+#[test]
+fn views_across_nodes_lead_to_the_node_where_their_rows_were_derived() {
+    let source = r#"
+        materialize(link, infinity, infinity, keys(1, 2)).
+        materialize(known, infinity, infinity, keys(1, 2)).
+        trace(known).
+        r1 known(@Y, X) :- link(@X, Y).
+    "#;
+    let mut network = Network::new(source, 2, 1);
+    network.inject(0, r#"link("n0:1", "n1:1")"#).run_for(2.0);
+    let (link, known) = (r#"link("n0:1", "n1:1")"#, r#"known("n1:1", "n0:1")"#);
+    assert_eq!(network.rows(1, "known"), [known]);
+    assert_eq!(executions(&network, 0, &[link, known]), [format!("r1 EVENT {link} -> ? away")]);
+    assert_eq!(executions(&network, 1, &[link, known]), [format!("r1 EVENT ? -> {known}")]);
+    // The row that was shipped has one id at both.
+    let column = |node: u32, at: usize| {
+        let rows = network.rows(node, "sys::ruleExec");
+        let (_, columns): (String, Vec<OwnedValue>) = parse_tuple(&rows[0]).unwrap();
+        columns[at].get().as_int().unwrap()
+    };
+    let shipped = column(0, 3);
+    assert_eq!(shipped, column(1, 2));
+    let row = format!(r#"sys::tuple("n1:1", {shipped}, "n0:1", {shipped})"#);
+    assert!(network.rows(1, "sys::tuple").contains(&row));
+}
+
+/// A chain of nodes that hand a word on, and rules that walk from the end to its origin.
+const CHAIN: &str = r#"
+    materialize(next, infinity, infinity, keys(1)).
+    materialize(done, infinity, infinity, keys(1, 2)).
+    materialize(root, infinity, infinity, keys(1, 2, 3)).
+    materialize(step, infinity, infinity, keys(1, 2, 3)).
+    next("n0:1", "n1:1"). next("n1:1", "n2:1"). next("n2:1", "n3:1").
+    trace(word).
+    r1 word(@M, W) :- word(@N, W), next(@N, M).
+    r2 done(@N, W) :- word(@N, W), notin next(@N, _).
+
+    w1 walk(@N, N, I) :- done(@N, W), I := f_tupleId("done", [N, W]).
+    w2 made(@S, R, J) :- walk(@N, R, I), sys::tuple(@N, I, S, J).
+    w3 found(@N, R, I, a_COUNT<*>) :- made(@N, R, I), sys::ruleExec(@N, _, _, I, _, _, _, "EVENT").
+    w4 walk(@N, R, J) :- made(@N, R, I), sys::ruleExec(@N, _, J, I, _, _, _, "EVENT").
+    w5 step(@R, N, J) :- made(@N, R, I), sys::ruleExec(@N, "r1", J, I, true, _, _, "EVENT").
+    w6 root(@R, N, I) :- found(@N, R, I, 0).
+"#;
+
+#[test]
+fn rules_walk_from_an_output_to_its_origin_across_lossy_nodes() {
+    let run = || {
+        let conditions = Conditions { loss: 0.1, ..Conditions::default() };
+        let mut network = Network::under(conditions, CHAIN, 4, 3);
+        network.run_to(0.1);
+        for word in 0..20 {
+            network.inject(0, &format!(r#"word("n0:1", {word})"#)).run_for(0.05);
+        }
+        network.run_for(5.0);
+        let all = ["done", "root", "step", "sys::ruleExec", "sys::tuple"];
+        let rows = |node| all.map(|table| network.rows(node, table));
+        (0..4).map(rows).collect::<Vec<_>>()
+    };
+    let first = run();
+    let [done, root, steps, ..] = &first[3];
+    assert!(done.len() > 5 && done.len() < 20, "some are lost: {}", done.len());
+    assert!(root.len() > 2, "{root:?}");
+    for row in root {
+        let (_, columns): (String, Vec<OwnedValue>) = parse_tuple(row).unwrap();
+        assert_eq!(columns[1].get().as_str(), Some("n0:1"), "{row}");
+        let words = (0..20).map(|word| id(&format!(r#"word("n0:1", {word})"#)));
+        let given = columns[2].get().as_int().unwrap().to_string();
+        assert!(words.into_iter().any(|word| word == given), "{row}");
+    }
+    assert!(steps.len() >= 3 * root.len());
+    assert_eq!(run(), first, "the same program and seed: the same bytes");
+}
+
+#[test]
+fn a_tuple_that_was_received_has_its_sender_as_source() {
+    let mut network = Network::new(CHAIN, 2, 1);
+    network.run_to(0.1).inject(0, r#"word("n0:1", 1)"#).run_for(1.0);
+    assert_eq!(sources(&network, 0, r#"word("n0:1", 1)"#), ["n0:1"]);
+    assert_eq!(sources(&network, 0, r#"word("n1:1", 1)"#), ["n0:1"]);
+    assert_eq!(sources(&network, 1, r#"word("n1:1", 1)"#), ["n0:1"]);
+    assert_eq!(sources(&network, 1, r#"next("n1:1", "n2:1")"#), ["n1:1"]);
+}
+
+#[test]
+fn the_record_has_a_size_limit_and_the_oldest_leave() {
+    let source = r#"
+        materialize(sys::ruleExec, infinity, 4, keys(1, 2, 3, 4, 5, 6, 7, 8)).
+        materialize(sys::tuple, infinity, 3, keys(2, 3, 4)).
+        trace(b).
+        r1 b(@N, X) :- a(@N, X).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    for x in 0..50 {
+        network.inject(0, &format!(r#"a("n0:1", {x})"#)).run_for(0.01);
+    }
+    let kept = network.rows(0, "sys::ruleExec");
+    assert_eq!(kept.len(), 4);
+    assert!(kept.iter().any(|row| row.contains(&id(r#"b("n0:1", 49)"#))), "{kept:?}");
+    assert_eq!(network.rows(0, "sys::tuple").len(), 3);
+    let plain = program("trace(b). r1 b(@N, X) :- a(@N, X).");
+    for table in ["sys::ruleExec", "sys::tuple"] {
+        let relation = plain.plan().find(table).expect("there although no rule reads it");
+        let spec = plain.plan().relation(relation).table().expect("a table");
+        assert_eq!(spec.size_max, Some(100_000));
+    }
+}
+
+#[test]
+fn what_the_record_starts_is_not_recorded() {
+    let source = r#"
+        materialize(seen, infinity, infinity, keys(1, 2, 3)).
+        trace(b). trace(e). trace(seen).
+        r1 b(@N, X) :- a(@N, X).
+        r2 e(@N, R, I) :- sys::ruleExec(@N, R, I, _, _, _, _, _).
+        r3 f(@N, R, I) :- e(@N, R, I).
+        r4 seen(@N, R, I) :- f(@N, R, I).
+        r5 seen(@N, "tuple", I) :- sys::tuple(@N, I, _, _).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    network.inject(0, r#"a("n0:1", 1)"#).run_for(1.0);
+    assert_eq!(
+        executions(&network, 0, &[r#"a("n0:1", 1)"#, r#"b("n0:1", 1)"#]),
+        [r#"r1 EVENT a("n0:1", 1) -> b("n0:1", 1)"#]
+    );
+    assert_eq!(network.rows(0, "seen").len(), 3);
+}
+
+#[test]
+fn a_program_without_a_trace_has_no_record() {
+    let mut network = Network::new("r1 b(@N, X) :- a(@N, X).", 1, 1);
+    network.inject(0, r#"a("n0:1", 1)"#).run_for(1.0);
+    assert!(network.world.fleet_ref().program().compiled.traces.is_none());
+    assert!(network.world.fleet_ref().program().plan().find("sys::ruleExec").is_none());
+    // Events of programs that trace nothing are as large as they were.
+    assert!(size_of::<Event>() <= 40);
+}
+
+#[test]
+fn the_record_survives_another_program_and_goes_on() {
+    let source = "trace(b). r1 b(@N, X) :- a(@N, X).";
+    let mut network = Network::new(source, 1, 1);
+    network.inject(0, r#"a("n0:1", 1)"#).run_for(1.0);
+    network.replace("trace(b). r2 b(@N, X) :- a(@N, X).");
+    network.inject(0, r#"a("n0:1", 2)"#).run_for(1.0);
+    let tuples = [r#"a("n0:1", 1)"#, r#"a("n0:1", 2)"#, r#"b("n0:1", 1)"#, r#"b("n0:1", 2)"#];
+    assert_eq!(
+        executions(&network, 0, &tuples),
+        [r#"r1 EVENT a("n0:1", 1) -> b("n0:1", 1)"#, r#"r2 EVENT a("n0:1", 2) -> b("n0:1", 2)"#,]
+    );
+}

@@ -1,0 +1,75 @@
+//! What a running strand remembers of the rows that it has joined.
+//!
+//! Provenance asks for them, and nothing else does. So the interpreter exists twice: as it runs
+//! always, where remembering is nothing, and *traced*, where each join notes the row that it has
+//! found while the steps after it run.
+
+use smallvec::SmallVec;
+
+use crate::plan::RelationId;
+use crate::table::RowId;
+
+/// A row that took part in a derivation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct JoinedRow {
+    /// Its table.
+    pub relation: RelationId,
+    /// The row, valid as long as the tables do not change.
+    pub row: RowId,
+}
+
+/// What a run remembers of the rows that it has joined.
+pub(crate) trait Joins: Default {
+    /// How many rows there are.
+    fn depth(&self) -> usize;
+    /// A join has found a row, and the steps after it run.
+    fn enter(&mut self, relation: RelationId, row: RowId);
+    /// They have run: what is beyond `depth` is forgotten.
+    fn leave(&mut self, depth: usize);
+    /// The rows, in the order of the joins.
+    fn rows(&self) -> &[JoinedRow];
+}
+
+/// Nothing, at no cost.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Unrecorded;
+
+impl Joins for Unrecorded {
+    #[inline(always)]
+    fn depth(&self) -> usize {
+        0
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, _: RelationId, _: RowId) {}
+
+    #[inline(always)]
+    fn leave(&mut self, _: usize) {}
+
+    #[inline(always)]
+    fn rows(&self) -> &[JoinedRow] {
+        &[]
+    }
+}
+
+/// All of them.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Recorded(SmallVec<[JoinedRow; 8]>);
+
+impl Joins for Recorded {
+    fn depth(&self) -> usize {
+        self.0.len()
+    }
+
+    fn enter(&mut self, relation: RelationId, row: RowId) {
+        self.0.push(JoinedRow { relation, row });
+    }
+
+    fn leave(&mut self, depth: usize) {
+        self.0.truncate(depth);
+    }
+
+    fn rows(&self) -> &[JoinedRow] {
+        &self.0
+    }
+}

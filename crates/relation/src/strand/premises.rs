@@ -1,0 +1,71 @@
+//! Which rows stand behind what a traced strand derives.
+
+use smallvec::SmallVec;
+
+use super::joined::JoinedRow;
+use crate::aggregate::Aggregate;
+use crate::flat::OwnedValue;
+use crate::plan::{HeadColumn, Output};
+use crate::value::Value;
+
+/// Rows that are remembered of a result of an aggregate.
+pub const PREMISES_MAX: usize = 64;
+
+/// Takes what a traced run tells its sink, and gives the rows behind each result: those that were
+/// joined for it. Behind the result of a MIN or MAX stand those of the row that wins, behind any
+/// other aggregate all that were joined, [`PREMISES_MAX`] of them at most.
+#[derive(Debug, Default)]
+pub struct Premises {
+    /// The strand has a single aggregate, which takes one of its inputs.
+    extreme: Option<Aggregate>,
+    aggregates: bool,
+    /// The input that wins so far.
+    best: Option<OwnedValue>,
+    joined: SmallVec<[JoinedRow; 8]>,
+    kept: SmallVec<[JoinedRow; 8]>,
+}
+
+impl Premises {
+    /// For a strand with this output.
+    pub fn new(output: &Output) -> Premises {
+        let mut functions = output.columns.iter().filter_map(|column| match column {
+            HeadColumn::Aggregate { function, .. } => Some(*function),
+            HeadColumn::Value(_) => None,
+        });
+        let (first, second) = (functions.next(), functions.next());
+        let takes_one = |function: &Aggregate| {
+            matches!(function, Aggregate::Min | Aggregate::Max | Aggregate::ArgMax)
+        };
+        let extreme = first.filter(|function| second.is_none() && takes_one(function));
+        Premises { extreme, aggregates: first.is_some(), ..Premises::default() }
+    }
+
+    /// What [`Sink::joined`](super::Sink::joined) is told.
+    pub fn joined(&mut self, rows: &[JoinedRow]) {
+        self.joined.clear();
+        self.joined.extend_from_slice(rows);
+    }
+
+    /// What [`Sink::gathered`](super::Sink::gathered) is told.
+    pub fn gathered(&mut self, inputs: &[Value<'_>]) {
+        if let (Some(function), [input]) = (self.extreme, inputs) {
+            match &mut self.best {
+                Some(best) if !function.is_better(*input, best.get()) => return,
+                Some(best) => best.set(*input),
+                None => self.best = Some(OwnedValue::new(*input)),
+            }
+            self.kept.clone_from(&self.joined);
+            return;
+        }
+        for row in &self.joined {
+            if self.kept.len() < PREMISES_MAX && !self.kept.contains(row) {
+                self.kept.push(*row);
+            }
+        }
+    }
+
+    /// The rows behind the result that is derived now.
+    pub fn of_result(&self) -> &[JoinedRow] {
+        if self.aggregates { &self.kept } else { &self.joined }
+    }
+}

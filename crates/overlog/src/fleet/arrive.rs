@@ -6,6 +6,7 @@ use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
 use super::state::{Alive, INBOX_MAX};
+use crate::net::address::spelled_like;
 use crate::net::mail::Fate;
 use crate::node::{Event, Received, Traced};
 
@@ -40,7 +41,8 @@ impl Alive {
         // What a peer's earlier life left goes before what its new life brings.
         let mut count = self.settle_fates();
         let traces = self.node.program().compiled.traces.as_ref();
-        let sender: Option<Arc<str>> = traces.map(|_| from.into());
+        let own = &self.node.identity().address;
+        let sender: Option<Arc<str>> = traces.map(|_| spelled_like(own, from).into());
         for (relation, row, delete) in arrived.drain(..) {
             if self.node.waiting() >= INBOX_MAX {
                 self.node.counters_mut().dropped_queue_full += 1;

@@ -9,6 +9,15 @@ pub fn canonical(address: &str) -> String {
     }
 }
 
+/// The address of a peer as a node called `own` would write it: of those of this host there are two
+/// spellings, and nodes that are started together have one. Rules compare addresses as texts.
+pub(crate) fn spelled_like(own: &str, peer: &str) -> String {
+    match peer.strip_prefix("127.0.0.1:") {
+        Some(port) if own.starts_with("localhost:") => format!("localhost:{port}"),
+        _ => peer.to_owned(),
+    }
+}
+
 /// `host:port`, as far as one can tell without asking the network.
 pub(crate) fn is_address(text: &str) -> bool {
     text.rsplit_once(':').is_some_and(|(host, port)| {
@@ -19,6 +28,13 @@ pub(crate) fn is_address(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn peers_on_the_local_host_are_spelled_as_the_node_itself() {
+        assert_eq!(spelled_like("localhost:1", "127.0.0.1:2"), "localhost:2");
+        assert_eq!(spelled_like("127.0.0.1:1", "127.0.0.1:2"), "127.0.0.1:2");
+        assert_eq!(spelled_like("localhost:1", "n0:1"), "n0:1");
+    }
 
     #[test]
     fn the_local_host_has_one_spelling() {

@@ -11,11 +11,10 @@ use tidemill_relation::plan::{Action, RelationId};
 use tidemill_relation::table::{Access, Visible};
 use tidemill_relation::view::Derivation;
 use tidemill_relation::{Seq, Value};
-use tidemill_stdx::hash::Set;
 
 use super::Node;
 use super::event::{Event, Traced};
-use super::records::{Executed, Execution, Origin, Records, Role};
+use super::records::{Executed, Execution, NotedIds, Origin, Records, Role};
 use crate::traces::{TUPLE_INDEX, Traces};
 
 impl Node {
@@ -43,7 +42,7 @@ impl Node {
         let Some(traces) = &program.compiled.traces else { return };
         let address = self.identity.address.clone();
         let own = Value::Str(&address);
-        let mut known = Set::<i64>::default();
+        let NotedIds { mut known, mut made } = std::mem::take(&mut self.turn.noted);
         for Origin { id, sender } in &received {
             let (id, sender) = (Value::Int(*id), Value::Str(sender));
             known.extend(id.as_int());
@@ -53,13 +52,12 @@ impl Node {
             let id = Value::Int(id);
             node.turn.put(traces.tuple, Action::Insert, &[own, id, own, id]);
         };
-        let mut made = Set::<i64>::default();
         for execution in &executions {
             if made.insert(execution.output) {
                 local(self, execution.output);
             }
         }
-        known.extend(made);
+        known.extend(&made);
         for &Execution { rule, input, output, remote, role, at_ns } in &executions {
             if known.insert(input) && !self.knows_origin(traces, input) {
                 local(self, input);
@@ -74,6 +72,9 @@ impl Node {
         // Kept for its memory.
         executions.clear();
         received.clear();
+        known.clear();
+        made.clear();
+        self.turn.noted = NotedIds { known, made };
         self.turn.records = Records { executions, received, beyond: 0 };
     }
 

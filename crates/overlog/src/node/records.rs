@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tidemill_relation::plan::RuleId;
+use tidemill_stdx::hash::Set;
 
 /// Executions that a turn records; those beyond are counted.
 pub const RECORDED_MAX: usize = 100_000;
@@ -61,6 +62,15 @@ pub(super) struct Executed {
     pub(super) output: i64,
     pub(super) remote: bool,
     pub(super) at_ns: i64,
+}
+
+/// Tuples whose origin the record of the running turn says.
+#[derive(Debug, Default)]
+pub(super) struct NotedIds {
+    /// All of them.
+    pub(super) known: Set<i64>,
+    /// Those that were derived here.
+    pub(super) made: Set<i64>,
 }
 
 impl Records {

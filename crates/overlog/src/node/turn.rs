@@ -6,7 +6,7 @@ use tidemill_relation::{TupleBuf, Value};
 
 use super::allowances::Taken;
 use super::event::Event;
-use super::records::Records;
+use super::records::{NotedIds, Records};
 use super::tuples::{Crossing, Derived, Origin, Send};
 
 /// What the running turn has gathered.
@@ -35,6 +35,7 @@ pub(super) struct Turn {
     pub(super) net: TupleBuf<Change>,
     /// What traced rules have done.
     pub(super) records: Records,
+    pub(super) noted: NotedIds,
     /// Rows that have lived long enough go in its commit.
     pub(super) expiry: bool,
 }

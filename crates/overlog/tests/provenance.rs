@@ -1,7 +1,8 @@
 //! What traced rules record, seen from outside.
 
 use tidemill_event::Conditions;
-use tidemill_overlog::node::Event;
+use tidemill_overlog::fleet::{self, NodeId};
+use tidemill_overlog::node::{Event, RECORDED_MAX};
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_relation::tuple_id::Naming;
 use tidemill_relation::{OwnedValue, Value};
@@ -23,9 +24,8 @@ fn executions(network: &Network, node: u32, tuples: &[&str]) -> Vec<String> {
         ids.iter().position(|it| *it == text).map_or("?", |at| tuples[at]).to_owned()
     };
     let mut found = Vec::new();
-    let fleet = network.world.fleet_ref();
-    let node = tidemill_overlog::fleet::NodeId(node);
-    tidemill_overlog::fleet::rows(fleet, node, "sys::ruleExec", |row| {
+    let nodes = network.world.fleet_ref();
+    fleet::rows(nodes, NodeId(node), "sys::ruleExec", |row| {
         let [_, rule, input, output, remote, _, _, kind] = row else { panic!("{row:?}") };
         let away = if remote.equal(&Value::Bool(true)) { " away" } else { "" };
         let text = |value: &Value<'_>| value.as_str().unwrap_or("?").to_owned();
@@ -311,6 +311,67 @@ fn the_record_has_a_size_limit_and_the_oldest_leave() {
         let spec = plain.plan().relation(relation).table().expect("a table");
         assert_eq!(spec.size_max, Some(100_000));
     }
+}
+
+#[test]
+fn a_turn_records_so_much_and_counts_the_rest() {
+    let source = r#"
+        materialize(t, infinity, infinity, keys(1, 2)).
+        trace(out).
+        r1 out(@N, X, Y) :- ask(@N), t(@N, X), t(@N, Y).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    for x in 0..200 {
+        network.inject(0, &format!(r#"t("n0:1", {x})"#));
+    }
+    network.run_for(0.1).inject(0, r#"ask("n0:1")"#).run_for(0.1);
+    let node = network.world.fleet_ref().node(NodeId(0)).expect("it lives");
+    // The event and two rows for each of 40,000 results, of which 200 join a row with itself.
+    assert_eq!(RECORDED_MAX, 100_000);
+    assert_eq!(node.counters().dropped_records, 3 * 40_000 - 100_000);
+    assert!(network.rows(0, "sys::ruleExec").len() <= 100_000);
+}
+
+#[test]
+fn a_commit_notes_so_many_derivations_of_views_and_counts_the_rest() {
+    let source = r#"
+        materialize(t, infinity, infinity, keys(1, 2)).
+        materialize(go, infinity, infinity, keys(1)).
+        materialize(pair, infinity, infinity, keys(1, 2, 3)).
+        trace(pair).
+        r1 pair(@N, X, Y) :- go(@N), t(@N, X), t(@N, Y).
+    "#;
+    let mut network = Network::new(source, 1, 1);
+    for x in 0..320 {
+        network.inject(0, &format!(r#"t("n0:1", {x})"#));
+    }
+    network.run_for(0.1).inject(0, r#"go("n0:1")"#).run_for(0.1);
+    assert_eq!(network.rows(0, "pair").len(), 320 * 320);
+    let node = network.world.fleet_ref().node(NodeId(0)).expect("it lives");
+    // Of 102,400 derivations 2400 are not noted, and of the inputs of the others two thirds.
+    assert_eq!(node.counters().dropped_records, 2_400 + 3 * 100_000 - 100_000);
+}
+
+#[test]
+fn over_connections_the_sender_is_the_node_too() {
+    let source = r#"
+        trace(word).
+        r1 word(@M, W) :- send(@N, M, W).
+    "#;
+    let mut network = Network::of_streams(source, 2);
+    let [from, to] = [0, 1].map(|node| {
+        let address = network.world.fleet_ref().address(NodeId(node));
+        address.expect("a node").to_owned()
+    });
+    network.inject(0, &format!(r#"send("{from}", "{to}", 1)"#));
+    let word = format!(r#"word("{to}", 1)"#);
+    for _ in 0..100 {
+        network.run_for(0.05);
+        if !sources(&network, 1, &word).is_empty() {
+            break;
+        }
+    }
+    assert_eq!(sources(&network, 1, &word), [from]);
 }
 
 #[test]

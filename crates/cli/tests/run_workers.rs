@@ -1,7 +1,9 @@
 //! A run of rules on several workers: its nodes are as those of one.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use crate::common::node::{Running, wait_until};
 use crate::common::{Folder, stderr, stdout, tidemill};
@@ -129,6 +131,28 @@ fn long_answers_come_whole() {
         };
         wait_until("all rows come", || count() == rows);
     }
+}
+
+/// The first worker reads the files of keys, and tells the others.
+#[test]
+fn keys_are_replaced_once_at_each_node() {
+    let keys = Folder::new();
+    let (old, new) = ("0123456789abcdef".repeat(4), "fedcba9876543210".repeat(4));
+    let key = keys.file("key", &format!("{old}\n"));
+    fs::set_permissions(&key, Permissions::from_mode(0o600)).expect("a mode");
+    let run = Run::start(&["--key", &key]);
+    wait_until("something is printed", || run.running.lines() > 3);
+    fs::write(&key, format!("{old}\n{new}\n")).expect("written");
+    let taken = || {
+        let names = run.addresses.iter().map(|node| format!("node/{node}/keys_taken"));
+        names.map(|name| run.running.counter(&name)).collect::<Vec<u64>>()
+    };
+    wait_until("all nodes have them", || taken().iter().all(|count| *count > 0));
+    // The counters are shown once a second, and files are looked at every two.
+    std::thread::sleep(Duration::from_millis(3500));
+    assert_eq!(taken(), [1; NODES]);
+    run.running.signal("HUP");
+    wait_until("all nodes have them again", || taken() == [2; NODES]);
 }
 
 #[test]

@@ -180,15 +180,25 @@ impl<T> Queue<T> {
         while self.round.events > 0 {
             self.round.events -= 1;
             let event = self.fifo.pop_front()?;
-            match self.lanes.get_mut(&event.owner) {
-                Some(lane) => lane.waiting.push_back(event),
-                None => {
-                    self.events -= 1;
-                    return Some(Next::Start(event));
-                }
+            if let Some(next) = self.start_or_wait(event) {
+                return Some(next);
             }
         }
         None
+    }
+
+    /// Starts an event from the head of the FIFO, or has it wait in the lane of its owner.
+    fn start_or_wait(&mut self, event: Event<T>) -> Option<Next<T>> {
+        match self.lanes.get_mut(&event.owner) {
+            Some(lane) => {
+                lane.waiting.push_back(event);
+                None
+            }
+            None => {
+                self.events -= 1;
+                Some(Next::Start(event))
+            }
+        }
     }
 
     /// Notes what the turn just run has cost.
@@ -229,12 +239,8 @@ impl<T> Queue<T> {
     fn next_of_fifo(&mut self) -> Option<Next<T>> {
         for _ in 0..MOVES {
             let event = self.fifo.pop_front()?;
-            match self.lanes.get_mut(&event.owner) {
-                Some(lane) => lane.waiting.push_back(event),
-                None => {
-                    self.events -= 1;
-                    return Some(Next::Start(event));
-                }
+            if let Some(next) = self.start_or_wait(event) {
+                return Some(next);
             }
         }
         None

@@ -37,7 +37,7 @@ pub fn run<'a>(
     sink: &mut dyn Sink,
 ) {
     let mut columns = trigger.iter();
-    run_for(strand, |value| columns.next_into(value), reading, scope, sink);
+    run_for::<Unrecorded>(strand, |value| columns.next_into(value), reading, scope, sink);
 }
 
 /// [`run`] in the traced variant: [`Sink::joined`] is given the rows that each result was joined
@@ -51,10 +51,7 @@ pub fn run_traced<'a>(
 ) {
     let reading = Reading { traced: true, ..reading };
     let mut columns = trigger.iter();
-    let mut space = Space::for_strand(strand);
-    let mut run: Run<'_, '_, Recorded> = Run::new(strand, &mut space, reading, scope, sink);
-    run.start(|value| columns.next_into(value));
-    run.end();
+    run_for::<Recorded>(strand, |value| columns.next_into(value), reading, scope, sink);
 }
 
 /// [`run`] for a trigger whose columns are values.
@@ -65,10 +62,10 @@ pub fn run_values<'a>(
     scope: Scope<'a>,
     sink: &mut dyn Sink,
 ) {
-    run_for(strand, each(trigger), reading, scope, sink);
+    run_for::<Unrecorded>(strand, each(trigger), reading, scope, sink);
 }
 
-fn run_for<'a>(
+fn run_for<'a, J: Joins>(
     strand: &'a Strand,
     trigger: impl FnMut(&mut Value<'a>) -> bool,
     reading: Reading<'a>,
@@ -76,7 +73,7 @@ fn run_for<'a>(
     sink: &mut dyn Sink,
 ) {
     let mut space = Space::for_strand(strand);
-    let mut run: Run<'_, '_> = Run::new(strand, &mut space, reading, scope, sink);
+    let mut run: Run<'_, '_, J> = Run::new(strand, &mut space, reading, scope, sink);
     run.start(trigger);
     run.end();
 }

@@ -120,7 +120,8 @@ pub(crate) fn start(
     let ids = machine.fleet.ids().filter(|&id| machine.share.has(id));
     let ids: Vec<NodeId> = ids.collect();
     ids.into_iter().try_for_each(|id| begin(machine, events, id))?;
-    if let Some(files) = &options.key_files {
+    // The first worker reads keys for all.
+    if let Some(files) = options.key_files.as_ref().filter(|_| machine.share.me == 0) {
         machine.keys = Some(KeyWatch::new(files.clone()));
         events.every(KEYS_EVERY, |machine: &mut Machine, events, _| {
             let changed = machine.keys.as_mut().and_then(KeyWatch::look);
@@ -251,6 +252,7 @@ fn replace_keys(machine: &mut Machine, events: &mut Loop<Machine>, read: Result<
         Err(message) => {
             say!(Warn, "keys", "the old keys go on: {message}");
             machine.fleet.keep_keys();
+            others::all(machine, |machine, _| machine.fleet.keep_keys());
         }
     }
 }

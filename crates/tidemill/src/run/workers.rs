@@ -9,17 +9,20 @@
 //! ```
 //! What they ask of each other while they run is in `machine/others.rs`.
 
+use std::io;
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 
-use tidemill_event::{Loop, Os, Owner, Remote};
+use tidemill_event::{Loop, Os, Outcome, Owner, Remote};
 use tidemill_overlog::node::Program as Rules;
 use tidemill_stat::Registry;
 
 use super::counters::show_counters;
 use super::options::{Listen, NodeOptions};
+use crate::console::Console;
 use crate::control::Server;
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::crew::{ASKERS, Crew};
@@ -85,7 +88,7 @@ impl Workers {
         let (rules, options) = (rules.clone(), options.clone());
         let (registry, stop) = (machine.registry.clone(), stop.cloned());
         let common = Common { rules, options, registry, seed, stop };
-        let failed = |error: std::io::Error| format!("no worker: {error}");
+        let failed = |error: io::Error| format!("no worker: {error}");
         let first = events.remote().map_err(failed)?;
         let mut workers = Workers::default();
         for me in 1..count {
@@ -167,7 +170,7 @@ impl Workers {
 
     /// Has the loops of the others end.
     fn stop(&mut self) -> Vec<Worker> {
-        let workers = std::mem::take(&mut self.0);
+        let workers = mem::take(&mut self.0);
         for worker in &workers {
             // One that takes no posts has ended.
             let _ = worker.remote.event(Owner::LOOP, |_: &mut Machine, events| events.stop());
@@ -197,7 +200,7 @@ struct Ends {
 fn work(
     common: Common,
     share: Share,
-    (console, first): (crate::console::Console, Remote<Machine>),
+    (console, first): (Console, Remote<Machine>),
     ends: Ends,
 ) -> Result<Part, String> {
     let opened = open(&common, share, (console, first.clone()));
@@ -222,7 +225,7 @@ fn work(
     let outcome = events.run(&mut machine);
     // Whatever ended this one ends all.
     let _ = first.event(Owner::LOOP, |_: &mut Machine, events| events.stop());
-    if let tidemill_event::Outcome::Failed(error) = outcome {
+    if let Outcome::Failed(error) = outcome {
         return Err(format!("the system fails to wait: {error}"));
     }
     machine.meters.update(&machine.fleet, events.stats());
@@ -233,7 +236,7 @@ fn work(
     journal.console.flush();
     drop(journal);
     // To free what a large run holds may take longer than its user should wait.
-    std::mem::forget((machine, events));
+    mem::forget((machine, events));
     Ok((summary, profile))
 }
 
@@ -243,9 +246,9 @@ type Open = (Machine, Loop<Machine>, nodes::Opened, Remote<Machine>);
 fn open(
     common: &Common,
     share: Share,
-    (console, first): (crate::console::Console, Remote<Machine>),
+    (console, first): (Console, Remote<Machine>),
 ) -> Result<Open, String> {
-    let failed = |error: std::io::Error| format!("no worker: {error}");
+    let failed = |error: io::Error| format!("no worker: {error}");
     let mut events = Loop::new(Box::new(Os::new().map_err(failed)?));
     let remote = events.remote().map_err(failed)?;
     let journal = SharedJournal::new(Journal::new(console));

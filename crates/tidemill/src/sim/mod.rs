@@ -9,7 +9,7 @@
 //!                    │       │
 //!              cues as timers┘   [setup]  a machine with all nodes, or with some of them
 //!                                [workers] several machines, each with some of the nodes
-//!                                [meeting] where they wait for each other
+//!                                [barrier] where they wait for each other
 //!                                [alone]  why there is one machine only
 //!                                [life]   crash, restart, churn
 //!                                [roll]   the table `sim::node`
@@ -30,10 +30,10 @@
 //! not hold, end the run: what else happens at that time still happens, and is not written.
 
 mod alone;
+mod barrier;
 mod devices;
 mod end;
 mod life;
-mod meeting;
 mod options;
 mod roll;
 mod setup;

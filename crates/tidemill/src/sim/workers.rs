@@ -5,8 +5,8 @@
 //! they have sent (Chandy and Misra, 1979; with windows, Lubachevsky, 1989):
 //!
 //! ```text
-//! worker 0   | publish . meet . take mail . run the window | publish . meet ...
-//! worker 1   | publish . meet . take mail . run the window | publish . meet ...
+//! worker 0   | publish . wait . take mail . run the window | publish . wait ...
+//! worker 1   | publish . wait . take mail . run the window | publish . wait ...
 //!                               worker 0 writes what all have written in the window before
 //! ```
 //! The script, and nodes that come and go, are alike in all machines: each does to its own nodes
@@ -22,8 +22,8 @@ use std::thread;
 use tidemill_event::{Departure, Loop, Outcome, Time};
 
 use super::alone::least_latency_ns;
+use super::barrier::{Barrier, Guard};
 use super::end;
-use super::meeting::{Meeting, Place};
 use super::setup::{Common, Setup};
 use crate::console::Console;
 use crate::journal::Journal;
@@ -34,7 +34,7 @@ use crate::profile::Profile;
 use crate::run::Report;
 use crate::summary::Summary;
 
-/// What a worker lets the others know before each meeting.
+/// What a worker lets the others know before each barrier.
 #[derive(Default)]
 struct Published {
     /// When the first is due of what it has or has sent; nothing if there is nothing.
@@ -69,10 +69,10 @@ enum Over {
     Failed,
 }
 
-/// What workers share. Of each there are two, used in turns, as one may be a meeting ahead of
+/// What workers share. Of each there are two, used in turns, as one may be a window ahead of
 /// another.
 struct Shared {
-    meeting: Meeting,
+    barrier: Barrier,
     published: [Vec<Mutex<Published>>; 2],
     mail: [Vec<Mutex<Vec<Departure>>>; 2],
     least_latency_ns: u64,
@@ -142,7 +142,7 @@ fn attempt(
     let published = || (0..count).map(|_| Mutex::default()).collect();
     let mail = || (0..count).map(|_| Mutex::default()).collect();
     let shared = Shared {
-        meeting: Meeting::of(count),
+        barrier: Barrier::of(count),
         published: [published(), published()],
         mail: [mail(), mail()],
         least_latency_ns,
@@ -159,7 +159,7 @@ fn attempt(
             match thread.spawn_scoped(scope, work) {
                 Ok(started) => others.push(started),
                 Err(error) => {
-                    drop(Place(&shared.meeting));
+                    drop(Guard(&shared.barrier));
                     return Err(format!("no thread for a worker: {error}"));
                 }
             }
@@ -195,7 +195,7 @@ fn work(
     shared: &Shared,
     mut writing: Option<&mut Writing>,
 ) -> Result<Ended, String> {
-    let _place = Place(&shared.meeting);
+    let _guard = Guard(&shared.barrier);
     let me = share.me as usize;
     let stop = common.options.stop.clone().unwrap_or_default();
     let is_profiled = common.options.profile;
@@ -213,7 +213,7 @@ fn work(
         let has_failed = |writing: &&mut Writing| writing.console.has_failed();
         published.is_interrupted |= writing.as_ref().is_some_and(has_failed);
         *lock(&shared.published[turn][me]) = published;
-        if shared.meeting.wait().is_err() {
+        if shared.barrier.wait().is_err() {
             return Some(Over::Failed);
         }
         let next = shared.next(turn);

@@ -1,4 +1,5 @@
-//! Where the workers of a simulation wait for each other.
+//! The barrier at which the workers of a simulation wait for each other: one that sleeps only after
+//! a while, and that a worker which ends, also by a panic, does not leave others waiting at.
 
 use std::hint;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,12 +12,12 @@ const LOOKS: u32 = 1000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Gone;
 
-/// A place where workers meet, again and again.
-pub(super) struct Meeting {
+/// A barrier that is used again and again.
+pub(super) struct Barrier {
     workers: usize,
     state: Mutex<State>,
     changed: Condvar,
-    /// The number of the meeting, beside the state, to look at without the lock.
+    /// How often all were here, beside the state, to look at without the lock.
     number: AtomicU64,
 }
 
@@ -27,9 +28,9 @@ struct State {
     is_left: bool,
 }
 
-impl Meeting {
-    pub(super) fn of(workers: usize) -> Meeting {
-        Meeting {
+impl Barrier {
+    pub(super) fn of(workers: usize) -> Barrier {
+        Barrier {
             workers,
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -72,10 +73,10 @@ impl Meeting {
     }
 }
 
-/// A worker's place: when it is dropped, also by a panic, nobody waits for the worker any more.
-pub(super) struct Place<'m>(pub(super) &'m Meeting);
+/// What a worker holds: when it is dropped, also by a panic, nobody waits for the worker any more.
+pub(super) struct Guard<'m>(pub(super) &'m Barrier);
 
-impl Drop for Place<'_> {
+impl Drop for Guard<'_> {
     fn drop(&mut self) {
         self.0.lock().is_left = true;
         self.0.changed.notify_all();
@@ -92,16 +93,16 @@ mod tests {
 
     #[test]
     fn all_see_what_each_did_before() {
-        let (meeting, sum) = (Meeting::of(3), AtomicU64::new(0));
+        let (barrier, sum) = (Barrier::of(3), AtomicU64::new(0));
         thread::scope(|scope| {
             for me in 0..3_u64 {
-                let (meeting, sum) = (&meeting, &sum);
+                let (barrier, sum) = (&barrier, &sum);
                 scope.spawn(move || {
                     for round in 1..=1000 {
                         sum.fetch_add(me, Ordering::Relaxed);
-                        meeting.wait().unwrap();
+                        barrier.wait().unwrap();
                         assert_eq!(sum.load(Ordering::Relaxed), 3 * round);
-                        meeting.wait().unwrap();
+                        barrier.wait().unwrap();
                     }
                 });
             }
@@ -110,13 +111,13 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_one_who_has_gone() {
-        let meeting = Meeting::of(2);
+        let barrier = Barrier::of(2);
         thread::scope(|scope| {
-            let waits = scope.spawn(|| meeting.wait());
+            let waits = scope.spawn(|| barrier.wait());
             thread::sleep(Duration::from_millis(5));
-            drop(Place(&meeting));
+            drop(Guard(&barrier));
             assert_eq!(waits.join().unwrap(), Err(Gone));
         });
-        assert_eq!(meeting.wait(), Err(Gone));
+        assert_eq!(barrier.wait(), Err(Gone));
     }
 }

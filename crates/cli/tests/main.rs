@@ -24,6 +24,7 @@ mod monitors;
 mod older;
 mod outside;
 mod profile;
+mod reload;
 mod run;
 mod run_workers;
 mod schemas;

@@ -316,12 +316,11 @@ fn rules_read_the_log() {
 }
 
 /// A run with --watch of a program whose file changes to something wrong, then to `after`.
-fn changed(before: &str, after: &str, extra: &[&str]) -> (String, String) {
+fn changed(before: &str, after: &str) -> (String, String) {
     let folder = Folder::new();
     let path = folder.file("a.olg", before);
     let child = tidemill()
         .args(["run", &path, "--listen", "localhost:0", "--watch", "--for", "3"])
-        .args(extra)
         .env("XDG_RUNTIME_DIR", folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -346,7 +345,7 @@ fn changed_rules_are_replaced_while_they_run() {
              r2 n(@N, X + 1) :- periodic(@N, E, 0.1), n(@N, X)."
         )
     };
-    let (data, notes) = changed(&rules("before"), &rules("after"), &[]);
+    let (data, notes) = changed(&rules("before"), &rules("after"));
     assert!(notes.contains("tidemill: the old program goes on\n"), "{notes}");
     assert!(notes.contains("tidemill: goes on with the new rules\n"), "{notes}");
     // The count goes on without a gap from one version to the other.
@@ -358,24 +357,37 @@ fn changed_rules_are_replaced_while_they_run() {
     assert!(before.is_some() && before < after, "{data}");
 }
 
-/// Rules that meet files are not replaced, which is said; with `--restart` the run starts again.
+/// Components are not replaced, which is said; with `--restart` the run starts again.
 #[test]
-fn rules_that_cannot_be_replaced_start_the_run_again_on_demand() {
-    let rules = |word: &str| {
+fn what_cannot_be_replaced_starts_the_run_again_on_demand() {
+    let folder = Folder::new();
+    let component = |word: &str| {
         format!(
-            "r1 say(@N, {word:?}) :- periodic(@N, E, 0.1). watch(say).
-             sink(\"said.jsonl\", say)."
+            "COMPONENT Main REQUIRES SystemTime;
+             BEGIN WRITELINE({word:?}); SystemTime!Wait(60000); SystemTime?Passed END Main;"
         )
     };
-    let folder = Folder::new();
-    let root = folder.path().display().to_string();
-    let (data, notes) = changed(&rules("before"), &rules("after"), &["--root", &root]);
-    assert!(!data.contains("after"), "{data}");
-    let why = "the old program goes on: its rules have changed, and rules that meet packets,";
+    let path = folder.file("a.com", &component("before"));
+    let run = |extra: &[&str]| {
+        folder.file("a.com", &component("before"));
+        let child = tidemill()
+            .args(["run", &path, "--watch", "--for", "2"])
+            .args(extra)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        std::thread::sleep(Duration::from_millis(900));
+        folder.file("a.com", &component("after"));
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        (stdout(&output), stderr(&output))
+    };
+    let (data, notes) = run(&[]);
+    assert_eq!(data, "before\n");
+    let why = "the old program goes on: its components have changed, and only rules and packet";
     assert!(notes.contains(why), "{notes}");
-    let extra = ["--root", &root, "--restart"];
-    let (data, notes) = changed(&rules("before"), &rules("after"), &extra);
-    assert!(notes.contains("the rules have changed: the run starts again"), "{notes}");
-    let (before, after) = (data.find("\"before\""), data.find("\"after\""));
-    assert!(before.is_some() && before < after, "{data}");
+    let (data, notes) = run(&["--restart"]);
+    assert!(notes.contains("the components have changed: the run starts again"), "{notes}");
+    assert_eq!(data, "before\nafter\n");
 }

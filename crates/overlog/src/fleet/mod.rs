@@ -50,4 +50,4 @@ pub use replace::replace;
 pub use seal::Seal;
 pub use state::{Extra, Fleet, INBOX_MAX, NodeId};
 pub use turns::sample;
-pub use world::{Call, Takes, World};
+pub use world::{Call, Switched, Takes, World};

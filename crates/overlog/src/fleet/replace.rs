@@ -15,7 +15,7 @@ use super::queries::node_ended;
 use super::state::{Extra, Fleet, NodeId};
 use super::system_tables::SystemTables;
 use super::turns;
-use super::world::World;
+use super::world::{Switched, World};
 use crate::node::{Event, Kept, Program, Replacement};
 
 /// What this file says at most.
@@ -28,15 +28,23 @@ const AGAIN: Duration = Duration::from_micros(100);
 /// it. See [`Node::prepare`](crate::node::Node::prepare).
 ///
 /// # Errors
-/// Why a node cannot; then none does. If one is in the middle of a turn it is tried again, and the
-/// observer is told should it fail then.
+/// Why a node cannot; then none does. If one is in the middle of a turn it is tried again, with the
+/// last program that was given, and the observer is told should it fail then.
 pub fn replace<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
     program: Arc<Program>,
 ) -> Result<(), Kept> {
+    match world.fleet().coming.replace(program) {
+        Some(_) => Ok(()),
+        None => attempt(world, events),
+    }
+}
+
+fn attempt<W: World>(world: &mut W, events: &mut Loop<W>) -> Result<(), Kept> {
     let now_ns = events.now().0;
-    let Fleet { slots, observer, .. } = world.fleet();
+    let Fleet { slots, observer, coming, .. } = world.fleet();
+    let Some(program) = coming.clone() else { return Ok(()) };
     let mut prepared = Vec::new();
     for (number, slot) in (0..).zip(&*slots) {
         let Some(alive) = &slot.alive else { continue };
@@ -44,26 +52,34 @@ pub fn replace<W: World>(
             Ok(replacement) => prepared.push((NodeId(number), slot.life, replacement)),
             Err(Kept::Busy) => {
                 let again = events.now() + AGAIN;
-                events.timer(again, move |world, events| {
-                    if let Err(why) = replace(world, events, program) {
+                events.timer(again, |world, events| {
+                    if let Err(why) = attempt(world, events) {
                         world.fleet().observer.kept(why);
                     }
                 });
                 return Ok(());
             }
-            Err(why @ Kept::TooMuch) => return Err(why),
+            Err(why @ Kept::TooMuch) => {
+                *coming = None;
+                return Err(why);
+            }
         }
     }
-    take_over(world.fleet(), program);
+    *coming = None;
+    let old = take_over(world.fleet(), program);
+    let mut crossings = Vec::new();
     for (id, life, replacement) in prepared {
         replace_one(world, events, (id, life), replacement);
+        if let Some((alive, _)) = world.fleet().alive(id, life) {
+            crossings.push((id, alive.node.take_crossings()));
+        }
     }
-    world.replaced(events);
+    world.replaced(events, Switched { old, crossings });
     Ok(())
 }
 
-/// What nodes begin with from now on is of another program.
-fn take_over(fleet: &mut Fleet, program: Arc<Program>) {
+/// What nodes begin with from now on is of another program; gives the one before.
+fn take_over(fleet: &mut Fleet, program: Arc<Program>) -> Arc<Program> {
     let old = std::mem::replace(&mut fleet.program, program);
     let plan = fleet.program.plan();
     let of_new = |relation: RelationId| plan.find(&old.plan().relation(relation).name);
@@ -78,6 +94,7 @@ fn take_over(fleet: &mut Fleet, program: Arc<Program>) {
         let relation = of_new(relation);
         fleet.opening = relation.map(|relation| Event::Everywhere { relation, rows });
     }
+    old
 }
 
 fn replace_one<W: World>(

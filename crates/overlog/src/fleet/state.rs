@@ -74,6 +74,8 @@ impl Alive {
 /// Nodes of one program; see the [module](super).
 pub struct Fleet {
     pub(super) program: Arc<Program>,
+    /// The program that nodes go on with when none is in the middle of a turn.
+    pub(super) coming: Option<Arc<Program>>,
     pub(super) fabric: Fabric,
     pub(super) seal: Option<Seal>,
     pub(super) seed: u64,
@@ -123,6 +125,7 @@ impl Fleet {
     ) -> Fleet {
         Fleet {
             program,
+            coming: None,
             fabric,
             seal: None,
             seed,

@@ -1,10 +1,12 @@
 //! What a program that runs a fleet does of its own.
 
+use std::sync::Arc;
+
 use tidemill_event::{Endpoint, Loop};
 use tidemill_relation::{OwnedValue, TupleBuf};
 
 use super::state::{Fleet, NodeId};
-use crate::node::Crossing;
+use crate::node::{Crossing, Program};
 use crate::query::AskerId;
 
 /// The world of a loop that runs a fleet.
@@ -17,9 +19,9 @@ pub trait World: Sized + 'static {
         let _ = (events, node);
     }
 
-    /// Called after all nodes have gone on with another program.
-    fn replaced(&mut self, events: &mut Loop<Self>) {
-        let _ = events;
+    /// Called when all nodes have gone on with another program, before anything else happens.
+    fn replaced(&mut self, events: &mut Loop<Self>, switched: Switched) {
+        let _ = (events, switched);
     }
 
     /// Takes the event tuples and changes of a turn that its program
@@ -52,6 +54,16 @@ pub trait World: Sized + 'static {
         let _ = node;
         events.host().close(call.endpoint);
     }
+}
+
+/// Nodes have gone on with another program, which is that of the fleet now.
+#[derive(Debug)]
+pub struct Switched {
+    /// The one that they had before.
+    pub old: Arc<Program>,
+    /// What the tables of each node that others than nodes see hold now and did not before, and the
+    /// other way round.
+    pub crossings: Vec<(NodeId, TupleBuf<Crossing>)>,
 }
 
 /// Whether an asker takes more of what it has asked for.

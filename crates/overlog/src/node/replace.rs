@@ -303,6 +303,14 @@ impl Node {
     }
 }
 
+impl Program {
+    /// The relation of another program that is this one: of the same name, with as many columns,
+    /// and declared alike if it is a table.
+    pub fn same_in(&self, other: &Program, relation: RelationId) -> Option<RelationId> {
+        same(self.plan(), other.plan(), relation)
+    }
+}
+
 /// An event that waits, as one of the new program.
 fn translated(event: Event, old: &Plan, new: &Plan, timers: &[Option<usize>]) -> Option<Event> {
     Some(match event {

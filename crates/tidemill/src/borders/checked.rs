@@ -38,11 +38,6 @@ impl Checked {
         !self.sinks.is_empty() || self.decoders.iter().any(|decoder| !decoder.has_event())
     }
 
-    /// Whether its rules meet packets, components or files.
-    pub(crate) fn meet_rules(&self) -> bool {
-        self.crossing().next().is_some() || self.decoders.iter().any(DecodeBorder::has_event)
-    }
-
     /// The relations whose tuples concern others than nodes.
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
         let packets = self.packets.iter().flat_map(PacketBorder::crossing);

@@ -25,6 +25,7 @@ mod batches;
 mod check;
 mod checked;
 pub mod components;
+mod counterparts;
 pub mod decode;
 pub(crate) mod devices;
 mod fields;
@@ -35,6 +36,7 @@ mod latency;
 mod messages;
 pub mod packets;
 mod parameters;
+mod renew;
 pub mod rules;
 pub mod schemas;
 pub mod settings;
@@ -53,6 +55,7 @@ use crate::machine::Machine;
 
 pub use checked::Checked;
 use files::{Destination, Existing};
+pub(crate) use renew::renew;
 pub(crate) use state::Borders;
 
 /// How often what waits to be written to files is.
@@ -95,14 +98,25 @@ pub(crate) fn open_files(
     if !machine.has_scopes() {
         open_node_files(machine, events, root, existing)?;
     }
-    if !machine.sinks.is_empty() {
-        let place = Destination { root: Root::open_folder(root)?, existing };
-        let faults = machine.sinks.open(&place, events.wall());
+    let root = Root::open_folder(root);
+    if !machine.sinks.is_empty() || root.is_ok() {
+        let faults = machine.sinks.open(Destination { root: root?, existing }, events.wall());
         report(machine, &faults);
     }
     let mut have_files = !machine.sinks.is_empty();
     machine.at_each_node(events, |machine, _| have_files |= machine.node.borders.have_files());
-    if have_files && existing == Existing::Kept {
+    if have_files {
+        machine.write_each_second(events);
+    }
+    Ok(())
+}
+
+impl Machine {
+    /// From now on writes each second what waits for files, unless in virtual time.
+    fn write_each_second(&mut self, events: &mut Loop<Machine>) {
+        if !self.sinks.begin_flushing() {
+            return;
+        }
         events.every(FLUSH_EVERY, |machine: &mut Machine, events: &mut Loop<Machine>, _| {
             let now_ns = events.wall();
             let mut faults = machine.sinks.tick(now_ns);
@@ -112,7 +126,6 @@ pub(crate) fn open_files(
             report(machine, &faults);
         });
     }
-    Ok(())
 }
 
 /// Opens the files of the node whose turn it is.

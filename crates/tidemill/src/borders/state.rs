@@ -13,7 +13,7 @@ use super::devices::Devices;
 use super::flows::Flows;
 use super::packets::Packets;
 use super::rules::Desk;
-use super::settings::Settings;
+use super::settings::{Settings, SettingsBorder};
 
 /// The borders of a node that runs.
 #[derive(Default)]
@@ -66,6 +66,26 @@ impl Borders {
             // Rules may wake what waits.
             worker.hold();
         }
+    }
+
+    /// Rules say by other relations what settings are, or no more, or from now on. Gives the graph
+    /// that its node has to go on with, if it is another: as its files say.
+    pub(super) fn renew_settings(
+        &mut self,
+        border: Option<SettingsBorder>,
+        graph: Option<&Graph>,
+        registry: &Registry,
+    ) -> Option<Graph> {
+        match (&mut self.settings, border) {
+            (Some(settings), Some(border)) => settings.renew(border),
+            (None, Some(border)) => {
+                let graph = graph.cloned();
+                self.settings = graph.map(|graph| Settings::new(border, graph, registry));
+            }
+            (Some(_), None) => return self.settings.take().map(Settings::into_written),
+            (None, None) => {}
+        }
+        None
     }
 
     /// Whether its graph writes files.

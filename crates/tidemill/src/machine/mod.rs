@@ -75,6 +75,7 @@ use crew::Crew;
 use log::Log;
 use node::{Node, Others};
 use parts::{Has, Maker};
+use reload::Coming;
 use share::Share;
 use simulated::Simulated;
 
@@ -113,6 +114,8 @@ pub(crate) struct Machine {
     pub(crate) keys: Option<KeyWatch>,
     /// How its program is read again.
     pub(crate) source: Option<Source>,
+    /// What its borders go on with when other rules have taken the place of its own.
+    coming: Option<Coming>,
     /// It starts again once it has ended.
     pub(crate) starts_again: bool,
     /// A timer will write what waits.
@@ -152,6 +155,7 @@ impl Machine {
             control: None,
             keys: None,
             source: None,
+            coming: None,
             starts_again: false,
             flush_is_set: false,
             has,

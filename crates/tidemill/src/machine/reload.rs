@@ -5,15 +5,24 @@ use std::sync::Arc;
 
 use tidemill_event::Loop;
 use tidemill_overlog::control::{End, Status};
-use tidemill_overlog::fleet;
+use tidemill_overlog::fleet::{self, Switched};
+use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
 
 use super::parts::rules_of;
 use super::{Machine, Source, nodes};
+use crate::borders::{self, Checked};
 use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
 use crate::watched::Watched;
+
+/// What the borders of nodes go on with once these have gone on with other rules.
+pub(super) struct Coming {
+    rules: Arc<Rules>,
+    borders: Checked,
+    graph: Option<Graph>,
+}
 
 /// Reads the program again if the content of one of its files has changed.
 pub(crate) fn look(machine: &mut Machine, events: &mut Loop<Machine>) {
@@ -77,7 +86,7 @@ fn try_install(
     }
     let revision = program.revision();
     let changed = source.outline.changed(&revision.outline);
-    if let Some(why) = refused(machine, source, &revision, changed) {
+    if let Some(why) = refused(machine, &revision, changed) {
         return Err(End::refusal(Status::Unavailable, why));
     }
     if changed.has(FileKind::Rules) {
@@ -105,12 +114,18 @@ fn take(
         *files = Watched::new(revision.files.clone());
     }
     let changed = source.outline.changed(&revision.outline);
-    match (refused(machine, source, &revision, changed), source.on_change) {
+    match (refused(machine, &revision, changed), source.on_change) {
         (None, _) => {
-            if let Some(graph) = &revision.graph {
-                replace_graph(machine, events, graph);
+            // With the rules changed a graph that has not goes on untouched.
+            let has_news = changed == Kinds::default() || source.graph != revision.graph;
+            if let Some(graph) = revision.graph.as_ref().filter(|_| has_news)
+                && let Err(why) = replace_graph(machine, events, graph)
+            {
+                return machine.note(&format!("the old program goes on: {why}"));
             }
-            if changed.has(FileKind::Rules)
+            source.graph.clone_from(&revision.graph);
+            let is_wired_otherwise = source.packets != revision.borders.packets;
+            if (changed.has(FileKind::Rules) || is_wired_otherwise)
                 && let Err(why) = replace_rules(machine, events, source, revision)
             {
                 machine.note(&format!("the old rules go on: {why}"));
@@ -131,12 +146,7 @@ fn take(
 }
 
 /// Why a version of the program cannot take the place of the one that runs.
-fn refused(
-    machine: &Machine,
-    source: &Source,
-    revision: &Revision,
-    changed: Kinds,
-) -> Option<String> {
+fn refused(machine: &Machine, revision: &Revision, changed: Kinds) -> Option<String> {
     let rules = Kinds::from_iter([FileKind::Rules]);
     if changed == Kinds::default() {
         return None;
@@ -153,11 +163,7 @@ fn refused(
     if !machine.has.nodes || revision.rules.program.is_none() {
         return Some("rules do not come or go as a whole".to_owned());
     }
-    (source.meets || revision.borders.meet_rules()).then(|| {
-        "its rules have changed, and rules that meet packets, components or files are not \
-         replaced"
-            .to_owned()
-    })
+    None
 }
 
 /// Has all nodes go on with the rules of a revision; or says why they do not.
@@ -167,25 +173,44 @@ fn replace_rules(
     source: &mut Source,
     revision: Revision,
 ) -> Result<(), String> {
-    let Revision { outline, rules, borders, .. } = revision;
+    let Revision { outline, rules, borders, graph, .. } = revision;
     let Some(rules) = rules_of(rules, &borders, source.engine)? else { return Ok(()) };
-    fleet::replace(machine, events, Arc::new(rules)).map_err(|why| why.to_string())?;
-    source.outline = outline;
+    let (rules, packets) = (Arc::new(rules), borders.packets.clone());
+    machine.coming = Some(Coming { rules: rules.clone(), borders, graph });
+    fleet::replace(machine, events, rules).map_err(|why| why.to_string())?;
+    (source.outline, source.packets) = (outline, packets);
     Ok(())
 }
 
-fn replace_graph(machine: &mut Machine, events: &mut Loop<Machine>, graph: &Graph) {
+/// All nodes have gone on with other rules.
+pub(super) fn renew(machine: &mut Machine, events: &mut Loop<Machine>, switched: Switched) {
+    let Some(Coming { rules, borders, graph }) = machine.coming.take() else { return };
+    if Arc::ptr_eq(&rules, machine.fleet.program()) {
+        borders::renew(machine, events, (&borders, graph.as_ref()), switched);
+    }
+}
+
+/// Has the graphs of all nodes go on as another says; or says why one does not.
+fn replace_graph(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    graph: &Graph,
+) -> Result<(), String> {
+    let mut refused = Ok(());
+    machine.at_each_node(events, |machine, _| {
+        if refused.is_ok() {
+            refused = machine.node.borders.check(graph);
+        }
+    });
+    std::mem::replace(&mut refused, Ok(()))?;
     machine.at_each_node(events, |machine, events| {
         let graph = match &mut machine.node.borders.settings {
             Some(settings) => settings.rewritten(graph.clone()),
             None => graph.clone(),
         };
-        let checked = machine.node.borders.check(&graph);
-        let replaced = checked.and_then(|()| {
-            drive::prepare(machine, events, graph).map_err(|refused| refused.to_string())
-        });
-        if let Err(why) = replaced {
-            machine.note(&format!("the old graph goes on: {why}"));
+        if let Err(why) = drive::prepare(machine, events, graph) {
+            refused = Err(why.to_string());
         }
     });
+    refused
 }

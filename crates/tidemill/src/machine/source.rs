@@ -1,5 +1,8 @@
 //! Where the program of a run comes from, to be read again.
 
+use tidemill_packet::graph::Graph;
+
+use crate::borders::packets::PacketBorder;
 use crate::program::{Outline, Program};
 use crate::reload::{OnChange, ReadAgain, Reload, ReportOn};
 use crate::run::Engine;
@@ -14,8 +17,10 @@ pub(crate) struct Source {
     pub(crate) on_change: OnChange,
     /// The program that runs, as another version is compared with it.
     pub(crate) outline: Outline,
-    /// Its rules meet packets, components or files.
-    pub(crate) meets: bool,
+    /// Its packet graph.
+    pub(crate) graph: Option<Graph>,
+    /// How its graph hands packets to its rules.
+    pub(crate) packets: Vec<PacketBorder>,
     /// What runs its rules.
     pub(crate) engine: Engine,
     /// Its files, if they are watched.
@@ -27,8 +32,8 @@ impl Source {
     pub(crate) fn new(reload: Reload, program: &Program, engine: Engine) -> Source {
         let Reload { read, report, on_change, watches } = reload;
         let files = watches.then(|| Watched::new(program.files()));
-        let (outline, meets) = (program.outline(), program.borders.meet_rules());
-        let installed = Vec::new();
-        Source { read, report, installed, on_change, outline, meets, engine, files }
+        let (outline, installed) = (program.outline(), Vec::new());
+        let (graph, packets) = (program.packets.clone(), program.borders.packets.clone());
+        Source { read, report, installed, on_change, outline, graph, packets, engine, files }
     }
 }

@@ -37,7 +37,7 @@ impl Machine {
     }
 
     /// The scope of a node that has one of its own, and lives.
-    pub(super) fn scope_of(&self, id: NodeId) -> Option<Scope> {
+    pub(crate) fn scope_of(&self, id: NodeId) -> Option<Scope> {
         self.others.slots.get(slot(id))?.scope
     }
 

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tidemill_event::{Loop, Time};
-use tidemill_overlog::fleet::{self, Call, Fleet, NodeId, Takes};
+use tidemill_overlog::fleet::{self, Call, Fleet, NodeId, Switched, Takes};
 use tidemill_overlog::node::Crossing;
 use tidemill_overlog::query::AskerId;
 use tidemill_packet::drive::{self, Driver};
@@ -12,7 +12,7 @@ use tidemill_packet::engine::{Changes, Rest};
 use tidemill_proc::{Communication, Home, Over, Request, Runner};
 use tidemill_relation::{OwnedValue, TupleBuf};
 
-use super::{Machine, nodes, others, packets, system};
+use super::{Machine, nodes, others, packets, reload, system};
 use crate::borders;
 use crate::components::system as offered;
 
@@ -46,8 +46,9 @@ impl fleet::World for Machine {
         borders::crossed(self, events, tuples);
     }
 
-    fn replaced(&mut self, _: &mut Loop<Machine>) {
+    fn replaced(&mut self, events: &mut Loop<Machine>, switched: Switched) {
         self.meters.start_over();
+        reload::renew(self, events, switched);
         self.note("goes on with the new rules");
     }
 

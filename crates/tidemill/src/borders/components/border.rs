@@ -2,6 +2,7 @@
 
 use tidemill_relation::plan::RelationId;
 
+use crate::borders::counterparts::Counterparts;
 use crate::borders::parameters::Parameter;
 
 /// A stage that a component works on.
@@ -30,6 +31,18 @@ impl StageBorder {
     /// The number of the component in the program.
     pub(crate) fn number(&self) -> usize {
         self.talk.kind as usize
+    }
+
+    /// Whether a stage of other rules is the same but for the numbers of its relations.
+    pub(super) fn goes_on(&self, new: &StageBorder, counterparts: &Counterparts<'_>) -> bool {
+        let StageBorder { input, output, fault, .. } = *new;
+        counterparts.are(self.input, input)
+            && StageBorder { input, output, fault, ..self.clone() } == *new
+    }
+
+    /// Whether there is an instance for each row of a table.
+    pub(super) fn has_rows(&self) -> bool {
+        self.reads_table
     }
 
     /// `stage::fault`, if rules read it.

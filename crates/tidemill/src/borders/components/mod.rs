@@ -26,6 +26,7 @@ use tidemill_proc::{Communication, Heard, Values, arm};
 use tidemill_relation::TupleBuf;
 use tidemill_stdx::marks;
 
+use super::counterparts::Counterparts;
 use crate::machine::Machine;
 pub use border::StageBorder;
 use context::StageContext;
@@ -35,13 +36,32 @@ pub(crate) use state::Stages;
 
 /// Hands the tuples of a turn to the instances of its stages, in order.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
-    if machine.node.borders.components.stages.is_empty() {
-        return;
+    if !machine.node.borders.components.stages.is_empty() {
+        hand(machine, events, tuples, |_| true);
     }
+}
+
+/// Hands the rows of a table to a stage that has just begun.
+pub(super) fn begin(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    stage: usize,
+    rows: &TupleBuf<Crossing>,
+) {
+    hand(machine, events, rows, |number| number == stage);
+}
+
+/// Hands tuples to the stages that are meant.
+fn hand(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    tuples: &TupleBuf<Crossing>,
+    is_meant: impl Fn(usize) -> bool,
+) {
     let mut all = std::mem::take(&mut machine.node.borders.components);
     let (now, mut has_said) = (events.now(), false);
     let mut scratch = std::mem::take(&mut all.scratch);
-    for (number, stage) in all.stages.iter_mut().enumerate() {
+    for (number, stage) in all.stages.iter_mut().enumerate().filter(|(it, _)| is_meant(*it)) {
         stage.turns = stage.turns.wrapping_add(1);
         let input = stage.checked.input;
         let mut context = StageContext { machine, number, stage, instances: &mut all.instances };
@@ -71,6 +91,39 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     if has_said {
         arm(machine, events);
     }
+}
+
+/// Goes on with the stages of other rules; the numbers of those that begin and have an instance for
+/// each row of a table.
+pub(super) fn renew(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    checked: &[StageBorder],
+    counterparts: &Counterparts<'_>,
+) -> Vec<usize> {
+    let secret = events.host().hash_secret();
+    let Ok(secret) = secret.inspect_err(|error| {
+        machine.note(&format!("no random numbers: {error}"));
+    }) else {
+        return Vec::new();
+    };
+    let registry = machine.registry.clone();
+    let stages = &mut machine.node.borders.components;
+    let had_some = stages.is_some();
+    let (parted, begun) = stages.renew(checked, (&registry, secret), counterparts);
+    let worker = machine.node.runner.worker();
+    let has_parted = !parted.is_empty();
+    parted.into_iter().for_each(|name| worker.part(name));
+    match (had_some, !checked.is_empty()) {
+        // Rules may wake what waits.
+        (false, true) => worker.hold(),
+        (true, false) => worker.unhold(),
+        _ => {}
+    }
+    if has_parted {
+        arm(machine, events);
+    }
+    begun.into_iter().filter(|&stage| checked[stage].has_rows()).collect()
 }
 
 /// Something has come from an instance.

@@ -10,6 +10,7 @@ use tidemill_stdx::keyed::Secret;
 use super::border::StageBorder;
 use super::instance::Instance;
 use super::stage::Stage;
+use crate::borders::counterparts::Counterparts;
 
 /// Inputs that wait for an instance.
 pub(super) const WAITING_MAX: usize = 1024;
@@ -44,6 +45,55 @@ impl Stages {
     ) -> Stages {
         let stage = |checked: &StageBorder| Stage::new(checked, registry, secret);
         Stages { stages: checked.iter().map(stage).collect(), ..Stages::default() }
+    }
+
+    /// Goes on with the stages of other rules: those that are the same keep their instances. Gives
+    /// the instances of the others, with which it has parted, and the numbers of the stages that
+    /// begin.
+    pub(super) fn renew(
+        &mut self,
+        checked: &[StageBorder],
+        (registry, secret): (&Registry, Secret),
+        counterparts: &Counterparts<'_>,
+    ) -> (Vec<Communication>, Vec<usize>) {
+        let mut before: Vec<Option<Stage>> = self.stages.drain(..).map(Some).collect();
+        let mut begun = Vec::new();
+        let mut places = vec![None; before.len()];
+        for (number, checked) in checked.iter().enumerate() {
+            let goes_on = |stage: &Option<Stage>| {
+                stage.as_ref().is_some_and(|it| it.checked.goes_on(checked, counterparts))
+            };
+            let known = before.iter().position(goes_on);
+            let stage = known.and_then(|at| {
+                places[at] = Some(number as u32);
+                let mut stage = before[at].take()?;
+                stage.checked = checked.clone();
+                Some(stage)
+            });
+            self.stages.push(stage.unwrap_or_else(|| {
+                begun.push(number);
+                Stage::new(checked, registry, secret)
+            }));
+        }
+        let mut parted = Vec::new();
+        for (name, instance) in self.instances.iter_mut() {
+            let old = instance.stage as usize;
+            match places.get(old).copied().flatten() {
+                Some(number) => instance.stage = number,
+                None => {
+                    parted.push(name);
+                    if let Some(stage) = before.get(old).and_then(Option::as_ref) {
+                        let lost = instance.queue.len() + usize::from(instance.is_at_work);
+                        stage.counters.lost.add(lost as u64);
+                    }
+                }
+            }
+        }
+        for &name in &parted {
+            self.instances.remove(name);
+        }
+        self.held.retain(|name| !parted.contains(name));
+        (parted, begun)
     }
 
     /// Whether there are any.

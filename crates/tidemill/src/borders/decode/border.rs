@@ -47,6 +47,13 @@ impl DecodeBorder {
         self.event().is_some()
     }
 
+    /// Goes on with the event of the border that takes its place.
+    pub(super) fn renew(&mut self, new: &DecodeBorder) {
+        if let (Target::Event(event), Target::Event(new)) = (&mut self.target, &new.target) {
+            *event = *new;
+        }
+    }
+
     /// The event that its messages are.
     pub(crate) fn event(&self) -> Option<RelationId> {
         match self.target {

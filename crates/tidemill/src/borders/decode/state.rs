@@ -80,6 +80,16 @@ impl Decoders {
         Decoders { apps: checked.iter().map(border).collect(), are_held: false }
     }
 
+    /// Goes on with the relations of other rules; what each app decodes is settled.
+    pub(in crate::borders) fn renew(&mut self, checked: &[DecodeBorder]) {
+        for app in &mut self.apps {
+            let is_it = |it: &&DecodeBorder| it.app == app.checked.app;
+            if let Some(border) = checked.iter().find(is_it) {
+                app.checked.renew(border);
+            }
+        }
+    }
+
     /// The app of another graph that is not one of these, as it was checked: what it decodes
     /// into was settled when the program was loaded.
     pub(in crate::borders) fn unchecked<'g>(&self, graph: &'g Graph) -> Option<&'g str> {

@@ -102,6 +102,16 @@ impl Files {
         }
     }
 
+    /// Whether these are files of this name with these columns.
+    pub(crate) fn are(&self, name: &FileName, columns: &[Column]) -> bool {
+        self.name == *name && self.columns == columns
+    }
+
+    /// Whether they have not been opened, or are finished.
+    pub(crate) fn are_closed(&self) -> bool {
+        matches!(self.state, FilesState::Closed)
+    }
+
     /// Writes a tuple. Gives the fault, the first time.
     pub(crate) fn write(&mut self, time_ns: i64, values: &[Value<'_>]) -> Option<String> {
         self.counters.tuples.add(1);

@@ -117,6 +117,16 @@ impl Kept {
         }
     }
 
+    /// Drops all; how many they were. Numbers go on.
+    pub(super) fn clear(&mut self) -> u64 {
+        let waiting = self.waiting.iter().flatten().count() + self.held.len();
+        self.first = self.next_id();
+        self.waiting.clear();
+        self.held.clear();
+        self.decided.clear();
+        waiting as u64
+    }
+
     /// The time of a packet that was held is over.
     pub(super) fn release(&mut self, id: i64) {
         self.held.remove(&id);

@@ -102,8 +102,8 @@ pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     marks::leave();
     let mut packets = std::mem::take(&mut machine.node.borders.packets);
     let mut is_sent = false;
-    for (at, border) in packets.apps.iter_mut().enumerate() {
-        let mut turn = Turn { border, number: at, ended: None, is_sent: false };
+    for border in &mut packets.apps {
+        let mut turn = Turn { border, ended: None, is_sent: false };
         for (crossing, tuple) in tuples.iter() {
             if turn.border.checked.crossing().any(|own| own == crossing.relation) {
                 turn.take(machine, events, crossing.relation, tuple);
@@ -122,8 +122,6 @@ pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
 /// What a turn does at one border.
 struct Turn<'b> {
     border: &'b mut RulesApp,
-    /// Which of the borders.
-    number: usize,
     /// The packet whose event it was.
     ended: Option<i64>,
     is_sent: bool,
@@ -157,9 +155,10 @@ impl Turn<'_> {
 
     /// Drops a packet that is held when its time is over.
     fn release_later(&self, events: &mut Loop<Machine>, id: i64, after: Duration) {
-        let (at, number) = (events.now() + after, self.number);
+        let (at, name) = (events.now() + after, self.border.name.clone());
         events.timer(at, move |machine: &mut Machine, _| {
-            if let Some(border) = machine.node.borders.packets.apps.get_mut(number) {
+            let mut apps = machine.node.borders.packets.apps.iter_mut();
+            if let Some(border) = apps.find(|app| app.name == name) {
                 border.kept.release(id);
             }
         });

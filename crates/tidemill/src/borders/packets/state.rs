@@ -1,9 +1,12 @@
 //! The apps of a graph that hand packets to rules.
 
+use std::rc::Rc;
+
 use tidemill_stat::{Counter, Registry};
 
 use super::border::PacketBorder;
 use super::kept::Kept;
+use crate::borders::counterparts::Counterparts;
 use crate::borders::latency::Latency;
 
 /// The apps of a graph that are borders.
@@ -18,6 +21,7 @@ pub(crate) struct Packets {
 
 /// An app of the graph, and the relations that its packets are.
 pub(super) struct RulesApp {
+    pub(super) name: Rc<str>,
     pub(super) checked: PacketBorder,
     /// The links to it and from it, with the names of its ports.
     pub(super) inputs: Vec<(usize, String)>,
@@ -55,15 +59,45 @@ impl RulesAppCounters {
     }
 }
 
+impl RulesApp {
+    fn new(checked: PacketBorder, registry: &Registry) -> RulesApp {
+        let counters = RulesAppCounters::new(registry, &checked.app);
+        let (name, kept) = (checked.app.as_str().into(), Kept::default());
+        RulesApp { name, checked, inputs: Vec::new(), outputs: Vec::new(), kept, counters }
+    }
+}
+
 impl Packets {
     /// Of a program that has these.
     pub(in crate::borders) fn new(checked: Vec<PacketBorder>, registry: &Registry) -> Packets {
-        let border = |checked: PacketBorder| {
-            let counters = RulesAppCounters::new(registry, &checked.app);
-            let (inputs, outputs) = (Vec::new(), Vec::new());
-            RulesApp { checked, inputs, outputs, kept: Kept::default(), counters }
-        };
-        Packets { apps: checked.into_iter().map(border).collect(), ..Packets::default() }
+        let app = |checked: PacketBorder| RulesApp::new(checked, registry);
+        Packets { apps: checked.into_iter().map(app).collect(), ..Packets::default() }
+    }
+
+    /// Goes on with the relations of other rules.
+    pub(in crate::borders) fn renew(
+        &mut self,
+        checked: &[PacketBorder],
+        registry: &Registry,
+        counterparts: &Counterparts<'_>,
+    ) {
+        let mut before = std::mem::take(&mut self.apps);
+        for checked in checked.iter().cloned() {
+            let known = before.iter().position(|app| app.checked.app == checked.app);
+            let Some(mut app) = known.map(|at| before.swap_remove(at)) else {
+                self.apps.push(RulesApp::new(checked, registry));
+                continue;
+            };
+            let is_same = counterparts.are(app.checked.event, checked.event)
+                && app.checked.fields == checked.fields;
+            if !is_same {
+                // Their events are gone.
+                app.counters.stale.add(app.kept.clear());
+            }
+            app.checked = checked;
+            self.apps.push(app);
+        }
+        before.iter_mut().for_each(|app| app.counters.stale.add(app.kept.clear()));
     }
 
     /// Whether packets were left on links.

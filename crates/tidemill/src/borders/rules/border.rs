@@ -2,6 +2,7 @@
 
 use tidemill_relation::plan::RelationId;
 
+use crate::borders::counterparts::Counterparts;
 use crate::borders::parameters::Parameter;
 
 /// An interface by which components reach the rules.
@@ -55,6 +56,25 @@ impl RulesBorder {
             Meaning::Put(relation) => Some(relation.id),
             _ => None,
         })
+    }
+
+    /// Whether what waits as a message is still that message, with other rules.
+    pub(super) fn goes_on(
+        &self,
+        new: &RulesBorder,
+        message: u32,
+        counterparts: &Counterparts<'_>,
+    ) -> bool {
+        let relation = |border: &RulesBorder| match border.messages.get(message as usize) {
+            Some(Meaning::Change(relation)) => Some(relation.clone()),
+            _ => None,
+        };
+        match (relation(self), relation(new)) {
+            (Some(old), Some(new)) => {
+                counterparts.are(old.id, new.id) && Relation { id: new.id, ..old } == new
+            }
+            _ => false,
+        }
     }
 
     /// Whether components hear something through it.

@@ -63,7 +63,7 @@ impl Desk {
                     self.open.insert(name, Box::new(Client::new(interface)));
                 }
                 if let Some(client) = self.open.get_mut(name) {
-                    client.given = Some((*id, row));
+                    client.given = Some((Some(*id), row));
                     return self.held.push_back(name);
                 }
             }
@@ -92,11 +92,15 @@ impl Desk {
         let Some((relation, row)) = client.given.take() else { return };
         let interface = client.interface;
         let RulesInterface { checked, counters, .. } = &self.interfaces[interface];
-        let Ok(is_in) = inbox::put(machine, events, (relation, &counters.latency), |_, into| {
-            into.extend(row.as_seq());
-            Ok::<(), Infallible>(())
-        });
-        match is_in {
+        let put = |relation| {
+            let Ok(is_in) =
+                inbox::put(machine, events, (relation, &counters.latency), |_, into| {
+                    into.extend(row.as_seq());
+                    Ok::<(), Infallible>(())
+                });
+            is_in
+        };
+        match relation.is_some_and(put) {
             true => counters.inputs.add(1),
             false => counters.full.add(1),
         }

@@ -106,6 +106,19 @@ impl Queue {
         }
     }
 
+    /// Drops the messages that do not go on; how many they were.
+    pub(super) fn retain(&mut self, goes_on: impl Fn(u32) -> bool) -> u64 {
+        let mut dropped = 0;
+        for at in 0..self.entries.len() {
+            let is_it = |entry: &Entry| !goes_on(entry.delivery.message);
+            let Some(entry) = self.entries[at].take_if(|entry| is_it(entry)) else { continue };
+            dropped += 1;
+            let number = self.first + at as u64;
+            entry.key.into_iter().for_each(|(hash, _)| self.forget(hash, number));
+        }
+        dropped
+    }
+
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -159,6 +172,19 @@ mod tests {
         put(&mut queue, Come, 2, 22);
         put(&mut queue, Gone, 2, 22);
         assert_eq!(all(&mut queue), [(Gone, 22)]);
+    }
+
+    #[test]
+    fn what_does_not_go_on_makes_room_when_its_turn_comes() {
+        let mut queue = Queue::default();
+        put(&mut queue, Change::Come, 1, 10);
+        let event = Delivery { message: 4, change: Change::Come, row: SeqBuilder::new() };
+        queue.put(event.clone(), None);
+        put(&mut queue, Change::Come, 2, 20);
+        assert_eq!(queue.retain(|message| message == 4), 2);
+        assert_eq!(put(&mut queue, Change::Come, 1, 11), Put::Waits);
+        assert_eq!(queue.take(), Some(event));
+        assert_eq!(all(&mut queue), [(Change::Come, 11)]);
     }
 
     #[test]

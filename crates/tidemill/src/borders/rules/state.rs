@@ -9,6 +9,7 @@ use tidemill_stat::{Counter, Registry};
 
 use super::border::RulesBorder;
 use super::queue::Queue;
+use crate::borders::counterparts::Counterparts;
 use crate::borders::latency::{Handover, Latency};
 use crate::borders::parameters::Misfit;
 use crate::components::system;
@@ -42,8 +43,9 @@ pub(super) struct Client {
     pub(super) queue: Queue,
     /// It has asked for the next delivery.
     pub(super) is_waiting: bool,
-    /// What it has given, for which the inbox had no room: a tuple, with its location.
-    pub(super) given: Option<(RelationId, SeqBuilder)>,
+    /// What it has given, for which the inbox had no room: a tuple, with its location; without a
+    /// relation if the rules that have been replaced meanwhile had that.
+    pub(super) given: Option<(Option<RelationId>, SeqBuilder)>,
     /// It has been told that no more comes.
     pub(super) has_ended: bool,
 }
@@ -102,6 +104,26 @@ impl Desk {
             checked: checked.clone(),
         };
         Desk { interfaces: checked.iter().map(border).collect(), ..Desk::default() }
+    }
+
+    /// Goes on with the relations of other rules; the interfaces are the same.
+    pub(in crate::borders) fn renew(
+        &mut self,
+        checked: &[RulesBorder],
+        counterparts: &Counterparts<'_>,
+    ) {
+        for (number, interface) in self.interfaces.iter_mut().enumerate() {
+            let is_it = |new: &&RulesBorder| new.interface == interface.checked.interface;
+            let Some(new) = checked.iter().find(is_it) else { continue };
+            let old = std::mem::replace(&mut interface.checked, new.clone());
+            let goes_on = |message: u32| old.goes_on(new, message, counterparts);
+            for (_, client) in self.open.iter_mut().filter(|(_, it)| it.interface == number) {
+                interface.counters.full.add(client.queue.retain(goes_on));
+                if let Some((relation, _)) = &mut client.given {
+                    *relation = relation.and_then(|relation| counterparts.of(relation));
+                }
+            }
+        }
     }
 
     /// Offers them, behind what the system offers.

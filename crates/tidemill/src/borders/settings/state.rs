@@ -63,6 +63,16 @@ impl Settings {
         settings
     }
 
+    /// Goes on with the relations of other rules.
+    pub(in crate::borders) fn renew(&mut self, relations: SettingsBorder) {
+        self.relations = relations;
+    }
+
+    /// The graph as its files say.
+    pub(in crate::borders) fn into_written(self) -> Graph {
+        self.written
+    }
+
     /// Of a graph of which rules have said nothing.
     fn rewrite(&mut self, written: Graph) {
         let names = written.apps.iter().map(|app| app.name.clone());

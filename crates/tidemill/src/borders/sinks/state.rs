@@ -7,11 +7,19 @@ use tidemill_stat::Registry;
 use tidemill_stdx::marks;
 
 use super::border::SinkBorder;
-use crate::borders::files::{Destination, Files};
+use crate::borders::files::{Destination, Existing, Files};
 
 /// The sinks of all nodes: each tuple has its node.
 #[derive(Default)]
-pub(crate) struct Sinks(Vec<Sink>);
+pub(crate) struct Sinks {
+    sinks: Vec<Sink>,
+    /// Where files lie, once they are open.
+    destination: Option<Destination>,
+    /// What waits is written each second.
+    are_flushed: bool,
+    /// What was lost of those that have ended.
+    lost: Vec<String>,
+}
 
 struct Sink {
     relation: RelationId,
@@ -23,29 +31,71 @@ struct Sink {
 impl Sinks {
     /// Of a program that has these.
     pub(crate) fn new(checked: &[SinkBorder], registry: &Registry) -> Sinks {
-        let sink = |checked: &SinkBorder| {
-            let SinkBorder { file, relation, name, columns, place } = checked.clone();
-            let border = file.as_str().to_owned();
-            let files = Files::new(file, columns, registry, &border);
-            Sink { relation, name, place, files }
-        };
-        Sinks(checked.iter().map(sink).collect())
+        let sinks = checked.iter().map(|checked| Sink::new(checked, registry)).collect();
+        Sinks { sinks, ..Sinks::default() }
+    }
+
+    /// Goes on with the sinks of other rules: files that both name are written on, the others of
+    /// those before end. Gives faults.
+    pub(crate) fn renew(
+        &mut self,
+        checked: &[SinkBorder],
+        registry: &Registry,
+        time_ns: i64,
+    ) -> Vec<String> {
+        let mut before = std::mem::take(&mut self.sinks);
+        let mut faults = Vec::new();
+        for checked in checked {
+            let SinkBorder { file, relation, name, columns, place } = checked;
+            let goes_on = |sink: &Sink| sink.files.are(file, columns);
+            let Some(at) = before.iter().position(goes_on) else {
+                self.sinks.push(Sink::new(checked, registry));
+                continue;
+            };
+            let files = before.swap_remove(at).files;
+            let (name, place) = (name.clone(), place.clone());
+            self.sinks.push(Sink { relation: *relation, name, place, files });
+        }
+        for mut sink in before {
+            faults.extend(sink.files.finish().map(|fault| sink.says(&fault)));
+            self.lost.extend(sink.files.problem());
+        }
+        // Afterwards, as one may have the name of one that has ended.
+        for sink in self.sinks.iter_mut().filter(|sink| sink.files.are_closed()) {
+            let fault = match &self.destination {
+                Some(destination) => sink.files.open(destination.clone(), time_ns),
+                None => Some("there is no folder for its files".to_owned()),
+            };
+            faults.extend(fault.map(|fault| sink.says(&fault)));
+        }
+        faults
+    }
+
+    /// Whether what waits for files is to be written each second from now on: not yet, and not in
+    /// virtual time.
+    pub(crate) fn begin_flushing(&mut self) -> bool {
+        let waits = |it: &Destination| it.existing == Existing::Kept;
+        let begins = !self.are_flushed && self.destination.as_ref().is_none_or(waits);
+        self.are_flushed |= begins;
+        begins
     }
 
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.sinks.is_empty()
     }
 
     /// Opens the files. What fails is a fault of its sink; faults are for people to read.
-    pub(crate) fn open(&mut self, destination: &Destination, time_ns: i64) -> Vec<String> {
-        self.each(|files| files.open(destination.clone(), time_ns))
+    pub(crate) fn open(&mut self, destination: Destination, time_ns: i64) -> Vec<String> {
+        let faults = self.each(|files| files.open(destination.clone(), time_ns));
+        self.destination = Some(destination);
+        faults
     }
 
     /// Writes what a turn has derived. Gives faults.
     pub(crate) fn take(&mut self, time_ns: i64, tuples: &TupleBuf<Crossing>) -> Vec<String> {
         let mut faults = Vec::new();
-        for sink in &mut self.0 {
+        for sink in &mut self.sinks {
             for (crossing, columns) in tuples.iter() {
                 marks::leave();
                 let is_of_it = crossing.relation == sink.relation;
@@ -71,7 +121,8 @@ impl Sinks {
 
     /// What was lost.
     pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
-        self.0.iter().filter_map(|sink| sink.files.problem())
+        let problems = self.sinks.iter().filter_map(|sink| sink.files.problem());
+        self.lost.iter().cloned().chain(problems)
     }
 
     fn each(&mut self, mut what: impl FnMut(&mut Files) -> Option<String>) -> Vec<String> {
@@ -79,11 +130,18 @@ impl Sinks {
             let fault = what(&mut sink.files)?;
             Some(sink.says(&fault))
         };
-        self.0.iter_mut().filter_map(fault).collect()
+        self.sinks.iter_mut().filter_map(fault).collect()
     }
 }
 
 impl Sink {
+    fn new(checked: &SinkBorder, registry: &Registry) -> Sink {
+        let SinkBorder { file, relation, name, columns, place } = checked.clone();
+        let border = file.as_str().to_owned();
+        let files = Files::new(file, columns, registry, &border);
+        Sink { relation, name, place, files }
+    }
+
     /// A fault, with its place.
     fn says(&self, fault: &str) -> String {
         format!("{}: fault[sink]: {fault} ({})", self.place, self.name)

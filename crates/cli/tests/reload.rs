@@ -1,0 +1,205 @@
+//! Rules that meet other engines are replaced while they run.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::common::{Folder, status, stderr, stdout, tidemill};
+
+/// How long each version runs, for so long that a busy machine has read it.
+const EACH: Duration = Duration::from_millis(900);
+
+/// A run of a folder with other files, whose rules are these versions one after the other; what it
+/// wrote.
+fn versions(
+    folder: &Folder,
+    others: &[&str],
+    rules: &[&str],
+    options: &[&str],
+) -> (String, String) {
+    let path = folder.file("a.olg", rules[0]);
+    let over = (EACH * rules.len() as u32 + Duration::from_millis(500)).as_secs_f64().to_string();
+    let child = tidemill()
+        .args(["run", &path, "--listen", "localhost:0", "--watch", "--for", &over])
+        .args(others)
+        .args(options)
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    for rules in &rules[1..] {
+        std::thread::sleep(EACH);
+        folder.file("a.olg", rules);
+    }
+    let output = child.wait_with_output().expect("it ends");
+    let notes = stderr(&output);
+    assert_eq!(status(&output), 0, "{notes}");
+    let replaced = notes.matches("goes on with the new rules").count();
+    assert_eq!(replaced, rules.len() - 1, "{notes}");
+    (stdout(&output), notes)
+}
+
+/// Files that both versions name are written on; others end and begin.
+#[test]
+fn files_go_on() {
+    let folder = Folder::new();
+    let rules =
+        |word: &str, sinks: &str| format!("r1 say(@N, {word:?}) :- periodic(@N, E, 0.05). {sinks}");
+    let before = rules("before", "sink(\"both.jsonl\", say). sink(\"old.csv\", say).");
+    let after = rules("after", "sink(\"new.csv\", say). sink(\"both.jsonl\", say).");
+    let root = folder.path().display().to_string();
+    versions(&folder, &[], &[&before, &after, &after.replace("after", "end")], &["--root", &root]);
+    let words = |name: &str| {
+        let text = fs::read_to_string(folder.path().join(name)).expect("it is there");
+        let has = |word: &&str| text.contains(*word);
+        ["before", "after", "end"].into_iter().filter(has).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(words("both.jsonl"), "before after end");
+    assert_eq!(words("old.csv"), "before");
+    assert_eq!(words("new.csv"), "after end");
+}
+
+/// Adds up what it is given, and says so when it ends.
+const ADDER: &str = "
+INTERFACE Adding;
+  { IN Add(key: TEXT; n: INTEGER) { OUT Sum(key: TEXT; sum: INTEGER) } OUT Done }
+END Adding;
+COMPONENT Adder OFFERS Adding;
+  VARIABLE sum: INTEGER;
+  IMPLEMENTATION Adding;
+    VARIABLE key: TEXT; n: INTEGER;
+  BEGIN
+    WHILE ?Add DO
+      ?Add(key, n);
+      BEGIN {EXCLUSIVE} INC(sum, n); n := sum END;
+      !Sum(key, n); !Done
+    END
+  END Adding;
+BEGIN sum := 0
+FINALLY WRITE(\"ended at \"); WRITE(sum); WRITELINE
+END Adder;";
+
+fn sums(data: &str) -> Vec<u64> {
+    let number = |line: &str| line.rsplit_once(", ")?.1.strip_suffix(')')?.parse().ok();
+    data.lines().filter_map(number).collect()
+}
+
+/// Instances of a stage that is the same live on, those of others end, and a stage over a table has
+/// an instance for each row that is there already.
+#[test]
+fn instances_of_a_stage_live_on() {
+    let folder = Folder::new();
+    let adder = folder.file("a.com", ADDER);
+    let rules = |n: u32, keys: &str| {
+        format!(
+            "materialize(kept, infinity, infinity, keys(2)). kept(@NODE, \"row\", 5000000).
+             {}
+             r1 add(@N, \"one\", {n}) :- periodic(@N, E, 0.05).
+             stage(\"cl:Adder\", add, sum, {keys}).
+             w1 shown(@N, K, S) :- sum(@N, K, S). watchmod(shown, \"h\").",
+            // The second relation, so that numbers of relations are others.
+            if n == 1 { "" } else { "m1 more(@N, 1) :- periodic(@N, E, 100)." }
+        )
+    };
+    let (first, second) = (rules(1, "keys(2)"), rules(1000, "keys(2)"));
+    let third =
+        second.replace("keys(2)).\n", "keys(3)).\n").replace("sum, keys(2)", "sum, keys(2, 3)");
+    let fourth = "materialize(kept, infinity, infinity, keys(2)). kept(@NODE, \"row\", 5000000).
+        stage(\"cl:Adder\", kept, sum, keys(2)).
+        w1 shown(@N, K, S) :- sum(@N, K, S). watchmod(shown, \"h\").";
+    let (data, notes) = versions(&folder, &[&adder], &[&first, &second, &third, fourth], &[]);
+    let sums = sums(&data);
+    // It has counted on from the ones to the thousands, and begun anew with other keys.
+    let thousands = sums.iter().position(|sum| *sum >= 1000).expect("the second version");
+    assert!(thousands > 3 && sums[thousands] == 1000 + sums[thousands - 1], "{data}{notes}");
+    let anew = sums.iter().position(|sum| *sum == 1000).expect("the third version");
+    assert!(anew > thousands, "{data}");
+    assert_eq!(sums.last(), Some(&5_000_000), "{data}{notes}");
+    let ended: Vec<&str> = data.lines().filter(|line| line.contains("ended at")).collect();
+    assert_eq!(ended.len(), 2, "{data}");
+    assert!(ended[0].ends_with(&format!("ended at {}", sums[anew - 1])), "{data}");
+}
+
+/// A component hears of the events of other rules without asking anew.
+#[test]
+fn components_hear_of_other_rules() {
+    let folder = Folder::new();
+    let listener = folder.file(
+        "a.com",
+        "INTERFACE RulesOfTicks;
+           { IN start OUT Taken | IN Next ( OUT tick(change: CHARACTER; n: INTEGER) | OUT End ) }
+         END RulesOfTicks;
+         COMPONENT Main REQUIRES RulesOfTicks;
+           VARIABLE n: INTEGER; change: CHARACTER; over: BOOLEAN;
+         BEGIN
+           RulesOfTicks!start; RulesOfTicks?Taken;
+           WHILE ~over DO
+             RulesOfTicks!Next;
+             IF RulesOfTicks?End THEN RulesOfTicks?End; over := TRUE
+             ELSE RulesOfTicks?tick(change, n); WRITE(n); WRITELINE
+             END
+           END
+         END Main;",
+    );
+    let rules = |n: u32, more: &str| {
+        format!(
+            "{more} materialize(count, infinity, infinity, keys(1)). count(@NODE, 0).
+             s1 begun(@N) :- start(@N). watch(begun).
+             c1 count(@N, X + {n}) :- periodic(@N, E, 0.05), count(@N, X).
+             t1 tick(@N, X) :- periodic(@N, E, 0.05), count(@N, X)."
+        )
+    };
+    let more = "m1 more(@N, 1) :- periodic(@N, E, 100).";
+    let (data, notes) = versions(&folder, &[&listener], &[&rules(1, ""), &rules(1000, more)], &[]);
+    let numbers: Vec<u64> = data.lines().filter_map(|line| line.parse().ok()).collect();
+    assert!(numbers.len() > 20 && numbers.is_sorted(), "{data}{notes}");
+    assert!(numbers.last().is_some_and(|last| *last > 5000), "{data}");
+}
+
+/// Packets go where other rules send them; those that wait for a verdict keep their numbers.
+#[test]
+fn packets_go_where_other_rules_send_them() {
+    let folder = Folder::new();
+    let graph = folder.file(
+        "a.flow",
+        "src :: Generator { frames: [\"hex 0011\"], packets: 1000000, rate: 500 }
+         app :: Rules { fields: \"len\", event: \"packet\", verdict: \"send\" }
+         a :: Sink
+         b :: Sink
+         src -> app.input\n app.a -> a\n app.b -> b\n",
+    );
+    let rules = |port: &str, more: &str| {
+        format!("{more} r1 send(@N, {port:?}, Id) :- packet(@N, _, Id, Length), Length > 1.")
+    };
+    let more = "m1 more(@N, 1) :- periodic(@N, E, 100).";
+    let (first, second) = (rules("a", ""), rules("b", more));
+    let (_, notes) = versions(&folder, &[&graph], &[&first, &second], &["--stats"]);
+    let packets = |link: &str| -> u64 {
+        let line = notes.lines().find(|line| line.starts_with(link));
+        let count = line.and_then(|line| line.split_whitespace().nth(2)?.parse().ok());
+        count.unwrap_or_else(|| panic!("{link} in {notes}"))
+    };
+    let (all, a, b) = (packets("link src"), packets("link app.a"), packets("link app.b"));
+    assert!(a > 100 && b > 100, "{notes}");
+    // The last may be on its way.
+    assert!(a + b <= all && all - (a + b) <= 64, "{notes}");
+}
+
+/// Rules that say what settings are begin to, and when they go the files of the graph count.
+#[test]
+fn settings_follow_the_rules() {
+    let folder = Folder::new();
+    let graph = folder.file(
+        "a.flow",
+        "src :: Generator { frames: [\"hex 00\"], packets: 1000000, rate: 1000 }
+         cut :: Truncate { length: 14 }\n end :: Sink\n src -> cut -> end\n",
+    );
+    let none = "m1 more(@N, 1) :- periodic(@N, E, 100). watch(more).";
+    let some = "materialize(length, infinity, infinity, keys(1)). length(@NODE, 20).
+        c1 flow::config(@N, \"cut\", \"length\", L) :- length(@N, L).";
+    let other = &some.replace("20", "30");
+    let (_, notes) = versions(&folder, &[&graph], &[none, some, other, none], &["--stats"]);
+    let changed = notes.matches("reloaded: 2 apps kept, 1 reconfigured, 0 restarted").count();
+    assert_eq!(changed, 3, "{notes}");
+}

@@ -1,0 +1,85 @@
+//! Other rules have taken the place of those that ran: borders go on with the relations of these.
+//!
+//! | border | keeps |
+//! |---|---|
+//! | packets | the packets that rules hold |
+//! | settings | what rows of `flow::config` say |
+//! | decoders | all |
+//! | sinks | files of the same name, which are written on |
+//! | components | the instances of stages that are the same |
+//! | rules | what waits for components, of relations that are the same |
+//!
+//! What has no counterpart ends: files are finished, instances parted with, and what waited for them
+//! is counted as dropped.
+
+use tidemill_event::Loop;
+use tidemill_overlog::fleet::{self, Switched};
+use tidemill_overlog::node::{Crossing, CrossingKind};
+use tidemill_packet::drive;
+use tidemill_packet::graph::Graph;
+use tidemill_relation::TupleBuf;
+
+use super::checked::Checked;
+use super::counterparts::Counterparts;
+use super::{components, crossed, packets, report};
+use crate::machine::Machine;
+
+/// Has all borders go on with the rules that nodes run now. `graph` is the packet graph as its files
+/// say.
+pub(crate) fn renew(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (checked, graph): (&Checked, Option<&Graph>),
+    switched: Switched,
+) {
+    let Switched { old, crossings } = switched;
+    let new = machine.fleet.program().clone();
+    let counterparts = Counterparts { old: &old, new: &new };
+    let faults = machine.sinks.renew(&checked.sinks, &machine.registry, events.wall());
+    report(machine, &faults);
+    if !machine.sinks.is_empty() {
+        machine.write_each_second(events);
+    }
+    machine.at_each_node(events, |machine, events| {
+        renew_node(machine, events, (checked, graph), &counterparts);
+    });
+    for (id, tuples) in crossings {
+        match machine.scope_of(id) {
+            Some(scope) => {
+                events.within(machine, scope, |machine, events| crossed(machine, events, &tuples));
+            }
+            None => crossed(machine, events, &tuples),
+        }
+    }
+}
+
+fn renew_node(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    (checked, graph): (&Checked, Option<&Graph>),
+    counterparts: &Counterparts<'_>,
+) {
+    let registry = machine.registry.clone();
+    let borders = &mut machine.node.borders;
+    borders.packets.renew(&checked.packets, &registry, counterparts);
+    borders.decoders.renew(&checked.decoders);
+    borders.rules.renew(&checked.rules, counterparts);
+    let written = borders.renew_settings(checked.settings, graph, &registry);
+    packets::link(machine);
+    if let Some(written) = written
+        && let Err(refused) = drive::prepare(machine, events, written)
+    {
+        machine.note(&format!("the graph stays as it is: {refused}"));
+    }
+    let begun = components::renew(machine, events, &checked.components, counterparts);
+    // An instance for each row of a table is also there for rows that were there before.
+    for stage in begun {
+        let mut rows = TupleBuf::new();
+        let (relation, kind) = (checked.components[stage].input, CrossingKind::Insert);
+        let name = &counterparts.new.plan().relation(relation).name;
+        fleet::rows(&machine.fleet, machine.node.id, name, |row| {
+            rows.push(Crossing { relation, kind }, row);
+        });
+        components::begin(machine, events, stage, &rows);
+    }
+}

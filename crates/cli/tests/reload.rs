@@ -203,3 +203,67 @@ fn settings_follow_the_rules() {
     let changed = notes.matches("reloaded: 2 apps kept, 1 reconfigured, 0 restarted").count();
     assert_eq!(changed, 3, "{notes}");
 }
+
+/// Rules and components read messages by other schemas, and what an app decodes follows.
+#[test]
+fn schemas_are_replaced() {
+    let folder = Folder::new();
+    let schema = |field: &str| {
+        format!("edition = \"2023\"; package p; message M {{ int32 a = 1; string {field} = 2; }}")
+    };
+    let proto = folder.file("a.proto", &schema("b"));
+    let component = folder.file(
+        "a.com",
+        "COMPONENT Main REQUIRES Messages, SystemTime;
+           VARIABLE i: INTEGER; text: TEXT;
+         BEGIN
+           Messages!New(\"p.M\"); Messages?Done;
+           FOR i := 1 TO 40 DO
+             Messages!SetText(\"c\", \"x\");
+             IF Messages?Done THEN Messages?Done; WRITE(\"c is set\"); WRITELINE
+             ELSE Messages?Failed(text); Messages!SetText(\"b\", \"old\"); Messages?Done
+             END;
+             Messages!Encode; Messages?Text(text); WRITE(LENGTH(text)); WRITELINE;
+             IF i = 30 THEN Messages!New(\"p.M\"); Messages?Done END;
+             SystemTime!Wait(50); SystemTime?Passed
+           END
+         END Main;",
+    );
+    let graph = folder.file(
+        "a.flow",
+        "src :: Generator { frames: [\"hex 00000000000200000000000108004500001e00000000401100000a0000010a00000200010002000a00000807\"],
+           packets: 99999, rate: 100 }
+         app :: Decode { type: \"p.M\", from: \"udp.payload\", event: \"read\" }
+         end :: Sink
+         src -> app\n app.rest -> end\n",
+    );
+    let rules = "r1 shown(@N, f_decode(\"p.M\", f_unhex(\"0807\"))) :- periodic(@N, E, 0.05).
+        r2 seen(@N, A, B) :- read(@N, A, B).
+        stage(\"proto:p.M\", raw, got). r3 raw(@N, f_unhex(\"0809\")) :- periodic(@N, E, 0.05).
+        r4 fields(@N, A, B) :- got(@N, A, B).
+        watchmod(shown, \"h\"). watchmod(seen, \"h\"). watchmod(fields, \"h\").";
+    let path = folder.file("a.olg", rules);
+    let child = tidemill()
+        .args(["run", &path, &proto, &component, &graph, "--watch", "--for", "2.3", "--stats"])
+        .args(["--listen", "localhost:0"])
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    std::thread::sleep(EACH);
+    folder.file("a.proto", &schema("c").replace("int32 a = 1", "int32 a = 1 [default = 5]"));
+    let output = child.wait_with_output().expect("it ends");
+    let (data, notes) = (stdout(&output), stderr(&output));
+    assert_eq!(status(&output), 0, "{notes}");
+    assert!(notes.contains("goes on with the new rules"), "{notes}");
+    // The old message has no `c` to its end, the next has.
+    assert!(data.contains("\n5\n") && data.contains("c is set\n3\n"), "{data}{notes}");
+    for word in ["shown", "seen", "fields"] {
+        assert!(data.lines().filter(|line| line.contains(word)).count() > 20, "{data}");
+    }
+    // Counts go on.
+    let passed = notes.lines().find(|line| line.starts_with("border proto:p.M: passed"));
+    let passed = passed.and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
+    assert!(passed.is_some_and(|passed| passed > 35), "{notes}");
+}

@@ -385,7 +385,7 @@ fn what_cannot_be_replaced_starts_the_run_again_on_demand() {
     };
     let (data, notes) = run(&[]);
     assert_eq!(data, "before\n");
-    let why = "the old program goes on: its components have changed, and only rules and packet";
+    let why = "the old program goes on: its components have changed, and they are not replaced";
     assert!(notes.contains(why), "{notes}");
     let (data, notes) = run(&["--restart"]);
     assert!(notes.contains("the components have changed: the run starts again"), "{notes}");

@@ -55,7 +55,7 @@ use crate::machine::Machine;
 
 pub use checked::Checked;
 use files::{Destination, Existing};
-pub(crate) use renew::renew;
+pub(crate) use renew::{renew, renew_schemas};
 pub(crate) use state::Borders;
 
 /// How often what waits to be written to files is.

@@ -24,6 +24,14 @@ use super::counterparts::Counterparts;
 use super::{components, crossed, packets, report};
 use crate::machine::Machine;
 
+/// Has messages decoded and encoded by other schemas from now on.
+pub(crate) fn renew_schemas(machine: &mut Machine, events: &mut Loop<Machine>, checked: &Checked) {
+    machine.at_each_node(events, |machine, _| {
+        machine.node.systems.know(&checked.schemas);
+        machine.node.borders.decoders.renew(&checked.decoders);
+    });
+}
+
 /// Has all borders go on with the rules that nodes run now. `graph` is the packet graph as its files
 /// say.
 pub(crate) fn renew(
@@ -40,6 +48,7 @@ pub(crate) fn renew(
     if !machine.sinks.is_empty() {
         machine.write_each_second(events);
     }
+    renew_schemas(machine, events, checked);
     machine.at_each_node(events, |machine, events| {
         renew_node(machine, events, (checked, graph), &counterparts);
     });
@@ -62,7 +71,6 @@ fn renew_node(
     let registry = machine.registry.clone();
     let borders = &mut machine.node.borders;
     borders.packets.renew(&checked.packets, &registry, counterparts);
-    borders.decoders.renew(&checked.decoders);
     borders.rules.renew(&checked.rules, counterparts);
     let written = borders.renew_settings(checked.settings, graph, &registry);
     packets::link(machine);

@@ -124,8 +124,17 @@ fn take(
                 return machine.note(&format!("the old program goes on: {why}"));
             }
             source.graph.clone_from(&revision.graph);
+            if !machine.has.nodes {
+                if changed.has(FileKind::Schemas) {
+                    borders::renew_schemas(machine, events, &revision.borders);
+                    machine.note("goes on with the new schemas");
+                    source.outline = revision.outline;
+                }
+                return;
+            }
+            // Operators of stages are those of the schemas.
             let is_wired_otherwise = source.packets != revision.borders.packets;
-            if (changed.has(FileKind::Rules) || is_wired_otherwise)
+            if (changed != Kinds::default() || is_wired_otherwise)
                 && let Err(why) = replace_rules(machine, events, source, revision)
             {
                 machine.note(&format!("the old rules go on: {why}"));
@@ -147,21 +156,22 @@ fn take(
 
 /// Why a version of the program cannot take the place of the one that runs.
 fn refused(machine: &Machine, revision: &Revision, changed: Kinds) -> Option<String> {
-    let rules = Kinds::from_iter([FileKind::Rules]);
     if changed == Kinds::default() {
         return None;
     }
-    if changed != rules {
-        let names = changed.names();
-        return Some(format!(
-            "its {names} have changed, and only rules and packet graphs are replaced"
-        ));
+    if changed.has(FileKind::Components) {
+        return Some("its components have changed, and they are not replaced".to_owned());
     }
+    let names = changed.names();
     if machine.crew.is_some() {
-        return Some("its rules have changed, and several workers do not replace them".to_owned());
+        return Some(format!("its {names} have changed, and several workers do not replace them"));
     }
-    if !machine.has.nodes || revision.rules.program.is_none() {
+    let comes_or_goes = machine.has.nodes != revision.rules.program.is_some();
+    if changed.has(FileKind::Rules) && comes_or_goes {
         return Some("rules do not come or go as a whole".to_owned());
+    }
+    if let Some(app) = machine.misfit(&revision.borders) {
+        return Some(format!("app {app}: its file would have other columns"));
     }
     None
 }
@@ -176,6 +186,8 @@ fn replace_rules(
     let Revision { outline, rules, borders, graph, .. } = revision;
     let Some(rules) = rules_of(rules, &borders, source.engine)? else { return Ok(()) };
     let (rules, packets) = (Arc::new(rules), borders.packets.clone());
+    borders.schemas.count_on(&source.schemas);
+    source.schemas = borders.schemas.clone();
     machine.coming = Some(Coming { rules: rules.clone(), borders, graph });
     fleet::replace(machine, events, rules).map_err(|why| why.to_string())?;
     (source.outline, source.packets) = (outline, packets);

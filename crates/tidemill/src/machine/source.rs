@@ -3,6 +3,7 @@
 use tidemill_packet::graph::Graph;
 
 use crate::borders::packets::PacketBorder;
+use crate::borders::schemas::Schemas;
 use crate::program::{Outline, Program};
 use crate::reload::{OnChange, ReadAgain, Reload, ReportOn};
 use crate::run::Engine;
@@ -21,6 +22,8 @@ pub(crate) struct Source {
     pub(crate) graph: Option<Graph>,
     /// How its graph hands packets to its rules.
     pub(crate) packets: Vec<PacketBorder>,
+    /// Its message types.
+    pub(crate) schemas: Schemas,
     /// What runs its rules.
     pub(crate) engine: Engine,
     /// Its files, if they are watched.
@@ -34,6 +37,18 @@ impl Source {
         let files = watches.then(|| Watched::new(program.files()));
         let (outline, installed) = (program.outline(), Vec::new());
         let (graph, packets) = (program.packets.clone(), program.borders.packets.clone());
-        Source { read, report, installed, on_change, outline, graph, packets, engine, files }
+        let schemas = program.borders.schemas.clone();
+        Source {
+            read,
+            report,
+            installed,
+            on_change,
+            outline,
+            graph,
+            packets,
+            schemas,
+            engine,
+            files,
+        }
     }
 }

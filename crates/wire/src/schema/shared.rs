@@ -50,6 +50,11 @@ impl Deref for Schema {
 }
 
 impl Schema {
+    /// Whether these are one schema, and so ids of one are those of the other.
+    pub fn is(&self, other: &Schema) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     pub(super) fn new(definitions: Definitions) -> Schema {
         Schema {
             shared: Arc::new(Shared {

@@ -6,7 +6,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_wire::{MessageId, Schema};
 
 use crate::borders::files::{Column, FileName};
-use crate::borders::schemas::{Schemas, Selection};
+use crate::borders::schemas::{MessageReader, Schemas, Selection};
 
 /// The type of the apps.
 pub(crate) const DECODE: &str = "Decode";
@@ -47,10 +47,12 @@ impl DecodeBorder {
         self.event().is_some()
     }
 
-    /// Goes on with the event of the border that takes its place.
-    pub(super) fn renew(&mut self, new: &DecodeBorder) {
-        if let (Target::Event(event), Target::Event(new)) = (&mut self.target, &new.target) {
-            *event = *new;
+    /// What reads its messages.
+    pub(super) fn reader(&self) -> MessageReader {
+        let DecodeBorder { schemas, schema, message, selection, .. } = self;
+        match selection {
+            None => MessageReader::new(schemas, schema, *message),
+            Some(selection) => MessageReader::selecting(schemas, schema, *message, selection),
         }
     }
 

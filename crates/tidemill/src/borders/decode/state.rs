@@ -61,11 +61,8 @@ impl Decoders {
     /// Of a program that has these.
     pub(in crate::borders) fn new(checked: &[DecodeBorder], registry: &Registry) -> Decoders {
         let border = |checked: &DecodeBorder| {
-            let DecodeBorder { app, schemas, schema, message, selection, target, .. } = checked;
-            let reader = match selection {
-                None => MessageReader::new(schemas, schema, *message),
-                Some(selection) => MessageReader::selecting(schemas, schema, *message, selection),
-            };
+            let DecodeBorder { app, target, .. } = checked;
+            let reader = checked.reader();
             let files = match target {
                 Target::File(file, columns) => {
                     Some(Files::new(file.clone(), columns.clone(), registry, app))
@@ -80,14 +77,23 @@ impl Decoders {
         Decoders { apps: checked.iter().map(border).collect(), are_held: false }
     }
 
-    /// Goes on with the relations of other rules; what each app decodes is settled.
+    /// Goes on with other schemas, and with the relations of other rules, as far as these apps are
+    /// the same.
     pub(in crate::borders) fn renew(&mut self, checked: &[DecodeBorder]) {
         for app in &mut self.apps {
-            let is_it = |it: &&DecodeBorder| it.app == app.checked.app;
-            if let Some(border) = checked.iter().find(is_it) {
-                app.checked.renew(border);
+            if let Some(border) = checked.iter().find(|it| it.app == app.checked.app) {
+                (app.reader, app.checked) = (border.reader(), border.clone());
             }
         }
+    }
+
+    /// The app whose file would have other columns.
+    pub(crate) fn misfit<'c>(&self, checked: &'c [DecodeBorder]) -> Option<&'c str> {
+        let is_it = |new: &&DecodeBorder| {
+            let own = self.apps.iter().map(|app| &app.checked).find(|own| own.app == new.app);
+            own.is_some_and(|own| own.target != new.target && own.file().is_some())
+        };
+        checked.iter().find(is_it).map(|border| &*border.app)
     }
 
     /// The app of another graph that is not one of these, as it was checked: what it decodes

@@ -135,6 +135,14 @@ impl Counts {
         }
     }
 
+    /// Adds the numbers of another border.
+    pub(super) fn add(&self, other: &Counts) {
+        self.passed.fetch_add(other.passed(), Ordering::Relaxed);
+        for (own, reason) in self.failed.iter().zip(Reason::ALL) {
+            own.fetch_add(other.failed(reason), Ordering::Relaxed);
+        }
+    }
+
     /// Messages that passed.
     pub fn passed(&self) -> u64 {
         self.passed.load(Ordering::Relaxed)

@@ -60,6 +60,18 @@ impl Schemas {
         schemas
     }
 
+    /// Goes on counting where those count whose place these take.
+    pub(crate) fn count_on(&self, before: &Schemas) {
+        for (border, counts) in before.counters() {
+            self.counts(&border).add(&counts);
+        }
+    }
+
+    /// Whether messages of a schema are messages of these.
+    pub(crate) fn are_of(&self, schema: &Schema) -> bool {
+        self.0.schema.as_ref().is_some_and(|own| own.is(schema))
+    }
+
     /// True if there are message types.
     pub fn is_some(&self) -> bool {
         self.0.schema.is_some()

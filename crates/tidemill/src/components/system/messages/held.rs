@@ -27,9 +27,11 @@ pub(in crate::components::system) struct Messages {
 }
 
 impl Messages {
-    /// Of a program that has these.
+    /// Of a program that has these; or has these from now on, and messages that are held stay what
+    /// they are.
     pub(in crate::components::system) fn know(&mut self, schemas: &Schemas) {
         self.schemas = schemas.clone();
+        self.encoders = SortedMap::new();
     }
 
     /// A client has gone.
@@ -74,7 +76,10 @@ impl Messages {
         let Messages { schemas, held, encoders, .. } = self;
         let message = held.get(from).ok_or(NO_MESSAGE)?;
         let (schema, id) = (message.schema(), message.message_type());
+        let by_tables = || Encoder::new().check_required().encode(message.as_ref());
         let bytes = match encoders.get_mut(&id) {
+            // Ids of an earlier schema mean nothing to this one.
+            _ if !schemas.are_of(schema) => by_tables(),
             Some(native) => native.encode(message.as_ref()).map(<[u8]>::to_vec),
             None => {
                 let code = schemas.encoder(schema, id);
@@ -83,7 +88,7 @@ impl Messages {
                         let native = encoders.entry(id).or_insert(native);
                         native.encode(message.as_ref()).map(<[u8]>::to_vec)
                     }
-                    None => Encoder::new().check_required().encode(message.as_ref()),
+                    None => by_tables(),
                 }
             }
         };

@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
+use crate::common::node::{Running, free_addresses, wait_until};
 use crate::common::{Folder, status, stderr, stdout, tidemill};
 
 /// How long each version runs, for so long that a busy machine has read it.
@@ -229,14 +230,17 @@ fn schemas_are_replaced() {
            END
          END Main;",
     );
-    let graph = folder.file(
-        "a.flow",
-        "src :: Generator { frames: [\"hex 00000000000200000000000108004500001e00000000401100000a0000010a00000200010002000a00000807\"],
-           packets: 99999, rate: 100 }
-         app :: Decode { type: \"p.M\", from: \"udp.payload\", event: \"read\" }
+    // Ethernet, IPv4 and UDP around a message with a = 7.
+    let frame = "000000000002000000000001 0800 4500001e000000004011 0000 0a000001 0a000002
+        00010002000a0000 0807";
+    let frame: String = frame.split_whitespace().collect();
+    let graph = format!(
+        "src :: Generator {{ frames: [\"hex {frame}\"], packets: 99999, rate: 100 }}
+         app :: Decode {{ type: \"p.M\", from: \"udp.payload\", event: \"read\" }}
          end :: Sink
-         src -> app\n app.rest -> end\n",
+         src -> app\n app.rest -> end\n"
     );
+    let graph = folder.file("a.flow", &graph);
     let rules = "r1 shown(@N, f_decode(\"p.M\", f_unhex(\"0807\"))) :- periodic(@N, E, 0.05).
         r2 seen(@N, A, B) :- read(@N, A, B).
         stage(\"proto:p.M\", raw, got). r3 raw(@N, f_unhex(\"0809\")) :- periodic(@N, E, 0.05).
@@ -266,4 +270,79 @@ fn schemas_are_replaced() {
     let passed = notes.lines().find(|line| line.starts_with("border proto:p.M: passed"));
     let passed = passed.and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
     assert!(passed.is_some_and(|passed| passed > 35), "{notes}");
+}
+
+/// Rules that know of newer rules install these, at each node of a network; what is wrong changes
+/// nothing, and what is gone is taken away.
+#[test]
+fn rules_spread_rules() {
+    let folder = Folder::new();
+    let spread = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/spread/spread.olg");
+    let addresses = free_addresses(3);
+    let landmark = format!("LANDMARK={:?}", addresses[0]);
+    let start = |(number, address): (usize, &String)| {
+        let arguments = [spread, "--listen", address, "-D", &landmark];
+        Running::start(&folder, &format!("out{number}"), &arguments)
+    };
+    let nodes: Vec<Running> = addresses.iter().enumerate().map(start).collect();
+    let tool = |verb: &str, more: &str| {
+        let command = tidemill()
+            .args([verb, &addresses[1], more])
+            .env("XDG_RUNTIME_DIR", folder.path())
+            .output();
+        let output = command.expect("starts");
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+    };
+    let says = |node: &Running, text: &str| {
+        fs::read_to_string(&node.out).is_ok_and(|out| out.contains(text))
+    };
+    let release = |number: u32, rules: &str| {
+        let text = format!("offer(NODE, \"greet.olg\", {number}, {rules:?}).");
+        tool("install", &folder.file("release.olg", &text));
+    };
+    let greet = |word: &str| {
+        format!("g1 greet(@N, {word:?}) :- periodic(@N, _, 0.1). watchmod(greet, \"h\").")
+    };
+    wait_until("all run", || {
+        nodes.iter().all(|node| node.counter("/turns") > 5 && node.counter("table/member/rows") > 2)
+    });
+    for (number, word) in [(1, "hello"), (2, "again")] {
+        release(number, &greet(word));
+        let greets = format!(", {word:?})");
+        wait_until(word, || nodes.iter().all(|node| says(node, &greets)));
+    }
+    // It has mistakes: all know it, and say so, and greet as before.
+    release(3, "g1 greet(@N :- ");
+    wait_until("unfit", || nodes.iter().all(|node| says(node, "unfit(")));
+    let lines = nodes.iter().map(Running::lines).collect::<Vec<_>>();
+    wait_until("they go on", || nodes.iter().zip(&lines).all(|(node, was)| node.lines() > was + 5));
+    let refused = nodes.iter().map(|node| node.counter("border/program::rules/refused"));
+    assert_eq!(refused.collect::<Vec<_>>(), [1, 1, 1]);
+    // No rules are rules, too.
+    release(4, "");
+    wait_until("all are still", || {
+        let before = nodes.iter().map(Running::lines).collect::<Vec<_>>();
+        std::thread::sleep(Duration::from_millis(500));
+        nodes.iter().map(Running::lines).eq(before)
+    });
+}
+
+/// A node to which anyone can speak installs nothing that its rules say.
+#[test]
+fn an_open_node_installs_nothing_by_rules() {
+    let folder = Folder::new();
+    let rules = "program::rules(@NODE, \"more.olg\", \"m1 more(@N) :- periodic(@N, _, 0.1).
+        watch(more).\").
+        w1 why(@N, R) :- program::refused(@N, _, R). watch(why).";
+    let path = folder.file("a.olg", &rules.replace("\n       ", ""));
+    let address = free_addresses(1)[0].replace("127.0.0.1", "0.0.0.0");
+    let output = tidemill()
+        .args(["run", &path, "--listen", &address, "--address", "localhost:1", "--open"])
+        .args(["--for", "0.5"])
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .output()
+        .expect("starts");
+    let (data, notes) = (stdout(&output), stderr(&output));
+    assert!(data.contains("why(") && !data.contains("more("), "{data}{notes}");
+    assert!(notes.contains("rules more.olg are not installed: anyone can tell"), "{notes}");
 }

@@ -19,7 +19,7 @@ impl SystemTable {
 
     /// Whether the rules of a program fill it, and the system reads it.
     pub fn is_written_by_rules(&self) -> bool {
-        self.name == FLOW_CONFIG
+        self.name == FLOW_CONFIG || self.name == PROGRAM_RULES
     }
 
     /// Whether its rows are looked at now and then, and the differences brought to nodes that read
@@ -42,6 +42,9 @@ pub(crate) const RECORDS_MAX: u64 = 100_000;
 
 /// Settings of packet apps: app, key, value.
 pub(crate) const FLOW_CONFIG: &str = "flow::config";
+
+/// Rules that are installed: name, text.
+pub(crate) const PROGRAM_RULES: &str = "program::rules";
 
 /// The tables whose rows are sampled.
 const SAMPLED: [&str; 12] = [
@@ -71,6 +74,7 @@ const RULE_EXEC_COLUMNS: &[TypeSet] = &[TEXT, TEXT, INT, INT, BOOL, TIME, TIME, 
 /// All of them, by name.
 pub(crate) const TABLES: &[SystemTable] = &[
     table(FLOW_CONFIG, &[TEXT, TEXT, TEXT, TypeSet::ANY], &[1, 2]),
+    table(PROGRAM_RULES, &[TEXT, TEXT, TEXT], &[1]),
     table("sys::app", &[TEXT, TEXT, TEXT, TEXT, INT, INT, INT], &[1]),
     table("sys::channel", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1, 2, 3]),
     table("sys::component", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1]),

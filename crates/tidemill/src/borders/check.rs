@@ -9,6 +9,7 @@ impl Program {
     /// Checks that both sides of each border fit; as far as both sides could be read.
     pub(crate) fn check_borders(&mut self) {
         self.check_settings_border();
+        self.check_programs_border();
         self.check_packet_borders();
         self.check_sinks();
         self.check_decoders();
@@ -27,7 +28,7 @@ impl Program {
     /// The events that come from other parts.
     pub(crate) fn events_of_others(&self) -> SortedSet<String> {
         let packets = self.events_of_packets().chain(self.events_of_messages());
-        let packets = packets.chain(self.events_of_settings());
+        let packets = packets.chain(self.events_of_settings()).chain(self.events_of_programs());
         let components = self.events_of_stages().chain(self.events_of_components());
         packets.chain(components).collect()
     }

@@ -6,6 +6,7 @@ use super::components::StageBorder;
 use super::decode::DecodeBorder;
 use super::flows::FlowBorder;
 use super::packets::PacketBorder;
+use super::programs::ProgramsBorder;
 use super::rules::RulesBorder;
 use super::schemas::Schemas;
 use super::settings::SettingsBorder;
@@ -18,6 +19,8 @@ pub struct Checked {
     pub packets: Vec<PacketBorder>,
     /// How its rules change settings of its apps, if they do.
     pub settings: Option<SettingsBorder>,
+    /// How its rules install rules, if they do.
+    pub programs: Option<ProgramsBorder>,
     /// Where its graph decodes messages.
     pub decoders: Vec<DecodeBorder>,
     /// The message types of the program.
@@ -42,9 +45,10 @@ impl Checked {
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
         let packets = self.packets.iter().flat_map(PacketBorder::crossing);
         let settings = self.settings.iter().map(|settings| settings.config);
+        let programs = self.programs.iter().map(|programs| programs.rules);
         let components = self.components.iter().map(|stage| stage.input);
         let rules = self.rules.iter().flat_map(RulesBorder::crossing);
         let sinks = self.sinks.iter().map(|sink| sink.relation);
-        packets.chain(settings).chain(components).chain(rules).chain(sinks)
+        packets.chain(settings).chain(programs).chain(components).chain(rules).chain(sinks)
     }
 }

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`packets`] | packets and rules | app `Rules` without `file`: an event and a verdict |
 //! | [`settings`] | rules and packets | the table `flow::config(@N, App, Key, Value)` |
+//! | [`programs`] | rules and the run | the table `program::rules(@N, Name, Text)` |
 //! | [`decode`] | packets and messages, then rules or files | app `Decode` |
 //! | [`sinks`] | rules and files | `sink("FILE", name)` |
 //! | `messages` | components and messages | interface `Messages` |
@@ -36,6 +37,7 @@ mod latency;
 mod messages;
 pub mod packets;
 mod parameters;
+pub mod programs;
 mod renew;
 pub mod rules;
 pub mod schemas;
@@ -169,6 +171,7 @@ pub(crate) fn crossed(
 ) {
     packets::send(machine, events, tuples);
     settings::take(machine, events, tuples);
+    programs::take(machine, events, tuples);
     sinks::take(machine, events, tuples);
     components::take(machine, events, tuples);
     rules::take(machine, events, tuples);

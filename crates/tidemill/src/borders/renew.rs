@@ -4,13 +4,14 @@
 //! |---|---|
 //! | packets | the packets that rules hold |
 //! | settings | what rows of `flow::config` say |
+//! | programs | what is still to be installed |
 //! | decoders | all |
 //! | sinks | files of the same name, which are written on |
 //! | components | the instances of stages that are the same |
 //! | rules | what waits for components, of relations that are the same |
 //!
-//! What has no counterpart ends: files are finished, instances parted with, and what waited for them
-//! is counted as dropped.
+//! What has no counterpart ends: files are finished, instances parted with, and what waited for
+//! them is counted as dropped.
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet::{self, Switched};
@@ -21,6 +22,7 @@ use tidemill_relation::TupleBuf;
 
 use super::checked::Checked;
 use super::counterparts::Counterparts;
+use super::programs::Programs;
 use super::{components, crossed, packets, report};
 use crate::machine::Machine;
 
@@ -32,8 +34,8 @@ pub(crate) fn renew_schemas(machine: &mut Machine, events: &mut Loop<Machine>, c
     });
 }
 
-/// Has all borders go on with the rules that nodes run now. `graph` is the packet graph as its files
-/// say.
+/// Has all borders go on with the rules that nodes run now. `graph` is the packet graph as its
+/// files say.
 pub(crate) fn renew(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -72,6 +74,7 @@ fn renew_node(
     let borders = &mut machine.node.borders;
     borders.packets.renew(&checked.packets, &registry, counterparts);
     borders.rules.renew(&checked.rules, counterparts);
+    Programs::renew(&mut borders.programs, checked.programs, &registry);
     let written = borders.renew_settings(checked.settings, graph, &registry);
     packets::link(machine);
     if let Some(written) = written

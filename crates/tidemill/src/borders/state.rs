@@ -12,6 +12,7 @@ use super::decode::Decoders;
 use super::devices::Devices;
 use super::flows::Flows;
 use super::packets::Packets;
+use super::programs::Programs;
 use super::rules::Desk;
 use super::settings::{Settings, SettingsBorder};
 
@@ -22,6 +23,8 @@ pub(crate) struct Borders {
     pub(crate) packets: Packets,
     /// What rules say of the settings of apps, where they do.
     pub(crate) settings: Option<Settings>,
+    /// What rules say is to be installed, where they do.
+    pub(crate) programs: Option<Programs>,
     /// Between packets and messages.
     pub(crate) decoders: Decoders,
     /// Between packets and components.
@@ -49,6 +52,7 @@ impl Borders {
             packets: Packets::new(checked.packets.clone(), registry),
             settings: settings
                 .map(|(border, graph)| Settings::new(border, graph.clone(), registry)),
+            programs: checked.programs.map(|border| Programs::new(border, registry)),
             decoders: Decoders::new(&checked.decoders, registry),
             flows: Flows::new(&checked.flows, registry, secret),
             components: Stages::new(&checked.components, registry, secret),

@@ -17,6 +17,7 @@
 //! | `components` | the entry component started, and what it amounts to |
 //! | `packets` | the graph started, reported |
 //! | `source` | where the program comes from |
+//! | `coming` | what takes the place of a part of it |
 //! | `reload` | it is read again, and replaced as far as it can be |
 //! | `parts` | what nodes are made from |
 //! | `node` | the engines of one node, and where they are when it is not its turn |
@@ -34,6 +35,7 @@
 //! and of each system component among that, and no file there names it; above it is all that works
 //! on it.
 
+mod coming;
 pub(crate) mod components;
 mod control;
 pub(crate) mod crew;
@@ -71,11 +73,11 @@ use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
 use crate::meters::Meters;
 
+use coming::Coming;
 use crew::Crew;
 use log::Log;
 use node::{Node, Others};
 use parts::{Has, Maker};
-use reload::Coming;
 use share::Share;
 use simulated::Simulated;
 

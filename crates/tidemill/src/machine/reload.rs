@@ -6,23 +6,16 @@ use std::sync::Arc;
 use tidemill_event::Loop;
 use tidemill_overlog::control::{End, Status};
 use tidemill_overlog::fleet::{self, Switched};
-use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
 
+use super::coming::Coming;
 use super::parts::rules_of;
 use super::{Machine, Source, nodes};
-use crate::borders::{self, Checked};
+use crate::borders;
 use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
 use crate::watched::Watched;
-
-/// What the borders of nodes go on with once these have gone on with other rules.
-pub(super) struct Coming {
-    rules: Arc<Rules>,
-    borders: Checked,
-    graph: Option<Graph>,
-}
 
 /// Reads the program again if the content of one of its files has changed.
 pub(crate) fn look(machine: &mut Machine, events: &mut Loop<Machine>) {
@@ -61,6 +54,37 @@ pub(crate) fn install(
     let done = try_install(machine, events, &mut source, name, text);
     machine.source = Some(source);
     done
+}
+
+/// Rules that rules install have at most so many bytes, their names so many.
+const TEXT_MAX: usize = 65_000;
+const NAME_MAX: usize = 255;
+
+impl Machine {
+    /// Installs rules as rules say, or takes them away. What is installed already stays.
+    ///
+    /// # Errors
+    /// Why nothing has changed.
+    pub(crate) fn install_by_rules(
+        &mut self,
+        events: &mut Loop<Machine>,
+        name: &str,
+        text: Option<String>,
+    ) -> Result<(), String> {
+        let source = self.source.as_ref();
+        let installed = source.and_then(|it| it.installed.iter().find(|(it, _)| it == name));
+        if installed.map(|(_, text)| text) == text.as_ref() {
+            return Ok(());
+        }
+        if source.is_some_and(|source| source.is_exposed) {
+            return Err("anyone can tell this node to: give it a key with --key FILE".to_owned());
+        }
+        let length = text.as_ref().map_or(0, String::len);
+        if length > TEXT_MAX || name.len() > NAME_MAX {
+            return Err(format!("texts have at most {TEXT_MAX} bytes, names {NAME_MAX}"));
+        }
+        install(self, events, name, text).map_err(|end| end.reason)
+    }
 }
 
 fn try_install(

@@ -16,6 +16,8 @@ pub(crate) struct Source {
     /// Rules that were installed since, by name.
     pub(crate) installed: Vec<(String, String)>,
     pub(crate) on_change: OnChange,
+    /// Anyone can tell its nodes something: rules install nothing.
+    pub(crate) is_exposed: bool,
     /// The program that runs, as another version is compared with it.
     pub(crate) outline: Outline,
     /// Its packet graph.
@@ -43,6 +45,7 @@ impl Source {
             report,
             installed,
             on_change,
+            is_exposed: false,
             outline,
             graph,
             packets,

@@ -132,7 +132,7 @@ impl Prepared {
     /// # Errors
     /// What keeps it from running.
     pub fn run(self, console: Console) -> Result<Report, String> {
-        let Prepared { program, source, mut options, are_counted } = self;
+        let Prepared { program, mut source, mut options, are_counted } = self;
         let has = program.has();
         let count = match options.nodes.listen {
             Listen::Nodes(count) => count,
@@ -140,7 +140,8 @@ impl Prepared {
         };
         let are_several = count > 1 && (has.components || has.packets);
         if has.nodes || are_several {
-            options.nodes.check_reach()?;
+            let is_exposed = options.nodes.check_reach()? == Exposed::Yes;
+            source.iter_mut().for_each(|source| source.is_exposed = is_exposed);
         }
         let Parts { graph, components, borders, .. } = &program.parts;
         let has_files = borders.have_files();

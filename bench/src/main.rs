@@ -64,7 +64,11 @@ type Run = fn(Extent, &mut Report) -> Result<(), String>;
 
 const BENCHES: &[(&str, &str, Run)] = &[
     ("values", "creating values under five ways to own memory; a node at rest", values::run),
-    ("events", "events per second through one rule and a three-way join", events::run),
+    (
+        "events",
+        "events per second through rules, beside the same by hand; as datagrams",
+        events::run,
+    ),
     ("aggregates", "a change of a group under each aggregate, by its size", aggregates::run),
     ("datalog", "transitive closure, same generation, points-to", datalog::run),
     ("ring", "a token passed round a ring of activities", |extent, report| {

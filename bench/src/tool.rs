@@ -31,6 +31,42 @@ pub fn cc(program: &Path, path: &str, flags: &[&str]) -> Result<(), String> {
     said(&mut build, "the C compiler").map(drop)
 }
 
+/// A program in C with upb, from the source package of Protocol Buffers for Python, which has all
+/// of it.
+///
+/// # Errors
+/// The package is not there, or the compiler refuses.
+pub fn upb(name: &str, path: &str) -> Result<PathBuf, String> {
+    let sources = std::env::var_os("UPB").ok_or(
+        "UPB names no folder: that of `pip download --no-binary :all: protobuf`, unpacked",
+    )?;
+    let sources = PathBuf::from(sources);
+    let program = target("upb-c")?.join(name);
+    let mut build = Command::new("cc");
+    build.args(["-O2", "-DNDEBUG", "-march=native", "-o"]).arg(&program);
+    build.arg("-I").arg(&sources).arg("-I").arg(sources.join("utf8_range"));
+    build.arg(source(path));
+    for folder in ["google", "upb", "utf8_range"] {
+        c_sources(&sources.join(folder), &mut build)?;
+    }
+    said(build.arg("-lm"), "the C compiler")?;
+    Ok(program)
+}
+
+/// Adds all sources in C of a folder and those inside.
+fn c_sources(folder: &Path, build: &mut Command) -> Result<(), String> {
+    let wrong = |error| format!("{}: {error}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(wrong)? {
+        let path = entry.map_err(wrong)?.path();
+        if path.is_dir() {
+            c_sources(&path, build)?;
+        } else if path.extension().is_some_and(|ending| ending == "c") {
+            build.arg(path);
+        }
+    }
+    Ok(())
+}
+
 /// Builds the package `bench/peers/NAME` for release; gives the folder with its program.
 ///
 /// # Errors

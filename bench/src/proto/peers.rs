@@ -55,7 +55,7 @@ impl Peers {
         add(&["upb"], with_upb);
         add(&["prost", "buffa", "prost-reflect", "rust-protobuf"], rust);
         add(&["hyperpb", "protobuf-go"], go_proto());
-        add(&["upb-c", "upb-c-alias"], upb_c());
+        add(&["upb-c", "upb-c-alias"], tool::upb("upb", "c/upb.c"));
         add(&["upb-python"], upb_python());
         Peers(peers)
     }
@@ -148,38 +148,6 @@ fn rust_proto(features: &[&str], name: &str) -> Result<PathBuf, String> {
     build.args(["build", "--release", "--locked", "--quiet", "--target-dir"]).arg(&target);
     tool::said(build.args(features).current_dir(tool::source("rust-proto")), "cargo")?;
     Ok(target.join("release/tidemill-bench-rust-proto"))
-}
-
-/// From the source package of Protocol Buffers for Python, which has all of upb.
-fn upb_c() -> Result<PathBuf, String> {
-    let sources = std::env::var_os("UPB").ok_or(
-        "UPB names no folder: that of `pip download --no-binary :all: protobuf`, unpacked",
-    )?;
-    let sources = PathBuf::from(sources);
-    let program = tool::target("upb-c")?.join("upb");
-    let mut build = Command::new("cc");
-    build.args(["-O2", "-DNDEBUG", "-march=native", "-o"]).arg(&program);
-    build.arg("-I").arg(&sources).arg("-I").arg(sources.join("utf8_range"));
-    build.arg(tool::source("c/upb.c"));
-    for folder in ["google", "upb", "utf8_range"] {
-        c_sources(&sources.join(folder), &mut build)?;
-    }
-    tool::said(build.arg("-lm"), "the C compiler")?;
-    Ok(program)
-}
-
-/// Adds all sources in C of a folder and those inside.
-fn c_sources(folder: &Path, build: &mut Command) -> Result<(), String> {
-    let wrong = |error| format!("{}: {error}", folder.display());
-    for entry in std::fs::read_dir(folder).map_err(wrong)? {
-        let path = entry.map_err(wrong)?.path();
-        if path.is_dir() {
-            c_sources(&path, build)?;
-        } else if path.extension().is_some_and(|ending| ending == "c") {
-            build.arg(path);
-        }
-    }
-    Ok(())
 }
 
 /// The Python that has the package.

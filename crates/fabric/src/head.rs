@@ -198,7 +198,18 @@ fn take<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     Some(taken)
 }
 
+#[inline]
 fn take_varint(rest: &mut &[u8]) -> Option<u64> {
+    match *rest {
+        [byte @ ..0x80, left @ ..] => {
+            *rest = left;
+            Some(u64::from(*byte))
+        }
+        _ => take_long_varint(rest),
+    }
+}
+
+fn take_long_varint(rest: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for at in 0..10 {
         let (&byte, left) = rest.split_first()?;

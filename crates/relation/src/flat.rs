@@ -155,9 +155,10 @@ impl SeqBuilder {
     }
 
     /// Appends one element.
+    #[inline]
     pub fn push(&mut self, value: Value<'_>) {
         self.count += 1;
-        write_value(&mut self.bytes, value);
+        append(&mut self.bytes, value);
     }
 
     /// Appends all elements of another sequence.
@@ -216,6 +217,16 @@ impl PartialEq for SeqBuilder {
     }
 }
 
+/// Appends the encoding of `value`: of an integer or a text in place, as most are one of these.
+#[inline]
+fn append(out: &mut Vec<u8>, value: Value<'_>) {
+    match value {
+        Value::Int(value) => write_word(out, tag::INT, value as u64),
+        Value::Str(text) => write_bytes(out, tag::STR, text.as_bytes()),
+        value => write_value(out, value),
+    }
+}
+
 /// Appends the encoding of `value`.
 pub fn write_value(out: &mut Vec<u8>, value: Value<'_>) {
     match value {
@@ -243,17 +254,33 @@ const WORD: usize = 9;
 
 #[inline]
 fn write_word(out: &mut Vec<u8>, tag: u8, word: u64) {
-    let mut bytes = [0; WORD];
-    bytes[0] = tag;
-    bytes[1..].copy_from_slice(&word.to_le_bytes());
-    out.extend_from_slice(&bytes);
+    out.reserve(WORD);
+    // SAFETY: there is room for so many bytes behind those that are there.
+    unsafe {
+        let to = out.as_mut_ptr().add(out.len());
+        to.write(tag);
+        to.add(1).cast::<[u8; 8]>().write(word.to_le_bytes());
+        out.set_len(out.len() + WORD);
+    }
 }
 
+/// Bytes before those of a text: the tag and the length.
+const HEAD: usize = 5;
+
+#[inline]
 fn write_bytes(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
-    let [a, b, c, d] = length(bytes.len()).to_le_bytes();
-    out.reserve(5 + bytes.len());
-    out.extend_from_slice(&[tag, a, b, c, d]);
-    out.extend_from_slice(bytes);
+    let length = length(bytes.len());
+    out.reserve(HEAD + bytes.len());
+    let end = out.len() + HEAD + bytes.len();
+    // SAFETY: there is room for the head and the bytes behind what is there; they lie elsewhere, as
+    // `out` is borrowed for this alone.
+    unsafe {
+        let to = out.as_mut_ptr().add(out.len());
+        to.write(tag);
+        to.add(1).cast::<[u8; 4]>().write(length.to_le_bytes());
+        to.add(HEAD).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+        out.set_len(end);
+    }
 }
 
 fn write_seq(out: &mut Vec<u8>, tag: u8, seq: Seq<'_>) {
@@ -401,13 +428,8 @@ impl<L: Copy> TupleBuf<L> {
     /// Appends a tuple.
     pub fn push(&mut self, label: L, columns: &[Value<'_>]) {
         let start = self.bytes.len();
-        self.bytes.reserve(WORD * columns.len());
         for value in columns {
-            // Most are integers, which take a short way.
-            match value {
-                Value::Int(value) => write_word(&mut self.bytes, tag::INT, *value as u64),
-                value => write_value(&mut self.bytes, *value),
-            }
+            append(&mut self.bytes, *value);
         }
         self.entries.push(Entry { label, start, columns: columns.len() as u32 });
     }
@@ -423,6 +445,7 @@ impl<L: Copy> TupleBuf<L> {
     }
 
     /// Appends a tuple whose columns are elements of a sequence.
+    #[inline]
     pub fn push_seq(&mut self, label: L, columns: Seq<'_>) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(columns.bytes);
@@ -445,6 +468,7 @@ impl<L: Copy> TupleBuf<L> {
     }
 
     /// Tuple `index`: its label and its columns.
+    #[inline]
     pub fn get(&self, index: usize) -> Option<(L, Seq<'_>)> {
         let entry = self.entries.get(index)?;
         let end = self.entries.get(index + 1).map_or(self.bytes.len(), |next| next.start);

@@ -15,13 +15,22 @@ pub struct SpareRows(Vec<SeqBuilder>);
 impl SpareRows {
     /// An empty row.
     pub fn take(&mut self) -> SeqBuilder {
+        let mut row = self.take_used();
+        row.clear();
+        row
+    }
+
+    /// A row that may still hold what an earlier one did: for who clears it where it is put. What
+    /// is moved right after it was written waits for the writes.
+    #[inline]
+    pub fn take_used(&mut self) -> SeqBuilder {
         self.0.pop().unwrap_or_else(|| SeqBuilder::with_capacity(BYTES_MIN))
     }
 
     /// Takes a row back, whose memory may be used again.
-    pub fn give(&mut self, mut row: SeqBuilder) {
+    #[inline]
+    pub fn give(&mut self, row: SeqBuilder) {
         if self.0.len() < ROWS_MAX && row.capacity() <= BYTES_MAX {
-            row.clear();
             self.0.push(row);
         }
     }

@@ -144,7 +144,8 @@ pub fn seal(
         identity.map(|path| Identity::parse(&secret(path)?).map_err(|error| wrong(path, &error)));
     let known = peers.map(|path| {
         let text = open(path).and_then(|file| text(file, path))?;
-        KnownPeers::parse(&text, canonical).map_err(|error| wrong(path, &error))
+        KnownPeers::parse(&text, |name| canonical(name).into_owned())
+            .map_err(|error| wrong(path, &error))
     });
     Ok(Seal { keys, identity: identity.transpose()?, known: known.transpose()? })
 }

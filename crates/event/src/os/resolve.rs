@@ -16,6 +16,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::Duration;
 
+use tidemill_stdx::keyed;
+
 use crate::Time;
 use crate::host::Waker;
 
@@ -53,7 +55,7 @@ struct Thread {
 pub(super) struct Resolver {
     names: HashMap<String, Name>,
     /// The names that addresses were found under.
-    found: HashMap<SocketAddr, String>,
+    found: keyed::Map<SocketAddr, String>,
     hosts: Option<HashMap<String, IpAddr>>,
     thread: Option<Thread>,
     wake: Arc<EventFd>,
@@ -65,7 +67,7 @@ impl Resolver {
     pub(super) fn new(wake: Arc<EventFd>) -> Resolver {
         Resolver {
             names: HashMap::new(),
-            found: HashMap::new(),
+            found: keyed::Map::default(),
             hosts: None,
             thread: None,
             wake,

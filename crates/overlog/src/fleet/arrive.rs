@@ -85,9 +85,13 @@ impl Alive {
         count
     }
 
-    /// Gives the node's sends to its mail.
-    pub(super) fn hand_over(&mut self, now_ns: u64) {
-        let mail = &mut self.mail;
-        self.node.take_sends(|send, columns| mail.post(send, columns, now_ns));
+    /// Gives the node's sends to its mail; whether there were some.
+    pub(super) fn hand_over(&mut self, now_ns: u64) -> bool {
+        let (mail, mut count) = (&mut self.mail, 0);
+        self.node.take_sends(|send, columns| {
+            mail.post(send, columns, now_ns);
+            count += 1;
+        });
+        count > 0
     }
 }

@@ -28,13 +28,15 @@ pub(super) fn watch_datagrams<W: World>(
 fn receive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
     let mut buffer = std::mem::take(&mut world.fleet().buffer);
+    let mut from = String::new();
     let mut count = 0;
     for _ in 0..RECEIVE_BATCH {
         let Some((alive, _)) = world.fleet().alive(id, life) else { break };
-        let Ok(Some((length, from))) = events.host().recv(alive.endpoint, &mut buffer) else {
+        let Ok(Some((length, address))) = events.host().recv(alive.endpoint, &mut buffer) else {
             break;
         };
-        let from = events.host().name_of(from).into_owned();
+        from.clear();
+        from.push_str(&events.host().name_of(address));
         if alive.guard.is_some() {
             count += alive.open(events.host(), &from, &mut buffer[..length], now_ns);
             continue;

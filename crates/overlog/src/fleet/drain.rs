@@ -14,7 +14,7 @@ use crate::net::address::canonical;
 /// Begins it, for all living nodes; [`Fleet::is_drained`] says when it is done.
 pub fn drain<W: World>(world: &mut W, events: &mut Loop<W>) {
     let fleet = world.fleet();
-    let addresses = fleet.slots.iter().map(|slot| canonical(&slot.identity.address));
+    let addresses = fleet.slots.iter().map(|slot| canonical(&slot.identity.address).into_owned());
     let members: SortedSet<String> = addresses.collect();
     for alive in fleet.slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
         for (timer, _) in alive.periodics.drain(..).flatten() {

@@ -87,10 +87,14 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     let now_ns = events.now().0;
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
     let follows = alive.node.finish(observer);
-    alive.hand_over(now_ns);
+    let has_sent = alive.hand_over(now_ns);
+    // What a turn leaves to peers and connections besides comes to their notice there.
+    let posts = has_sent || alive.streams.is_some() || alive.peers.is_some();
     let crossings = alive.node.take_crossings();
     schedule(world, events, id, life, follows);
-    post(world, events, id, life);
+    if posts {
+        post(world, events, id, life);
+    }
     arm_expiry(world, events, id, life);
     arm_release(world, events, id, life);
     compare_after_turn(world, events, id, life);

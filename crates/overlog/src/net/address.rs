@@ -1,11 +1,13 @@
 //! Addresses of nodes as text.
 
+use std::borrow::Cow;
+
 /// One spelling for the addresses of this host, so that where a datagram came from and where one
 /// is sent are the same peer.
-pub fn canonical(address: &str) -> String {
+pub fn canonical(address: &str) -> Cow<'_, str> {
     match address.strip_prefix("localhost:") {
-        Some(port) => format!("127.0.0.1:{port}"),
-        None => address.to_owned(),
+        Some(port) => Cow::Owned(format!("127.0.0.1:{port}")),
+        None => Cow::Borrowed(address),
     }
 }
 

@@ -247,7 +247,7 @@ impl Mail {
         // A datagram of a new life ends what the earlier one supported, not what itself brings.
         self.gather_fates();
         if !senders.is_empty() {
-            self.supporters.entry(from.clone()).or_default().extend(senders);
+            self.supporters.entry(from.to_string()).or_default().extend(senders);
             self.endpoint.hold_lease(&from, now_ns);
         }
     }

@@ -6,6 +6,7 @@
 //!   [envelope]   Envelope, Tuple     [values]  columns as Value
 //!   [address]    addresses as text
 //!   [schema]     a program's own messages, its text and its identity
+//!   [plain]      the common forms of an envelope and a body, without the decoder
 //! ```
 
 pub mod address;
@@ -13,6 +14,7 @@ pub mod admission;
 pub mod endpoint;
 pub mod envelope;
 pub mod mail;
+mod plain;
 pub(crate) mod protocol;
 pub mod schema;
 pub mod values;

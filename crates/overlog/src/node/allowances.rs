@@ -41,27 +41,35 @@ pub enum Limit {
 pub(super) struct Allowance {
     whole: u64,
     halved: u32,
+    /// What is left of the whole.
+    now: u64,
 }
 
 impl Allowance {
     const HALVED_MAX: u32 = 6;
 
     pub(super) fn new(whole: u64) -> Allowance {
-        Allowance { whole, halved: 0 }
+        Allowance { whole, halved: 0, now: whole }
     }
 
+    #[inline]
     pub(super) fn get(self) -> u64 {
-        self.whole >> self.halved
+        self.now
     }
 
     pub(super) fn exceeded(&mut self) {
-        self.halved = (self.halved + 1).min(Allowance::HALVED_MAX);
+        self.halve((self.halved + 1).min(Allowance::HALVED_MAX));
     }
 
+    #[inline]
     pub(super) fn ended(&mut self, taken: u64) {
-        if taken > self.get() / 2 {
-            self.halved = self.halved.saturating_sub(1);
+        if self.halved > 0 && taken > self.now / 2 {
+            self.halve(self.halved - 1);
         }
+    }
+
+    fn halve(&mut self, halved: u32) {
+        (self.halved, self.now) = (halved, self.whole >> halved);
     }
 }
 
@@ -92,7 +100,7 @@ impl Default for Allowances {
 /// What the running turn has taken.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Taken {
-    /// Event tuples whose strands have run.
+    /// Event tuples that were derived, but for those of the next generation.
     pub(super) tuples: u64,
     /// Tuples that rules derived which go round a cycle, and rows looked at for them.
     pub(super) cycle_tuples: u64,
@@ -122,6 +130,7 @@ pub struct GivenUp<'a> {
 pub(super) struct Interrupt(pub(super) Option<Arc<AtomicBool>>);
 
 impl Interrupt {
+    #[inline]
     pub(super) fn is_set(&self) -> bool {
         // Relaxed: a wish, which nothing else is published with.
         self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))

@@ -9,8 +9,10 @@ use super::allowances::Taken;
 use super::costs::Engine;
 use super::dispatch::Start;
 use super::event::{Event, Received, Traced};
+use super::program::Program;
 use super::stages::Stage;
 use super::tuples::{Derived, Origin};
+use super::turn::Turn;
 use super::watch::Observer;
 
 impl Node {
@@ -18,31 +20,42 @@ impl Node {
     ///
     /// `now_ns` is the loop's clock, `wall_ns` what rules see as the time.
     pub fn begin(&mut self, now_ns: u64, wall_ns: i64, observer: &mut dyn Observer) -> bool {
-        match self.profiler.is_on() {
-            true => self.begin_first::<true>(now_ns, wall_ns, observer),
-            false => self.begin_first::<false>(now_ns, wall_ns, observer),
-        }
-    }
-
-    /// The same; code that does not measure has no trace of the measurement.
-    fn begin_first<const MEASURES: bool>(
-        &mut self,
-        now_ns: u64,
-        wall_ns: i64,
-        observer: &mut dyn Observer,
-    ) -> bool {
-        let Some(event) = self.inbox.pop_front() else { return false };
-        let began = if MEASURES { Some(self.profiler.start(&event)) } else { None };
+        let Some(event) = self.inbox.begin() else { return false };
         self.counters.turns += 1;
-        let follows = event.follows();
-        self.counters.external_turns += u64::from(!follows);
+        self.counters.external_turns += u64::from(!event.follows());
         self.turn.now_ns = now_ns;
         self.turn.taken = Taken::default();
-        self.end_start();
         self.ambient.set_now(wall_ns);
-        match &event {
-            &Event::Tuple { relation, ref row, delete, received } => {
-                self.begin_tuple(relation, row.as_seq(), (delete, received), observer);
+        match self.profiler.is_on() {
+            true => {
+                let began = self.profiler.start(event);
+                self.begin_start::<true>(observer);
+                self.profiler.end(began, Engine::Begin);
+            }
+            false => self.begin_start::<false>(observer),
+        }
+        true
+    }
+
+    fn begin_start<const MEASURES: bool>(&mut self, observer: &mut dyn Observer) {
+        if let Some(&Event::Tuple { relation, ref row, delete, received }) = self.inbox.running() {
+            let columns = row.as_seq();
+            let is_taken = take(&self.program, (relation, columns, delete), &mut self.turn);
+            if is_taken && received {
+                self.sight(relation, Stage::Received, None, columns, observer);
+            }
+            self.count_tuple(received, is_taken);
+            return;
+        }
+        let Some(event) = self.inbox.borrow_running() else { return };
+        self.begin_other::<MEASURES>(&event, observer);
+        self.inbox.give_back(event);
+    }
+
+    fn begin_other<const MEASURES: bool>(&mut self, event: &Event, observer: &mut dyn Observer) {
+        match event {
+            Event::Tuple { relation, row, delete, received } => {
+                self.begin_tuple(*relation, row.as_seq(), (*delete, *received), observer);
             }
             &Event::Change { relation, ref row } => {
                 self.run_strands::<MEASURES>(Start::Change, relation, row.as_seq(), observer);
@@ -72,11 +85,6 @@ impl Node {
             Event::Lost { sender } => self.lose(sender),
             Event::Forgotten { peer } => self.remind(peer),
         }
-        self.turn.start = Some(event);
-        if let Some(began) = began {
-            self.profiler.end(began, Engine::Begin);
-        }
-        true
     }
 
     fn begin_traced(&mut self, traced: &Traced, observer: &mut dyn Observer) {
@@ -98,26 +106,19 @@ impl Node {
         (delete, received): (bool, bool),
         observer: &mut dyn Observer,
     ) {
-        let description = self.program.compiled.plan.relation(relation);
-        if !description.takes(columns.len()) {
-            self.counters.dropped_arity += 1;
-            return;
-        }
-        let action = match (description.table().is_some(), delete) {
-            (false, _) => Action::Emit,
-            (true, false) => Action::Insert,
-            (true, true) => Action::Delete,
-        };
-        self.counters.received += u64::from(received);
-        if received {
+        let is_taken = take(&self.program, (relation, columns, delete), &mut self.turn);
+        self.count_tuple(received, is_taken);
+        if is_taken && received {
             self.sight(relation, Stage::Received, None, columns, observer);
         }
-        let derived = Derived { relation, origin: Origin::Outside, action };
-        match action {
-            Action::Emit => self.turn.queue.push_seq(derived, columns),
-            _ => self.turn.changes.push_seq(derived, columns),
+    }
+
+    #[inline]
+    fn count_tuple(&mut self, received: bool, is_taken: bool) {
+        match is_taken {
+            true => self.counters.received += u64::from(received),
+            false => self.counters.dropped_arity += 1,
         }
-        marks::arrive("rules/turn");
     }
 
     fn begin_periodic<const MEASURES: bool>(&mut self, timer: usize, observer: &mut dyn Observer) {
@@ -137,10 +138,32 @@ impl Node {
         let left = Value::Int(periodic.left.map_or(0, |left| left as i64));
         let address = self.identity.address.clone();
         let columns = [Value::Str(&address), Value::Int(random), period, left];
-        let mut row = self.spare.take();
+        let mut row = self.spare_row();
         columns.iter().take(width).for_each(|&column| row.push(column));
         self.sight(relation, Stage::Periodic, None, row.as_seq(), observer);
         self.run_strands::<MEASURES>(Start::Periodic(timer), relation, row.as_seq(), observer);
         self.reuse_row(row);
     }
+}
+
+/// Makes a tuple from outside one of the turn's event tuples, or of its changes of tables; false if
+/// it has not as many columns as it must.
+#[inline]
+fn take(
+    program: &Program,
+    (relation, columns, delete): (RelationId, Seq<'_>, bool),
+    turn: &mut Turn,
+) -> bool {
+    let description = program.compiled.plan.relation(relation);
+    if !description.takes(columns.len()) {
+        return false;
+    }
+    let (to, action) = match (description.table().is_some(), delete) {
+        (false, _) => (&mut *turn.queue, Action::Emit),
+        (true, false) => (&mut turn.changes, Action::Insert),
+        (true, true) => (&mut turn.changes, Action::Delete),
+    };
+    to.push_seq(Derived { relation, origin: Origin::Outside, action }, columns);
+    marks::arrive("rules/turn");
+    true
 }

@@ -25,12 +25,12 @@ impl Node {
     pub fn commit(&mut self, observer: &mut dyn Observer) {
         match self.profiler.is_on() {
             true => self.measured(Engine::Commit, |node| node.commit_all(observer)),
+            false if self.turn.changes_nothing() => {}
             false => self.commit_all(observer),
         }
     }
 
     fn commit_all(&mut self, observer: &mut dyn Observer) {
-        self.limit_views();
         if std::mem::take(&mut self.turn.expiry) {
             self.expire();
         }
@@ -104,11 +104,13 @@ impl Node {
         let follows = recorded + self.announce(observer);
         self.counters.dropped_table_full = self.views.refused();
         self.stayed_within_limits();
-        self.end_start();
-        self.views.settle(&mut self.database);
-        self.scratch.reset();
+        self.inbox.end();
+        if self.views.has_changed() {
+            self.views.settle(&mut self.database);
+            self.scratch.reset();
+        }
         let put_off = self.staging.put_off();
-        (0..put_off).for_each(|_| self.inbox.push_back(Event::Resume));
+        (0..put_off).for_each(|_| self.inbox.push(Event::Resume));
         follows + put_off
     }
 
@@ -161,9 +163,9 @@ impl Node {
         };
         let is_queued = fires && !program.dispatch.changes[relation.index()].is_empty();
         if is_queued {
-            let mut row = self.spare.take();
+            let mut row = self.spare_row();
             row.extend(columns);
-            self.inbox.push_back(Event::Change { relation, row });
+            self.inbox.push(Event::Change { relation, row });
         }
         is_queued
     }
@@ -184,7 +186,7 @@ impl Node {
         self.counters.turns_abandoned += 1;
         say!(Debug, "node", "{}: a turn derives too much and is given up", self.identity.address);
         self.views.roll_back(&mut self.database);
-        self.end_start();
+        self.inbox.end();
         // Much of it may be left: the memory goes, too.
         self.turn = Turn { now_ns: self.turn.now_ns, ..Turn::default() };
         for stage in self.staging.abandon() {
@@ -223,7 +225,16 @@ impl Node {
         }
     }
 
+    #[inline]
     fn refine_once(&mut self, observer: &mut dyn Observer) -> Progress {
+        match self.views.has_changed() {
+            true => self.refine_views(observer),
+            false => Progress::Done,
+        }
+    }
+
+    fn refine_views(&mut self, observer: &mut dyn Observer) -> Progress {
+        self.limit_views();
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
         let mut failures = Failing {
             program: &self.program,

@@ -52,39 +52,71 @@ impl Node {
         tuples_max: usize,
         observer: &mut dyn Observer,
     ) -> Result<Progress, Limit> {
-        for _ in 0..tuples_max {
-            if let Some(limit) = self.passed() {
-                return Err(limit);
-            }
-            if self.is_interrupted() {
-                return Ok(Progress::More);
-            }
-            if self.turn.position == current.len() {
-                current.clear();
-                self.turn.position = 0;
-                std::mem::swap(current, &mut self.turn.queue);
-                self.turn.taken.generation += 1;
-                if current.is_empty() {
-                    return Ok(Progress::Done);
+        if !self.may_go_on()? {
+            return Ok(Progress::More);
+        }
+        let mut tuples_left = tuples_max;
+        loop {
+            while let Some((derived, columns)) = current.get(self.turn.position) {
+                if tuples_left == 0 {
+                    return Ok(Progress::More);
+                }
+                tuples_left -= 1;
+                let ran = self.derive_one::<MEASURES>(derived, columns, observer);
+                self.turn.position += 1;
+                // Nothing else takes anything.
+                if ran && !self.may_go_on()? {
+                    return Ok(Progress::More);
                 }
             }
-            if let Some((derived, columns)) = current.get(self.turn.position) {
-                self.derive_one::<MEASURES>(derived, columns, observer);
+            current.clear();
+            self.turn.position = 0;
+            if self.turn.queue.is_empty() {
+                return Ok(Progress::Done);
             }
-            self.turn.position += 1;
+            std::mem::swap(current, &mut self.turn.queue);
+            self.turn.taken.generation += 1;
+            let count = current.len() as u64;
+            self.turn.taken.tuples += count;
+            self.counters.events += count;
         }
-        Ok(Progress::More)
     }
 
-    /// Runs all that an event tuple starts.
+    /// Whether the turn is within its limits, and the node not interrupted.
+    fn may_go_on(&self) -> Result<bool, Limit> {
+        match self.passed() {
+            Some(limit) => Err(limit),
+            None => Ok(!self.is_interrupted()),
+        }
+    }
+
+    /// Runs all that an event tuple starts; false if that is nothing.
     fn derive_one<const MEASURES: bool>(
         &mut self,
         derived: Derived,
         columns: Seq<'_>,
         observer: &mut dyn Observer,
-    ) {
-        self.counters.events += 1;
-        self.turn.taken.tuples += 1;
+    ) -> bool {
+        let relation = derived.relation;
+        if self.program.shown[relation.index()] {
+            self.show_event(derived, columns, observer);
+        }
+        let has_stages = !self.program.dispatch.stages[relation.index()].is_empty();
+        let has_strands = !self.program.dispatch.events[relation.index()].is_empty();
+        if has_strands {
+            self.run_strands::<MEASURES>(Start::Event, relation, columns, observer);
+        }
+        if has_stages {
+            let program = self.program.clone();
+            for &stage in &program.dispatch.stages[relation.index()] {
+                self.run_stage(stage, columns, observer);
+            }
+        }
+        has_strands || has_stages
+    }
+
+    /// Gives an event tuple to others than strands and stages.
+    fn show_event(&mut self, derived: Derived, columns: Seq<'_>, observer: &mut dyn Observer) {
         let (relation, rule) = (derived.relation, derived.origin.rule());
         let is_open = self.program.plan().relation(relation).is_open();
         if derived.origin != Origin::Outside || is_open {
@@ -97,13 +129,6 @@ impl Node {
         if self.program.crossing[relation.index()] {
             let crossing = Crossing { relation, kind: CrossingKind::Event };
             self.turn.crossings.push_seq(crossing, columns);
-        }
-        self.run_strands::<MEASURES>(Start::Event, relation, columns, observer);
-        if !self.program.dispatch.stages[relation.index()].is_empty() {
-            let program = self.program.clone();
-            for &stage in &program.dispatch.stages[relation.index()] {
-                self.run_stage(stage, columns, observer);
-            }
         }
     }
 
@@ -132,12 +157,9 @@ impl Node {
         let in_cycle = self.in_cycle();
         let program = &*self.program;
         let strands = program.dispatch.strands(start, relation);
-        if strands.is_empty() {
-            return;
-        }
         let traced = TRACED && program.watching.wants(relation, Stage::AfterJoin);
         let traces = program.compiled.traces.as_ref().filter(|_| TRACED);
-        let most = self.allowances;
+        let most = &self.allowances;
         let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);
         let mut began = if MEASURES { self.profiler.now() } else { None };
         for &position in strands {
@@ -176,7 +198,9 @@ impl Node {
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
             let number = position as usize;
             let recorded = traces.filter(|traces| traces.strand(number));
-            let probes = match (recorded, program.compilation.code(number)) {
+            // Code knows nothing of watches.
+            let code = program.compilation.code(number).filter(|_| !traced);
+            let probes = match (recorded, code) {
                 (Some(traces), _) => {
                     let mut sink = Recording {
                         inner: sink,
@@ -191,7 +215,7 @@ impl Node {
                     sink.inner.looked
                 }
                 (None, Some(code)) => {
-                    native::run(code, number, columns, reading, scope, &mut sink);
+                    native::run(code, number, columns, &self.database, scope, &mut sink);
                     sink.looked
                 }
                 (None, None) => {

@@ -42,17 +42,20 @@ impl Node {
     }
 
     /// Whether it was told to do nothing more: what the running turn has done is incomplete.
+    #[inline]
     pub fn is_interrupted(&self) -> bool {
         self.ambient.interrupt.is_set()
     }
 
     /// Whether the current tuples of the turn were derived through some relation twice: there are
     /// more generations than relations.
+    #[inline]
     pub(super) fn in_cycle(&self) -> bool {
         self.turn.taken.generation > self.program.dispatch.event_relations
     }
 
     /// The limit that the running turn has passed while deriving.
+    #[inline]
     pub(super) fn passed(&self) -> Option<Limit> {
         let (turn, most) = (&self.turn, &self.allowances);
         if turn.taken.tuples + turn.queue.len() as u64 > most.tuples.get() {
@@ -68,7 +71,7 @@ impl Node {
         (changes > TURN_CHANGES_MAX).then_some(Limit::Changes(TURN_CHANGES_MAX as u64))
     }
 
-    /// What views may do in the commit that begins.
+    /// What views may do in the running commit.
     pub(super) fn limit_views(&mut self) {
         self.views.limit(self.allowances.rows.get());
         self.views.limit_computed(self.allowances.computed.get());
@@ -121,7 +124,7 @@ impl Node {
         let times = self.given_up.entry(rules.iter().next().copied()).or_default();
         *times += 1;
         let times = *times;
-        let start = self.turn.start.as_ref().map_or_else(String::new, |event| self.describe(event));
+        let start = self.inbox.running().map_or_else(String::new, |event| self.describe(event));
         let rule = |id: RuleId| {
             let rule = &self.program.plan().rules[id.index()];
             (rule.name.as_str(), rule.place.as_str())

@@ -23,6 +23,7 @@ mod deriving;
 mod dispatch;
 mod event;
 mod failing;
+mod inbox;
 mod kept;
 mod limit;
 mod operate;
@@ -42,7 +43,6 @@ mod tuples;
 mod turn;
 mod watch;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tidemill_relation::cost::{Clock, Cost};
@@ -51,7 +51,7 @@ use tidemill_relation::expr::{EvalError, Expr, Scope, evaluate};
 use tidemill_relation::plan::{Action, On, Plan, RelationId, RuleId};
 use tidemill_relation::table::{Access, Visible};
 use tidemill_relation::view::Views;
-use tidemill_relation::{SeqBuilder, SpareRows, TupleBuf, Value};
+use tidemill_relation::{SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::ordered::OrderedMap;
 use tidemill_stdx::region::Bump;
@@ -60,6 +60,7 @@ use tidemill_stdx::sorted::SortedMap;
 use crate::net::address::canonical;
 use allowances::Allowances;
 use ambient::NodeAmbient;
+use inbox::Inbox;
 use profiler::Profiler;
 use shipping::Shipping;
 use staging::Staging;
@@ -118,9 +119,7 @@ pub struct Node {
     periodics: Vec<Periodic>,
     /// Of each periodic, whether a firing waits in the inbox.
     firing: Vec<bool>,
-    inbox: VecDeque<Event>,
-    /// Memory of rows that were handed over.
-    spare: SpareRows,
+    inbox: Inbox,
     counters: Counters,
     /// Measures what rules cost, while a caller asks for it.
     profiler: Profiler,
@@ -151,8 +150,7 @@ impl Node {
             shipping: Shipping::default(),
             periodics: Vec::new(),
             firing: vec![false; program.dispatch.periodics.len()],
-            inbox: VecDeque::new(),
-            spare: SpareRows::default(),
+            inbox: Inbox::default(),
             counters: Counters::new(&program.compiled),
             profiler: Profiler::default(),
             reported: vec![false; plan.rules.len()],
@@ -285,18 +283,31 @@ impl Node {
     }
 
     /// Queues an event; the driver begins a turn for each.
+    #[inline]
     pub fn enqueue(&mut self, event: Event) {
         if let Event::Periodic { timer } = event {
             self.firing[timer] = true;
         }
-        self.inbox.push_back(event);
+        self.inbox.push(event);
+    }
+
+    /// Queues a tuple, whose columns the caller appends: a fact, an injected one, one that was
+    /// `received` from the network or from another part of the program. `delete`: for a table, take
+    /// the row out instead of putting it in.
+    #[inline]
+    pub fn enqueue_tuple(
+        &mut self,
+        relation: RelationId,
+        delete: bool,
+        received: bool,
+    ) -> &mut SeqBuilder {
+        self.inbox.push_tuple(relation, (delete, received))
     }
 
     /// Gives up the newest events, for which there is no room in the loop; they are counted.
     pub fn drop_newest(&mut self, count: usize) {
-        let keep = self.inbox.len().saturating_sub(count);
-        self.counters.dropped_queue_full += (self.inbox.len() - keep) as u64;
-        for event in self.inbox.drain(keep..) {
+        for event in self.inbox.drain_newest(count) {
+            self.counters.dropped_queue_full += 1;
             match event {
                 Event::Periodic { timer } => self.firing[timer] = false,
                 Event::Release => self.shipping.due = false,
@@ -306,30 +317,24 @@ impl Node {
     }
 
     /// An empty row to be filled for an [`Event::Tuple`]: in memory that earlier ones have used.
+    #[inline]
     pub fn spare_row(&mut self) -> SeqBuilder {
-        self.spare.take()
+        self.inbox.spare.take()
     }
 
     /// Takes a row back whose memory may be used again.
     pub fn reuse_row(&mut self, row: SeqBuilder) {
-        self.spare.give(row);
-    }
-
-    /// The turn has ended, whatever started it.
-    fn end_start(&mut self) {
-        if let Some(Event::Tuple { row, .. } | Event::Change { row, .. }) = self.turn.start.take() {
-            self.reuse_row(row);
-        }
+        self.inbox.spare.give(row);
     }
 
     /// Events that wait.
     pub fn waiting(&self) -> usize {
-        self.inbox.len()
+        self.inbox.waiting()
     }
 
     /// True if events wait or a turn has begun that is not at its end.
     pub fn is_busy(&self) -> bool {
-        !self.inbox.is_empty() || self.turn.start.is_some()
+        self.inbox.waiting() > 0 || self.inbox.running().is_some()
     }
 
     /// When the next row expires, on the clock of the turns.

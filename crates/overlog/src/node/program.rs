@@ -29,6 +29,9 @@ pub struct Program {
     pub(super) observed: Vec<RelationId>,
     /// By relation: its tuples are also for the world outside the fleet.
     pub(super) crossing: Vec<bool>,
+    /// By relation: its event tuples are for others than strands and stages: those who watch, the
+    /// check for violations, the world outside the fleet.
+    pub(super) shown: Vec<bool>,
     post: Arc<Post>,
     pub(super) registry: Arc<Registry>,
     pub(super) compilation: Arc<Compilation>,
@@ -74,6 +77,8 @@ impl Program {
         let schema = post.schema();
         say!(Debug, "plan", "{} relations travel, as {:016x}", schema.len(), schema.program());
         let crossing = vec![false; compiled.plan.relations.len()];
+        let mut shown = vec![watching.any; compiled.plan.relations.len()];
+        watching.violation.into_iter().for_each(|violation| shown[violation.index()] = true);
         let compilation = Arc::new(Compilation::new(&compiled.plan));
         Ok(Program {
             compiled,
@@ -81,6 +86,7 @@ impl Program {
             watching,
             observed,
             crossing,
+            shown,
             post,
             registry,
             compilation,
@@ -106,6 +112,7 @@ impl Program {
     pub fn cross(&mut self, relation: RelationId) {
         let Some(crosses) = self.crossing.get_mut(relation.index()) else { return };
         *crosses = true;
+        self.shown[relation.index()] = true;
         let is_table = self.compiled.plan.relation(relation).table().is_some();
         if is_table && !self.observed.contains(&relation) {
             self.observed.push(relation);

@@ -120,7 +120,7 @@ impl Node {
         if records.is_empty() {
             return 0;
         }
-        self.inbox.push_back(Event::Traced(Box::new(Traced::Recorded(records))));
+        self.inbox.push(Event::Traced(Box::new(Traced::Recorded(records))));
         1
     }
 }

@@ -74,6 +74,7 @@ pub(super) struct NotedIds {
 }
 
 impl Records {
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.executions.is_empty() && self.received.is_empty()
     }

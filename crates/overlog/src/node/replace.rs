@@ -93,7 +93,7 @@ impl Node {
         now_ns: u64,
         observer: &mut dyn Observer,
     ) -> Result<Replacement, Kept> {
-        if self.turn.start.is_some() || !self.staging.waiting.is_empty() {
+        if self.inbox.running().is_some() || !self.staging.waiting.is_empty() {
             return Err(Kept::Busy);
         }
         let gone = self.facts_without(program, &self.program);
@@ -293,11 +293,8 @@ impl Node {
                 self.shipping.waiting.push_seq(relation, row);
             }
         }
-        let inbox = std::mem::take(&mut self.inbox);
-        let count = inbox.len();
         let translate = |event| translated(event, old.plan(), program.plan(), timers);
-        self.inbox = inbox.into_iter().filter_map(translate).collect();
-        let dropped = count - self.inbox.len();
+        let dropped = self.inbox.translate(translate);
         self.counters.dropped_replaced += dropped as u64;
         dropped
     }

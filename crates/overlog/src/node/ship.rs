@@ -122,9 +122,9 @@ impl Node {
         let location = program.plan().relation(relation).location;
         match columns.get(location as usize).and_then(Value::as_str) {
             Some(address) if address == self.identity.address => {
-                let mut row = self.spare.take();
+                let mut row = self.spare_row();
                 columns.iter().for_each(|&column| row.push(column));
-                self.inbox.push_back(Event::Tuple { relation, row, delete, received: false });
+                self.inbox.push(Event::Tuple { relation, row, delete, received: false });
                 return 1;
             }
             Some(address) if is_address(address) => {

@@ -63,11 +63,17 @@ impl Staging {
     }
 
     /// The turn has ended: what it has left goes on in later ones. Returns how many there are.
+    #[inline]
     pub(super) fn put_off(&mut self) -> usize {
-        let count = self.begun.len();
-        if count > 0 {
-            self.waiting.extend(self.begun.drain(..));
+        match self.begun.is_empty() {
+            true => 0,
+            false => self.put_off_begun(),
         }
+    }
+
+    fn put_off_begun(&mut self) -> usize {
+        let count = self.begun.len();
+        self.waiting.extend(self.begun.drain(..));
         count
     }
 

@@ -5,7 +5,6 @@ use tidemill_relation::view::Change;
 use tidemill_relation::{TupleBuf, Value};
 
 use super::allowances::Taken;
-use super::event::Event;
 use super::records::{NotedIds, Records};
 use super::tuples::{Crossing, Derived, Origin, Send};
 
@@ -17,8 +16,6 @@ pub(super) struct Turn {
     /// both lie where they need not be copied.
     pub(super) current: Option<Box<TupleBuf<Derived>>>,
     pub(super) position: usize,
-    /// What started it.
-    pub(super) start: Option<Event>,
     pub(super) taken: Taken,
     /// The rule that ran last.
     pub(super) at_work: Option<RuleId>,
@@ -41,6 +38,12 @@ pub(super) struct Turn {
 }
 
 impl Turn {
+    /// Whether its commit has nothing to do.
+    #[inline]
+    pub(super) fn changes_nothing(&self) -> bool {
+        !self.expiry && self.changes.is_empty() && self.sends.is_empty() && self.records.is_empty()
+    }
+
     /// Notes a change of a table that comes from outside.
     pub(super) fn put(&mut self, relation: RelationId, action: Action, columns: &[Value<'_>]) {
         self.changes.push(Derived { relation, origin: Origin::Outside, action }, columns);

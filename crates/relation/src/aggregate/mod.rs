@@ -36,12 +36,14 @@ pub struct Accumulator {
     state: State,
 }
 
+/// What is large and rare has memory of its own: strands make and move one of these for each column
+/// of a result.
 #[derive(Clone, Debug)]
 enum State {
     Count,
     Extreme(Option<OwnedValue>),
     Sum(Sum),
-    Distinct(Distinct),
+    Distinct(Box<Distinct>),
     Values(Vec<OwnedValue>),
     Top { k: i64, values: Vec<OwnedValue> },
 }
@@ -51,7 +53,9 @@ impl Accumulator {
     pub fn new(aggregate: Aggregate, secret: Secret) -> Accumulator {
         let state = match aggregate {
             Aggregate::Count => State::Count,
-            Aggregate::CountDistinct | Aggregate::MkSet => State::Distinct(Distinct::new(secret)),
+            Aggregate::CountDistinct | Aggregate::MkSet => {
+                State::Distinct(Box::new(Distinct::new(secret)))
+            }
             Aggregate::Min | Aggregate::Max | Aggregate::ArgMax => State::Extreme(None),
             Aggregate::Sum | Aggregate::Avg => State::Sum(Sum::Nothing),
             Aggregate::MkList => State::Values(Vec::new()),
@@ -170,7 +174,7 @@ impl Distinct {
 enum Sum {
     Nothing,
     Ints(i128),
-    Doubles(ExactSum),
+    Doubles(Box<ExactSum>),
     Ids(Id),
     Intervals(i128),
 }
@@ -180,7 +184,7 @@ impl Sum {
         if let Sum::Nothing = self {
             *self = match value {
                 Value::Int(_) | Value::Bool(_) => Sum::Ints(0),
-                Value::Double(_) => Sum::Doubles(ExactSum::default()),
+                Value::Double(_) => Sum::Doubles(Box::default()),
                 Value::Id(_) => Sum::Ids(Id::ZERO),
                 Value::Interval(_) => Sum::Intervals(0),
                 _ => return Err(cannot_add(what, value.type_of())),
@@ -192,7 +196,7 @@ impl Sum {
             }
             // Beside a double integers count as doubles, beside an ID as IDs.
             (Sum::Ints(sum), Value::Double(double)) => {
-                let mut doubles = ExactSum::default();
+                let mut doubles: Box<ExactSum> = Box::default();
                 doubles.add_int(*sum);
                 doubles.add(double);
                 *self = Sum::Doubles(doubles);

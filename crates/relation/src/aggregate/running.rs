@@ -317,7 +317,7 @@ impl Sum {
         if self.double_count > 0 {
             let mut sum = self.doubles.clone();
             sum.add_int(self.whole);
-            super::Sum::Doubles(sum)
+            super::Sum::Doubles(Box::new(sum))
         } else if self.id_count > 0 {
             super::Sum::Ids(self.ids.wrapping_add(wide_int(self.whole)))
         } else if self.interval_count > 0 {

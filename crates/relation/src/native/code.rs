@@ -13,12 +13,13 @@ use super::layout;
 use super::slots::Slots;
 use super::strand::fits;
 use super::writer::Writer;
+use crate::database::Database;
 use crate::eval::Scope;
 use crate::expr::{Expr, evaluate};
 use crate::flat::Seq;
 use crate::plan::Strand;
-use crate::strand::{self, Reading, Run, Sink, Space};
-use crate::table::RowId;
+use crate::strand::{self, Columns, Reading, Run, Sink};
+use crate::table::{RowId, Rows};
 use crate::types::TypeSet;
 use crate::value::Value;
 
@@ -122,22 +123,26 @@ impl Native {
     }
 }
 
-/// Runs a strand of `native` as [`strand::run`] does over live rows, and derives the same.
+/// Runs a strand of `native` as [`strand::run`] does over the [present](Reading::present) state,
+/// and derives the same.
+///
+/// It is inlined, so that what it is given is put into the frame at once: structures that are
+/// copied right after they were written in parts wait until the parts have reached the cache.
+#[inline]
 pub fn run<'a>(
     native: &'a Native,
     number: usize,
     trigger: Seq<'a>,
-    reading: Reading<'a>,
+    database: &'a Database,
     scope: Scope<'a>,
     sink: &mut dyn Sink,
 ) {
     let strand = &native.strands[number];
-    let is_usual = trigger.len() == strand.trigger.columns.len()
-        && !reading.traced
-        && !reading.ignore_absent
-        && reading.profile.is_none();
+    let reading = Reading::present(database);
     match &native.functions[number] {
-        Some(function) if is_usual => enter(function, strand, trigger, reading, scope, sink),
+        Some(function) if trigger.len() == strand.trigger.columns.len() => {
+            Call { function, strand, trigger, reading: &reading, scope, sink }.enter();
+        }
         _ => strand::run(strand, trigger, reading, scope, sink),
     }
 }
@@ -145,44 +150,68 @@ pub fn run<'a>(
 /// Values of a frame that need no memory of their own.
 const SLOTS: usize = 32;
 
-fn enter<'a>(
+/// What a function is run for, and in which surroundings.
+struct Call<'a, 'r> {
     function: &'a Function,
     strand: &'a Strand,
     trigger: Seq<'a>,
-    reading: Reading<'a>,
+    reading: &'r Reading<'a>,
     scope: Scope<'a>,
-    sink: &mut dyn Sink,
-) {
-    let mut slots: SmallVec<[MaybeUninit<Value<'a>>; SLOTS]> = SmallVec::new();
-    slots.reserve_exact(function.slots);
-    // SAFETY: there is room for so many, which need not be initialised.
-    unsafe { slots.set_len(function.slots) };
-    for register in &mut slots[..strand.regs as usize] {
-        // SAFETY: the first byte is the tag, and all there is of null.
-        unsafe { register.as_mut_ptr().cast::<u8>().write(layout::NULL) };
+    sink: &'r mut dyn Sink,
+}
+
+impl<'a, 'r> Call<'a, 'r> {
+    #[inline]
+    fn enter(self) {
+        let mut few = [const { MaybeUninit::<Value<'a>>::uninit() }; SLOTS];
+        match few.get_mut(..self.function.slots) {
+            Some(slots) if self.function.walks == 0 => self.enter_with(slots, &mut []),
+            _ => self.enter_large(),
+        }
     }
-    for &(slot, expr) in &function.given {
-        // SAFETY: the expression belongs to the strands beside the function, borrowed for `'a`.
-        let expr = unsafe { &*expr };
-        // Constants and parameters always have a value.
-        slots[slot].write(evaluate(expr, &[], scope).unwrap_or(Value::Null));
+
+    /// With more slots than usual, or look-ups that may find several rows.
+    #[inline(never)]
+    fn enter_large(self) {
+        let mut slots: SmallVec<[MaybeUninit<Value<'a>>; SLOTS]> = SmallVec::new();
+        slots.resize_with(self.function.slots, MaybeUninit::uninit);
+        let mut walks: SmallVec<[Option<Rows<'a>>; 2]> = SmallVec::new();
+        walks.resize_with(self.function.walks, || None);
+        self.enter_with(&mut slots, &mut walks);
     }
-    let bytes = trigger.parts().bytes.as_ptr_range();
-    let mut space = Space::empty();
-    let mut frame = Frame {
-        slots: slots.as_mut_ptr().cast(),
-        trigger: bytes.start,
-        words: std::ptr::null(),
-        shapes: std::ptr::null(),
-        row: RowId(0),
-        over: 0,
-        trigger_end: bytes.end,
-        rows: SmallVec::from_elem(None, function.walks),
-        head: function.head,
-        run: Run::new(strand, &mut space, reading, scope, sink),
-    };
-    // SAFETY: the frame is as the code asks: its slots are as many, registers and what is given are
-    // initialised, the trigger has as many columns as the strand binds.
-    unsafe { (function.entry)(&raw mut frame) };
-    frame.run.end();
+
+    /// With this memory for its slots and walks.
+    #[inline(always)]
+    fn enter_with(self, slots: &mut [MaybeUninit<Value<'a>>], walks: &mut [Option<Rows<'a>>]) {
+        let Call { function, strand, trigger, reading, scope, sink } = self;
+        assert!(slots.len() >= function.slots && walks.len() >= function.walks);
+        for register in &mut slots[..strand.regs as usize] {
+            // SAFETY: the first byte is the tag, and all there is of null.
+            unsafe { register.as_mut_ptr().cast::<u8>().write(layout::NULL) };
+        }
+        for &(slot, expr) in &function.given {
+            // SAFETY: the expression belongs to the strands beside the function, borrowed for `'a`.
+            let expr = unsafe { &*expr };
+            // Constants and parameters always have a value.
+            slots[slot].write(evaluate(expr, &[], scope).unwrap_or(Value::Null));
+        }
+        let mut columns = Columns::new();
+        let bytes = trigger.parts().bytes.as_ptr_range();
+        let mut frame = Frame {
+            slots: slots.as_mut_ptr().cast(),
+            trigger: bytes.start,
+            words: std::ptr::null(),
+            shapes: std::ptr::null(),
+            row: RowId(0),
+            over: 0,
+            trigger_end: bytes.end,
+            walks,
+            head: function.head,
+            run: Run::new(strand, (&mut [], &mut columns), reading, scope, sink),
+        };
+        // SAFETY: the frame is as the code asks: its slots are as many, registers and what is given
+        // are initialised, the trigger has as many columns as the strand binds.
+        unsafe { (function.entry)(&raw mut frame) };
+        frame.run.end();
+    }
 }

@@ -4,8 +4,6 @@
 //! lies: a look-up, an expression, one step, or all that is left for a row. So both derive the
 //! same, in the same order, and count and report the same.
 
-use smallvec::SmallVec;
-
 use crate::eval::{Scope, is_true};
 use crate::expr::{Expr, evaluate};
 use crate::flat::read_value;
@@ -34,7 +32,7 @@ pub(super) struct Frame<'a, 'r> {
     /// The end of the trigger.
     pub(super) trigger_end: *const u8,
     /// The rows of each running look-up that may find several.
-    pub(super) rows: SmallVec<[Option<Rows<'a>>; 2]>,
+    pub(super) walks: &'r mut [Option<Rows<'a>>],
     /// The interpreter. Its registers are the first slots: see [`Frame::run`].
     pub(super) run: Run<'a, 'r>,
     /// Where the columns of the head lie.
@@ -87,7 +85,7 @@ impl<'a, 'r> Frame<'a, 'r> {
 
     /// Goes on to the next row of a look-up, if there is one and the run goes on.
     fn advance(&mut self, step: u32, number: u32) -> u32 {
-        let Some(rows) = &mut self.rows[number as usize] else { return NO_ROW };
+        let Some(rows) = &mut self.walks[number as usize] else { return NO_ROW };
         let Some(row) = rows.next() else { return NO_ROW };
         let table = self.run.reading.database.table(self.lookup(step).relation);
         self.found(table, row)
@@ -294,7 +292,7 @@ pub(super) extern "C" fn first<'a>(
     let frame = unsafe { of(frame) };
     // SAFETY: the code has written the key of the step there.
     let (lookup, table, key) = unsafe { frame.look_up(step, key) };
-    frame.rows[number as usize] = Some(table.rows(lookup.access, key, Visible::Live));
+    frame.walks[number as usize] = Some(table.rows(lookup.access, key, Visible::Live));
     frame.advance(step, number)
 }
 

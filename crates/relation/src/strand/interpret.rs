@@ -18,14 +18,14 @@ use crate::value::Value;
 /// traced.
 pub(crate) struct Run<'a, 'r, J: Joins = Unrecorded> {
     pub(crate) strand: &'a Strand,
-    pub(crate) reading: Reading<'a>,
+    pub(crate) reading: &'r Reading<'a>,
     pub(crate) scope: Scope<'a>,
     pub(crate) regs: &'r mut [Value<'a>],
     pub(crate) sink: &'r mut dyn Sink,
     /// One per column of the head, while aggregating.
     aggregates: Option<Aggregates<'a>>,
     /// The head being projected.
-    columns: &'r mut SmallVec<[Value<'a>; 8]>,
+    columns: &'r mut Columns<'a>,
     /// Where the run stands, if it can rest.
     pub(super) rest: Option<&'r mut Rest>,
     /// Rows looked at.
@@ -42,14 +42,17 @@ const LOOK_EVERY: u32 = 256;
 /// Where a run keeps its values: on the stack, for most strands, and never moved.
 pub(crate) struct Space<'a> {
     regs: SmallVec<[Value<'a>; 16]>,
-    columns: SmallVec<[Value<'a>; 8]>,
+    columns: Columns<'a>,
 }
 
-impl Space<'_> {
+/// The columns of a head.
+pub(crate) type Columns<'a> = SmallVec<[Value<'a>; 8]>;
+
+impl<'a> Space<'a> {
+    /// The registers, and where a head is put together.
     #[inline(always)]
-    /// For a run whose registers lie elsewhere.
-    pub(crate) fn empty() -> Self {
-        Space { regs: SmallVec::new(), columns: SmallVec::new() }
+    pub(crate) fn parts(&mut self) -> (&mut [Value<'a>], &mut Columns<'a>) {
+        (&mut self.regs, &mut self.columns)
     }
 
     #[inline(always)]
@@ -60,7 +63,7 @@ impl Space<'_> {
 }
 
 pub(crate) struct Aggregates<'a> {
-    columns: Vec<Aggregated<'a>>,
+    columns: SmallVec<[Aggregated<'a>; 4]>,
     results: u64,
 }
 
@@ -70,10 +73,11 @@ pub(crate) enum Aggregated<'a> {
 }
 
 impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
+    #[inline]
     pub(crate) fn new(
         strand: &'a Strand,
-        space: &'r mut Space<'a>,
-        reading: Reading<'a>,
+        (regs, columns): (&'r mut [Value<'a>], &'r mut Columns<'a>),
+        reading: &'r Reading<'a>,
         scope: Scope<'a>,
         sink: &'r mut dyn Sink,
     ) -> Run<'a, 'r, J> {
@@ -81,10 +85,10 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
             strand,
             reading,
             scope,
-            regs: &mut space.regs,
+            regs,
             sink,
             aggregates: None,
-            columns: &mut space.columns,
+            columns,
             rest: None,
             looked: 0,
             over: false,
@@ -104,6 +108,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
     }
 
     /// Tells the sink of the rows that it was not told of.
+    #[inline]
     pub(crate) fn end(&mut self) {
         let looked = self.looked % LOOK_EVERY;
         self.sink.looked(looked);
@@ -450,30 +455,35 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
 
     /// Evaluates the group columns: from here on results are gathered.
     pub(crate) fn begin_group(&mut self) -> Result<(), EvalError> {
-        let column = |column: &'a HeadColumn| match column {
-            HeadColumn::Value(expr) => Ok(Aggregated::Group(self.value(expr)?)),
-            HeadColumn::Aggregate { function, .. } => {
-                Ok(Aggregated::Of(Accumulator::new(*function, *self.reading.database.secret())))
-            }
-        };
-        let columns = self.strand.output.columns.iter().map(column).collect::<Result<_, _>>()?;
+        let mut columns = SmallVec::new();
+        for column in &self.strand.output.columns {
+            columns.push(match column {
+                HeadColumn::Value(expr) => Aggregated::Group(self.value(expr)?),
+                HeadColumn::Aggregate { function, .. } => {
+                    let secret = *self.reading.database.secret();
+                    Aggregated::Of(Accumulator::new(*function, secret))
+                }
+            });
+        }
         self.aggregates = Some(Aggregates { columns, results: 0 });
         Ok(())
     }
 
     /// Derives the one result of what was gathered.
     pub(crate) fn end_group(&mut self) {
-        let Some(aggregates) = self.aggregates.take().filter(|_| !self.over) else { return };
-        if let Err(error) = self.derive_aggregate(aggregates) {
+        let derived = if self.over { Ok(()) } else { self.derive_aggregate() };
+        self.aggregates = None;
+        if let Err(error) = derived {
             self.fail(error);
         }
     }
 
-    fn derive_aggregate(&mut self, aggregates: Aggregates<'a>) -> Result<(), EvalError> {
+    fn derive_aggregate(&mut self) -> Result<(), EvalError> {
+        let Some(aggregates) = &self.aggregates else { return Ok(()) };
         self.columns.clear();
-        for column in aggregates.columns {
+        for column in &aggregates.columns {
             let value = match column {
-                Aggregated::Group(value) => value,
+                Aggregated::Group(value) => *value,
                 Aggregated::Of(accumulator) => accumulator.finish(self.scope)?,
             };
             self.columns.push(value);

@@ -18,7 +18,8 @@ use crate::plan::Strand;
 use crate::table::RowId;
 use crate::value::Value;
 
-pub(crate) use interpret::{Run, Space};
+use interpret::Space;
+pub(crate) use interpret::{Columns, Run};
 pub use joined::JoinedRow;
 use joined::{Joins, Recorded, Unrecorded};
 pub use premises::{PREMISES_MAX, Premises};
@@ -73,7 +74,7 @@ fn run_for<'a, J: Joins>(
     sink: &mut dyn Sink,
 ) {
     let mut space = Space::for_strand(strand);
-    let mut run: Run<'_, '_, J> = Run::new(strand, &mut space, reading, scope, sink);
+    let mut run: Run<'_, '_, J> = Run::new(strand, space.parts(), &reading, scope, sink);
     run.start(trigger);
     run.end();
 }
@@ -101,7 +102,7 @@ pub fn run_rows<'a>(
     sink: &mut dyn Sink,
 ) {
     let mut space = Space::for_strand(strand);
-    each_row(rows, Run::<Unrecorded>::new(strand, &mut space, reading, scope, sink));
+    each_row(rows, Run::<Unrecorded>::new(strand, space.parts(), &reading, scope, sink));
 }
 
 /// [`run_rows`] in the traced variant: [`Sink::joined`] is given the rows that each result was
@@ -115,7 +116,7 @@ pub fn run_rows_traced<'a>(
 ) {
     let reading = Reading { traced: true, ..reading };
     let mut space = Space::for_strand(strand);
-    each_row(rows, Run::<Recorded>::new(strand, &mut space, reading, scope, sink));
+    each_row(rows, Run::<Recorded>::new(strand, space.parts(), &reading, scope, sink));
 }
 
 fn each_row<J: Joins>(rows: &[RowId], mut run: Run<'_, '_, J>) {
@@ -145,7 +146,7 @@ pub fn run_on<'a>(
     rest.rows_left = rows;
     rest.resting = false;
     let mut space = Space::for_strand(strand);
-    let mut run: Run<'_, '_> = Run::new(strand, &mut space, reading, scope, sink);
+    let mut run: Run<'_, '_> = Run::new(strand, space.parts(), &reading, scope, sink);
     run.rest = Some(rest);
     run.start(|_| false);
     !rest.resting

@@ -28,6 +28,7 @@ pub fn live(_: u16, _: &Lookup) -> Visible {
 
 impl<'a> Reading<'a> {
     /// The present state.
+    #[inline]
     pub fn present(database: &'a Database) -> Reading<'a> {
         Reading { database, visible: &live, ignore_absent: false, traced: false, profile: None }
     }

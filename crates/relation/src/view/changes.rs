@@ -216,6 +216,12 @@ impl Changes {
         log.refreshed.retain(|&row| table.is_live(row));
     }
 
+    /// Whether the commit has changed a table.
+    #[inline]
+    pub(super) fn has_any(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
     /// Tables that the commit has changed.
     pub(super) fn touched(&self) -> impl Iterator<Item = RelationId> {
         self.touched.iter().copied()

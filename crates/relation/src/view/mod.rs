@@ -412,6 +412,13 @@ impl Views {
         true
     }
 
+    /// Whether the commit has changed anything so far: without that, nothing is left of it to be
+    /// evaluated or settled.
+    #[inline]
+    pub fn has_changed(&self) -> bool {
+        self.changes.has_any() || !self.reselect.is_empty()
+    }
+
     /// One round of evaluation.
     pub fn step(
         &mut self,

@@ -54,7 +54,7 @@ pub fn check(input: &[u8]) {
             let trigger = trigger.as_seq();
             match native {
                 None => strand::run(&plan.strands[0], trigger, reading, scope, &mut log),
-                Some(native) => native::run(native, 0, trigger, reading, scope, &mut log),
+                Some(native) => native::run(native, 0, trigger, &database, scope, &mut log),
             }
         }
         log.lines.push(format!("drawn {}", ambient.drawn.get()));

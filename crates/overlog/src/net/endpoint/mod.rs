@@ -17,11 +17,15 @@ use tidemill_stdx::sorted::SortedSet;
 use crate::arrivals::is_reserved;
 use crate::net::admission::Admission;
 use crate::net::envelope::{self, Content, Envelope, Tuple};
+use crate::net::plain::{self, PlainTuple};
 use crate::net::schema::{BodyError, ProgramSchema};
 use crate::net::values;
 
 /// Bytes that a tuple's message has beside the tuple: the program's identity.
 const PROGRAM_BYTES: usize = 9;
+
+/// Bytes that the columns of most tuples have room in.
+const COLUMNS_BYTES: usize = 128;
 
 /// Earlier programs of a node whose messages it can still read.
 const EARLIER_MAX: usize = 3;
@@ -187,21 +191,32 @@ fn deliver_all(
     counters: &mut Counters,
     deliver: &mut impl FnMut(Received<'_>),
 ) {
-    let Ok(envelope) = Envelope::decode(message.bytes) else {
-        return counters.count(Count::Malformed);
-    };
-    let mut columns = SeqBuilder::new();
-    for tuple in &envelope.tuples {
-        match resolve(messages, admission, envelope.program, tuple, &mut columns) {
-            Err(reason) => counters.count(reason),
-            Ok((relation, columns)) if !admission.is_here(relation, columns) => {
-                counters.count(Count::NotExported);
-            }
-            Ok((relation, columns)) => {
-                counters.count(Count::Delivered);
-                deliver(Received { relation, columns, delete: tuple.delete, mode: message.mode });
-            }
+    let mut columns = SeqBuilder::with_capacity(COLUMNS_BYTES);
+    let mut take = |program: u64, tuple: &Tuple<'_>| match resolve(
+        messages,
+        admission,
+        program,
+        tuple,
+        &mut columns,
+    ) {
+        Err(reason) => counters.count(reason),
+        Ok((relation, columns)) if !admission.is_here(relation, columns) => {
+            counters.count(Count::NotExported);
         }
+        Ok((relation, columns)) => {
+            counters.count(Count::Delivered);
+            deliver(Received { relation, columns, delete: tuple.delete, mode: message.mode });
+        }
+    };
+    if let Some(envelope) = plain::envelope(message.bytes) {
+        for PlainTuple { relation, body, delete } in envelope.tuples {
+            take(envelope.program, &Tuple { relation, body, delete, ..Tuple::default() });
+        }
+        return;
+    }
+    match Envelope::decode(message.bytes) {
+        Ok(envelope) => envelope.tuples.iter().for_each(|tuple| take(envelope.program, tuple)),
+        Err(_) => counters.count(Count::Malformed),
     }
 }
 
@@ -247,7 +262,7 @@ fn resolve<'a>(
         }
         return by_name(schema, admission, tuple.name, tuple.delete, tuple.columns.as_seq());
     }
-    *space = SeqBuilder::new();
+    space.clear();
     if program == schema.program() {
         admission.admit(tuple.relation, tuple.delete)?;
         decode(schema, tuple, space)?;

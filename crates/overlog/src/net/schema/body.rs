@@ -6,7 +6,8 @@
 use tidemill_relation::{SeqBuilder, Value};
 use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Writer, encode};
 
-use super::{Column, ColumnType, ProgramSchema};
+use super::{Column, ColumnType, ProgramSchema, Relation};
+use crate::net::plain;
 use crate::net::protocol::ValueFields;
 use crate::net::values::{self, Reader, Slot};
 
@@ -67,6 +68,19 @@ impl ProgramSchema {
         out: &mut SeqBuilder,
     ) -> Result<(), BodyError> {
         let relation = self.relation(number).ok_or(BodyError::UnknownRelation)?;
+        match plain::body(relation.columns.iter().map(|column| column.ty), body, out) {
+            Some(()) => Ok(()),
+            None => self.decode_any(relation, body, out),
+        }
+    }
+
+    /// The same for bodies of whatever form.
+    pub(super) fn decode_any(
+        &self,
+        relation: &Relation,
+        body: &[u8],
+        out: &mut SeqBuilder,
+    ) -> Result<(), BodyError> {
         let columns = &relation.columns;
         let mut sink = BodySink {
             columns,

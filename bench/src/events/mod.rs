@@ -1,0 +1,161 @@
+//! Events per second: each is a turn of its own, from the inbox to settled tables.
+//!
+//! `rust` is the same rule written by hand ([`by_hand`]): no inbox, no turn, no queue, the head row
+//! and nothing else. Its heads are compared with those of the rule.
+
+mod by_hand;
+mod datagrams;
+mod rules;
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use tidemill_overlog::node::{Node, Program};
+use tidemill_relation::plan::RelationId;
+use tidemill_relation::view::Progress;
+use tidemill_relation::{Seq, TupleBuf, Value};
+use tidemill_stdx::keyed::Secret;
+
+use crate::clock::cpu_seconds;
+use crate::extent::Extent;
+use crate::program::{ADDRESS, Blind, compiled, identity};
+use crate::report::{Better, Report, Row};
+use by_hand::{Rule, Tables};
+use rules::{JOIN_AGGREGATE, ONE_RULE, RATE, ROWS, TEN_EXPRESSIONS, THREE_WAY_JOIN};
+
+/// A rule, and the same by hand.
+struct Case {
+    name: &'static str,
+    source: &'static str,
+    by_hand: Rule,
+}
+
+const CASES: [Case; 4] = [
+    Case { name: "one-rule", source: ONE_RULE, by_hand: by_hand::one_rule },
+    Case { name: "three-way-join", source: THREE_WAY_JOIN, by_hand: by_hand::three_way_join },
+    Case { name: "join-aggregate", source: JOIN_AGGREGATE, by_hand: by_hand::join_aggregate },
+    Case { name: "ten-expressions", source: TEN_EXPRESSIONS, by_hand: by_hand::ten_expressions },
+];
+
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let events = if extent.small { 2_000 } else { 500_000 };
+    let runs = if extent.small { 1 } else { 5 };
+    for case in &CASES {
+        compare(case)?;
+        let (mut ours, mut by_hand) = (Vec::new(), Vec::new());
+        for _ in 0..runs {
+            let node = filled(program(case.source)?);
+            if extent.peers {
+                by_hand.push(rate_by_hand(case, &node, events)?);
+            }
+            ours.push(rate(case, node, events)?);
+        }
+        let mut rows = vec![Row::median("events", case.name, "tidemill", RATE, ours)];
+        if extent.peers {
+            rows.push(Row::median("events", case.name, "rust", RATE, by_hand));
+        }
+        report.case(&rows, Better::High);
+    }
+    datagrams::run(extent, report)
+}
+
+/// Events a CPU second through a node.
+fn rate(case: &Case, mut node: Node, events: i64) -> Result<f64, String> {
+    let relation = relation(&node, "in")?;
+    let before = node.counters().rules[0].derived;
+    let (seconds, ()) = cpu_seconds(|| {
+        (0..events).for_each(|event| give(&mut node, relation, &[event % ROWS]));
+    });
+    let derived = node.counters().rules[0].derived - before;
+    expect(case, events, derived as i64)?;
+    Ok(events as f64 / seconds)
+}
+
+/// The same through the rule by hand, over the tables of a node.
+fn rate_by_hand(case: &Case, node: &Node, events: i64) -> Result<f64, String> {
+    let (tables, mut heads, mut derived) = (Tables::of(node), TupleBuf::new(), 0);
+    let (seconds, failed) = cpu_seconds(|| {
+        (0..events).find(|event| {
+            let columns = [Value::Str(ADDRESS), Value::Int(event % ROWS)];
+            heads.clear();
+            let done = (case.by_hand)(&tables, black_box(&columns), &mut heads);
+            derived += heads.len() as i64;
+            done.is_none()
+        })
+    });
+    if let Some(event) = failed {
+        return Err(format!("{}: event {event} fails by hand", case.name));
+    }
+    expect(case, events, derived)?;
+    Ok(events as f64 / seconds)
+}
+
+fn expect(case: &Case, events: i64, derived: i64) -> Result<(), String> {
+    match derived == events {
+        true => Ok(()),
+        false => Err(format!("{}: {derived} tuples from {events} events", case.name)),
+    }
+}
+
+/// Each event gives the same heads by the rule and by hand.
+fn compare(case: &Case) -> Result<(), String> {
+    let mut program = program(case.source)?;
+    let missing = || format!("{}: there is no relation out", case.name);
+    let out = program.plan().find("out").ok_or_else(missing)?;
+    program.cross(out);
+    let mut node = filled(program);
+    let input = relation(&node, "in")?;
+    for key in 0..ROWS {
+        let mut by_hand = TupleBuf::new();
+        let columns = [Value::Str(ADDRESS), Value::Int(key)];
+        let done = (case.by_hand)(&Tables::of(&node), &columns, &mut by_hand);
+        give(&mut node, input, &[key]);
+        let crossings = node.take_crossings();
+        let all = |heads: &mut dyn Iterator<Item = Seq<'_>>| {
+            heads.map(|head| format!("{:?}", head.iter().collect::<Vec<_>>())).collect::<Vec<_>>()
+        };
+        let ours = all(&mut crossings.iter().map(|(_, head)| head));
+        let theirs = all(&mut by_hand.iter().map(|(_, head)| head));
+        if done.is_none() || ours.is_empty() || ours != theirs {
+            return Err(format!("{}: {ours:?}, by hand {theirs:?} from {key}", case.name));
+        }
+    }
+    Ok(())
+}
+
+/// A node of a program, whose tables have their rows.
+fn filled(program: Program) -> Node {
+    let mut node = Node::new(Arc::new(program), identity(), 1, Secret::of_process());
+    for table in ["a", "b"] {
+        if let Ok(table) = relation(&node, table) {
+            (0..ROWS).for_each(|key| give(&mut node, table, &[key, (key + 1) % ROWS]));
+        }
+    }
+    node
+}
+
+fn program(source: &str) -> Result<Program, String> {
+    Program::new(compiled("events.olg", source)?)
+}
+
+fn relation(node: &Node, name: &str) -> Result<RelationId, String> {
+    node.program().plan().find(name).ok_or_else(|| format!("there is no relation {name}"))
+}
+
+/// One turn with this tuple.
+fn give(node: &mut Node, relation: RelationId, values: &[i64]) {
+    let row = node.enqueue_tuple(relation, false, false);
+    row.push(Value::Str(ADDRESS));
+    values.iter().for_each(|&value| row.push(Value::Int(value)));
+    turns(node, 0);
+}
+
+/// Runs the turns that wait, at this time.
+pub fn turns(node: &mut Node, now_ns: u64) {
+    while node.begin(now_ns, now_ns as i64, &mut Blind) {
+        while node.derive(1024, &mut Blind) == Progress::More {}
+        node.commit(&mut Blind);
+        while node.refine(&mut Blind) == Progress::More {}
+        node.finish(&mut Blind);
+    }
+}

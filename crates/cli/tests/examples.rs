@@ -123,6 +123,11 @@ fn journal() {
 }
 
 #[test]
+fn spread() {
+    check("spread", &[r#"version("n11:1", "greet.olg", 2, "#]);
+}
+
+#[test]
 fn narada() {
     check("narada", &["member("]);
 }

@@ -364,7 +364,7 @@ fn what_cannot_be_replaced_starts_the_run_again_on_demand() {
     let component = |word: &str| {
         format!(
             "COMPONENT Main REQUIRES SystemTime;
-             BEGIN WRITELINE({word:?}); SystemTime!Wait(60000); SystemTime?Passed END Main;"
+             BEGIN WRITE({word:?}); WRITELINE; SystemTime!Wait(60000); SystemTime?Passed END Main;"
         )
     };
     let path = folder.file("a.com", &component("before"));

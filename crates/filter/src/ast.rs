@@ -80,12 +80,10 @@ impl Protocol {
         (Protocol::Isis, "isis"),
     ];
 
-    /// The protocol of a keyword, `link` and `is-is` for `ether` and `isis` among them.
+    /// The protocol of a keyword, `link` and others for `ether` among them.
     pub fn of(keyword: &str) -> Option<Protocol> {
         let keyword = match keyword {
             "link" | "ppp" | "slip" | "fddi" | "tr" | "wlan" => "ether",
-            "es-is" => "esis",
-            "is-is" => "isis",
             other => other,
         };
         Self::KEYWORDS.iter().find(|(_, known)| *known == keyword).map(|(protocol, _)| *protocol)

@@ -226,10 +226,7 @@ impl Lexer<'_> {
         let start = self.cursor.at();
         self.cursor.skip(first.len_utf8());
         let span = self.cursor.span_since(self.file, start);
-        let found = match first {
-            '\\' => "a backslash needs a name behind it".to_owned(),
-            other => format!("`{}` is not part of the language", other.escape_debug()),
-        };
+        let found = format!("`{}` is not part of the language", first.escape_debug());
         // One for a run of them is enough.
         let again = self
             .diagnostics
@@ -385,6 +382,7 @@ mod tests {
             ]
         );
         assert_eq!(kinds("10.1.2")[0], TokenKind::Dotted(0x0a_0102, 24));
+        assert_eq!(kinds("1.2.3.4.5 0x"), [name("1.2.3.4.5"), name("0x"), TokenKind::End]);
         assert_eq!(kinds("a.b.c.d.e.f")[0], TokenKind::Ethernet([10, 11, 12, 13, 14, 15]));
         assert_eq!(kinds("::1")[0], TokenKind::Ip6(Ipv6Addr::LOCALHOST));
         assert_eq!(kinds("017 0x1F tcp-syn")[..3], [15, 31, 2].map(TokenKind::Number));
@@ -401,5 +399,18 @@ mod tests {
         assert_eq!(codes[..5], expected);
         assert_eq!(diagnostics.len(), 6);
         assert_eq!(tokens.len(), 7);
+        // One for a run of strays, none for two with a blank between.
+        let strays = [&diagnostics[1], &diagnostics[2]].map(|one| one.span.start..one.span.end);
+        assert_eq!(strays, [11..13, 14..16]);
+    }
+
+    #[test]
+    fn a_text_has_a_longest_length() {
+        let text = " ".repeat(TEXT_BYTES_MAX - 2) + "ip";
+        let (tokens, diagnostics) = lex(FileId(0), &text);
+        assert_eq!((tokens.len(), diagnostics.len()), (2, 0));
+        let (tokens, diagnostics) = lex(FileId(0), &(text + " "));
+        let codes: Vec<_> = diagnostics.iter().map(|one| one.code).collect();
+        assert_eq!((tokens.len(), codes), (1, vec!["too-long"]));
     }
 }

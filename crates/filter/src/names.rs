@@ -253,5 +253,6 @@ mod tests {
         assert_eq!(service("sshd"), None);
         assert_eq!(similar_service("sshd"), Some("ssh"));
         assert_eq!(similar_service("htpp"), Some("http"));
+        assert_eq!(similar_service("ss"), None);
     }
 }

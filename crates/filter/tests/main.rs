@@ -5,4 +5,5 @@ mod edge;
 mod graphs;
 mod noise;
 mod random;
+mod rules;
 mod verdicts;

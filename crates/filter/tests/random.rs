@@ -168,4 +168,5 @@ fn long_and_deep_texts_end() {
     assert!(many.contains("more than 200000 tests"), "{many}");
     let mixed = "tcp and udp or ".repeat(3000) + "icmp";
     assert!(graph(&mixed).is_ok());
+    assert!(graph(&("ip and ".repeat(20_000) + "ip")).is_ok());
 }

@@ -182,6 +182,14 @@ mod tests {
         }
     }
 
+    /// The short escapes, where there are some.
+    #[test]
+    fn texts_are_escaped_as_briefly_as_can_be() {
+        let mut json = JsonWriter::new();
+        json.string("\"\\/\n\r\t\u{8}\u{c}\u{0}\u{1f} \u{7f}\u{e9}");
+        assert_eq!(json.finish(), "\"\\\"\\\\/\\n\\r\\t\\b\\f\\u0000\\u001f \u{7f}\u{e9}\"");
+    }
+
     #[test]
     fn commas_stand_between_values_only() {
         let mut json = JsonWriter::new();

@@ -371,5 +371,8 @@ mod tests {
             }
         }
         assert_eq!(Value::Double(0.0).hash(secret), Value::Double(-0.0).hash(secret));
+        let nans = [f64::NAN, -f64::NAN, f64::from_bits(f64::NAN.to_bits() | 1)];
+        let nans = nans.map(|nan| Value::Double(nan).hash(secret));
+        assert_eq!(nans, [nans[0]; 3]);
     }
 }

@@ -144,6 +144,7 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::{Value, Width};
 
     fn decided(comparison: Comparison, left: u32, right: u32) -> Decided {
         let mut values = Values::default();
@@ -156,5 +157,122 @@ mod tests {
         assert_eq!(decided(Comparison::Set, 6, 2), Decided::Yes);
         assert_eq!(decided(Comparison::Set, 4, 3), Decided::No);
         assert_eq!(decided(Comparison::Set, 0, 3), Decided::No);
+    }
+
+    const COMPARISONS: [Comparison; 4] =
+        [Comparison::Equal, Comparison::Greater, Comparison::GreaterOrEqual, Comparison::Set];
+
+    /// What is decided is what holds for all numbers between the least and the greatest that are
+    /// left, no less and no more.
+    #[test]
+    fn a_test_is_decided_by_the_numbers_that_are_left() {
+        let mut values = Values::default();
+        let byte = Value::Load { width: Width::Byte, base: None, offset: 0 };
+        let left = values.add(byte);
+        let numbers = [0, 1, 2, 100, 101, 254, 255, 256];
+        let tests: Vec<(Test, u32)> = COMPARISONS
+            .iter()
+            .flat_map(|&comparison| numbers.map(|number| (comparison, number)))
+            .map(|(comparison, number)| {
+                (Test { comparison, left, right: values.constant(number) }, number)
+            })
+            .collect();
+        for ((known, one), (asked, other)) in
+            tests.iter().flat_map(|known| tests.iter().map(move |asked| (known, asked)))
+        {
+            for holds in [true, false] {
+                let mut facts = Facts::default();
+                facts.learn(*known, holds, &values);
+                let left: Vec<u32> = match (known.comparison, holds) {
+                    (Comparison::Equal, false) | (Comparison::Set, _) => (0..=255).collect(),
+                    (comparison, _) => {
+                        (0..=255).filter(|&it| comparison.holds(it, *one) == holds).collect()
+                    }
+                };
+                let answers: Vec<bool> =
+                    left.iter().map(|&it| asked.comparison.holds(it, *other)).collect();
+                let expected = match (answers.contains(&true), answers.contains(&false)) {
+                    // No number is left: nobody comes here.
+                    (false, false) => continue,
+                    _ if known == asked => holds.into(),
+                    (true, false) if asked.comparison == Comparison::Set && left.len() > 1 => {
+                        Decided::Open
+                    }
+                    (false, true)
+                        if asked.comparison == Comparison::Set
+                            && left.len() > 1
+                            && *other != 0
+                            && left != [0] =>
+                    {
+                        Decided::Open
+                    }
+                    (true, false) => Decided::Yes,
+                    (false, true) => Decided::No,
+                    (true, true) => Decided::Open,
+                };
+                let found = facts.decide(*asked, &values);
+                assert_eq!(found, expected, "{known:?} is {holds}, {one}; {asked:?}, {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_compared_with_itself_is_decided() {
+        let mut values = Values::default();
+        let length = values.add(Value::Length);
+        let decided = COMPARISONS.map(|comparison| {
+            Facts::default().decide(Test { comparison, left: length, right: length }, &values)
+        });
+        assert_eq!(decided, [Decided::Yes, Decided::No, Decided::Yes, Decided::Open]);
+    }
+
+    #[test]
+    fn values_are_compared_by_their_ranges() {
+        let mut values = Values::default();
+        let mut load = |width| values.add(Value::Load { width, base: None, offset: 0 });
+        let (byte, half) = (load(Width::Byte), load(Width::Half));
+        let right = values.constant(8);
+        let shifted = values.add(Value::Binary(crate::ast::Operator::ShiftRight, half, right));
+        let mut facts = Facts::default();
+        let floor = values.constant(255);
+        let at_least = Test { comparison: Comparison::GreaterOrEqual, left: half, right: floor };
+        facts.learn(at_least, true, &values);
+        let decided = |left, right| {
+            COMPARISONS.map(|comparison| facts.decide(Test { comparison, left, right }, &values))
+        };
+        let (yes, no, open) = (Decided::Yes, Decided::No, Decided::Open);
+        assert_eq!(decided(half, byte), [open, open, yes, open]);
+        assert_eq!(decided(byte, half), [open, no, open, open]);
+        assert_eq!(decided(byte, shifted), [open; 4]);
+    }
+
+    #[test]
+    fn of_two_ways_only_what_both_know_is_known() {
+        let mut values = Values::default();
+        let left = values.add(Value::Length);
+        let numbers = [5, 10, 20, 30].map(|number| values.constant(number));
+        let at_least =
+            |at: usize| Test { comparison: Comparison::GreaterOrEqual, left, right: numbers[at] };
+        let knowing = |tests: &[(Test, bool)], checks: &[Check]| {
+            let mut facts = Facts::default();
+            tests.iter().for_each(|&(test, holds)| facts.learn(test, holds, &values));
+            checks.iter().for_each(|&check| facts.coverage.add(check));
+            facts
+        };
+        let bound = |end| Check::Bound { base: None, end };
+        let mut facts = knowing(
+            &[(at_least(1), true), (at_least(3), false)],
+            &[bound(34), Check::Divisor(left), Check::Walk(left)],
+        );
+        let other = knowing(&[(at_least(2), true)], &[bound(20), Check::Walk(left)]);
+        facts.meet(&other, &values);
+        let found = [0, 1, 2, 3].map(|at| facts.decide(at_least(at), &values));
+        assert_eq!(found, [Decided::Yes, Decided::Yes, Decided::Open, Decided::Open]);
+        let checks = [bound(20), bound(21), Check::Walk(left), Check::Divisor(left)];
+        let found = checks.map(|check| facts.coverage.has(check, &values));
+        assert_eq!(found, [true, false, true, false]);
+        // What one way alone decides is open, also if the other knows nothing.
+        facts.meet(&Facts::default(), &values);
+        assert_eq!(facts, Facts::default());
     }
 }

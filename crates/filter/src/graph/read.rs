@@ -165,3 +165,62 @@ impl Reader<'_> {
         Ok(Node { checks, test, yes, no: self.target()? })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graph_of_all_there_is_reads_as_it_prints() {
+        let mut text = "v0: u8 = outgoing\n\
+            v1: u32 = length\n\
+            v2: u8 = load1 [23]\n\
+            v3: u16 = load2 [v2 + 14]\n\
+            v4: u32 = load4 [v3 + 0]\n\
+            v5: u8 = walk4 [14] until 6\n\
+            v6: u8 = walk6 [14] until 17\n"
+            .to_owned();
+        for (&(_, name), number) in OPERATORS.iter().zip(7..) {
+            let range = match name {
+                "and" | "div" | "rem" => "u8",
+                "or" | "xor" | "shr" => "u16",
+                _ => "u32",
+            };
+            text +=
+                &format!("v{number}: {range} = {name} v{} 7\n", if range == "u8" { 2 } else { 3 });
+        }
+        text += "n0: if v1 gt 60 then n1 else reject\n\
+            n1: bound 24, bound v2 + 18, divisor v1, walk v5; if v5 eq v6 then accept else n2\n\
+            n2: if v4 set 1 then n3 else reject\n\
+            n3: if 7 ge v4 then accept else reject\n\
+            begin n0\n";
+        let graph = Graph::read(&text).expect("reads");
+        assert_eq!(graph.to_string(), text);
+    }
+
+    #[test]
+    fn what_is_no_graph_is_refused() {
+        let refused = |text: &str| Graph::read(text).expect_err(text).to_string();
+        let load = "v0: u8 = load1 [9]\n";
+        for (text, reason) in [
+            ("".to_owned(), "`begin`"),
+            (format!("{load}v1: u8 = load1 [9]\nbegin accept\n"), "there already"),
+            (format!("{load}v1: u8 = add v0 1\nbegin accept\n"), "the type is `u16`"),
+            (format!("{load}v1: u16 = add v0 v1\nbegin accept\n"), "no value v1 yet"),
+        ] {
+            assert!(refused(&text).contains(reason), "{}", refused(&text));
+        }
+    }
+
+    /// Whoever walks along operands does so on the stack.
+    #[test]
+    fn operations_are_no_deeper_than_the_limit() {
+        let deep = |depth: u32| {
+            let adds = (1..depth).map(|at| format!("v{at}: u16 = add v{} 1\n", at - 1));
+            format!("v0: u8 = load1 [12]\n{}begin accept\n", adds.collect::<String>())
+        };
+        assert!(Graph::read(&deep(DEPTH_MAX)).is_ok());
+        let error = Graph::read(&deep(DEPTH_MAX + 1)).expect_err("too deep").to_string();
+        assert!(error.contains("deeper than 1000 operations"), "{error}");
+    }
+}

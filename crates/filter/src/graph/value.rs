@@ -199,11 +199,6 @@ impl Values {
         self.all[id]
     }
 
-    /// True if there is such a value.
-    pub fn has(&self, id: ValueId) -> bool {
-        self.all.get(id).is_some()
-    }
-
     /// What is known of a value for every packet.
     pub fn range(&self, id: ValueId) -> Range {
         self.ranges[id]
@@ -276,5 +271,109 @@ impl Values {
                 Range { min: 0, max }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::print::OPERATORS;
+
+    /// Values with some of the numbers that they can be.
+    fn samples(values: &mut Values) -> Vec<(ValueId, Vec<u32>)> {
+        let mut load = |width, numbers: &[u32]| {
+            (values.add(Value::Load { width, base: None, offset: 0 }), numbers.to_vec())
+        };
+        let byte = load(Width::Byte, &[0, 1, 15, 16, 31, 32, 33, 254, 255]);
+        let half = load(Width::Half, &[0, 1, 32, 0x8000, 0xffff]);
+        let word = load(Width::Word, &[0, 1, 31, 32, 0x8000_0000, u32::MAX]);
+        let mut all = vec![byte.clone(), half, word];
+        let by = values.constant(25);
+        all.push((values.add(Value::Binary(Operator::Remainder, byte.0, by)), (0..25).collect()));
+        for number in [0, 1, 2, 15, 24, 25, 31, 32, 33, 0xff, 0xffff, u32::MAX] {
+            all.push((values.constant(number), vec![number]));
+        }
+        all
+    }
+
+    #[test]
+    fn ranges_hold_all_results_and_simpler_values_have_the_same() {
+        let mut values = Values::default();
+        let all = samples(&mut values);
+        for &(operator, name) in &OPERATORS {
+            for ((left, lefts), (right, rights)) in
+                all.iter().flat_map(|one| all.iter().map(move |other| (one, other)))
+            {
+                let range = values.range_of(Value::Binary(operator, *left, *right));
+                let simple = values.binary(operator, *left, *right);
+                let results = lefts.iter().flat_map(|&a| rights.iter().map(move |&b| (a, b)));
+                for (a, b) in results {
+                    let Some(result) = operator.apply(a, b) else { continue };
+                    let case = format!("{name} {left} {right}: {a} {b}");
+                    assert!((range.min..=range.max).contains(&result), "{case}: {range:?}");
+                    match values.get(simple) {
+                        Value::Constant(number) => assert_eq!(number, result, "{case}"),
+                        Value::Binary(other, ..) if simple != *left => {
+                            assert_eq!(other, operator, "{case}");
+                        }
+                        _ => assert_eq!((simple, a), (*left, result), "{case}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_are_as_narrow_as_types_and_bounds_need_them() {
+        let mut values = Values::default();
+        let byte = values.add(Value::Load { width: Width::Byte, base: None, offset: 0 });
+        let mut max = |operator, number| {
+            let number = values.constant(number);
+            let value = values.add(Value::Binary(operator, byte, number));
+            values.range(value).max
+        };
+        assert_eq!(max(Operator::ShiftLeft, 24), 0xff00_0000);
+        assert_eq!(max(Operator::ShiftLeft, 25), u32::MAX);
+        assert_eq!(max(Operator::ShiftRight, 4), 15);
+        assert_eq!(max(Operator::And, 15), 15);
+        assert_eq!(max(Operator::Or, 0x100), 0x1ff);
+        assert_eq!(max(Operator::Add, 14), 0x10d);
+        assert_eq!(max(Operator::Multiply, 4), 0x3fc);
+        assert_eq!(max(Operator::Divide, 2), 127);
+        assert_eq!(max(Operator::Remainder, 8), 7);
+    }
+
+    #[test]
+    fn what_changes_nothing_is_left_out() {
+        use Operator::*;
+        let mut values = Values::default();
+        let byte = values.add(Value::Load { width: Width::Byte, base: None, offset: 0 });
+        let mut simple = |operator, number| {
+            let number = values.constant(number);
+            let value = values.binary(operator, byte, number);
+            (value == byte, values.as_constant(value))
+        };
+        for operator in [Add, Subtract, Or, Xor, ShiftLeft, ShiftRight] {
+            assert_eq!(simple(operator, 0), (true, None), "{operator:?}");
+        }
+        assert_eq!([Multiply, Divide].map(|one| simple(one, 1)), [(true, None); 2]);
+        assert_eq!([Multiply, And].map(|one| simple(one, 0)), [(false, Some(0)); 2]);
+        assert_eq!([ShiftLeft, ShiftRight].map(|one| simple(one, 32)), [(false, Some(0)); 2]);
+        assert_eq!(simple(Remainder, 1), (false, Some(0)));
+        assert_eq!((simple(And, 0xff), simple(And, 0x7f)), ((true, None), (false, None)));
+    }
+
+    #[test]
+    fn values_are_equal_if_they_are_the_same_in_the_same_order() {
+        let values = |numbers: &[u32]| {
+            let mut values = Values::default();
+            numbers.iter().for_each(|&number| {
+                values.constant(number);
+            });
+            values
+        };
+        assert_eq!(values(&[1, 2]), values(&[1, 2, 1]));
+        assert_ne!(values(&[1, 2]), values(&[2, 1]));
+        assert_ne!(values(&[1, 2]), values(&[1]));
     }
 }

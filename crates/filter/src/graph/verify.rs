@@ -130,5 +130,17 @@ mod tests {
         assert!(verify(text).is_err());
         let text = text.replace("n0: if", "n0: bound 10; if");
         assert_eq!(verify(&text), Ok(()));
+        // Divisors and walks as well.
+        for (value, check) in [("div 7 v0", "divisor v0"), ("walk4 [14] until 6", "walk v1")] {
+            let text = format!(
+                "v0: u32 = length\nv1: u8 = {value}\n\
+                 n0: if v0 gt 60 then n1 else n2\n\
+                 n1: {check}; if v1 eq 1 then accept else n2\n\
+                 n2: if v1 eq 2 then accept else reject\nbegin n0\n"
+            );
+            assert!(verify(&text).is_err(), "{text}");
+            let text = text.replace("n0: if", &format!("n0: {check}; if"));
+            assert_eq!(verify(&text), Ok(()), "{text}");
+        }
     }
 }

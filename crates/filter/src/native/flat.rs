@@ -284,3 +284,44 @@ impl Writer<'_, '_, '_> {
         self.body.ins().select(inside, place, first)
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::lower::{Settings, compile};
+    use crate::optimise::optimise;
+    use tidemill_diag::Sources;
+
+    pub fn usual(text: &str) -> Option<Usual> {
+        let mut sources = Sources::new();
+        let file = sources.add("filter", text);
+        let graph = compile(file, &sources, &Settings::default()).0.expect(text);
+        Usual::of(&optimise(&graph))
+    }
+
+    #[test]
+    fn for_usual_packets_little_is_left() {
+        // The packet is long, and no fragment of IPv6.
+        let tcp = usual("tcp").expect("it is small");
+        let text = tcp.graph.to_string();
+        assert_eq!(tcp.fragments, [20]);
+        assert!(!text.contains("bound") && !text.contains(" eq 44 "), "{text}");
+        // One question for the ports behind the header, whichever is asked.
+        let port = usual("tcp port 80").expect("it is small").graph;
+        let ends: Vec<u32> = ends(&port).iter().map(|(_, &end)| end).collect();
+        assert_eq!(ends, [18], "{port}");
+    }
+
+    #[test]
+    fn what_needs_branches_or_is_large_has_them() {
+        let hosts = |count: u32| {
+            let hosts = (0..count).map(|at| format!("src host 10.0.0.{at}"));
+            hosts.collect::<Vec<_>>().join(" or ")
+        };
+        let has = |text: &str| usual(text).is_some();
+        // One test is its own branch.
+        assert!(!has("ip") && has("ip and len > 100"));
+        assert!(!has("ip and len / ip[1] > 2") && !has("ip protochain 6"));
+        assert!(has(&hosts(6)) && !has(&hosts(16)) && !has(&hosts(100)));
+    }
+}

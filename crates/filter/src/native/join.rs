@@ -156,3 +156,42 @@ impl Writer<'_, '_, '_> {
         self.is_raw(no, number);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::flat::tests::usual;
+
+    /// Where the loads of each pair lie: the offset, and whether it counts from a base.
+    fn pairs(text: &str) -> Vec<[(bool, u32); 2]> {
+        let usual = usual(text).expect("it is small");
+        let steps = Steps::of(&usual.graph);
+        let place = |load| match usual.graph.values.get(load) {
+            Value::Load { base, offset, .. } => (base.is_some(), offset),
+            other => panic!("{other:?}"),
+        };
+        let twins = twins(&steps).map(|(_, _, pairs)| pairs).unwrap_or_default();
+        twins.into_iter().map(|(yes, no)| [place(yes), place(no)]).collect()
+    }
+
+    #[test]
+    fn fields_of_two_kinds_that_are_asked_alike_are_pairs() {
+        let ports = [[(false, 54), (true, 14)], [(false, 56), (true, 16)]];
+        assert_eq!(pairs("tcp port 80"), ports);
+        assert_eq!(pairs("tcp portrange 80-90"), ports);
+        let bits = "(ip6 and ip6[41] & 15 = 5) or (ip and tcp[1] & 15 = 5)";
+        assert_eq!(pairs(bits), [[(false, 55), (true, 15)]]);
+        for other in [
+            // Other numbers, other bits, other widths.
+            "(ip6 and ip6[41] = 5) or (ip and tcp[1] = 6)",
+            "(ip6 and ip6[41] & 15 = 5) or (ip and tcp[1] & 7 = 5)",
+            "(ip6 and ip6[40 : 2] = 5) or (ip and tcp[0 : 4] = 5)",
+            // One is used for more than the question.
+            "(ip6 and ip6[44] = 5) or (ip and ip[40] = 5 and ip[ip[40]] = 7)",
+            // Not of two kinds.
+            "ip and ip[41] = 5 and tcp[1] = 5",
+        ] {
+            assert!(pairs(other).is_empty(), "{other}: {:?}", pairs(other));
+        }
+    }
+}

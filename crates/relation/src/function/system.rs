@@ -107,3 +107,43 @@ fn deserialize<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     let value = decoded.ok_or_else(|| call.fail("these bytes are no value"))?;
     Ok(limits::copy_into(value.get(), call.scope().scratch))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::{Ambient, Param, Scope};
+    use crate::function::FunctionId;
+    use tidemill_stdx::region::Bump;
+
+    /// Draws one number only.
+    struct Drawn(u64);
+
+    impl Ambient for Drawn {
+        fn now_ns(&self) -> i64 {
+            0
+        }
+
+        fn random(&self) -> u64 {
+            self.0
+        }
+
+        fn param(&self, _: Param) -> Value<'_> {
+            Value::Null
+        }
+    }
+
+    #[test]
+    fn a_coin_falls_by_where_in_its_range_the_number_lies() {
+        let flip = FunctionId::from_name("coinFlip").expect("it is there");
+        let falls = |drawn: u64, p: f64| {
+            let (scratch, ambient) = (Bump::new(), Drawn(drawn));
+            let scope = Scope { scratch: &scratch, ambient: &ambient };
+            flip.call(&[Value::Double(p)], scope).expect("a probability") == Value::Bool(true)
+        };
+        let half = 1 << 63;
+        assert_eq!([0.25, 0.5, 0.51].map(|p| falls(half, p)), [false, false, true]);
+        assert_eq!([0.25, 0.5, 0.51].map(|p| falls(half - 1, p)), [false, true, true]);
+        assert_eq!([0.999, 1.0].map(|p| falls(u64::MAX, p)), [false, true]);
+        assert_eq!([0.0, f64::MIN_POSITIVE].map(|p| falls(0, p)), [false, true]);
+    }
+}

@@ -211,6 +211,19 @@ fn values_and_errors() {
             "error: fromJson: a number out of range at byte 19",
         ),
         ("f_fromJson(\"-9223372036854775808\")", "-9223372036854775808"),
+        ("f_fromJson(b\"\\x22\\\\ud83d\\\\ude00\\\\u00e9\\x22\")", "\"\u{1f600}\u{e9}\""),
+        (
+            "f_fromJson(b\"\\x22\\\\ud83d\\\\u0041\\x22\")",
+            "error: fromJson: half of a surrogate pair at byte 13",
+        ),
+        (
+            "f_fromJson(b\"\\x22\\\\ud83dx\\x22\")",
+            "error: fromJson: half of a surrogate pair at byte 7",
+        ),
+        (
+            "f_fromJson(b\"\\x22\\\\ude00\\x22\")",
+            "error: fromJson: half of a surrogate pair at byte 7",
+        ),
         ("f_fromJson(\"1e999\")", "error: fromJson: a number out of range at byte 5"),
         ("f_fromJson(b\"\\xff\")", "error: fromJson: no UTF-8 at byte 0"),
         ("f_fromJson(\" {} \")", "{}"),
@@ -299,6 +312,22 @@ fn other_functions_take_what_one_does_not() {
             assert_ne!(other.name, function.name);
             assert!(other.arity_min() <= arity && other.arity_max().is_none_or(|it| it >= arity));
         }
+    }
+}
+
+/// Around each number of bits at which what is written grows by a byte.
+#[test]
+fn integers_and_texts_of_every_length_survive_serialization() {
+    let survives = |value: Value<'_>| {
+        let read = encode::decode(&encode::encode(value), limits::NESTING_MAX);
+        assert_eq!(read.map(|read| read.to_string()), Some(value.to_string()));
+    };
+    for number in (0..63).flat_map(|bits| [-1, 0, 1].map(|by| (1i64 << bits) + by)) {
+        survives(Value::Int(number));
+        survives(Value::Int(-number));
+    }
+    for length in [0, 1, 127, 128, 129, 16_383, 16_384] {
+        survives(Value::Str(&"a".repeat(length)));
     }
 }
 

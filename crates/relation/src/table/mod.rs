@@ -23,6 +23,8 @@ mod insert;
 mod keys;
 mod lifetime;
 mod link;
+#[cfg(test)]
+mod model;
 mod narrow;
 mod pairs;
 mod place;

@@ -2,7 +2,7 @@
 
 use tidemill_support::mutate;
 mod plan;
-mod strands;
+pub mod strands;
 mod values;
 
 #[test]

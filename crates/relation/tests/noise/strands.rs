@@ -13,7 +13,7 @@ use tidemill_relation::plan::{
     self, Action, Bind, HeadColumn, Lookup, On, Output, Pattern, Plan, Relation, RelationId, Rule,
     RuleId, Step, Storage, Strand, Trigger,
 };
-use tidemill_relation::strand::{self, Reading, Sink, TypeProfile};
+use tidemill_relation::strand::{self, JoinedRow, Reading, Sink, TypeProfile};
 use tidemill_relation::table::{Access, Key, TableSpec};
 use tidemill_relation::{Id, SeqBuilder, TypeSet, Value};
 use tidemill_stdx::keyed::Secret;
@@ -47,7 +47,7 @@ pub fn check(input: &[u8]) {
     let profile = TypeProfile::new(&plan.strands[0]);
     let run = |profile: Option<&TypeProfile>, triggers: &[SeqBuilder], native: Option<&Native>| {
         let (scratch, ambient) = (Bump::new(), Still::default());
-        let mut log = Log { lines: Vec::new(), derived: 0, derived_max };
+        let mut log = Log::new(derived_max);
         for trigger in triggers {
             let scope = Scope { scratch: &scratch, ambient: &ambient };
             let reading = Reading { profile, ..Reading::present(&database) };
@@ -74,14 +74,15 @@ pub fn check(input: &[u8]) {
     assert_eq!(interpreted, compiled, "{}\n{triggers:?}", plan::print(&plan));
 }
 
-const EVENT: u32 = 0;
-const TABLE: u32 = 1;
+pub const EVENT: u32 = 0;
+pub const TABLE: u32 = 1;
 const INDEXED: u32 = 2;
-const BAG: u32 = 3;
-const HEAD: u32 = 4;
+pub const BAG: u32 = 3;
+pub const HEAD: u32 = 4;
 const COLUMNS: usize = 3;
 
-fn relations() -> Vec<Relation> {
+/// An event, three tables and a head, of three columns each.
+pub fn relations() -> Vec<Relation> {
     let relation = |name: &str, storage: Storage| Relation {
         name: name.to_owned(),
         columns: vec![TypeSet::ANY; COLUMNS],
@@ -339,10 +340,17 @@ fn reads_from(expr: &Expr, first: u16) -> bool {
 }
 
 /// All that a sink is told.
-struct Log {
-    lines: Vec<String>,
+pub struct Log {
+    pub lines: Vec<String>,
     derived: usize,
     derived_max: usize,
+}
+
+impl Log {
+    /// Empty; it is full when it holds more than `derived_max` tuples.
+    pub fn new(derived_max: usize) -> Log {
+        Log { lines: Vec::new(), derived: 0, derived_max }
+    }
 }
 
 impl Sink for Log {
@@ -366,11 +374,15 @@ impl Sink for Log {
     fn is_full(&self) -> bool {
         self.derived > self.derived_max
     }
+
+    fn joined(&mut self, rule: RuleId, rows: &[JoinedRow]) {
+        self.lines.push(format!("{rule:?} joined {}", rows.len()));
+    }
 }
 
 /// A fixed time, and random numbers that count up from 0.
 #[derive(Default)]
-struct Still {
+pub struct Still {
     drawn: Cell<u64>,
 }
 

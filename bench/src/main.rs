@@ -70,7 +70,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
         events::run,
     ),
     ("aggregates", "a change of a group under each aggregate, by its size", aggregates::run),
-    ("datalog", "transitive closure, same generation, points-to", datalog::run),
+    ("datalog", "views to their fixed point: closure, points-to, shortest; changes", datalog::run),
     ("ring", "a token passed round a ring of activities", |extent, report| {
         activities::run(Bench::Ring, extent, report)
     }),

@@ -1,65 +1,111 @@
 //! Datalog: rules loaded at run time against rules compiled ahead of time.
 //!
-//! Four workloads, each over facts from a seeded generator; all engines must find the same number
-//! of tuples. What is measured: putting the facts in and reaching the fixed point.
+//! Each workload has facts from a seeded generator; all engines must find the same number of
+//! tuples. Measured are the fixed point from facts in memory (`cpu_s`), and the same from the text
+//! of the program and its facts, as a user has them (`door_s`): for peers from files, for us by a
+//! simulation of the program. Then edges of a graph come and go ([`updates`]).
+//!
+//! ```text
+//! workload   rules, keys, facts      [program] the facts of points-to
+//! facts      as files, which all engines read
+//! engine     what each is asked for
+//! ours, ascent_peer, datafrog_peer   in this process
+//! differential_peer, souffle_peer    programs
+//! ```
 
 mod ascent_peer;
 mod datafrog_peer;
+mod differential_peer;
+mod engine;
 mod facts;
 mod ours;
 mod program;
+mod rules;
+mod souffle_peer;
+mod updates;
 mod workload;
 
-use crate::clock::{cpu_seconds, median};
+use crate::clock::cpu_time;
 use crate::extent::Extent;
 use crate::report::{Better, Report, Row};
-use facts::{Facts, Found};
+use differential_peer::Differential;
+use engine::{Engine, Found};
+use facts::Files;
 use workload::Workload;
-
-type Engine = fn(Workload, &Facts) -> Result<Found, String>;
 
 pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let runs = if extent.small { 1 } else { 5 };
-    let mut engines: Vec<(&str, Engine)> = vec![("tidemill", ours::run)];
+    // What keys are drawn from.
+    let seed = extent.seed.unwrap_or(cpu_time().as_nanos() as u64);
+    let mut engines: Vec<(&str, Engine)> = vec![("tidemill", Box::new(ours::run))];
+    let mut differential = None;
     if extent.peers {
-        engines.push(("ascent", ascent_peer::run));
-        engines.push(("datafrog", datafrog_peer::run));
+        engines.push(("ascent", Box::new(ascent_peer::run)));
+        engines.push(("datafrog", Box::new(datafrog_peer::run)));
+        match souffle_peer::installed() {
+            Ok(()) => engines.push(("souffle", Box::new(souffle_peer::run))),
+            Err(reason) => report.note(&format!("souffle absent: {reason}")),
+        }
     }
-    for workload in Workload::ALL {
-        let facts = workload.facts(extent.small);
-        let mut seconds = vec![Vec::new(); engines.len()];
-        let mut found = None;
-        let mut bytes_per_tuple = None;
-        for _ in 0..runs {
-            for (engine, seconds) in engines.iter().zip(&mut seconds) {
-                let (taken, result) = cpu_seconds(|| engine.1(workload, &facts));
-                let result = result?;
-                seconds.push(taken);
-                let tuples = *found.get_or_insert(result.tuples);
-                if tuples != result.tuples {
-                    let (case, who) = (workload.name(), engine.0);
-                    let got = result.tuples;
-                    return Err(format!("{case}: {who} found {got} tuples, others {tuples}"));
-                }
-                if let Some(bytes) = result.bytes {
-                    bytes_per_tuple = Some(bytes as f64 / tuples.max(1) as f64);
-                }
+    // It takes minutes to build, which tests have not.
+    if extent.peers && !extent.small {
+        match Differential::new() {
+            Ok(peer) => {
+                differential = Some(peer.clone());
+                let run = move |workload: &Workload, files: &Files| peer.run(workload, files);
+                engines.push(("differential", Box::new(run)));
             }
+            Err(reason) => report.note(&format!("differential absent: {reason}")),
         }
-        let row = |who: &str, metric, value, unit| {
-            Row::new("datalog", workload.name(), who, (metric, unit), (value, runs))
-        };
-        let rows: Vec<Row> = engines
-            .iter()
-            .zip(seconds)
-            .map(|((who, _), seconds)| row(who, "cpu_s", median(seconds), "s"))
-            .collect();
-        report.case(&rows, Better::Low);
-        if let Some(bytes) = bytes_per_tuple {
-            report.row(&row("tidemill", "bytes_per_tuple", bytes, "bytes"));
-        }
-        let tuples = found.unwrap_or(0);
-        report.note(&format!("{}: {tuples} tuples, equal for all", workload.name()));
     }
+    for workload in &Workload::ALL {
+        let files =
+            Files::write(workload.name, &workload.facts(extent.small), workload.keys, seed)?;
+        measure(workload, &files, &engines, runs, report)?;
+    }
+    let others = &engines[1..];
+    let incremental = |(who, _): &&(&str, Engine)| *who == "differential";
+    let anew = others.len() - others.iter().filter(incremental).count();
+    updates::run(extent.small, (seed, runs), differential.as_ref(), &others[..anew], report)
+}
+
+/// Measures a workload in all engines, in turns.
+fn measure(
+    workload: &Workload,
+    files: &Files,
+    engines: &[(&str, Engine)],
+    runs: usize,
+    report: &mut Report,
+) -> Result<(), String> {
+    let mut found: Vec<(&str, Vec<Found>)> =
+        engines.iter().map(|(who, _)| (*who, Vec::new())).collect();
+    for _ in 0..runs {
+        for ((_, engine), (_, found)) in engines.iter().zip(&mut found) {
+            found.extend(engine(workload, files)?);
+        }
+    }
+    let all = || found.iter().flat_map(|(who, found)| found.iter().map(move |one| (who, one)));
+    let tuples = all().next().map_or(0, |(_, first)| first.tuples);
+    if let Some((who, one)) = all().find(|(_, one)| one.tuples != tuples) {
+        let (case, got) = (workload.name, one.tuples);
+        return Err(format!("{case}: {who} found {got} tuples, others {tuples}"));
+    }
+    for (metric, figure) in [
+        ("cpu_s", (|one| one.cpu_s) as fn(&Found) -> Option<f64>),
+        ("door_s", |one| Some(one.door_s)),
+    ] {
+        let row = |(who, found): &(&str, Vec<Found>)| {
+            let figures: Vec<f64> = found.iter().filter_map(figure).collect();
+            (!figures.is_empty())
+                .then(|| Row::median("datalog", workload.name, who, (metric, "s"), figures))
+        };
+        report.case(&found.iter().filter_map(row).collect::<Vec<_>>(), Better::Low);
+    }
+    if let Some(bytes) = all().find_map(|(_, one)| one.bytes) {
+        let per_tuple = bytes as f64 / tuples.max(1) as f64;
+        let metric = ("bytes_per_tuple", "bytes");
+        report.row(&Row::new("datalog", workload.name, "tidemill", metric, (per_tuple, runs)));
+    }
+    report.note(&format!("{}: {tuples} tuples, equal for all", workload.name));
     Ok(())
 }

@@ -1,42 +1,22 @@
-//! The workloads as rules loaded at run time.
+//! Our rules, loaded at run time: the views alone, and through the door.
 
+use tidemill::console::Console;
+use tidemill::program::{LoadOptions, Program};
+use tidemill::sim::SimOptions;
 use tidemill_relation::Value;
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{Ambient, Param, Scope};
 use tidemill_relation::plan::{Plan, RelationId};
-use tidemill_relation::view::{Progress, Views};
+use tidemill_relation::view::{DERIVED_MAX, Progress, Views};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
-use super::facts::{Facts, Found};
-use super::workload::Workload;
+use super::engine::Found;
+use super::facts::{Files, Key, Keys};
+use super::rules;
+use super::workload::{Rules, Workload};
+use crate::clock::cpu_seconds;
 use crate::program::{ADDRESS, compiled};
-
-const CLOSURE: &str = "
-    materialize(edge, infinity, infinity, keys(1, 2, 3)).
-    materialize(path, infinity, infinity, keys(1, 2, 3)).
-    r1 path(@N, X, Y) :- edge(@N, X, Y).
-    r2 path(@N, X, Z) :- path(@N, X, Y), edge(@N, Y, Z).
-";
-
-const SAME_GENERATION: &str = "
-    materialize(edge, infinity, infinity, keys(1, 2, 3)).
-    materialize(sg, infinity, infinity, keys(1, 2, 3)).
-    r1 sg(@N, X, Y) :- edge(@N, P, X), edge(@N, P, Y), X != Y.
-    r2 sg(@N, X, Y) :- edge(@N, A, X), sg(@N, A, B), edge(@N, B, Y).
-";
-
-const POINTS_TO: &str = "
-    materialize(addressOf, infinity, infinity, keys(1, 2, 3)).
-    materialize(edge, infinity, infinity, keys(1, 2, 3)).
-    materialize(load, infinity, infinity, keys(1, 2, 3)).
-    materialize(store, infinity, infinity, keys(1, 2, 3)).
-    materialize(pt, infinity, infinity, keys(1, 2, 3)).
-    r1 pt(@N, Y, X) :- addressOf(@N, Y, X).
-    r2 pt(@N, Y, X) :- edge(@N, Y, Z), pt(@N, Z, X).
-    r3 pt(@N, Y, W) :- load(@N, Y, X), pt(@N, X, Z), pt(@N, Z, W).
-    r4 pt(@N, Z, W) :- store(@N, Y, X), pt(@N, Y, Z), pt(@N, X, W).
-";
 
 struct Here;
 
@@ -54,43 +34,138 @@ impl Ambient for Here {
     }
 }
 
-pub fn run(workload: Workload, facts: &Facts) -> Result<Found, String> {
-    let (source, result) = match workload {
-        Workload::Chain | Workload::Random => (CLOSURE, "path"),
-        Workload::SameGeneration => (SAME_GENERATION, "sg"),
-        Workload::PointsTo => (POINTS_TO, "pt"),
-    };
-    let plan = compiled("datalog.olg", source)?.plan;
-    let secret = Secret::of_process();
-    let (mut database, mut views) = (Database::new(&plan, secret), Views::new(&plan, secret));
-    let inputs = [
-        ("edge", &facts.edges),
-        ("addressOf", &facts.address_of),
-        ("load", &facts.load),
-        ("store", &facts.store),
-    ];
-    for (relation, pairs) in inputs {
-        let Some(relation) = plan.find(relation) else { continue };
-        put(&plan, &mut database, &mut views, relation, pairs);
+/// The relations that a program reads.
+pub fn inputs(rules: Rules) -> &'static [&'static str] {
+    match rules {
+        Rules::PointsTo => &["addressOf", "edge", "load", "store"],
+        Rules::Shortest => &["arc"],
+        _ => &["edge"],
     }
-    let scratch = Bump::new();
-    let scope = Scope { scratch: &scratch, ambient: &Here };
-    while views.step(&plan, &mut database, scope, 0, &mut ()) == Progress::More {}
-    views.settle(&mut database);
-    let result = plan.find(result).and_then(|relation| database.get(relation));
-    let table = result.ok_or("the program has no result table")?;
-    Ok(Found { tuples: table.len(), bytes: Some(table.bytes()) })
 }
 
-fn put(
-    plan: &Plan,
-    database: &mut Database,
-    views: &mut Views,
-    relation: RelationId,
-    pairs: &[(i32, i32)],
-) {
-    for &(a, b) in pairs {
-        let row = [Value::Str(ADDRESS), Value::Int(a.into()), Value::Int(b.into())];
-        views.insert(plan, database, relation, &row, 0);
+/// Views of a program, with the tables that they fill.
+pub struct Tables {
+    plan: Plan,
+    database: Database,
+    views: Views,
+    result: RelationId,
+}
+
+/// Rows of a relation, as they are put in.
+pub type Rows = Vec<Vec<Value<'static>>>;
+
+impl Tables {
+    pub fn new(rules: Rules) -> Result<Tables, String> {
+        let (source, result) = rules::source(rules);
+        let plan = compiled("datalog.olg", source)?.plan;
+        let secret = Secret::of_process();
+        let (database, views) = (Database::new(&plan, secret), Views::new(&plan, secret));
+        let result = plan.find(result).ok_or("the program has no result table")?;
+        Ok(Tables { plan, database, views, result })
     }
+
+    fn relation(&self, name: &str) -> Result<RelationId, String> {
+        self.plan.find(name).ok_or_else(|| format!("the program has no `{name}`"))
+    }
+
+    pub fn insert(&mut self, name: &str, rows: &Rows) -> Result<(), String> {
+        let relation = self.relation(name)?;
+        for row in rows {
+            self.views.insert(&self.plan, &mut self.database, relation, row, 0);
+        }
+        Ok(())
+    }
+
+    pub fn delete(&mut self, name: &str, rows: &Rows) -> Result<(), String> {
+        let relation = self.relation(name)?;
+        for row in rows {
+            self.views.delete(&self.plan, &mut self.database, relation, row);
+        }
+        Ok(())
+    }
+
+    /// Brings the views to their fixed point.
+    pub fn commit(&mut self) -> Result<(), String> {
+        let scratch = Bump::new();
+        let scope = Scope { scratch: &scratch, ambient: &Here };
+        loop {
+            match self.views.step(&self.plan, &mut self.database, scope, 0, &mut ()) {
+                Progress::More => {}
+                Progress::Done => break,
+                Progress::Exceeded => return Err("the views derive too much".to_owned()),
+            }
+        }
+        self.views.settle(&mut self.database);
+        Ok(())
+    }
+
+    /// How many tuples the result has, and its bytes.
+    pub fn result(&self) -> (usize, usize) {
+        let table = self.database.table(self.result);
+        (table.len(), table.bytes())
+    }
+}
+
+/// The rows of a relation, after the location.
+pub fn rows(workload: &Workload, files: &Files, relation: &str) -> Result<Rows, String> {
+    let text: &'static str = files.text(relation)?.leak();
+    let value = |field: &'static str| match workload.keys {
+        Keys::Near | Keys::Far => i64::read(field).map(Value::Int).ok_or(field.to_owned()),
+        Keys::Text => Ok(Value::Str(field)),
+    };
+    let row = |line: &'static str| {
+        let fields = line.split(',').map(value);
+        std::iter::once(Ok(Value::Str(ADDRESS))).chain(fields).collect()
+    };
+    text.lines().map(row).collect()
+}
+
+pub fn run(workload: &Workload, files: &Files) -> Result<Option<Found>, String> {
+    let relations = inputs(workload.rules);
+    let facts = relations.iter().map(|name| Ok((*name, rows(workload, files, name)?)));
+    let facts = facts.collect::<Result<Vec<_>, String>>()?;
+    let (cpu_s, tables) = cpu_seconds(|| {
+        let mut tables = Tables::new(workload.rules)?;
+        for (name, rows) in &facts {
+            tables.insert(name, rows)?;
+        }
+        tables.commit()?;
+        Ok::<Tables, String>(tables)
+    });
+    let (tuples, bytes) = tables?.result();
+    let (door_s, through) = cpu_seconds(|| door(workload, files));
+    if through? != tuples as u64 {
+        return Err(format!("{}: other tuples through the door", workload.name));
+    }
+    Ok(Some(Found { tuples, bytes: Some(bytes), cpu_s: Some(cpu_s), door_s }))
+}
+
+/// Reads the facts, runs the program with them, and says how many tuples there are.
+fn door(workload: &Workload, files: &Files) -> Result<u64, String> {
+    let (source, result) = rules::source(workload.rules);
+    let mut text = source.to_owned();
+    for name in inputs(workload.rules) {
+        for line in files.text(name)?.lines() {
+            text += name;
+            text += "(\"n0:1\"";
+            for field in line.split(',') {
+                text += match workload.keys {
+                    Keys::Text => ", \"",
+                    Keys::Near | Keys::Far => ", ",
+                };
+                text += field;
+                text += if workload.keys == Keys::Text { "\"" } else { "" };
+            }
+            text += ").\n";
+        }
+    }
+    let program = Program::of_text("datalog.olg", &text, &LoadOptions::default());
+    if let Some(first) = program.diagnostics.first().filter(|_| program.has_errors()) {
+        return Err(program.sources.render(first));
+    }
+    let options = SimOptions { turn_tuples_max: Some(DERIVED_MAX), ..SimOptions::default() };
+    let report = program.sim(options, Console::silent())?;
+    let tables = report.nodes.map(|nodes| nodes.tables).unwrap_or_default();
+    let found = tables.into_iter().find(|(name, _)| name == result);
+    found.map(|(_, rows)| rows).ok_or_else(|| "the run has no result table".to_owned())
 }

@@ -19,7 +19,8 @@ const PARAMETERS: u64 = 5;
 const ADDRESSES: u64 = 4;
 const CALLS: u64 = 2;
 
-/// The statements of a program of `functions` functions.
+/// The statements of a program of `functions` functions: `addressOf(variable, object)`,
+/// `edge(to, from)` for assignments, `load(to, pointer)` and `store(pointer, from)`.
 pub fn facts(random: &mut Rng, functions: u64) -> Facts {
     let (mut address_of, mut assign) = (BTreeSet::new(), BTreeSet::new());
     let (mut load, mut store) = (BTreeSet::new(), BTreeSet::new());
@@ -45,11 +46,10 @@ pub fn facts(random: &mut Rng, functions: u64) -> Facts {
             store.insert((local(random), local(random)));
         }
     }
-    let in_order = |pairs: BTreeSet<(i32, i32)>| pairs.into_iter().collect();
-    Facts {
-        address_of: in_order(address_of),
-        edges: in_order(assign),
-        load: in_order(load),
-        store: in_order(store),
-    }
+    let in_order = |pairs: BTreeSet<(i32, i32)>| pairs.into_iter().map(|(a, b)| [a, b]);
+    Facts::default()
+        .with("addressOf", in_order(address_of))
+        .with("edge", in_order(assign))
+        .with("load", in_order(load))
+        .with("store", in_order(store))
 }

@@ -8,7 +8,7 @@ use crate::expr::{Expr, Reg};
 use crate::operator::Binary;
 use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
 use crate::strand::Reading;
-use crate::table::{Access, Fit, Kind, Layout, Place, Table, Visible};
+use crate::table::{Access, Fit, Kind, Layout, Part, Place, Table, Visible};
 use crate::value::Value;
 
 /// Why there is nothing to run.
@@ -23,14 +23,16 @@ pub(crate) enum Halt {
 }
 
 /// Makes a strand that the delta of a view rule starts ready to run on the tables as they are.
-/// The indexes that it reads are [prepared](crate::database::Database::prepare).
+/// The indexes that it reads are [prepared](crate::database::Database::prepare). An atom that sees
+/// rows [within](Visible::Within) a range looks for them in `part`, if that is given.
 pub(crate) fn compile<'a>(
     strand: &'a Strand,
     reading: Reading<'a>,
+    part: Option<&'a Part>,
     scope: Scope<'a>,
 ) -> Result<Narrow<'a>, Halt> {
     let regs = vec![None; strand.regs as usize];
-    let mut compiler = Compiler { reading, scope, regs };
+    let mut compiler = Compiler { reading, part, scope, regs };
     let table = reading.database.table(strand.trigger.relation);
     let binds = compiler.binds(table, &strand.trigger.columns)?;
     let mut steps = Vec::with_capacity(strand.steps.len());
@@ -40,7 +42,8 @@ pub(crate) fn compile<'a>(
     let output = compiler.output(strand)?;
     let copied = copied(&steps, &output);
     let regs = strand.regs as usize;
-    let mut narrow = Narrow { table, binds, steps, output, copied, memo: None, regs };
+    let known = reading.database.table(strand.output.relation).known_pairs();
+    let mut narrow = Narrow { table, binds, steps, output, copied, known, memo: None, regs };
     narrow.memo = Memo::new(&narrow.binds, &narrow.steps, &narrow.output);
     Ok(narrow)
 }
@@ -70,6 +73,7 @@ fn copied(steps: &[Step<'_>], output: &[(Place, Operand)]) -> Option<Copied> {
 
 struct Compiler<'a> {
     reading: Reading<'a>,
+    part: Option<&'a Part>,
     scope: Scope<'a>,
     /// What is known of each register that has been bound.
     regs: Vec<Option<Kind<'a>>>,
@@ -180,9 +184,15 @@ impl<'a> Compiler<'a> {
         let mut state = 0;
         let secret = table.secret();
         let columns = table.access_columns(lookup.access).ok_or(Halt::Unfit)?;
-        let dense = match lookup.access {
-            Access::Index(number) => table.dense_column(number).map(|column| (number, column)),
-            Access::Scan | Access::Primary => None,
+        let part = self
+            .part
+            .filter(|_| matches!(visible, Visible::Within(..)) && lookup.access != Access::Scan);
+        let dense = match (part, lookup.access) {
+            (Some(part), _) => part.dense_column().map(|column| (0, column)),
+            (None, Access::Index(number)) => {
+                table.dense_column(number).map(|column| (number, column))
+            }
+            (None, Access::Scan | Access::Primary) => None,
         };
         for (&column, expr) in columns.iter().zip(&lookup.key) {
             let compared = self.equal(table, column, expr)?;
@@ -205,8 +215,15 @@ impl<'a> Compiler<'a> {
             return Err(Halt::Unfit);
         }
         let binds = self.binds(table, &lookup.columns)?;
-        let all = visible == Visible::Live && table.all_live();
-        Ok(Probe { table, visible, all, path, state, hashed, key, binds })
+        let below = match visible {
+            _ if !table.all_live() => None,
+            Visible::Live => Some(table.next_row()),
+            Visible::Below(limit) => Some(limit),
+            // The rows of a part are in the range.
+            Visible::Within(_, end) if part.is_some() => Some(end),
+            Visible::Within(..) | Visible::OlderThan(_) | Visible::Ever | Visible::Before => None,
+        };
+        Ok(Probe { table, visible, below, path, part, state, hashed, key, binds })
     }
 
     fn output(&self, strand: &'a Strand) -> Result<Vec<(Place, Operand)>, Halt> {

@@ -16,7 +16,7 @@ mod memo;
 mod steps;
 
 use crate::eval::Ambient;
-use crate::table::{IndexRows, Place, RowId, Table};
+use crate::table::{IndexRows, KnownPairs, PartRows, Place, RowId, Table, Visible};
 use memo::{Memo, Seen};
 use std::cmp::Ordering;
 use steps::{Bound, Hashed, Operand, Path, Probe, Step};
@@ -32,6 +32,8 @@ pub(crate) struct Narrow<'a> {
     output: Vec<(Place, Operand)>,
     /// How the rows of the last step, a join, become output by themselves.
     copied: Option<Copied>,
+    /// The pairs that the head's table has: none of them need be put out again.
+    known: Option<KnownPairs<'a>>,
     /// How rows that find the same are told.
     memo: Option<Memo>,
     regs: usize,
@@ -45,9 +47,17 @@ struct Copied {
     words: Vec<(usize, usize)>,
 }
 
+/// What a run has done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work {
+    /// Rows that its probes examined.
+    pub(crate) probes: u64,
+    /// Derivations that were not put out, as the head's table has them.
+    pub(crate) left_out: u64,
+}
+
 impl Narrow<'_> {
-    /// Appends to `out` what the strand derives from each of some rows; how many rows its probes
-    /// examined.
+    /// Appends to `out` what the strand derives from each of some rows.
     ///
     /// Ends early, for what is then given up, when interrupted or after `words_max` words.
     pub(crate) fn run(
@@ -56,7 +66,7 @@ impl Narrow<'_> {
         out: &mut Vec<u32>,
         words_max: usize,
         ambient: &dyn Ambient,
-    ) -> u64 {
+    ) -> Work {
         let before = out.len();
         let mut run = Run {
             narrow: self,
@@ -66,6 +76,7 @@ impl Narrow<'_> {
             words_max,
             ambient,
             looked: 0,
+            left_out: 0,
             over: false,
         };
         let mut seen = Seen::default();
@@ -89,9 +100,12 @@ impl Narrow<'_> {
                     memo.replay(earlier, &run.regs, run.out);
                 }
                 None => {
-                    let start = run.out.len();
+                    let (start, left_out) = (run.out.len(), run.left_out);
                     run.step(&self.steps);
-                    seen.note(value, start..run.out.len());
+                    // What was left out need not be known of another row.
+                    if run.left_out == left_out {
+                        seen.note(value, start..run.out.len());
+                    }
                 }
             }
         }
@@ -100,7 +114,9 @@ impl Narrow<'_> {
             Some(_) => (run.out.len() - before - replayed) / self.width().max(1),
             None => 0,
         };
-        u64::from(run.looked).saturating_sub(rows.len() as u64) + copied as u64
+        let copied = copied as u64 + run.left_out;
+        let probes = u64::from(run.looked).saturating_sub(rows.len() as u64) + copied;
+        Work { probes, left_out: run.left_out }
     }
 
     /// Words of an output row.
@@ -119,6 +135,8 @@ struct Run<'n> {
     ambient: &'n dyn Ambient,
     /// Rows looked at, but for those of a last join.
     looked: u32,
+    /// Rows that the head's table has and that were not put out.
+    left_out: u64,
     /// It is to end.
     over: bool,
 }
@@ -215,21 +233,44 @@ impl<'n> Run<'n> {
 
     /// The last join: the rows that it finds become output.
     fn copy(&mut self, probe: &'n Probe<'n>, copied: &Copied) {
-        let mut rows = probe.rows(&self.regs);
-        let Some(mut row) = rows.next(probe) else { return };
+        let rows = probe.rows(&self.regs);
         self.template.clear();
         for &(place, operand) in &self.narrow.output {
             place.append(&mut self.template, operand.read(&self.regs));
         }
-        loop {
-            let start = self.out.len();
-            self.out.extend_from_slice(&self.template);
-            let (to, from) = (&mut self.out[start..], probe.table.row_words(row));
-            copied.words.iter().for_each(|&(at, word)| to[at] = from[word]);
-            match rows.next(probe) {
-                Some(next) => row = next,
-                None => return,
+        match (&copied.words[..], &self.template[..]) {
+            (&[(0, word)], &[_, second]) => {
+                self.copy_pairs(probe, rows, |words| [words[word], second]);
             }
+            (&[(1, word)], &[first, _]) => {
+                self.copy_pairs(probe, rows, |words| [first, words[word]]);
+            }
+            _ => rows.each(probe, |words| {
+                let start = self.out.len();
+                self.out.extend_from_slice(&self.template);
+                let to = &mut self.out[start..];
+                copied.words.iter().for_each(|&(at, word)| to[at] = words[word]);
+            }),
+        }
+    }
+
+    /// The same of pairs, of which those that are known are left out.
+    #[inline]
+    fn copy_pairs(
+        &mut self,
+        probe: &'n Probe<'n>,
+        rows: Rows<'n>,
+        pair: impl Fn(&[u32]) -> [u32; 2],
+    ) {
+        match self.narrow.known {
+            None => rows.each(probe, |words| self.out.extend_from_slice(&pair(words))),
+            Some(known) => rows.each(probe, |words| {
+                let pair = pair(words);
+                match known.has(pair) {
+                    true => self.left_out += 1,
+                    false => self.out.extend_from_slice(&pair),
+                }
+            }),
         }
     }
 }
@@ -241,7 +282,11 @@ impl<'n> Probe<'n> {
             self.key.iter().all(|(place, operand)| place.read(words) == operand.read(regs))
         };
         if let Path::Dense(number, operand) = self.path {
-            return Rows::Chain(self.table.probe_dense(number, operand.read(regs), same));
+            let value = operand.read(regs);
+            return match self.part {
+                Some(part) => Rows::Part(part.probe_dense(self.table, value, same)),
+                None => Rows::Chain(self.table.probe_dense(number, value, same)),
+            };
         }
         let secret = self.table.secret();
         let of = |hashed: &Hashed| match hashed {
@@ -252,8 +297,14 @@ impl<'n> Probe<'n> {
             [one] => secret.combine(self.state, of(one)),
             all => all.iter().fold(self.state, |state, one| secret.combine(state, of(one))),
         };
+        if let Some(part) = self.part {
+            return Rows::Part(part.probe(self.table, hash, same));
+        }
         match self.path {
-            Path::Scan => Rows::Scan(0..self.table.next_row().0),
+            Path::Scan => match self.visible {
+                Visible::Within(first, end) => Rows::Scan(first.0..end.0),
+                _ => Rows::Scan(0..self.table.next_row().0),
+            },
             Path::Primary => Rows::One(self.table.probe_primary(hash, self.visible, same)),
             Path::Index(number) | Path::Dense(number, _) => {
                 Rows::Chain(self.table.probe_index(number, hash, same))
@@ -267,6 +318,7 @@ enum Rows<'n> {
     Scan(std::ops::Range<u32>),
     One(Option<RowId>),
     Chain(IndexRows<'n>),
+    Part(PartRows<'n>),
 }
 
 impl Rows<'_> {
@@ -277,10 +329,27 @@ impl Rows<'_> {
                 Rows::Scan(rows) => RowId(rows.next()?),
                 Rows::One(row) => RowId(row.take()?.0),
                 Rows::Chain(rows) => rows.next()?,
+                Rows::Part(rows) => rows.next()?,
             };
-            if probe.all || probe.table.sees(row, probe.visible) {
+            if probe.sees(row) {
                 return Some(row);
             }
+        }
+    }
+
+    /// Calls `f` with the words of each row.
+    #[inline]
+    fn each(self, probe: &Probe<'_>, mut f: impl FnMut(&[u32])) {
+        let mut one = |row| {
+            if probe.sees(row) {
+                f(probe.table.row_words(row));
+            }
+        };
+        match self {
+            Rows::Scan(rows) => rows.map(RowId).for_each(one),
+            Rows::One(row) => row.into_iter().for_each(one),
+            Rows::Chain(rows) => rows.for_each(one),
+            Rows::Part(rows) => rows.for_each(&mut one),
         }
     }
 }

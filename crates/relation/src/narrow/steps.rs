@@ -1,6 +1,6 @@
 //! The steps of a strand over registers that are plain integers.
 
-use crate::table::{Place, Table, Visible};
+use crate::table::{Part, Place, RowId, Table, Visible};
 
 /// An integer that is known when a row has been bound.
 #[derive(Clone, Copy, Debug)]
@@ -48,14 +48,26 @@ pub(super) enum Path {
 pub(super) struct Probe<'a> {
     pub(super) table: &'a Table,
     pub(super) visible: Visible,
-    /// `visible` shows every row there is.
-    pub(super) all: bool,
+    /// `visible` shows every row below this one; nothing if each must be looked at.
+    pub(super) below: Option<RowId>,
     pub(super) path: Path,
+    /// The rows it looks among, if not all.
+    pub(super) part: Option<&'a Part>,
     /// The hash of the columns of the key before the first register.
     pub(super) state: u64,
     pub(super) hashed: Vec<Hashed>,
     pub(super) key: Vec<(Place, Operand)>,
     pub(super) binds: Vec<Bound>,
+}
+
+impl Probe<'_> {
+    #[inline]
+    pub(super) fn sees(&self, row: RowId) -> bool {
+        match self.below {
+            Some(limit) => row < limit,
+            None => self.table.sees(row, self.visible),
+        }
+    }
 }
 
 #[derive(Debug)]

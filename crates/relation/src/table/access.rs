@@ -20,6 +20,10 @@ pub enum Visible {
     Live,
     /// Live rows with ids below this one.
     Below(RowId),
+    /// Live rows with ids from the first on and below the second.
+    Within(RowId, RowId),
+    /// Live rows that came to stand before this one.
+    OlderThan(RowId),
     /// Rows that were live at some time in this commit.
     Ever,
     /// Rows that were live when this commit began.

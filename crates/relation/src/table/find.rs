@@ -1,7 +1,7 @@
 //! Look-ups: the rows of an access, and the row of a tuple.
 
 use super::access::{Access, Visible};
-use super::index::Rows as IndexRows;
+use super::chain::Rows as IndexRows;
 use super::row::RowId;
 use super::state::Table;
 use crate::value::Value;
@@ -37,6 +37,30 @@ impl Table {
         Rows { table: self, visible, candidates }
     }
 
+    /// How many rows a look-up finds, at a guess.
+    pub(crate) fn rows_a_key(&self, access: Access) -> f64 {
+        let rows = f64::from(self.live_rows);
+        match access {
+            Access::Scan => rows,
+            Access::Primary => rows.min(1.0),
+            Access::Index(number) => {
+                let index = &self.indexes[number as usize];
+                match (index.rows_known(), index.keys()) {
+                    (0, _) | (_, 0) => rows.sqrt(),
+                    (known, keys) => f64::from(known) / keys as f64,
+                }
+            }
+        }
+    }
+
+    /// How many rows [`Table::prepare`] has to enter.
+    pub(crate) fn unprepared(&self, access: Access) -> u32 {
+        match access {
+            Access::Scan | Access::Primary => 0,
+            Access::Index(number) => self.rows - self.indexes[number as usize].rows_known(),
+        }
+    }
+
     /// Keys are unique among live rows, now and when the commit began (but for bags): at most one
     /// row then, else all versions.
     fn find_all(&self, columns: &[u32], key: &[Value<'_>], visible: Visible) -> FoundRows {
@@ -51,9 +75,9 @@ impl Table {
             return FoundRows::Many(rows.collect::<Vec<u32>>().into_iter());
         }
         if visible != Visible::Ever {
-            return FoundRows::One(self.primary.find(hash, matches));
+            return FoundRows::One(self.find_linked(hash, matches));
         }
-        let mut rows = self.primary.find_all(hash, matches);
+        let mut rows = self.find_all_linked(hash, matches);
         rows.sort_unstable();
         FoundRows::Many(rows.into_iter())
     }
@@ -64,7 +88,7 @@ impl Table {
         debug_assert!(!self.is_bag(), "verified: a bag has no primary key");
         let hash = self.hash_values(key.iter().copied());
         let matches = |row| self.live.get(row) && self.key_equals(RowId(row), &self.key, key);
-        self.primary.find(hash, matches).map(RowId)
+        self.find_linked(hash, matches).map(RowId)
     }
 
     /// The live row with the primary key of `values`, a whole tuple.
@@ -92,7 +116,7 @@ impl Table {
             return self.equal_rows(hash, values).find(|row| state(*row));
         }
         let matches = |row| state(RowId(row)) && self.row_equals(RowId(row), values);
-        self.primary.find(hash, matches).map(RowId)
+        self.find_linked(hash, matches).map(RowId)
     }
 
     /// All live rows with the primary key of `values`; for a bag, all that are equal.
@@ -102,7 +126,7 @@ impl Table {
             return self.equal_rows(hash, values).filter(|row| self.is_live(*row)).collect();
         }
         let matches = |row| self.live.get(row) && self.same_key(RowId(row), values);
-        let found = self.primary.find_all(hash, matches);
+        let found = self.find_all_linked(hash, matches);
         let mut rows: Vec<RowId> = found.into_iter().map(RowId).collect();
         rows.sort_unstable();
         rows
@@ -119,7 +143,7 @@ impl Table {
             return self.equal_rows(hash, values).find(|row| self.is_live(*row));
         }
         let matches = |row| self.live.get(row) && self.same_key(RowId(row), values);
-        self.primary.find(hash, matches).map(RowId)
+        self.find_linked(hash, matches).map(RowId)
     }
 }
 

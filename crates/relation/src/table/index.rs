@@ -6,34 +6,17 @@
 //! chains: hash table of (head, tail)      next: one row id per row of the table
 //! ```
 //! Where one column of the key holds small integers and the others are the same in every row (the
-//! location), the chains lie in an array by that integer, and neither hash nor comparison is
-//! needed.
+//! location), the chains lie in an array by that integer ([`dense`](super::dense)), and neither
+//! hash nor comparison is needed.
 //!
 //! A row that goes stays in its chain and is skipped until the table compacts itself; so removal
 //! costs nothing and an iteration is never invalidated.
 
 use hashbrown::HashTable;
 
+use super::chain::{Chain, END, Rows};
+use super::dense::Dense;
 use super::row::RowId;
-
-/// First and last row of one key.
-#[derive(Clone, Copy, Debug)]
-struct Chain {
-    head: u32,
-    tail: u32,
-}
-
-const END: u32 = u32::MAX;
-
-/// The chain of a key without rows.
-const NONE: Chain = Chain { head: END, tail: END };
-
-/// Chains by the integer in one column.
-#[derive(Clone, Debug)]
-struct Dense {
-    column: u32,
-    chains: Vec<Chain>,
-}
 
 #[derive(Clone, Debug)]
 pub(super) struct Index {
@@ -44,6 +27,7 @@ pub(super) struct Index {
     dense: Option<Dense>,
     /// Rows from which on it is worth looking whether integers are small.
     look_at: u32,
+    /// The row after each in its chain, but for those that `dense` has sorted.
     next: Vec<u32>,
 }
 
@@ -81,49 +65,53 @@ impl Index {
         let look_at = self.look_at;
         self.clear();
         self.look_at = look_at;
-        self.dense = Some(Dense { column, chains: Vec::new() });
+        self.dense = Some(Dense::new(column));
     }
 
     /// The column by whose integers the chains lie.
     #[inline]
     pub(super) fn dense_column(&self) -> Option<u32> {
-        self.dense.as_ref().map(|dense| dense.column)
+        self.dense.as_ref().map(Dense::column)
     }
 
     /// Appends `row`, the next that is not known, to the chain of a small integer.
     pub(super) fn append_dense(&mut self, row: RowId, value: i64) {
-        let (Some(dense), Ok(value)) = (&mut self.dense, usize::try_from(value)) else { return };
-        self.next.push(END);
-        if dense.chains.len() <= value {
-            dense.chains.resize(value + 1, NONE);
+        if let (Some(dense), Ok(value)) = (&mut self.dense, usize::try_from(value)) {
+            dense.append(row, value, &mut self.next);
         }
-        let chain = &mut dense.chains[value];
-        match chain.head {
-            END => chain.head = row.0,
-            _ => self.next[chain.tail as usize] = row.0,
+    }
+
+    /// Sorts the rows of an array, if that is due.
+    pub(super) fn sort_dense(&mut self) {
+        if let Some(dense) = &mut self.dense {
+            dense.sort(&mut self.next);
         }
-        chain.tail = row.0;
     }
 
     /// The rows with this integer, live or not, oldest first.
     #[inline]
     pub(super) fn dense_rows(&self, value: i64) -> Rows<'_> {
-        let chain = self.dense.as_ref().and_then(|dense| {
-            usize::try_from(value).ok().and_then(|value| dense.chains.get(value))
-        });
-        Rows { next: &self.next, row: chain.map_or(END, |chain| chain.head) }
+        match (&self.dense, usize::try_from(value)) {
+            (Some(dense), Ok(value)) => dense.rows(value, &self.next),
+            _ => Rows { sorted: &[], next: &[], from: 0, row: END },
+        }
     }
 
     /// The rows of the chain whose first `same_key` accepts, looked for in all of an array.
     pub(super) fn dense_search(&self, same_key: impl Fn(RowId) -> bool) -> Rows<'_> {
-        let mut chains = self.dense.iter().flat_map(|dense| &dense.chains);
-        let found = chains.find(|chain| chain.head != END && same_key(RowId(chain.head)));
-        Rows { next: &self.next, row: found.map_or(END, |chain| chain.head) }
+        let values = 0..self.dense.as_ref().map_or(0, Dense::height) as i64;
+        let found = values.map(|value| self.dense_rows(value).if_first(&same_key));
+        found.into_iter().find(|rows| rows.peek().is_some()).unwrap_or_else(|| self.dense_rows(-1))
+    }
+
+    /// How many different keys its rows have.
+    pub(super) fn keys(&self) -> usize {
+        self.dense.as_ref().map_or(self.chains.len(), Dense::keys)
     }
 
     /// How many rows of the table, from the first, are in the index.
     pub(super) fn rows_known(&self) -> u32 {
-        self.next.len() as u32
+        (self.dense.as_ref().map_or(0, Dense::sorted) + self.next.len()) as u32
     }
 
     /// Appends `row`, the next that is not known, to the chain of its key. `same_key` compares
@@ -152,7 +140,8 @@ impl Index {
     /// The rows of the key with `hash` for which `same_key` holds, live or not, oldest first.
     pub(super) fn rows(&self, hash: u64, same_key: impl Fn(RowId) -> bool) -> Rows<'_> {
         let found = self.chains.find(hash, |chain| same_key(RowId(chain.head)));
-        Rows { next: &self.next, row: found.map_or(END, |chain| chain.head) }
+        let row = found.map_or(END, |chain| chain.head);
+        Rows { sorted: &[], next: &self.next, from: 0, row }
     }
 
     pub(super) fn clear(&mut self) {
@@ -164,52 +153,8 @@ impl Index {
 
     /// Bytes that the index occupies.
     pub(super) fn bytes(&self) -> usize {
-        let dense = self.dense.as_ref().map_or(0, |dense| dense.chains.capacity());
-        dense * size_of::<Chain>()
+        self.dense.as_ref().map_or(0, Dense::bytes)
             + self.chains.allocation_size()
             + self.next.capacity() * size_of::<u32>()
-    }
-}
-
-/// The rows of one chain.
-#[derive(Clone, Debug)]
-pub(crate) struct Rows<'t> {
-    next: &'t [u32],
-    row: u32,
-}
-
-impl Rows<'_> {
-    /// The first row that is left.
-    #[inline]
-    fn peek(&self) -> Option<RowId> {
-        (self.row != END).then_some(RowId(self.row))
-    }
-
-    /// The chain, if `same` accepts its first row.
-    #[inline]
-    pub(super) fn if_first(self, same: impl Fn(RowId) -> bool) -> Self {
-        match self.peek() {
-            Some(row) if !same(row) => Rows { row: END, ..self },
-            _ => self,
-        }
-    }
-
-    /// The rows of the chain from one of its rows on.
-    pub(super) fn starting_at(self, row: RowId) -> Self {
-        Rows { row: row.0, ..self }
-    }
-}
-
-impl Iterator for Rows<'_> {
-    type Item = RowId;
-
-    #[inline]
-    fn next(&mut self) -> Option<RowId> {
-        if self.row == END {
-            return None;
-        }
-        let row = self.row;
-        self.row = self.next[row as usize];
-        Some(RowId(row))
     }
 }

@@ -45,6 +45,7 @@ impl Table {
     /// [`TableFull`], and the table is as before.
     pub fn insert(&mut self, values: &[Value<'_>], now_ns: u64) -> Result<Inserted, TableFull> {
         debug_assert_eq!(values.len(), self.spec.arity as usize);
+        self.link();
         let hash = self.key_hash_of(values);
         let bag = self.is_bag();
         let mut replaced = None;
@@ -103,8 +104,12 @@ impl Table {
             self.primary.insert(hash, row.0);
         }
         self.rows += 1;
+        self.linked = self.rows;
         self.live_rows += 1;
         self.live.set(row.0);
+        if let Some(pairs) = &mut self.pairs {
+            pairs.note(&self.words[row.0 as usize * self.stride..]);
+        }
     }
 
     /// Makes room for the words of `rows` more rows; large tables grow by a quarter at a time.

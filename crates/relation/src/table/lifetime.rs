@@ -5,8 +5,14 @@ use super::row::RowId;
 use super::state::Table;
 
 impl Table {
-    /// Makes a dying row live again.
+    /// Makes a dying row live again, as one that has come to stand now.
     pub fn revive(&mut self, row: RowId) {
+        self.restore(row);
+        self.ranks.renew(row, self.rows);
+    }
+
+    /// Makes a dying row live again, as if it had not been removed.
+    pub(crate) fn restore(&mut self, row: RowId) {
         debug_assert!(self.is_dying(row));
         self.dying.clear_bit(row.0);
         self.live.set(row.0);
@@ -21,6 +27,7 @@ impl Table {
         if !self.live.get(row.0) {
             return;
         }
+        self.link();
         self.pairs = None;
         self.live.clear_bit(row.0);
         self.asserted.clear_bit(row.0);

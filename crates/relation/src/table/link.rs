@@ -1,10 +1,61 @@
 //! The primary hash table: entering rows, and growing it.
+//!
+//! While a matrix of [pairs](super::pairs) says which rows there are, those that come need not be
+//! in the hash table: they are entered together, before it is read. Then it has the size that it
+//! needs at once, and nothing waits for memory.
+//!
+//! **Invariant:** rows from `linked` on are live, and not in the hash table.
 
 use super::index::Index;
 use super::row::RowId;
+use super::rowset::{FILL_AT_REST, FILL_MIN};
 use super::state::Table;
 
 impl Table {
+    /// Enters the rows that are not in the primary hash table yet.
+    #[inline]
+    pub fn link(&mut self) {
+        if self.linked < self.rows {
+            self.link_rest();
+        }
+    }
+
+    #[cold]
+    fn link_rest(&mut self) {
+        let rest = (self.rows - self.linked) as usize;
+        if !self.primary.has_room(self.rows, rest) {
+            return self.link_all(0);
+        }
+        let mut primary = std::mem::take(&mut self.primary);
+        let hasher = self.hasher(&self.key);
+        primary.fill_from((self.linked..self.rows).map(|row| (hasher.hash(RowId(row)), row)));
+        self.primary = primary;
+        self.linked = self.rows;
+    }
+
+    /// The first row with a primary key of this hash that `matches`.
+    #[inline]
+    pub(super) fn find_linked(
+        &self,
+        hash: u64,
+        mut matches: impl FnMut(u32) -> bool,
+    ) -> Option<u32> {
+        let found = self.primary.find(hash, &mut matches);
+        // All is linked where that is read often.
+        found.or_else(|| (self.linked..self.rows).find(|row| matches(*row)))
+    }
+
+    /// All rows with a primary key of this hash that `matches`, in no order.
+    pub(super) fn find_all_linked(
+        &self,
+        hash: u64,
+        mut matches: impl FnMut(u32) -> bool,
+    ) -> Vec<u32> {
+        let mut found = self.primary.find_all(hash, &mut matches);
+        found.extend((self.linked..self.rows).filter(|row| matches(*row)));
+        found
+    }
+
     /// Makes room in the primary hash table for so many more rows.
     #[inline]
     pub(super) fn make_room(&mut self, rows: usize) {
@@ -26,7 +77,8 @@ impl Table {
     pub(super) fn link_all(&mut self, more: usize) {
         let mut primary = std::mem::take(&mut self.primary);
         let known = self.live_rows as usize + self.dying_rows.len();
-        primary.restart(known + more, self.rows.saturating_add(more as u32));
+        let fill = if more > 0 { FILL_MIN } else { FILL_AT_REST };
+        primary.restart(known + more, self.rows.saturating_add(more as u32), fill);
         let known = |row: &u32| self.live.get(*row) || self.dying.get(*row);
         match self.halves() {
             Some(hash) if self.live_rows == self.rows => {
@@ -40,5 +92,6 @@ impl Table {
             }
         }
         self.primary = primary;
+        self.linked = self.rows;
     }
 }

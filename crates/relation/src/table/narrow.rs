@@ -6,8 +6,9 @@ use std::mem::discriminant;
 use tidemill_stdx::keyed::Secret;
 
 use super::access::{Access, Visible};
+use super::chain;
 use super::column::Repr;
-use super::index;
+use super::pairs::KnownPairs;
 use super::row::RowId;
 use super::rowset::{self, AHEAD};
 use super::spec::Key;
@@ -89,7 +90,7 @@ impl Table {
         mut same: impl FnMut(&[u32]) -> bool,
     ) -> Option<RowId> {
         let matches = |row| self.sees(RowId(row), visible) && same(self.row_words(RowId(row)));
-        self.primary.find(hash, matches).map(RowId)
+        self.find_linked(hash, matches).map(RowId)
     }
 
     /// The column of small integers by which an index finds rows, if it does.
@@ -105,7 +106,7 @@ impl Table {
         number: u32,
         value: i64,
         same: impl Fn(&[u32]) -> bool,
-    ) -> index::Rows<'_> {
+    ) -> chain::Rows<'_> {
         let rows = self.indexes[number as usize].dense_rows(value);
         rows.if_first(|row| same(self.row_words(row)))
     }
@@ -117,7 +118,7 @@ impl Table {
         number: u32,
         hash: u64,
         same: impl Fn(&[u32]) -> bool,
-    ) -> index::Rows<'_> {
+    ) -> chain::Rows<'_> {
         self.indexes[number as usize].rows(hash, |row| same(self.row_words(row)))
     }
 
@@ -160,6 +161,7 @@ impl Table {
     /// in order. Tells in order what became of each; gives the number of those refused because
     /// the table is full.
     pub(crate) fn insert_words(&mut self, rows: &[u32], told: impl FnMut(NarrowOutcome)) -> usize {
+        self.link();
         let (Some(hashing), 1..) = (self.hashing(&self.key), self.stride) else {
             debug_assert!(rows.is_empty(), "the table fits");
             return 0;
@@ -178,16 +180,46 @@ impl Table {
             return self.insert_words(rows, |_| {});
         }
         let unknown = self.pairs.as_mut().and_then(|pairs| pairs.unknown(rows));
-        let mut again = 0;
-        let tell = |outcome| again += usize::from(matches!(outcome, NarrowOutcome::Known(_)));
-        let refused = self.insert_words(unknown.as_deref().unwrap_or(rows), tell);
-        if again > 0 {
-            self.pairs.get_or_insert_default().derived_again(again, &self.words);
-        }
-        if let (Some(unknown), Some(pairs)) = (unknown, &mut self.pairs) {
-            pairs.reuse(unknown);
+        let (mut again, before) = (0, self.rows);
+        let refused = match &unknown {
+            Some(new) if new.are_new => self.append_words(&new.rows),
+            unknown => {
+                let rows = unknown.as_ref().map_or(rows, |unknown| &unknown.rows);
+                let known = |outcome| matches!(outcome, NarrowOutcome::Known(_));
+                self.insert_words(rows, |outcome| again += usize::from(known(outcome)))
+            }
+        };
+        let pairs = self.pairs.get_or_insert_default();
+        match unknown {
+            Some(unknown) if unknown.are_new => pairs.reuse(unknown.rows),
+            unknown => {
+                let put = (self.rows - before) as usize;
+                pairs.count(again, put, &self.words);
+                unknown.into_iter().for_each(|unknown| pairs.reuse(unknown.rows));
+            }
         }
         refused
+    }
+
+    /// Puts in rows of which none is there, to be [linked](Table::link) later.
+    fn append_words(&mut self, rows: &[u32]) -> usize {
+        let count = rows.len() / self.stride;
+        if count > (u32::MAX - 1 - AHEAD as u32 - self.rows) as usize {
+            // The matrix has them, the table has not.
+            self.pairs = None;
+            return count;
+        }
+        self.reserve_rows(count);
+        self.words.extend_from_slice(rows);
+        self.live.set_range(self.rows..self.rows + count as u32);
+        self.rows += count as u32;
+        self.live_rows += count as u32;
+        0
+    }
+
+    /// The pairs of integers that the table is known to have; its rows are nothing else.
+    pub(crate) fn known_pairs(&self) -> Option<KnownPairs<'_>> {
+        self.pairs.as_ref()?.known()
     }
 
     fn insert_blocks<const STRIDE: usize>(
@@ -221,6 +253,7 @@ impl Table {
             }
             self.live.set_range(before..self.rows);
             self.live_rows += self.rows - before;
+            self.linked = self.rows;
         }
         refused
     }

@@ -1,12 +1,12 @@
-//! Which pairs of small integers a table has, as bits, while a fixed point derives the same rows
-//! again and again.
+//! Which pairs of small integers a table has, as bits, during a fixed point.
 //!
 //! In views over graphs most derivations are of rows that are there. Whether one is costs two cache
 //! misses in the hash table, and next to none in a matrix of bits, as those that follow each other
 //! have their first integer in common. The matrix is in blocks of 512 bits, of which only those
 //! exist that have one. It is made when about as many rows were derived again as it has words, so
-//! it costs no more than they did, and is small beside the rows. It goes with the first row that is
-//! removed, and at the end of the commit.
+//! it costs no more than they did, and is small beside the rows; or, with all its blocks, when it
+//! takes less memory than half of the rows. It goes with the first row that is removed, and at the
+//! end of the commit.
 //!
 //! ```text
 //! index    [a * columns + b / 512] -> number of a block, 0 if there is none
@@ -14,7 +14,8 @@
 //! ```
 //! A small matrix has all its blocks, in that order, and no index.
 //!
-//! **Invariant:** a bit that is set stands for a row that is live. One that is not says nothing.
+//! **Invariant:** a bit of the matrix is set just if the table has the row, and then it is live.
+//! A pair outside of the matrix may be in the table or not.
 
 use super::rowset::prefetch;
 
@@ -29,11 +30,14 @@ const FLAT_MAX: u64 = 1 << 14;
 /// Rows between a prefetch and its use.
 const AHEAD: usize = 16;
 
-/// Rows derived again since there was a matrix, and the matrix.
+/// The matrix, and what led to it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pairs {
     matrix: Option<Matrix>,
+    /// Rows derived again since there was a matrix.
     again: u64,
+    /// Rows put in, but for those that it had a place for.
+    put: usize,
     /// The largest integers of rows that were looked at, and how many rows that is.
     most: [u32; 2],
     looked_at: usize,
@@ -70,6 +74,16 @@ impl Matrix {
         is_inside.then(|| a as usize * self.columns as usize + column as usize)
     }
 
+    #[inline]
+    fn has(&self, a: u32, b: u32) -> bool {
+        let block = match (self.place(a, b), self.index.is_empty()) {
+            (None, _) => return false,
+            (Some(place), true) => place,
+            (Some(place), false) => self.index[place] as usize,
+        };
+        self.blocks[block][(b % BLOCK_BITS / 32) as usize] >> (b % 32) & 1 != 0
+    }
+
     /// Sets the bit of a pair; whether it was set, or `None` outside of the matrix.
     #[inline]
     fn set(&mut self, a: u32, b: u32) -> Option<bool> {
@@ -90,12 +104,44 @@ impl Matrix {
     }
 }
 
+/// A matrix to be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KnownPairs<'t>(&'t Matrix);
+
+impl KnownPairs<'_> {
+    /// True if the table has the row; if not, it may have it all the same.
+    #[inline]
+    pub(crate) fn has(self, [a, b]: [u32; 2]) -> bool {
+        self.0.has(a, b)
+    }
+}
+
+/// Rows that a matrix did not have; see [`Pairs::unknown`].
+pub(super) struct Unknown {
+    pub(super) rows: Vec<u32>,
+    /// Each is in the matrix now, so the table does not have it.
+    pub(super) are_new: bool,
+}
+
 impl Pairs {
+    /// The matrix, if there is one.
+    pub(super) fn known(&self) -> Option<KnownPairs<'_>> {
+        self.matrix.as_ref().map(KnownPairs)
+    }
+
+    /// Notes a row that was put in.
+    pub(super) fn note(&mut self, row: &[u32]) {
+        if let (Some(matrix), &[a, b]) = (&mut self.matrix, row) {
+            matrix.set(a, b);
+        }
+    }
+
     /// Those of some rows that are not known, each once, which the caller puts in; nothing while
     /// there is no matrix.
-    pub(super) fn unknown(&mut self, rows: &[u32]) -> Option<Vec<u32>> {
+    pub(super) fn unknown(&mut self, rows: &[u32]) -> Option<Unknown> {
         let matrix = self.matrix.as_mut()?;
         let mut new = std::mem::take(&mut self.new);
+        let mut are_new = true;
         new.clear();
         for (at, pair) in rows.chunks_exact(2).enumerate() {
             let ahead = 2 * (at + AHEAD);
@@ -109,11 +155,11 @@ impl Pairs {
             match matrix.set(pair[0], pair[1]) {
                 Some(true) => continue,
                 Some(false) => {}
-                None => self.again += 1,
+                None => are_new = false,
             }
             new.extend_from_slice(pair);
         }
-        Some(new)
+        Some(Unknown { rows: new, are_new })
     }
 
     /// Takes the memory of those back.
@@ -123,9 +169,13 @@ impl Pairs {
 
     /// So many rows were derived again that the matrix did not have, of a table with these rows,
     /// all of which are live.
-    pub(super) fn derived_again(&mut self, count: usize, rows: &[u32]) {
-        self.again += count as u64;
-        if self.again < 1024 {
+    /// So were `put` rows put in.
+    pub(super) fn count(&mut self, again: usize, put: usize, rows: &[u32]) {
+        self.again += again as u64;
+        self.put += put;
+        let known = rows.len() as u64 / 2;
+        let few = known.max(1024);
+        if self.again < few && 2 * (self.put as u64) < few {
             return;
         }
         for pair in rows[2 * self.looked_at..].chunks_exact(2) {
@@ -135,16 +185,18 @@ impl Pairs {
         // Later integers are often a little larger.
         let [height, width] = self.most.map(|most| u64::from(most) + u64::from(most) / 8 + 1);
         let columns = width.div_ceil(u64::from(BLOCK_BITS));
-        let (index, known) = (height.saturating_mul(columns), self.looked_at as u64);
+        let index = height.saturating_mul(columns);
         let is_small = index <= INDEX_MIN.max(INDEX_A_ROW * known) && height <= u64::from(u32::MAX);
-        if !is_small || self.again < index.max(known) {
+        let pays = self.again >= index.max(known);
+        let is_cheap = index <= FLAT_MAX && index * BLOCK as u64 <= known;
+        if !is_small || !pays && !is_cheap {
             return;
         }
         let mut matrix = Matrix::new(height as u32, columns as u32);
         for pair in rows.chunks_exact(2) {
             matrix.set(pair[0], pair[1]);
         }
-        (self.matrix, self.again) = (Some(matrix), 0);
+        (self.matrix, self.again, self.put) = (Some(matrix), 0, 0);
     }
 
     /// Bytes that it takes.
@@ -183,19 +235,25 @@ mod tests {
                 };
                 let batch: Vec<u32> = (0..2 * rows_a_round).map(&mut draw).collect();
                 let new = pairs.unknown(&batch);
-                let mut again = 0;
+                let (mut again, before) = (0, rows.len());
                 let mut left: HashSet<(u32, u32)> =
                     batch.chunks(2).map(|pair| (pair[0], pair[1])).collect();
-                for pair in new.as_deref().unwrap_or(&batch).chunks(2) {
+                for pair in new.as_ref().map_or(&batch, |new| &new.rows).chunks(2) {
                     left.remove(&(pair[0], pair[1]));
                     match model.insert((pair[0], pair[1])) {
                         true => rows.extend_from_slice(pair),
                         false => again += 1,
                     }
                 }
+                assert!(again == 0 || new.as_ref().is_none_or(|new| !new.are_new), "{seed}");
                 assert!(left.iter().all(|pair| model.contains(pair)), "{seed}: {round}");
-                pairs.derived_again(again, &rows);
-                new.into_iter().for_each(|new| pairs.reuse(new));
+                pairs.count(again, (rows.len() - before) / 2, &rows);
+                new.into_iter().for_each(|new| pairs.reuse(new.rows));
+                if let Some(known) = pairs.known() {
+                    let kept = model.iter().filter(|&&(a, b)| known.has([a, b])).count();
+                    let inside = known.0.blocks.iter().flatten().map(|word| word.count_ones());
+                    assert_eq!(kept, inside.sum::<u32>() as usize, "{seed}: {round}");
+                }
             }
             assert_eq!(pairs.matrix.is_some(), seed < 4, "{seed}");
         }

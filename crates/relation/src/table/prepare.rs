@@ -1,5 +1,7 @@
 //! Secondary indexes are brought up to date before they are read.
 
+use std::ops::Range;
+
 use super::access::Access;
 use super::column::Repr;
 use super::index::Index;
@@ -11,6 +13,9 @@ impl Table {
     /// Enters the rows that a secondary index does not know yet. Indexes are brought up to date
     /// when somebody is about to read them, so that one nobody reads costs nothing.
     pub fn prepare(&mut self, access: Access) {
+        if access == Access::Primary {
+            self.link();
+        }
         let Access::Index(number) = access else { return };
         let known = self.indexes[number as usize].rows_known();
         if known == self.rows {
@@ -18,16 +23,7 @@ impl Table {
         }
         let mut indexes = std::mem::take(&mut self.indexes);
         let index = &mut indexes[number as usize];
-        if !self.prepare_dense(index) {
-            let columns = std::mem::take(&mut index.columns);
-            let hasher = self.hasher(&columns);
-            let hash_of = |row| hasher.hash(row);
-            for row in (index.rows_known()..self.rows).map(RowId) {
-                let same = |other| self.agree(&columns, row, other);
-                index.append(row, hash_of(row), same, hash_of);
-            }
-            index.columns = columns;
-        }
+        self.index_rows(index, &(0..self.rows));
         self.indexes = indexes;
     }
 
@@ -36,22 +32,40 @@ impl Table {
         (0..self.indexes.len() as u32).for_each(|number| self.prepare(Access::Index(number)));
     }
 
-    /// Enters the rows that an index does not know by the integers of one column, if they are
-    /// small and the other columns are the same in all rows; else forgets what it knows so.
-    fn prepare_dense(&self, index: &mut Index) -> bool {
+    /// Enters those of some rows that an index does not know; it counts rows from the first.
+    pub(super) fn index_rows(&self, index: &mut Index, rows: &Range<u32>) {
+        if self.index_dense(index, rows) {
+            return;
+        }
+        let columns = std::mem::take(&mut index.columns);
+        let hasher = self.hasher(&columns);
+        let at = |place: RowId| RowId(rows.start + place.0);
+        let hash_of = |place| hasher.hash(at(place));
+        for place in (index.rows_known()..rows.len() as u32).map(RowId) {
+            let same = |other| self.agree(&columns, at(place), at(other));
+            index.append(place, hash_of(place), same, hash_of);
+        }
+        index.columns = columns;
+    }
+
+    /// Enters them by the integers of one column, if those are small and the other columns are the
+    /// same in all rows; else forgets what it knows so.
+    fn index_dense(&self, index: &mut Index, rows: &Range<u32>) -> bool {
         let by = self.only_integer(&index.columns);
-        let limit = Index::dense_limit(self.rows);
+        let count = rows.len() as u32;
+        let limit = Index::dense_limit(count);
         let small = |place: Place, row: u32| {
-            Some(place.read(self.row_words(RowId(row)))).filter(|value| (0..limit).contains(value))
+            let value = place.read(self.row_words(RowId(rows.start + row)));
+            Some(value).filter(|value| (0..limit).contains(value))
         };
-        if index.wants_look(self.rows)
+        if index.wants_look(count)
             && let Some((column, place)) = by
-            && (0..self.rows).all(|row| small(place, row).is_some())
+            && (0..count).all(|row| small(place, row).is_some())
         {
             index.restart_dense(column);
         }
         let Some(column) = index.dense_column() else { return false };
-        for row in index.rows_known()..self.rows {
+        for row in index.rows_known()..count {
             let value = by.filter(|by| by.0 == column).and_then(|(_, place)| small(place, row));
             let Some(value) = value else {
                 index.clear();
@@ -59,6 +73,7 @@ impl Table {
             };
             index.append_dense(RowId(row), value);
         }
+        index.sort_dense();
         true
     }
 

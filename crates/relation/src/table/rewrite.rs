@@ -32,6 +32,7 @@ impl Table {
         stride: usize,
         rows: impl Iterator<Item = RowId>,
     ) {
+        self.link();
         self.pairs = None;
         let mut words = Vec::with_capacity(stride * self.live_rows as usize);
         let mut heap = Heap::default();

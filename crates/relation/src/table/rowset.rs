@@ -21,7 +21,9 @@ const EMPTY: u32 = u32::MAX;
 const REMOVED: u32 = u32::MAX - 1;
 
 /// Full slots in percent after the table has grown.
-const FILL_MIN: usize = 55;
+pub(super) const FILL_MIN: usize = 55;
+/// The same of one that is not likely to grow soon.
+pub(super) const FILL_AT_REST: usize = 72;
 /// Full slots in percent beyond which it grows.
 const FILL_MAX: usize = 80;
 
@@ -45,9 +47,10 @@ impl RowSet {
             && u64::from(next_row) + (rows as u64) < u64::from(self.row_mask)
     }
 
-    /// Empties the table and makes room for some more than `rows` rows with ids below `next_row`.
-    pub(super) fn restart(&mut self, rows: usize, next_row: u32) {
-        let slots = rows * 100 / FILL_MIN + 16;
+    /// Empties the table and makes room for some more than `rows` rows with ids below `next_row`:
+    /// these are `fill` percent of the slots.
+    pub(super) fn restart(&mut self, rows: usize, next_row: u32, fill: usize) {
+        let slots = rows * 100 / fill + 16;
         if self.slots.len() == slots {
             self.slots.fill(EMPTY);
         } else {
@@ -223,7 +226,7 @@ mod tests {
         assert_eq!(set.find(hash(0), |_| true), None);
         for row in 0..5000 {
             if !set.has_room(row, 1) {
-                set.restart(plain.len(), row);
+                set.restart(plain.len(), row, FILL_MIN);
                 plain.iter().for_each(|&old| set.insert(hash(old), old));
             }
             set.insert(hash(row), row);
@@ -249,7 +252,7 @@ mod tests {
     fn ids_near_the_last_are_rows_like_others() {
         let mut set = RowSet::default();
         for row in [u32::MAX - 2, u32::MAX - 3, u32::MAX / 2] {
-            set.restart(1, row);
+            set.restart(1, row, FILL_MIN);
             assert!(set.has_room(row, 1));
             set.insert(u64::MAX, row);
             assert_eq!(set.find(u64::MAX, |found| found == row), Some(row));

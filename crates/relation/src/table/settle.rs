@@ -8,6 +8,7 @@ use super::state::{Column, Table};
 impl Table {
     /// Ends a commit: dying rows are dead; row ids given out so far are void.
     pub fn settle(&mut self) {
+        self.link();
         self.pairs = None;
         let dying = std::mem::take(&mut self.dying_rows);
         for &row in &dying {
@@ -45,6 +46,7 @@ impl Table {
         }
         self.rewrite(self.columns.clone(), self.stride, live.iter().copied());
         self.heap.dead = 0;
+        self.ranks.renumber(&live);
         if let Some(ages) = &mut self.ages {
             ages.renumber(|row| live.binary_search(&row).ok().map(|new| RowId(new as u32)));
         }
@@ -52,6 +54,7 @@ impl Table {
         self.live.clear();
         self.indexes.iter_mut().for_each(Index::clear);
         self.rows = live.len() as u32;
+        self.linked = self.rows;
         for (new, old) in live.iter().enumerate() {
             let row = RowId(new as u32);
             self.live.set(row.0);

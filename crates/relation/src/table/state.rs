@@ -9,6 +9,7 @@ use super::column::{self, Heap, Repr};
 use super::index::Index;
 use super::pairs::Pairs;
 use super::place::Place;
+use super::rank::Ranks;
 use super::row::RowId;
 use super::rowset::RowSet;
 use super::spec::{Key, TableSpec};
@@ -71,10 +72,13 @@ pub struct Table {
     pub(super) live: Bits,
     pub(super) dying: Bits,
     pub(super) dying_rows: Vec<RowId>,
+    pub(super) ranks: Ranks,
     pub(super) asserted: Bits,
     pub(super) fresh_from: u32,
     /// Live and dying rows by the hash of their key; none of a bag.
     pub(super) primary: RowSet,
+    /// Those before this one; see [`link`](super::link).
+    pub(super) linked: u32,
     /// The rows of a bag by all their columns: equal ones are a chain, so one more costs nothing.
     pub(super) equals: Index,
     /// The key columns; all columns for a bag.
@@ -107,9 +111,11 @@ impl Table {
             live: Bits::default(),
             dying: Bits::default(),
             dying_rows: Vec::new(),
+            ranks: Ranks::default(),
             asserted: Bits::default(),
             fresh_from: 0,
             primary: RowSet::default(),
+            linked: 0,
             equals: Index::new(key.clone()),
             key,
             indexes: spec.indexes.iter().cloned().map(Index::new).collect(),
@@ -147,6 +153,7 @@ impl Table {
             + self.heap.bytes.capacity()
             + self.live.bytes()
             + self.asserted.bytes()
+            + self.ranks.bytes()
             + self.primary.bytes()
             + self.equals.bytes()
             + self.indexes.iter().map(Index::bytes).sum::<usize>()
@@ -239,6 +246,8 @@ impl Table {
         match visible {
             Visible::Live => self.live.get(row.0),
             Visible::Below(limit) => row < limit && self.live.get(row.0),
+            Visible::Within(first, end) => (first..end).contains(&row) && self.live.get(row.0),
+            Visible::OlderThan(limit) => self.live.get(row.0) && self.ranks.is_older(row, limit),
             Visible::Ever => self.live.get(row.0) || self.dying.get(row.0),
             Visible::Before => self.was_live(row),
         }

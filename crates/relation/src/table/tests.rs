@@ -1,9 +1,12 @@
+use std::collections::BTreeSet;
+
 use super::index::Index;
 use super::*;
 use crate::flat::SeqBuilder;
 use crate::id::Id;
 use crate::value::Value;
 use tidemill_stdx::keyed::Secret;
+use tidemill_stdx::rng::Rng;
 
 fn table(key: &[u32], indexes: &[&[u32]]) -> Table {
     let spec = TableSpec {
@@ -242,4 +245,99 @@ fn keys_that_collide_without_a_secret_are_not_compared_with_one() {
         let with = compared(Secret::new(seed));
         assert!(with < attack.len(), "{seed}: {with}");
     }
+}
+
+#[test]
+fn rows_put_in_as_words_are_found_whatever_is_done_beside() {
+    let mut waited = 0;
+    for seed in 0..6 {
+        let mut random = Rng::new(seed);
+        let mut table = table(&[0, 1], &[&[0]]);
+        let mut model: BTreeSet<(i64, i64)> = BTreeSet::new();
+        for round in 0..40 {
+            // Later rounds have integers that no matrix has.
+            let below = 60 + seed * 20 + round;
+            let pair = |random: &mut Rng| (random.below(below), random.below(3 * below));
+            if let Fit::Widened(layout) = table.fit(&[Kind::Half, Kind::Half]) {
+                table.widen(layout);
+            }
+            for _ in 0..random.below(4) {
+                let rows: Vec<(u64, u64)> =
+                    (0..random.below(900)).map(|_| pair(&mut random)).collect();
+                // After a removal, rows come as values alone until the table settles.
+                match matches!(table.fit(&[Kind::Half, Kind::Half]), Fit::Already) {
+                    true => {
+                        let words = rows.iter().flat_map(|&(a, b)| [a as u32, b as u32]);
+                        table.insert_new_words(&words.collect::<Vec<_>>());
+                    }
+                    false => rows.iter().for_each(|&(a, b)| {
+                        table.insert(&ints(a as i64, b as i64), 0).unwrap();
+                    }),
+                }
+                model.extend(rows.iter().map(|&(a, b)| (a as i64, b as i64)));
+                waited += usize::from(table.linked < table.rows);
+            }
+            for _ in 0..random.below(20) {
+                let (a, b) = pair(&mut random);
+                let (a, b) = (a as i64, b as i64);
+                let found = table.find(&ints(a, b));
+                assert_eq!(found.is_some(), model.contains(&(a, b)), "{seed} {round}");
+                assert_eq!(table.find_for_delete(&ints(a, b)).len(), usize::from(found.is_some()));
+                match (random.below(8), found) {
+                    (0, Some(row)) => {
+                        table.remove(row);
+                        model.remove(&(a, b));
+                    }
+                    (1, _) => {
+                        table.insert(&ints(a, b), 0).unwrap();
+                        model.insert((a, b));
+                    }
+                    _ => {}
+                }
+            }
+            if random.below(3) == 0 {
+                table.settle();
+            }
+            table.prepare_all();
+            let (a, _) = pair(&mut random);
+            let rows = table.rows(Access::Index(0), &[Value::Int(a as i64)], Visible::Live);
+            assert_eq!(rows.count(), model.range((a as i64, 0)..(a as i64 + 1, 0)).count());
+            assert_eq!(dump(&table).into_iter().collect::<BTreeSet<_>>(), model);
+            assert_eq!(table.len(), model.len());
+        }
+    }
+    assert!(waited > 10, "rows waited to be linked {waited} times");
+}
+
+#[test]
+fn ages_of_rows_outlast_compactions() {
+    let (mut random, mut compacted) = (Rng::new(3), 0);
+    let mut table = table(&[0], &[]);
+    // Oldest first.
+    let mut model: Vec<i64> = Vec::new();
+    for round in 0..200 {
+        for value in round * 10..round * 10 + 10 {
+            table.insert(&ints(value, 0), 0).unwrap();
+            model.push(value);
+        }
+        for _ in 0..random.below(45).min(model.len() as u64) {
+            let value = model.remove(random.below(model.len() as u64) as usize);
+            let row = table.find(&ints(value, 0)).unwrap();
+            table.remove(row);
+            if random.below(2) == 0 {
+                table.revive(row);
+                model.push(value);
+            }
+        }
+        let rows = table.next_row();
+        table.settle();
+        compacted += usize::from(table.next_row() < rows);
+        let row = |value: i64| table.find(&ints(value, 0)).unwrap();
+        for pair in model.windows(2) {
+            let (old, young) = (row(pair[0]), row(pair[1]));
+            let ranks = &table.ranks;
+            assert!(ranks.is_older(old, young) && !ranks.is_older(young, old), "{round}");
+        }
+    }
+    assert!(compacted > 2, "{compacted}");
 }

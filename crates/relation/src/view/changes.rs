@@ -276,7 +276,7 @@ impl Changes {
             }
             for &row in &log.gone {
                 if row < table.fresh_from() && table.is_dying(row) {
-                    table.revive(row);
+                    table.restore(row);
                 }
             }
         }

@@ -35,22 +35,25 @@ pub type ViewCosts = SortedMap<ViewPart, Cost>;
 pub(super) struct Meter {
     pub(super) clock: Clock,
     pub(super) costs: ViewCosts,
-    /// What the running part has counted so far.
+    /// What the running part has counted so far, and the time of parts inside it.
     running: Cost,
 }
 
-/// When a part began.
-pub(super) struct Began(u64);
+/// When a part began, and what the part around it had counted.
+pub(super) struct Began {
+    at: u64,
+    around: Cost,
+}
 
 impl Meter {
     pub(super) fn new(clock: Clock) -> Meter {
         Meter { clock, costs: ViewCosts::new(), running: Cost::default() }
     }
 
-    /// A part begins; parts do not nest.
+    /// A part begins. Parts nest; each has the time outside of those inside it.
     pub(super) fn begin(&mut self) -> Began {
-        self.running = Cost::default();
-        Began((self.clock)())
+        let around = std::mem::take(&mut self.running);
+        Began { at: (self.clock)(), around }
     }
 
     /// Rows that have run, what was derived from them, and the rows looked at.
@@ -58,9 +61,11 @@ impl Meter {
         self.running += Cost { fired: fired as u64, derived: derived as u64, probes, ns: 0 };
     }
 
-    pub(super) fn end(&mut self, Began(began): Began, part: ViewPart) {
-        let ns = (self.clock)().saturating_sub(began);
-        *self.costs.entry(part).or_default() += Cost { ns, ..self.running };
+    pub(super) fn end(&mut self, Began { at, around }: Began, part: ViewPart) {
+        let ns = (self.clock)().saturating_sub(at);
+        let own = Cost { ns: ns.saturating_sub(self.running.ns), ..self.running };
+        *self.costs.entry(part).or_default() += own;
+        self.running = Cost { ns: around.ns + ns, ..around };
     }
 }
 
@@ -148,7 +153,7 @@ stratum heads(p2) selected()
         // Each row that went is looked for in a scan of `left`, and its second step finds nothing.
         change(&mut bench, 1, [7, 0], true);
         bench.commit(&before);
-        let retracted = Cost { fired: 1, derived: rows, probes: rows, ns: 7 };
+        let retracted = Cost { fired: 1, derived: rows, probes: rows, ns: 7 * (rows + 1) };
         let scanned = Cost { fired: rows, derived: 0, probes: rows * rows, ns: 7 * rows };
         let expected = [(ViewWork::Delta(1), retracted), (ViewWork::Rederive, scanned)];
         assert_eq!(taken(&mut bench), expected);

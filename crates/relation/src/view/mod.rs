@@ -8,7 +8,8 @@
 //!    taken out too, whether or not there are others, until no more go; then each row taken out
 //!    is put back if it can still be derived from what is left. So cycles that support only
 //!    themselves vanish. One mechanism serves recursive and other views alike, and needs no
-//!    count per row.
+//!    count per row. A row that follows from older rows stays where it is, with all that follows
+//!    from it: as each of those does or loses it in its turn, nothing supports itself so.
 //!    A row that was deleted, not retracted, does not come back this way: what was put back has
 //!    supported it before. It takes a derivation that did not hold when the commit began.
 //! 2. *select*: of several derivations with the key of one row the last stands (rules in program
@@ -26,6 +27,7 @@ mod changes;
 mod groups;
 mod meter;
 mod naive;
+mod order;
 mod readers;
 mod revived;
 mod rounds;
@@ -33,7 +35,7 @@ mod rounds;
 pub(crate) mod tests;
 mod traced;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use tidemill_stdx::keyed::Secret;
 
 use crate::cost::Clock;
@@ -114,6 +116,11 @@ pub struct Views {
     cursors: Vec<Vec<Cursor>>,
     /// Rows taken out by retraction, to be derived again.
     overdeleted: Vec<(RelationId, RowId)>,
+    /// By relation, whether all its rows have come since the views were, so that each is younger
+    /// than rows of it from which it follows.
+    in_order: Vec<bool>,
+    /// Rows that stayed because older ones support them.
+    stayed: u64,
     /// All rows that retraction has taken out in this commit.
     retracted: HashSet<(RelationId, RowId)>,
     /// Per rule of the stratum, the groups whose rows are to be computed.
@@ -132,6 +139,12 @@ pub struct Views {
     narrow_from: usize,
     /// Batches that did.
     ran_on_words: u64,
+    /// A delta starts from another atom if that is so many times better ([`order`]).
+    reorder_better: f64,
+    /// By stratum, rule and atom, what it has cost to do so without an index.
+    spared: HashMap<(usize, usize, usize), f64>,
+    /// Deltas that did.
+    reordered: u64,
     /// The commit derives more than it may.
     exceeded: bool,
     /// Rows that a commit may change.
@@ -160,6 +173,9 @@ struct Running {
     /// More rounds or bytes than there may be.
     overrun: Option<Overrun>,
 }
+
+/// How many times better another atom to start from has to be.
+const REORDER_BETTER: f64 = 8.0;
 
 /// A few rows are not worth looking at how the tables lie.
 const NARROW_FROM: usize = 8;
@@ -196,6 +212,8 @@ impl Views {
             phase: Phase::Start,
             cursors: Vec::new(),
             overdeleted: Vec::new(),
+            in_order: vec![false; plan.relations.len()],
+            stayed: 0,
             retracted: HashSet::new(),
             groups: Vec::new(),
             kept: groups::kept(plan, secret),
@@ -205,6 +223,9 @@ impl Views {
             derived_words: Vec::new(),
             narrow_from: NARROW_FROM,
             ran_on_words: 0,
+            reorder_better: REORDER_BETTER,
+            spared: HashMap::new(),
+            reordered: 0,
             exceeded: false,
             changes_max: DERIVED_MAX,
             computed_max: COMPUTED_MAX,
@@ -504,6 +525,8 @@ impl Views {
     /// Ends the commit as if it had not been; refreshes stay.
     pub fn roll_back(&mut self, database: &mut Database) {
         self.changes.roll_back(database);
+        // Rows that were put back have other ages now than those that follow from them assume.
+        self.in_order.fill(false);
         self.kept.iter_mut().flatten().for_each(Kept::forget);
         self.start_over();
     }

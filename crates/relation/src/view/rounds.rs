@@ -8,12 +8,12 @@ use super::{Cursor, Failures, Phase, Source, ViewWork, Views};
 use crate::database::Database;
 use crate::eval::{EvalError, Scope};
 use crate::flat::TupleBuf;
-use crate::narrow::{self, Halt};
+use crate::narrow::{self, Halt, Work};
 use crate::plan::{
     Bind, Lookup, Output, Plan, RelationId, RuleId, Step, Strand, Stratum, ViewKind, ViewRule,
 };
 use crate::strand::{Reading, Sink, run_rows, run_rows_traced};
-use crate::table::{Access, Key, RowId, Table, TableSpec, Visible};
+use crate::table::{Access, Key, Part, RowId, Table, TableSpec, Visible};
 use crate::value::Value;
 use smallvec::SmallVec;
 
@@ -36,6 +36,17 @@ enum Delta {
     Fresh,
     Gone,
     Refreshed,
+}
+
+/// What a row follows from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Support {
+    /// Rows that came to stand before it, so others than itself.
+    Older,
+    /// No rows.
+    None,
+    /// Younger rows, which may follow from it, or none.
+    Unknown,
 }
 
 impl Round<'_> {
@@ -67,6 +78,10 @@ impl Round<'_> {
             return;
         }
         self.views.start_limits(self.stratum, self.database);
+        for &head in &self.stratum.heads {
+            let is_new = self.database.table(head).fresh_from() == RowId(0);
+            self.views.in_order[head.index()] |= is_new;
+        }
         let cursors = |rule: &ViewRule| vec![Cursor::default(); rule.body.len()];
         self.views.cursors = self.stratum.rules.iter().map(cursors).collect();
         self.views.groups = self.stratum.rules.iter().map(|rule| self.groups_of(rule)).collect();
@@ -108,6 +123,7 @@ impl Round<'_> {
     fn retract_with(&mut self, index: usize, rule: &ViewRule, atom: usize, rows: &[RowId]) {
         let ever = |_: u16, _: &Lookup| Visible::Ever;
         let rows = &*self.distinct(rule, atom, rows);
+        self.database.table_mut(rule.head).link();
         for batch in rows.chunks(BATCH) {
             self.database.prepare(&rule.deltas[atom]);
             let reading = Reading {
@@ -146,8 +162,15 @@ impl Round<'_> {
         if table.is_asserted(row) {
             return;
         }
+        let support = self.support(head, row);
+        if support == Support::Older {
+            self.views.stayed += 1;
+            return;
+        }
         self.views.changes.remove(self.database, head, row);
-        self.views.overdeleted.push((head, row));
+        if support != Support::None {
+            self.views.overdeleted.push((head, row));
+        }
         self.views.retracted.insert((head, row));
         self.retract_selected(head, columns);
     }
@@ -163,7 +186,7 @@ impl Round<'_> {
     }
 
     /// The table whose rows are selected from these candidates.
-    fn selected_from(&self, candidates: RelationId) -> Option<RelationId> {
+    pub(super) fn selected_from(&self, candidates: RelationId) -> Option<RelationId> {
         let of = |table: &&RelationId| self.plan.relation(**table).candidates == Some(candidates);
         self.stratum.selected.iter().find(of).copied()
     }
@@ -175,7 +198,8 @@ impl Round<'_> {
             if self.is_over() {
                 return;
             }
-            if self.database.table(head).is_dying(row) && self.derivable(head, row) {
+            let live = |_: u16, _: &Lookup| Visible::Live;
+            if self.database.table(head).is_dying(row) && self.derivable(head, row, &live) {
                 self.views.changes.revive(self.database, head, row);
                 self.reselect_for(head, row);
             }
@@ -195,12 +219,40 @@ impl Round<'_> {
         };
     }
 
-    fn derivable(&mut self, head: RelationId, row: RowId) -> bool {
+    /// What supports a row that has lost a derivation.
+    ///
+    /// Ages of rows of several tables cannot be compared, so only a table that recurs by itself
+    /// is looked at.
+    fn support(&mut self, head: RelationId, row: RowId) -> Support {
+        let is_alone = self.stratum.heads[..] == [head] && self.stratum.selected.is_empty();
+        let mut rules = self.stratum.rules.iter();
+        let are_maintained = rules.all(|rule| rule.kind == ViewKind::Maintained);
+        if !is_alone || !are_maintained || !self.views.in_order[head.index()] {
+            return Support::Unknown;
+        }
+        let older = |_: u16, lookup: &Lookup| match lookup.relation == head {
+            true => Visible::OlderThan(row),
+            false => Visible::Live,
+        };
+        let recurs = self.stratum.rules.iter().any(|rule| rule.reads(head));
+        match (self.derivable(head, row, &older), recurs) {
+            (true, _) => Support::Older,
+            (false, true) => Support::Unknown,
+            (false, false) => Support::None,
+        }
+    }
+
+    fn derivable(
+        &mut self,
+        head: RelationId,
+        row: RowId,
+        visible: &dyn Fn(u16, &Lookup) -> Visible,
+    ) -> bool {
         let rules = self.stratum.rules.iter().enumerate().filter(|(_, rule)| rule.head == head);
         for (index, check) in rules.filter_map(|(at, rule)| Some((at, rule.check.as_ref()?))) {
             let began = self.views.begin_part();
             self.database.prepare(check);
-            let reading = Reading::present(self.database);
+            let reading = Reading { visible, ..Reading::present(self.database) };
             let table = self.database.table(head);
             let mut sink = Find { table, row, found: false, looked: 0 };
             run_rows(check, &[row], reading, self.scope, &mut sink);
@@ -349,58 +401,75 @@ impl Round<'_> {
     }
 
     fn extend_with(&mut self, index: usize, atom: usize, rows: &[RowId], limits: &[RowId]) {
+        if let Some(start) = self.better_start(index, atom, rows) {
+            return self.extend_from(index, atom, start, rows, limits);
+        }
         let rule = &self.stratum.rules[index];
         let visible = semi_naive(rule, atom, limits);
         let rows = &*self.distinct(rule, atom, rows);
-        let is_traced = self.is_traced(index);
         for batch in rows.chunks(BATCH) {
-            if self.is_over() {
-                return;
-            }
-            self.database.prepare(&rule.deltas[atom]);
-            if !is_traced && self.extend_words(rule, &rule.deltas[atom], batch, &visible) {
-                continue;
-            }
-            let reading = Reading {
-                database: self.database,
-                visible: &visible,
-                ignore_absent: false,
-                traced: false,
-                profile: None,
-            };
-            let most = self.views.most_left();
-            let derived = &mut self.views.derived;
-            let failures = Some(&mut *self.failures as &mut dyn Failures);
-            let mut sink = Collect { derived, failures, most, looked: 0 };
-            match &mut self.views.traced {
-                Some(traced) if is_traced => {
-                    // A row that went is behind nothing.
-                    let skip = usize::from(rule.body[atom].negated);
-                    let inner = &mut sink;
-                    let mut sink = Noting { inner, traced, rule, skip, joined: SmallVec::new() };
-                    run_rows_traced(&rule.deltas[atom], batch, reading, self.scope, &mut sink);
-                }
-                _ => run_rows(&rule.deltas[atom], batch, reading, self.scope, &mut sink),
-            }
-            let probes = sink.probes(batch);
-            self.views.exceeded |= sink.is_over();
-            if self.is_over() {
-                return;
-            }
-            let derived = std::mem::take(&mut self.views.derived);
-            self.views.count_part(batch.len(), derived.len(), probes);
-            let mut values = Vec::new();
-            for (_, columns) in derived.iter() {
-                values.clear();
-                values.extend(columns);
-                self.extend_one(index, rule, &values);
-            }
-            self.recycle(derived);
+            self.extend_batch(index, atom, batch, &visible, None);
         }
     }
 
+    /// Puts in what the strand of an atom derives from some of its rows.
+    pub(super) fn extend_batch(
+        &mut self,
+        index: usize,
+        start: usize,
+        batch: &[RowId],
+        visible: &dyn Fn(u16, &Lookup) -> Visible,
+        part: Option<&Part>,
+    ) {
+        if self.is_over() {
+            return;
+        }
+        let rule = &self.stratum.rules[index];
+        let strand = &rule.deltas[start];
+        let is_traced = self.is_traced(index);
+        self.database.prepare(strand);
+        if !is_traced && self.extend_words(rule, strand, batch, visible, part) {
+            return;
+        }
+        let reading = Reading {
+            database: self.database,
+            visible,
+            ignore_absent: false,
+            traced: false,
+            profile: None,
+        };
+        let most = self.views.most_left();
+        let derived = &mut self.views.derived;
+        let failures = Some(&mut *self.failures as &mut dyn Failures);
+        let mut sink = Collect { derived, failures, most, looked: 0 };
+        match &mut self.views.traced {
+            Some(traced) if is_traced => {
+                // A row that went is behind nothing.
+                let skip = usize::from(rule.body[start].negated);
+                let inner = &mut sink;
+                let mut sink = Noting { inner, traced, rule, skip, joined: SmallVec::new() };
+                run_rows_traced(strand, batch, reading, self.scope, &mut sink);
+            }
+            _ => run_rows(strand, batch, reading, self.scope, &mut sink),
+        }
+        let probes = sink.probes(batch);
+        self.views.exceeded |= sink.is_over();
+        if self.is_over() {
+            return;
+        }
+        let derived = std::mem::take(&mut self.views.derived);
+        self.views.count_part(batch.len(), derived.len(), probes);
+        let mut values = Vec::new();
+        for (_, columns) in derived.iter() {
+            values.clear();
+            values.extend(columns);
+            self.extend_one(index, rule, &values);
+        }
+        self.recycle(derived);
+    }
+
     /// Whether derivations of a rule are noted; aggregates are derived anew at the end.
-    fn is_traced(&self, index: usize) -> bool {
+    pub(super) fn is_traced(&self, index: usize) -> bool {
         self.stratum.rules[index].kind != ViewKind::Grouped
             && self.views.traced.as_ref().is_some_and(|it| it.rule(self.views.stratum, index))
     }
@@ -414,15 +483,19 @@ impl Round<'_> {
             _ => None,
         });
         let ignores = delta.trigger.columns.contains(&Bind::Ignore);
-        // A table of bounded size keeps the rows that were last put in.
-        let is_set = |spec: &TableSpec| spec.size_max.is_none() && spec.key != Key::Bag;
-        let is_set = self.plan.relation(rule.head).table().is_some_and(is_set);
-        if rows.len() < 2 || !ignores || !is_set || first != Some(Access::Scan) {
+        if rows.len() < 2 || !ignores || !self.fills_set(rule) || first != Some(Access::Scan) {
             return Cow::Borrowed(rows);
         }
         let mut rows = rows.to_vec();
         different(self.database.table(rule.body[atom].relation), delta, &mut rows);
         Cow::Owned(rows)
+    }
+
+    /// Whether it does not matter how often a rule derives a row, and when.
+    pub(super) fn fills_set(&self, rule: &ViewRule) -> bool {
+        // A table of bounded size keeps the rows that were last put in.
+        let is_set = |spec: &TableSpec| spec.size_max.is_none() && spec.key != Key::Bag;
+        self.plan.relation(rule.head).table().is_some_and(is_set)
     }
 
     /// Runs a batch on words and puts in what it derives; false if that cannot be done.
@@ -432,22 +505,23 @@ impl Round<'_> {
         strand: &Strand,
         batch: &[RowId],
         visible: &dyn Fn(u16, &Lookup) -> Visible,
+        part: Option<&Part>,
     ) -> bool {
         let plain = rule.kind == ViewKind::Maintained && self.selected_from(rule.head).is_none();
         if !plain || batch.len() < self.views.narrow_from {
             return false;
         }
         let mut derived = std::mem::take(&mut self.views.derived_words);
-        let mut probes = 0;
+        let mut work = Work { probes: 0, left_out: 0 };
         let done = loop {
             let database = &*self.database;
             let reading =
                 Reading { database, visible, ignore_absent: false, traced: false, profile: None };
-            match narrow::compile(strand, reading, self.scope) {
+            match narrow::compile(strand, reading, part, self.scope) {
                 Ok(narrow) => {
                     let most = usize::try_from(self.views.most_left()).unwrap_or(usize::MAX);
                     let words_max = most.saturating_mul(self.database.table(rule.head).row_size());
-                    probes = narrow.run(batch, &mut derived, words_max, self.scope.ambient);
+                    work = narrow.run(batch, &mut derived, words_max, self.scope.ambient);
                     self.views.exceeded |= derived.len() > words_max;
                     break true;
                 }
@@ -458,7 +532,8 @@ impl Round<'_> {
         };
         if done {
             let row_size = self.database.table(rule.head).row_size().max(1);
-            self.views.count_part(batch.len(), derived.len() / row_size, probes);
+            let derived = derived.len() / row_size + work.left_out as usize;
+            self.views.count_part(batch.len(), derived, work.probes);
         }
         self.views.changes.put_words(self.database, rule.head, &derived);
         derived.clear();
@@ -486,6 +561,7 @@ impl Round<'_> {
     fn finish(&mut self) {
         for &relation in self.stratum.heads.iter().chain(&self.stratum.selected) {
             self.views.changes.net_log(self.database, relation);
+            self.database.table_mut(relation).link();
         }
         self.views.stratum += 1;
         self.views.phase = Phase::Start;

@@ -1,5 +1,5 @@
 //! Machine code of strands where random ones hardly come: integers at the ends of their range and
-//! constants that the machine traps on, and ways to read that only the interpreter knows.
+//! constants that the machine traps on.
 
 use tidemill_relation::Value;
 use tidemill_relation::database::Database;
@@ -7,16 +7,15 @@ use tidemill_relation::expr::{Expr, Reg, Scope};
 use tidemill_relation::native::{self, Native, Options};
 use tidemill_relation::operator::{Binary, Unary};
 use tidemill_relation::plan::{
-    self, Action, Bind, HeadColumn, Lookup, On, Output, Plan, RelationId, Rule, RuleId, Step,
-    Strand, Trigger,
+    self, Action, Bind, HeadColumn, On, Output, Plan, RelationId, Rule, RuleId, Step, Strand,
+    Trigger,
 };
 use tidemill_relation::strand::{self, Reading};
-use tidemill_relation::table::Access;
 use tidemill_relation::{SeqBuilder, TypeSet};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
-use crate::noise::strands::{BAG, EVENT, HEAD, Log, Still, TABLE, relations};
+use crate::noise::strands::{EVENT, HEAD, Log, Still, relations};
 
 const INTEGERS: [i64; 10] = [i64::MIN, i64::MIN + 1, -64, -1, 0, 1, 3, 63, 64, i64::MAX];
 
@@ -67,14 +66,17 @@ fn run(
     native: Option<&Native>,
     number: usize,
     event: &SeqBuilder,
-    reading: Reading<'_>,
+    database: &Database,
 ) -> Vec<String> {
     let (scratch, ambient) = (Bump::new(), Still::default());
     let scope = Scope { scratch: &scratch, ambient: &ambient };
     let mut log = Log::new(usize::MAX);
     match native {
-        None => strand::run(&plan.strands[number], event.as_seq(), reading, scope, &mut log),
-        Some(native) => native::run(native, number, event.as_seq(), reading, scope, &mut log),
+        None => {
+            let reading = Reading::present(database);
+            strand::run(&plan.strands[number], event.as_seq(), reading, scope, &mut log);
+        }
+        Some(native) => native::run(native, number, event.as_seq(), database, scope, &mut log),
     }
     log.lines
 }
@@ -101,46 +103,9 @@ fn integers_at_their_ends_are_computed_as_they_are_interpreted() {
         assert!(native.has(number), "{:?}", plan.strands[number]);
         for (a, b) in INTEGERS.into_iter().flat_map(|a| INTEGERS.map(|b| (a, b))) {
             let event = event(a, b);
-            let reading = Reading::present(&database);
-            let interpreted = run(&plan, None, number, &event, reading);
-            let compiled = run(&plan, Some(&native), number, &event, reading);
+            let interpreted = run(&plan, None, number, &event, &database);
+            let compiled = run(&plan, Some(&native), number, &event, &database);
             assert_eq!(compiled, interpreted, "{a} {b}: {:?}", plan.strands[number].output);
         }
-    }
-}
-
-#[test]
-fn what_only_the_interpreter_knows_is_left_to_it() {
-    let lookup = |relation, atom, first| Lookup {
-        relation: RelationId(relation),
-        atom,
-        access: Access::Scan,
-        key: Vec::new(),
-        columns: vec![first, Bind::Ignore, Bind::Ignore],
-    };
-    let steps = vec![
-        Step::Join(lookup(TABLE, 1, Bind::Reg(Reg(2)))),
-        Step::Absent(lookup(BAG, 2, Bind::Equal(Expr::Reg(Reg(2))))),
-    ];
-    let plan = plan(vec![strand(steps, Expr::Reg(Reg(2)))]);
-    let native = compile(&plan);
-    assert!(native.has(0));
-    let mut database = Database::new(&plan, Secret::FIXED);
-    for (relation, first, key) in [(TABLE, 1, 1), (TABLE, 2, 2), (BAG, 2, 0)] {
-        let row = [first, key, 0].map(Value::Int);
-        let _ = database.table_mut(RelationId(relation)).insert(&row, 0);
-    }
-    database.prepare(&plan.strands[0]);
-    let event = event(7, 8);
-    let present = Reading::present(&database);
-    for (reading, derived, joined) in [
-        (present, 1, 0),
-        (Reading { traced: true, ..present }, 1, 1),
-        (Reading { ignore_absent: true, ..present }, 2, 0),
-    ] {
-        let lines = run(&plan, Some(&native), 0, &event, reading);
-        assert_eq!(lines, run(&plan, None, 0, &event, reading));
-        let count = |word: &str| lines.iter().filter(|line| line.contains(word)).count();
-        assert_eq!((count("Emit"), count("joined")), (derived, joined), "{lines:?}");
     }
 }

@@ -31,6 +31,11 @@ impl Row {
         match visible {
             Visible::Live => self.live,
             Visible::Below(limit) => self.live && id < limit.0 as usize,
+            Visible::Within(first, end) => {
+                self.live && (first.0 as usize..end.0 as usize).contains(&id)
+            }
+            // Only views ask so.
+            Visible::OlderThan(_) => false,
             Visible::Ever => self.live || self.dying,
             Visible::Before => self.old && (self.live || self.dying),
         }
@@ -171,7 +176,9 @@ impl Model {
         let below = Visible::Below(RowId(rng.below(rows.len() as u64 + 1) as u32));
         let some: Vec<Row> = (0..4).filter_map(|_| rng.pick(&rows).cloned()).collect();
         self.table.prepare_all();
-        for visible in [Visible::Live, Visible::Ever, Visible::Before, below] {
+        let from = RowId(rng.below(rows.len() as u64 + 1) as u32);
+        let within = Visible::Within(from, RowId(rng.below(rows.len() as u64 + 1) as u32));
+        for visible in [Visible::Live, Visible::Ever, Visible::Before, below, within] {
             let of = |columns: &[u32], values: &[Value<'_>]| -> Vec<RowId> {
                 let all = (0..).zip(&rows).filter(|(id, row)| row.sees(visible, *id as usize));
                 let found = all.filter(|(_, row)| same(&row.values(), values, columns));

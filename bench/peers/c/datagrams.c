@@ -9,65 +9,19 @@
  * is used again. Prints the CPU seconds of the receiving part, how many tuples have come, and the
  * sum of their second columns, integers. */
 
-#include <arpa/inet.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 
-#include "google/protobuf/descriptor.upb.h"
+#include "loopback.h"
+#include "schema.h"
 #include "upb/mem/alloc.h"
 #include "upb/mem/arena.h"
 #include "upb/message/accessors.h"
 #include "upb/message/array.h"
 #include "upb/message/message.h"
 #include "upb/mini_table/message.h"
-#include "upb/reflection/def.h"
 #include "upb/wire/decode.h"
 
 enum { ROOM = 65536, BLOCK = 1 << 20 };
-
-static double cpu_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void fail(const char *what) {
-    fprintf(stderr, "%s\n", what);
-    exit(1);
-}
-
-static char *read_all(const char *path, size_t *length) {
-    FILE *file = fopen(path, "rb");
-    if (!file) fail("a file is missing");
-    fseek(file, 0, SEEK_END);
-    *length = (size_t)ftell(file);
-    rewind(file);
-    char *bytes = malloc(*length + 1);
-    if (fread(bytes, 1, *length, file) != *length) fail("a file cannot be read");
-    fclose(file);
-    return bytes;
-}
-
-static int bound(struct sockaddr_in *address) {
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-    socklen_t size = sizeof *address;
-    memset(address, 0, sizeof *address);
-    address->sin_family = AF_INET;
-    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (fd < 0 || bind(fd, (struct sockaddr *)address, size)) fail("no socket");
-    if (getsockname(fd, (struct sockaddr *)address, &size)) fail("no name");
-    return fd;
-}
-
-static const upb_MiniTable *message(upb_DefPool *pool, const char *name) {
-    const upb_MessageDef *def = upb_DefPool_FindMessageByName(pool, name);
-    if (!def) fail("no such message");
-    return upb_MessageDef_MiniTable(def);
-}
 
 static const upb_MiniTableField *field(const upb_MiniTable *table, uint32_t number) {
     const upb_MiniTableField *field = upb_MiniTable_FindFieldByNumber(table, number);
@@ -77,24 +31,11 @@ static const upb_MiniTableField *field(const upb_MiniTable *table, uint32_t numb
 
 int main(int count, char **words) {
     if (count != 5) fail("datagrams SCHEMA DATAGRAMS BURSTS BURST");
-    size_t set_length, length;
-    char *set_bytes = read_all(words[1], &set_length);
+    size_t length;
     char *bytes = read_all(words[2], &length);
     long bursts = atol(words[3]), burst = atol(words[4]);
 
-    upb_Arena *kept = upb_Arena_New();
-    google_protobuf_FileDescriptorSet *set =
-        google_protobuf_FileDescriptorSet_parse(set_bytes, set_length, kept);
-    if (!set) fail("no schema");
-    upb_DefPool *pool = upb_DefPool_New();
-    size_t files;
-    const google_protobuf_FileDescriptorProto *const *file =
-        google_protobuf_FileDescriptorSet_file(set, &files);
-    for (size_t at = 0; at < files; at++) {
-        upb_Status status;
-        upb_Status_Clear(&status);
-        if (!upb_DefPool_AddFile(pool, file[at], &status)) fail(upb_Status_ErrorMessage(&status));
-    }
+    upb_DefPool *pool = definitions(words[1], upb_Arena_New());
     const upb_MiniTable *envelope = message(pool, "events.Envelope");
     const upb_MiniTable *tuple = message(pool, "events.Tuple");
     const upb_MiniTable *in = message(pool, "events.in");

@@ -11,10 +11,9 @@
  * Packets, rings, bursts and counters are as large as ours. */
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "peer.h"
 
 enum { SLOTS = 1024, BURST = 256, HEADROOM = 256, BYTES_MAX = 10240, SIZE = 60, APPS_MAX = 1024 };
 
@@ -123,12 +122,6 @@ static void push_sink(struct app *app) {
         app->bytes += packet->length;
         give_back(packet);
     }
-}
-
-static double cpu_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
 static struct app apps[APPS_MAX];

@@ -6,38 +6,12 @@
  * head of 16 bytes (a counter, which is its nonce), a byte before the content, and a tag of 16.
  * Prints datagrams a CPU second out and in; fails if one is lost or changed. Needs -lcrypto. */
 
-#include <arpa/inet.h>
 #include <openssl/evp.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
+
+#include "loopback.h"
 
 enum { HEAD = 16, KIND = 1, TAG = 16, ROOM = 65536 };
-
-static double cpu_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static void fail(const char *what) {
-    fprintf(stderr, "%s\n", what);
-    exit(1);
-}
-
-static int bound(struct sockaddr_in *address) {
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-    socklen_t size = sizeof *address;
-    memset(address, 0, sizeof *address);
-    address->sin_family = AF_INET;
-    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (fd < 0 || bind(fd, (struct sockaddr *)address, size)) fail("no socket");
-    if (getsockname(fd, (struct sockaddr *)address, &size)) fail("no name");
-    return fd;
-}
 
 static EVP_CIPHER_CTX *cipher(int seals) {
     static const uint8_t key[32] = {1, 2, 3};

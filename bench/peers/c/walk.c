@@ -6,20 +6,8 @@
  * seconds that PASSES walks took and how many tags one of them met. */
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 
-static double cpu_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static int fail(const char *what) {
-    fprintf(stderr, "%s\n", what);
-    return 1;
-}
+#include "peer.h"
 
 static inline const uint8_t *varint(const uint8_t *at, uint64_t *value) {
     uint64_t result = *at & 0x7f;
@@ -52,9 +40,9 @@ static unsigned long walk(const uint8_t *at, const uint8_t *end) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 3) return fail("usage: walk FILE PASSES");
+    if (count != 3) fail("usage: walk FILE PASSES");
     FILE *file = fopen(arguments[1], "rb");
-    if (!file) return fail("no such file");
+    if (!file) fail("no such file");
     static uint8_t bytes[1 << 20];
     size_t length = fread(bytes, 1, sizeof bytes - 64, file);
     unsigned long passes = strtoul(arguments[2], NULL, 10), tags = 0, all = 0;
@@ -66,7 +54,7 @@ int main(int count, char **arguments) {
         all += tags;
     }
     double seconds = cpu_seconds() - start;
-    if (all != tags * passes) return fail("passes differ");
+    if (all != tags * passes) fail("passes differ");
     printf("%.9f %lu\n", seconds, tags);
     return 0;
 }

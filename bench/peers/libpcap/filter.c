@@ -6,35 +6,23 @@
  * and prints the CPU seconds that this took and how many packets matched in one pass. */
 
 #include <pcap/pcap.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "../c/peer.h"
 
 struct packet {
     struct pcap_pkthdr header;
     const u_char *bytes;
 };
 
-static double cpu_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static int fail(const char *what) {
-    fprintf(stderr, "%s\n", what);
-    return 1;
-}
-
 int main(int count, char **arguments) {
     char reason[PCAP_ERRBUF_SIZE];
-    if (count != 4) return fail("usage: filter FILE EXPRESSION PASSES");
+    if (count != 4) fail("usage: filter FILE EXPRESSION PASSES");
     pcap_t *capture = pcap_open_offline(arguments[1], reason);
-    if (!capture) return fail(reason);
+    if (!capture) fail(reason);
     struct bpf_program program;
     if (pcap_compile(capture, &program, arguments[2], 1, PCAP_NETMASK_UNKNOWN))
-        return fail(pcap_geterr(capture));
+        fail(pcap_geterr(capture));
 
     /* The packets one behind the other, as ours have them. */
     size_t room = 1 << 20, used = 0, packets = 0, packets_max = 1 << 10;
@@ -50,7 +38,7 @@ int main(int count, char **arguments) {
         all[packets++].header = *header;
         used += header->caplen;
     }
-    if (!bytes || !all) return fail("no memory");
+    if (!bytes || !all) fail("no memory");
     size_t start = 0;
     for (size_t i = 0; i < packets; i++) {
         all[i].bytes = bytes + start;

@@ -87,11 +87,11 @@ impl Alive {
 
     /// Gives the node's sends to its mail; whether there were some.
     pub(super) fn hand_over(&mut self, now_ns: u64) -> bool {
-        let (mail, mut count) = (&mut self.mail, 0);
+        let (mail, mut has_sent) = (&mut self.mail, false);
         self.node.take_sends(|send, columns| {
             mail.post(send, columns, now_ns);
-            count += 1;
+            has_sent = true;
         });
-        count > 0
+        has_sent
     }
 }

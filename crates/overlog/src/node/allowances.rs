@@ -41,35 +41,29 @@ pub enum Limit {
 pub(super) struct Allowance {
     whole: u64,
     halved: u32,
-    /// What is left of the whole.
-    now: u64,
 }
 
 impl Allowance {
     const HALVED_MAX: u32 = 6;
 
     pub(super) fn new(whole: u64) -> Allowance {
-        Allowance { whole, halved: 0, now: whole }
+        Allowance { whole, halved: 0 }
     }
 
     #[inline]
     pub(super) fn get(self) -> u64 {
-        self.now
+        self.whole >> self.halved
     }
 
     pub(super) fn exceeded(&mut self) {
-        self.halve((self.halved + 1).min(Allowance::HALVED_MAX));
+        self.halved = (self.halved + 1).min(Allowance::HALVED_MAX);
     }
 
     #[inline]
     pub(super) fn ended(&mut self, taken: u64) {
-        if self.halved > 0 && taken > self.now / 2 {
-            self.halve(self.halved - 1);
+        if self.halved > 0 && taken > self.get() / 2 {
+            self.halved -= 1;
         }
-    }
-
-    fn halve(&mut self, halved: u32) {
-        (self.halved, self.now) = (halved, self.whole >> halved);
     }
 }
 

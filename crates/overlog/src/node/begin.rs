@@ -54,9 +54,8 @@ impl Node {
 
     fn begin_other<const MEASURES: bool>(&mut self, event: &Event, observer: &mut dyn Observer) {
         match event {
-            Event::Tuple { relation, row, delete, received } => {
-                self.begin_tuple(*relation, row.as_seq(), (*delete, *received), observer);
-            }
+            // It has begun where it lies.
+            Event::Tuple { .. } => {}
             &Event::Change { relation, ref row } => {
                 self.run_strands::<MEASURES>(Start::Change, relation, row.as_seq(), observer);
             }

@@ -126,25 +126,15 @@ impl Round<'_> {
         self.database.table_mut(rule.head).link();
         for batch in rows.chunks(BATCH) {
             self.database.prepare(&rule.deltas[atom]);
-            let reading = Reading {
-                database: self.database,
-                visible: &ever,
-                ignore_absent: true,
-                traced: false,
-                profile: None,
-            };
+            let reading =
+                Reading { visible: &ever, ignore_absent: true, ..Reading::present(self.database) };
             let most = self.views.most_left();
             let derived = &mut self.views.derived;
             // Derivations that fail now failed then.
             let mut sink = Collect { derived, failures: None, most, looked: 0 };
             run_rows(&rule.deltas[atom], batch, reading, self.scope, &mut sink);
-            let probes = sink.probes(batch);
-            self.views.exceeded |= sink.is_over();
-            if self.is_over() {
-                return;
-            }
-            let derived = std::mem::take(&mut self.views.derived);
-            self.views.count_part(batch.len(), derived.len(), probes);
+            let (probes, is_over) = (sink.probes(batch), sink.is_over());
+            let Some(derived) = self.take_derived(batch.len(), probes, is_over) else { return };
             for (_, columns) in derived.iter() {
                 let columns: Vec<Value<'_>> = columns.iter().collect();
                 match rule.kind {
@@ -431,13 +421,7 @@ impl Round<'_> {
         if !is_traced && self.extend_words(rule, strand, batch, visible, part) {
             return;
         }
-        let reading = Reading {
-            database: self.database,
-            visible,
-            ignore_absent: false,
-            traced: false,
-            profile: None,
-        };
+        let reading = Reading { visible, ..Reading::present(self.database) };
         let most = self.views.most_left();
         let derived = &mut self.views.derived;
         let failures = Some(&mut *self.failures as &mut dyn Failures);
@@ -452,13 +436,8 @@ impl Round<'_> {
             }
             _ => run_rows(strand, batch, reading, self.scope, &mut sink),
         }
-        let probes = sink.probes(batch);
-        self.views.exceeded |= sink.is_over();
-        if self.is_over() {
-            return;
-        }
-        let derived = std::mem::take(&mut self.views.derived);
-        self.views.count_part(batch.len(), derived.len(), probes);
+        let (probes, is_over) = (sink.probes(batch), sink.is_over());
+        let Some(derived) = self.take_derived(batch.len(), probes, is_over) else { return };
         let mut values = Vec::new();
         for (_, columns) in derived.iter() {
             values.clear();
@@ -466,6 +445,17 @@ impl Round<'_> {
             self.extend_one(index, rule, &values);
         }
         self.recycle(derived);
+    }
+
+    /// What so many rows have derived, which is counted; nothing if the round ends where it is.
+    fn take_derived(&mut self, rows: usize, probes: u64, is_over: bool) -> Option<TupleBuf<()>> {
+        self.views.exceeded |= is_over;
+        if self.is_over() {
+            return None;
+        }
+        let derived = std::mem::take(&mut self.views.derived);
+        self.views.count_part(rows, derived.len(), probes);
+        Some(derived)
     }
 
     /// Whether derivations of a rule are noted; aggregates are derived anew at the end.
@@ -515,8 +505,7 @@ impl Round<'_> {
         let mut work = Work { probes: 0, left_out: 0 };
         let done = loop {
             let database = &*self.database;
-            let reading =
-                Reading { database, visible, ignore_absent: false, traced: false, profile: None };
+            let reading = Reading { visible, ..Reading::present(database) };
             match narrow::compile(strand, reading, part, self.scope) {
                 Ok(narrow) => {
                     let most = usize::try_from(self.views.most_left()).unwrap_or(usize::MAX);
@@ -628,13 +617,7 @@ pub(super) fn collect(
 ) -> TupleBuf<()> {
     round.database.prepare(strand);
     let mut derived = std::mem::take(&mut round.views.derived);
-    let reading = Reading {
-        database: round.database,
-        visible,
-        ignore_absent: false,
-        traced: false,
-        profile: None,
-    };
+    let reading = Reading { visible, ..Reading::present(round.database) };
     let most = round.views.most_left();
     let mut sink = Collect { derived: &mut derived, failures: None, most, looked: 0 };
     run_rows(strand, rows, reading, round.scope, &mut sink);

@@ -1,7 +1,7 @@
-//! Rules that meet other engines are replaced while they run.
+//! Programs that change while they run.
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::common::node::{Running, free_addresses, wait_until};
@@ -9,6 +9,25 @@ use crate::common::{Folder, status, stderr, stdout, tidemill};
 
 /// How long each version runs, for so long that a busy machine has read it.
 const EACH: Duration = Duration::from_millis(900);
+
+/// Starts a run that reads its program again when a file of it has changed.
+fn start(folder: &Folder, arguments: &[&str]) -> Child {
+    tidemill()
+        .args(["run", "--watch"])
+        .args(arguments)
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts")
+}
+
+/// What a run wrote, which ends well.
+fn ended(child: Child) -> (String, String) {
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    (stdout(&output), stderr(&output))
+}
 
 /// A run of a folder with other files, whose rules are these versions one after the other; what it
 /// wrote.
@@ -20,25 +39,72 @@ fn versions(
 ) -> (String, String) {
     let path = folder.file("a.olg", rules[0]);
     let over = (EACH * rules.len() as u32 + Duration::from_millis(500)).as_secs_f64().to_string();
-    let child = tidemill()
-        .args(["run", &path, "--listen", "localhost:0", "--watch", "--for", &over])
-        .args(others)
-        .args(options)
-        .env("XDG_RUNTIME_DIR", folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
+    let own = [&path, "--listen", "localhost:0", "--for", &*over];
+    let child = start(folder, &[&own, others, options].concat());
     for rules in &rules[1..] {
         std::thread::sleep(EACH);
         folder.file("a.olg", rules);
     }
-    let output = child.wait_with_output().expect("it ends");
-    let notes = stderr(&output);
-    assert_eq!(status(&output), 0, "{notes}");
+    let (data, notes) = ended(child);
     let replaced = notes.matches("goes on with the new rules").count();
     assert_eq!(replaced, rules.len() - 1, "{notes}");
-    (stdout(&output), notes)
+    (data, notes)
+}
+
+/// Rules are replaced while they run, and tables keep their rows; what is wrong changes nothing.
+#[test]
+fn changed_rules_are_replaced_while_they_run() {
+    let rules = |word: &str| {
+        format!(
+            "materialize(n, infinity, infinity, keys(1)). n(@NODE, 0).
+             r1 say(@N, {word:?}, X) :- periodic(@N, E, 0.1), n(@N, X). watchmod(say, \"h\").
+             r2 n(@N, X + 1) :- periodic(@N, E, 0.1), n(@N, X)."
+        )
+    };
+    let folder = Folder::new();
+    let path = folder.file("a.olg", &rules("before"));
+    let child = start(&folder, &[&path, "--listen", "localhost:0", "--for", "3"]);
+    std::thread::sleep(EACH);
+    folder.file("a.olg", "r1 say(@N :-");
+    std::thread::sleep(EACH);
+    folder.file("a.olg", &rules("after"));
+    let (data, notes) = ended(child);
+    assert!(notes.contains("tidemill: the old program goes on\n"), "{notes}");
+    assert!(notes.contains("tidemill: goes on with the new rules\n"), "{notes}");
+    // The count goes on without a gap from one version to the other.
+    let number =
+        |line: &str| -> Option<u64> { line.rsplit_once(", ")?.1.strip_suffix(')')?.parse().ok() };
+    let counts: Vec<u64> = data.lines().filter_map(number).collect();
+    assert!(counts.len() > 10 && counts.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{data}");
+    let (before, after) = (data.rfind("\"before\""), data.find("\"after\""));
+    assert!(before.is_some() && before < after, "{data}");
+}
+
+/// Components are not replaced, which is said; with `--restart` the run starts again.
+#[test]
+fn what_cannot_be_replaced_starts_the_run_again_on_demand() {
+    let folder = Folder::new();
+    let component = |word: &str| {
+        format!(
+            "COMPONENT Main REQUIRES SystemTime;
+             BEGIN WRITE({word:?}); WRITELINE; SystemTime!Wait(60000); SystemTime?Passed END Main;"
+        )
+    };
+    let path = folder.file("a.com", &component("before"));
+    let run = |extra: &[&str]| {
+        folder.file("a.com", &component("before"));
+        let child = start(&folder, &[&[&*path, "--for", "2"], extra].concat());
+        std::thread::sleep(EACH);
+        folder.file("a.com", &component("after"));
+        ended(child)
+    };
+    let (data, notes) = run(&[]);
+    assert_eq!(data, "before\n");
+    let why = "the old program goes on: its components have changed, and they are not replaced";
+    assert!(notes.contains(why), "{notes}");
+    let (data, notes) = run(&["--restart"]);
+    assert!(notes.contains("the components have changed: the run starts again"), "{notes}");
+    assert_eq!(data, "before\nafter\n");
 }
 
 /// Files that both versions name are written on; others end and begin.
@@ -247,19 +313,12 @@ fn schemas_are_replaced() {
         r4 fields(@N, A, B) :- got(@N, A, B).
         watchmod(shown, \"h\"). watchmod(seen, \"h\"). watchmod(fields, \"h\").";
     let path = folder.file("a.olg", rules);
-    let child = tidemill()
-        .args(["run", &path, &proto, &component, &graph, "--watch", "--for", "2.3", "--stats"])
-        .args(["--listen", "localhost:0"])
-        .env("XDG_RUNTIME_DIR", folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
+    let files = [&*path, &proto, &component, &graph];
+    let options = ["--listen", "localhost:0", "--for", "2.3", "--stats"];
+    let child = start(&folder, &[&files[..], &options].concat());
     std::thread::sleep(EACH);
     folder.file("a.proto", &schema("c").replace("int32 a = 1", "int32 a = 1 [default = 5]"));
-    let output = child.wait_with_output().expect("it ends");
-    let (data, notes) = (stdout(&output), stderr(&output));
-    assert_eq!(status(&output), 0, "{notes}");
+    let (data, notes) = ended(child);
     assert!(notes.contains("goes on with the new rules"), "{notes}");
     // The old message has no `c` to its end, the next has.
     assert!(data.contains("\n5\n") && data.contains("c is set\n3\n"), "{data}{notes}");
@@ -345,4 +404,32 @@ fn an_open_node_installs_nothing_by_rules() {
     let (data, notes) = (stdout(&output), stderr(&output));
     assert!(data.contains("why(") && !data.contains("more("), "{data}{notes}");
     assert!(notes.contains("rules more.olg are not installed: anyone can tell"), "{notes}");
+}
+
+/// What is installed goes with the files as they are now: the graph, too.
+#[test]
+fn an_installation_takes_the_graph_as_it_is_now() {
+    let folder = Folder::new();
+    let graph = |app: &str| {
+        format!(
+            "src :: Generator {{ frames: [\"hex 0011\"], packets: 1000000, rate: 500 }}
+             {app} :: Rules {{ fields: \"len\", event: \"packet\", verdict: \"send\" }}
+             end :: Sink
+             src -> {app}.input\n {app}.out -> end\n"
+        )
+    };
+    let flow = folder.file("a.flow", &graph("gate"));
+    let rules = folder.file("a.olg", "r1 send(@N, \"out\", Id) :- packet(@N, _, Id, Length).");
+    let more = folder.file("more.olg", "m1 more(@N, 1) :- periodic(@N, E, 100).");
+    let address = &free_addresses(1)[0];
+    let run = Running::start(&folder, "out", &[&rules, &flow, "--listen", address]);
+    wait_until("packets come", || run.counter("border/gate/verdicts") > 10);
+    folder.file("a.flow", &graph("door"));
+    let install = tidemill()
+        .args(["install", address, &more])
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .output()
+        .expect("starts");
+    assert_eq!(status(&install), 0, "{}", stderr(&install));
+    wait_until("packets come to the new app", || run.counter("border/door/verdicts") > 10);
 }

@@ -13,7 +13,7 @@ use tidemill_event::{Endpoint, Handlers, Host, Interest, Loop, Outcome, WatchId}
 use tidemill_fabric::stream::{FrameReader, write_frame};
 use tidemill_fabric::token::{Broken, Channel, Token};
 use tidemill_overlog::control::{
-    self, ANSWER_BYTES_MAX, Control, End, Message, Status, TEXT_BYTES_MAX,
+    self, ANSWER_BYTES_MAX, Control, End, Message, RULES_BYTES_MAX, Status, TEXT_BYTES_MAX,
 };
 use tidemill_relation::OwnedValue;
 
@@ -25,8 +25,6 @@ const AGAIN: Duration = Duration::from_millis(100);
 /// Bytes read at once, and reads at a stretch.
 const READ_BYTES: usize = 64 << 10;
 const READS: usize = 16;
-/// Bytes that rules to be installed may have, with their name: they go in one frame.
-const RULES_BYTES_MAX: usize = 65_000;
 /// Bytes that a component tree may have.
 const TREE_BYTES_MAX: usize = 1 << 20;
 

@@ -20,6 +20,9 @@ pub use message::{Control, End, Message, Status};
 /// Bytes that the frame of a tool may have.
 pub const REQUEST_BYTES_MAX: usize = 64 << 10;
 
+/// Rules that are installed, with their name, have at most so many: they fit a request.
+pub const RULES_BYTES_MAX: usize = 65_000;
+
 /// Bytes that the frame of a run may have.
 pub const ANSWER_BYTES_MAX: usize = 2 << 20;
 

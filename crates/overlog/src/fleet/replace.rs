@@ -35,7 +35,7 @@ pub fn replace<W: World>(
     events: &mut Loop<W>,
     program: Arc<Program>,
 ) -> Result<(), Kept> {
-    match world.fleet().coming.replace(program) {
+    match world.fleet().pending.replace(program) {
         Some(_) => Ok(()),
         None => attempt(world, events),
     }
@@ -43,8 +43,8 @@ pub fn replace<W: World>(
 
 fn attempt<W: World>(world: &mut W, events: &mut Loop<W>) -> Result<(), Kept> {
     let now_ns = events.now().0;
-    let Fleet { slots, observer, coming, .. } = world.fleet();
-    let Some(program) = coming.clone() else { return Ok(()) };
+    let Fleet { slots, observer, pending, .. } = world.fleet();
+    let Some(program) = pending.clone() else { return Ok(()) };
     let mut prepared = Vec::new();
     for (number, slot) in (0..).zip(&*slots) {
         let Some(alive) = &slot.alive else { continue };
@@ -60,12 +60,12 @@ fn attempt<W: World>(world: &mut W, events: &mut Loop<W>) -> Result<(), Kept> {
                 return Ok(());
             }
             Err(why @ Kept::TooMuch) => {
-                *coming = None;
+                *pending = None;
                 return Err(why);
             }
         }
     }
-    *coming = None;
+    *pending = None;
     let old = take_over(world.fleet(), program);
     let mut crossings = Vec::new();
     for (id, life, replacement) in prepared {

@@ -75,7 +75,7 @@ impl Alive {
 pub struct Fleet {
     pub(super) program: Arc<Program>,
     /// The program that nodes go on with when none is in the middle of a turn.
-    pub(super) coming: Option<Arc<Program>>,
+    pub(super) pending: Option<Arc<Program>>,
     pub(super) fabric: Fabric,
     pub(super) seal: Option<Seal>,
     pub(super) seed: u64,
@@ -125,7 +125,7 @@ impl Fleet {
     ) -> Fleet {
         Fleet {
             program,
-            coming: None,
+            pending: None,
             fabric,
             seal: None,
             seed,

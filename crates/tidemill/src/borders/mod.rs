@@ -38,7 +38,7 @@ mod messages;
 pub mod packets;
 mod parameters;
 pub mod programs;
-mod renew;
+mod rebind;
 pub mod rules;
 pub mod schemas;
 pub mod settings;
@@ -57,7 +57,7 @@ use crate::machine::Machine;
 
 pub use checked::Checked;
 use files::{Destination, Existing};
-pub(crate) use renew::{renew, renew_schemas};
+pub(crate) use rebind::{rebind, rebind_schemas};
 pub(crate) use state::Borders;
 
 /// How often what waits to be written to files is.

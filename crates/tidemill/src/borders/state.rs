@@ -74,14 +74,14 @@ impl Borders {
 
     /// Rules say by other relations what settings are, or no more, or from now on. Gives the graph
     /// that its node has to go on with, if it is another: as its files say.
-    pub(super) fn renew_settings(
+    pub(super) fn rebind_settings(
         &mut self,
         border: Option<SettingsBorder>,
         graph: Option<&Graph>,
         registry: &Registry,
     ) -> Option<Graph> {
         match (&mut self.settings, border) {
-            (Some(settings), Some(border)) => settings.renew(border),
+            (Some(settings), Some(border)) => settings.rebind(border),
             (None, Some(border)) => {
                 let graph = graph.cloned();
                 self.settings = graph.map(|graph| Settings::new(border, graph, registry));

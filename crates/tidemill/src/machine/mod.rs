@@ -17,7 +17,7 @@
 //! | `components` | the entry component started, and what it amounts to |
 //! | `packets` | the graph started, reported |
 //! | `source` | where the program comes from |
-//! | `coming` | what takes the place of a part of it |
+//! | `pending` | what takes the place of a part of it |
 //! | `reload` | it is read again, and replaced as far as it can be |
 //! | `parts` | what nodes are made from |
 //! | `node` | the engines of one node, and where they are when it is not its turn |
@@ -35,7 +35,6 @@
 //! and of each system component among that, and no file there names it; above it is all that works
 //! on it.
 
-mod coming;
 pub(crate) mod components;
 mod control;
 pub(crate) mod crew;
@@ -47,6 +46,7 @@ pub(crate) mod nodes;
 pub(crate) mod others;
 pub(crate) mod packets;
 pub(crate) mod parts;
+mod pending;
 pub(crate) mod reload;
 pub(crate) mod share;
 pub(crate) mod simulated;
@@ -73,11 +73,11 @@ use crate::journal::{Journal, SharedJournal};
 use crate::keys::KeyWatch;
 use crate::meters::Meters;
 
-use coming::Coming;
 use crew::Crew;
 use log::Log;
 use node::{Node, Others};
 use parts::{Has, Maker};
+use pending::Pending;
 use share::Share;
 use simulated::Simulated;
 
@@ -117,7 +117,7 @@ pub(crate) struct Machine {
     /// How its program is read again.
     pub(crate) source: Option<Source>,
     /// What its borders go on with when other rules have taken the place of its own.
-    coming: Option<Coming>,
+    pending: Option<Pending>,
     /// It starts again once it has ended.
     pub(crate) starts_again: bool,
     /// A timer will write what waits.
@@ -157,7 +157,7 @@ impl Machine {
             control: None,
             keys: None,
             source: None,
-            coming: None,
+            pending: None,
             starts_again: false,
             flush_is_set: false,
             has,

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use tidemill_event::Loop;
-use tidemill_overlog::control::{End, Status};
+use tidemill_overlog::control::{End, RULES_BYTES_MAX, Status};
 use tidemill_overlog::fleet::{self, Switched};
 use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
 
-use super::coming::Coming;
 use super::parts::rules_of;
+use super::pending::Pending;
 use super::{Machine, Source, nodes};
 use crate::borders;
 use crate::program::{FileKind, Kinds, Revision};
@@ -56,8 +56,7 @@ pub(crate) fn install(
     done
 }
 
-/// Rules that rules install have at most so many bytes, their names so many.
-const TEXT_MAX: usize = 65_000;
+/// The names of rules that rules install have at most so many bytes.
 const NAME_MAX: usize = 255;
 
 impl Machine {
@@ -80,8 +79,8 @@ impl Machine {
             return Err("anyone can tell this node to: give it a key with --key FILE".to_owned());
         }
         let length = text.as_ref().map_or(0, String::len);
-        if length > TEXT_MAX || name.len() > NAME_MAX {
-            return Err(format!("texts have at most {TEXT_MAX} bytes, names {NAME_MAX}"));
+        if length > RULES_BYTES_MAX || name.len() > NAME_MAX {
+            return Err(format!("texts have at most {RULES_BYTES_MAX} bytes, names {NAME_MAX}"));
         }
         install(self, events, name, text).map_err(|end| end.reason)
     }
@@ -113,8 +112,8 @@ fn try_install(
     if let Some(why) = refused(machine, &revision, changed) {
         return Err(End::refusal(Status::Unavailable, why));
     }
-    if changed.has(FileKind::Rules) {
-        replace_rules(machine, events, source, revision).map_err(wrong)?;
+    if changed != Kinds::default() {
+        replace(machine, events, source, (revision, changed)).map_err(|(_, why)| wrong(why))?;
     }
     source.installed = installed;
     Ok(())
@@ -140,28 +139,8 @@ fn take(
     let changed = source.outline.changed(&revision.outline);
     match (refused(machine, &revision, changed), source.on_change) {
         (None, _) => {
-            // With the rules changed a graph that has not goes on untouched.
-            let has_news = changed == Kinds::default() || source.graph != revision.graph;
-            if let Some(graph) = revision.graph.as_ref().filter(|_| has_news)
-                && let Err(why) = replace_graph(machine, events, graph)
-            {
-                return machine.note(&format!("the old program goes on: {why}"));
-            }
-            source.graph.clone_from(&revision.graph);
-            if !machine.has.nodes {
-                if changed.has(FileKind::Schemas) {
-                    borders::renew_schemas(machine, events, &revision.borders);
-                    machine.note("goes on with the new schemas");
-                    source.outline = revision.outline;
-                }
-                return;
-            }
-            // Operators of stages are those of the schemas.
-            let is_wired_otherwise = source.packets != revision.borders.packets;
-            if (changed != Kinds::default() || is_wired_otherwise)
-                && let Err(why) = replace_rules(machine, events, source, revision)
-            {
-                machine.note(&format!("the old rules go on: {why}"));
+            if let Err((kept, why)) = replace(machine, events, source, (revision, changed)) {
+                machine.note(&format!("{kept}: {why}"));
             }
         }
         (Some(why), OnChange::GoOn) => machine.note(&format!(
@@ -176,6 +155,37 @@ fn take(
             }
         }
     }
+}
+
+/// Has the run go on with a revision that is not [`refused`].
+///
+/// # Errors
+/// What goes on as it was, and why.
+fn replace(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    source: &mut Source,
+    (revision, changed): (Revision, Kinds),
+) -> Result<(), (&'static str, String)> {
+    // With the rules changed a graph that has not goes on untouched.
+    let has_news = changed == Kinds::default() || source.graph != revision.graph;
+    if let Some(graph) = revision.graph.as_ref().filter(|_| has_news) {
+        replace_graph(machine, events, graph).map_err(|why| ("the old program goes on", why))?;
+    }
+    source.graph.clone_from(&revision.graph);
+    if machine.has.nodes {
+        // Operators of stages are those of the schemas.
+        let is_wired_otherwise = source.borders.packets != revision.borders.packets;
+        if changed != Kinds::default() || is_wired_otherwise {
+            replace_rules(machine, events, source, revision)
+                .map_err(|why| ("the old rules go on", why))?;
+        }
+    } else if changed.has(FileKind::Schemas) {
+        borders::rebind_schemas(machine, events, &revision.borders);
+        machine.note("goes on with the new schemas");
+        source.outline = revision.outline;
+    }
+    Ok(())
 }
 
 /// Why a version of the program cannot take the place of the one that runs.
@@ -194,13 +204,15 @@ fn refused(machine: &Machine, revision: &Revision, changed: Kinds) -> Option<Str
     if changed.has(FileKind::Rules) && comes_or_goes {
         return Some("rules do not come or go as a whole".to_owned());
     }
-    if let Some(app) = machine.misfit(&revision.borders) {
-        return Some(format!("app {app}: its file would have other columns"));
-    }
-    None
+    let others = machine.others.slots.iter().filter_map(|slot| slot.node.as_ref());
+    let mut nodes = others.chain([&machine.node]);
+    let decoders = &revision.borders.decoders;
+    let app = nodes.find_map(|node| node.borders.decoders.of_other_columns(decoders));
+    app.map(|app| format!("app {app}: its file would have other columns"))
 }
 
-/// Has all nodes go on with the rules of a revision; or says why they do not.
+/// Has all nodes go on with the rules of a revision; or says why they do not. Of several that wait
+/// for a turn to end the last one counts, here as in the fleet.
 fn replace_rules(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -209,21 +221,17 @@ fn replace_rules(
 ) -> Result<(), String> {
     let Revision { outline, rules, borders, graph, .. } = revision;
     let Some(rules) = rules_of(rules, &borders, source.engine)? else { return Ok(()) };
-    let (rules, packets) = (Arc::new(rules), borders.packets.clone());
-    borders.schemas.count_on(&source.schemas);
-    source.schemas = borders.schemas.clone();
-    machine.coming = Some(Coming { rules: rules.clone(), borders, graph });
-    fleet::replace(machine, events, rules).map_err(|why| why.to_string())?;
-    (source.outline, source.packets) = (outline, packets);
+    borders.schemas.count_on(&source.borders.schemas);
+    machine.pending = Some(Pending { borders: borders.clone(), graph });
+    fleet::replace(machine, events, Arc::new(rules)).map_err(|why| why.to_string())?;
+    (source.outline, source.borders) = (outline, borders);
     Ok(())
 }
 
 /// All nodes have gone on with other rules.
-pub(super) fn renew(machine: &mut Machine, events: &mut Loop<Machine>, switched: Switched) {
-    let Some(Coming { rules, borders, graph }) = machine.coming.take() else { return };
-    if Arc::ptr_eq(&rules, machine.fleet.program()) {
-        borders::renew(machine, events, (&borders, graph.as_ref()), switched);
-    }
+pub(super) fn rebind(machine: &mut Machine, events: &mut Loop<Machine>, switched: Switched) {
+    let Some(Pending { borders, graph }) = machine.pending.take() else { return };
+    borders::rebind(machine, events, (&borders, graph.as_ref()), switched);
 }
 
 /// Has the graphs of all nodes go on as another says; or says why one does not.

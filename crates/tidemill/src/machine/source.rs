@@ -2,8 +2,7 @@
 
 use tidemill_packet::graph::Graph;
 
-use crate::borders::packets::PacketBorder;
-use crate::borders::schemas::Schemas;
+use crate::borders::Checked;
 use crate::program::{Outline, Program};
 use crate::reload::{OnChange, ReadAgain, Reload, ReportOn};
 use crate::run::Engine;
@@ -22,10 +21,8 @@ pub(crate) struct Source {
     pub(crate) outline: Outline,
     /// Its packet graph.
     pub(crate) graph: Option<Graph>,
-    /// How its graph hands packets to its rules.
-    pub(crate) packets: Vec<PacketBorder>,
-    /// Its message types.
-    pub(crate) schemas: Schemas,
+    /// Where its parts reach each other.
+    pub(crate) borders: Checked,
     /// What runs its rules.
     pub(crate) engine: Engine,
     /// Its files, if they are watched.
@@ -38,8 +35,7 @@ impl Source {
         let Reload { read, report, on_change, watches } = reload;
         let files = watches.then(|| Watched::new(program.files()));
         let (outline, installed) = (program.outline(), Vec::new());
-        let (graph, packets) = (program.packets.clone(), program.borders.packets.clone());
-        let schemas = program.borders.schemas.clone();
+        let (graph, borders) = (program.packets.clone(), program.borders.clone());
         Source {
             read,
             report,
@@ -48,8 +44,7 @@ impl Source {
             is_exposed: false,
             outline,
             graph,
-            packets,
-            schemas,
+            borders,
             engine,
             files,
         }

@@ -5,7 +5,6 @@ use tidemill_overlog::fleet::NodeId;
 
 use super::Machine;
 use super::node::{Node, Others, Slot, slot};
-use crate::borders::Checked;
 
 impl Machine {
     /// Has the loop turn the machine to the node that something is about.
@@ -40,13 +39,6 @@ impl Machine {
     /// The scope of a node that has one of its own, and lives.
     pub(crate) fn scope_of(&self, id: NodeId) -> Option<Scope> {
         self.others.slots.get(slot(id))?.scope
-    }
-
-    /// The app of a node that decodes to a file which would have other columns with these borders.
-    pub(super) fn misfit<'c>(&self, checked: &'c Checked) -> Option<&'c str> {
-        let others = self.others.slots.iter().filter_map(|slot| slot.node.as_ref());
-        let mut nodes = others.chain([&self.node]);
-        nodes.find_map(|node| node.borders.decoders.misfit(&checked.decoders))
     }
 
     /// Whether nothing is under way between the engines of all nodes.

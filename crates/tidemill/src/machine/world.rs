@@ -48,7 +48,7 @@ impl fleet::World for Machine {
 
     fn replaced(&mut self, events: &mut Loop<Machine>, switched: Switched) {
         self.meters.start_over();
-        reload::renew(self, events, switched);
+        reload::rebind(self, events, switched);
         self.note("goes on with the new rules");
     }
 

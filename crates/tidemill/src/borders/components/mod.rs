@@ -95,7 +95,7 @@ fn hand(
 
 /// Goes on with the stages of other rules; the numbers of those that begin and have an instance for
 /// each row of a table.
-pub(super) fn renew(
+pub(super) fn rebind(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     checked: &[StageBorder],
@@ -110,7 +110,7 @@ pub(super) fn renew(
     let registry = machine.registry.clone();
     let stages = &mut machine.node.borders.components;
     let had_some = stages.is_some();
-    let (parted, begun) = stages.renew(checked, (&registry, secret), counterparts);
+    let (parted, begun) = stages.rebind(checked, (&registry, secret), counterparts);
     let worker = machine.node.runner.worker();
     let has_parted = !parted.is_empty();
     parted.into_iter().for_each(|name| worker.part(name));

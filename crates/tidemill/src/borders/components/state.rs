@@ -50,7 +50,7 @@ impl Stages {
     /// Goes on with the stages of other rules: those that are the same keep their instances. Gives
     /// the instances of the others, with which it has parted, and the numbers of the stages that
     /// begin.
-    pub(super) fn renew(
+    pub(super) fn rebind(
         &mut self,
         checked: &[StageBorder],
         (registry, secret): (&Registry, Secret),

@@ -79,7 +79,7 @@ impl Decoders {
 
     /// Goes on with other schemas, and with the relations of other rules, as far as these apps are
     /// the same.
-    pub(in crate::borders) fn renew(&mut self, checked: &[DecodeBorder]) {
+    pub(in crate::borders) fn rebind(&mut self, checked: &[DecodeBorder]) {
         for app in &mut self.apps {
             if let Some(border) = checked.iter().find(|it| it.app == app.checked.app) {
                 (app.reader, app.checked) = (border.reader(), border.clone());
@@ -88,7 +88,7 @@ impl Decoders {
     }
 
     /// The app whose file would have other columns.
-    pub(crate) fn misfit<'c>(&self, checked: &'c [DecodeBorder]) -> Option<&'c str> {
+    pub(crate) fn of_other_columns<'c>(&self, checked: &'c [DecodeBorder]) -> Option<&'c str> {
         let is_it = |new: &&DecodeBorder| {
             let own = self.apps.iter().map(|app| &app.checked).find(|own| own.app == new.app);
             own.is_some_and(|own| own.target != new.target && own.file().is_some())

@@ -75,7 +75,7 @@ impl Packets {
     }
 
     /// Goes on with the relations of other rules.
-    pub(in crate::borders) fn renew(
+    pub(in crate::borders) fn rebind(
         &mut self,
         checked: &[PacketBorder],
         registry: &Registry,

@@ -33,7 +33,7 @@ impl Programs {
     }
 
     /// Goes on with the relations of other rules, if they have some.
-    pub(in crate::borders) fn renew(
+    pub(in crate::borders) fn rebind(
         own: &mut Option<Programs>,
         border: Option<ProgramsBorder>,
         registry: &Registry,

@@ -107,7 +107,7 @@ impl Desk {
     }
 
     /// Goes on with the relations of other rules; the interfaces are the same.
-    pub(in crate::borders) fn renew(
+    pub(in crate::borders) fn rebind(
         &mut self,
         checked: &[RulesBorder],
         counterparts: &Counterparts<'_>,

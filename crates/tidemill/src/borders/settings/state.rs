@@ -64,7 +64,7 @@ impl Settings {
     }
 
     /// Goes on with the relations of other rules.
-    pub(in crate::borders) fn renew(&mut self, relations: SettingsBorder) {
+    pub(in crate::borders) fn rebind(&mut self, relations: SettingsBorder) {
         self.relations = relations;
     }
 

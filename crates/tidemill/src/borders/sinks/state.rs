@@ -37,7 +37,7 @@ impl Sinks {
 
     /// Goes on with the sinks of other rules: files that both name are written on, the others of
     /// those before end. Gives faults.
-    pub(crate) fn renew(
+    pub(crate) fn rebind(
         &mut self,
         checked: &[SinkBorder],
         registry: &Registry,

@@ -27,16 +27,16 @@ use super::{components, crossed, packets, report};
 use crate::machine::Machine;
 
 /// Has messages decoded and encoded by other schemas from now on.
-pub(crate) fn renew_schemas(machine: &mut Machine, events: &mut Loop<Machine>, checked: &Checked) {
+pub(crate) fn rebind_schemas(machine: &mut Machine, events: &mut Loop<Machine>, checked: &Checked) {
     machine.at_each_node(events, |machine, _| {
         machine.node.systems.know(&checked.schemas);
-        machine.node.borders.decoders.renew(&checked.decoders);
+        machine.node.borders.decoders.rebind(&checked.decoders);
     });
 }
 
 /// Has all borders go on with the rules that nodes run now. `graph` is the packet graph as its
 /// files say.
-pub(crate) fn renew(
+pub(crate) fn rebind(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     (checked, graph): (&Checked, Option<&Graph>),
@@ -45,14 +45,14 @@ pub(crate) fn renew(
     let Switched { old, crossings } = switched;
     let new = machine.fleet.program().clone();
     let counterparts = Counterparts { old: &old, new: &new };
-    let faults = machine.sinks.renew(&checked.sinks, &machine.registry, events.wall());
+    let faults = machine.sinks.rebind(&checked.sinks, &machine.registry, events.wall());
     report(machine, &faults);
     if !machine.sinks.is_empty() {
         machine.write_each_second(events);
     }
-    renew_schemas(machine, events, checked);
+    rebind_schemas(machine, events, checked);
     machine.at_each_node(events, |machine, events| {
-        renew_node(machine, events, (checked, graph), &counterparts);
+        rebind_node(machine, events, (checked, graph), &counterparts);
     });
     for (id, tuples) in crossings {
         match machine.scope_of(id) {
@@ -64,7 +64,7 @@ pub(crate) fn renew(
     }
 }
 
-fn renew_node(
+fn rebind_node(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     (checked, graph): (&Checked, Option<&Graph>),
@@ -72,17 +72,17 @@ fn renew_node(
 ) {
     let registry = machine.registry.clone();
     let borders = &mut machine.node.borders;
-    borders.packets.renew(&checked.packets, &registry, counterparts);
-    borders.rules.renew(&checked.rules, counterparts);
-    Programs::renew(&mut borders.programs, checked.programs, &registry);
-    let written = borders.renew_settings(checked.settings, graph, &registry);
+    borders.packets.rebind(&checked.packets, &registry, counterparts);
+    borders.rules.rebind(&checked.rules, counterparts);
+    Programs::rebind(&mut borders.programs, checked.programs, &registry);
+    let written = borders.rebind_settings(checked.settings, graph, &registry);
     packets::link(machine);
     if let Some(written) = written
         && let Err(refused) = drive::prepare(machine, events, written)
     {
         machine.note(&format!("the graph stays as it is: {refused}"));
     }
-    let begun = components::renew(machine, events, &checked.components, counterparts);
+    let begun = components::rebind(machine, events, &checked.components, counterparts);
     // An instance for each row of a table is also there for rows that were there before.
     for stage in begun {
         let mut rows = TupleBuf::new();

@@ -98,15 +98,25 @@ impl Expr {
 impl Expr {
     /// False if a function in it takes the time or random numbers.
     pub fn is_pure(&self) -> bool {
-        let all = |operands: &[Expr]| operands.iter().all(Expr::is_pure);
+        self.calls_only(&FunctionId::is_pure)
+    }
+
+    /// Whether it has the same value however often it is evaluated in a turn.
+    pub fn is_repeatable(&self) -> bool {
+        self.calls_only(&FunctionId::is_repeatable)
+    }
+
+    /// Whether all functions that are called in it are of one kind.
+    fn calls_only(&self, is_one: &impl Fn(FunctionId) -> bool) -> bool {
+        let all = |operands: &[Expr]| operands.iter().all(|operand| operand.calls_only(is_one));
         match self {
             Expr::Const(_) | Expr::Reg(_) | Expr::Param(_) => true,
-            Expr::Unary(_, operand) => operand.is_pure(),
+            Expr::Unary(_, operand) => operand.calls_only(is_one),
             Expr::Binary(_, operands) | Expr::And(operands) | Expr::Or(operands) => {
                 all(&**operands)
             }
             Expr::In { operands, .. } | Expr::If(operands) => all(&**operands),
-            Expr::Call(function, operands) => function.is_pure() && all(operands),
+            Expr::Call(function, operands) => is_one(*function) && all(operands),
             Expr::List(elements) => all(elements),
             Expr::Matrix(rows) => rows.iter().all(|row| all(row)),
         }

@@ -6,6 +6,8 @@
 
 use std::fmt::{self, Display, Write};
 
+use tidemill_stdx::decimal::Decimal;
+
 use crate::value::Value;
 
 /// Writes one JSON document from left to right, commas included.
@@ -95,7 +97,11 @@ impl JsonWriter {
     /// A value of the language.
     pub fn value(&mut self, value: Value<'_>) {
         match value {
-            Value::Null | Value::Bool(_) | Value::Int(_) => self.number(value),
+            Value::Int(value) => {
+                self.before_value();
+                self.out.push_str(Decimal::of(value).as_str());
+            }
+            Value::Null | Value::Bool(_) => self.number(value),
             Value::Double(double) if double.is_finite() => self.number(value),
             Value::Str(text) => self.string(text),
             Value::List(seq) | Value::Vector(seq) | Value::Matrix(seq) => {

@@ -3,6 +3,7 @@
 //! Knows nothing of loops, relations, processes or packets, and depends on no crate of the house.
 
 pub mod calendar;
+pub mod decimal;
 pub mod frozen;
 pub mod hash;
 pub mod id;

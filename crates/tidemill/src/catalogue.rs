@@ -59,8 +59,14 @@ pub fn describe(name: &str) -> Result<String, Vec<String>> {
 
 fn describe_function(function: &Function) -> String {
     let mut text = described(&function.to_string(), function.doc, function.examples);
-    if function.purity == Purity::Impure {
-        text.push_str("\nIts result is another each time: a rule that calls it is no view.\n");
+    match function.purity {
+        Purity::Pure | Purity::Schemas => {}
+        Purity::Time => {
+            text.push_str("\nIts result depends on the time: a rule that calls it is no view.\n");
+        }
+        Purity::Random => {
+            text.push_str("\nIts result is another each time: a rule that calls it is no view.\n");
+        }
     }
     if !function.see.is_empty() {
         let _ = writeln!(text, "\nSee also f_{}.", function.see.join(", f_"));

@@ -106,13 +106,50 @@ fn mac_of(text: &str) -> Option<[u8; 6]> {
 }
 
 fn addr_text<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
-    let bytes = call.bytes(0)?;
-    if let &[a, b, c, d, e, f] = bytes {
-        return call.give_text(&format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}"));
+    match *call.bytes(0)? {
+        [a, b, c, d] => call.give_text(Dotted::of([a, b, c, d]).as_str()),
+        [a, b, c, d, e, f] => {
+            call.give_text(&format!("{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}"))
+        }
+        ref bytes if bytes.len() == 16 => call.give_text(&ip_of(call, 0)?.to_string()),
+        ref bytes => {
+            Err(call.fail(format!("an address has 4, 6 or 16 bytes, not {}", bytes.len())))
+        }
     }
-    match bytes.len() {
-        4 | 16 => call.give_text(&ip_of(call, 0)?.to_string()),
-        other => Err(call.fail(format!("an address has 4, 6 or 16 bytes, not {other}"))),
+}
+
+/// The text form of an IPv4 address; flows have many.
+struct Dotted {
+    bytes: [u8; 15],
+    length: usize,
+}
+
+impl Dotted {
+    fn of(address: [u8; 4]) -> Dotted {
+        let mut dotted = Dotted { bytes: [0; 15], length: 0 };
+        for (at, byte) in address.into_iter().enumerate() {
+            if at > 0 {
+                dotted.put(b'.');
+            }
+            if byte >= 100 {
+                dotted.put(b'0' + byte / 100);
+            }
+            if byte >= 10 {
+                dotted.put(b'0' + byte / 10 % 10);
+            }
+            dotted.put(b'0' + byte % 10);
+        }
+        dotted
+    }
+
+    fn put(&mut self, byte: u8) {
+        self.bytes[self.length] = byte;
+        self.length += 1;
+    }
+
+    fn as_str(&self) -> &str {
+        // Digits and points are ASCII.
+        str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
 }
 

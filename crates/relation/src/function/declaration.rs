@@ -58,8 +58,10 @@ pub enum Purity {
     Pure,
     /// It depends on the schemas of the program, too, which stay the same.
     Schemas,
-    /// It takes the time or random numbers: a rule that calls it is no view.
-    Impure,
+    /// It takes the time, which is the same during a turn: a rule that calls it is no view.
+    Time,
+    /// It takes random numbers, others at each call: nor is a rule that calls it.
+    Random,
 }
 
 /// Why a call cannot be right, whatever the values of its arguments are.
@@ -126,8 +128,12 @@ impl Function {
         Function { see, ..self }
     }
 
-    pub(super) const fn impure(self) -> Function {
-        Function { purity: Purity::Impure, ..self }
+    pub(super) const fn of_time(self) -> Function {
+        Function { purity: Purity::Time, ..self }
+    }
+
+    pub(super) const fn of_chance(self) -> Function {
+        Function { purity: Purity::Random, ..self }
     }
 
     pub(super) const fn of_schemas(self) -> Function {

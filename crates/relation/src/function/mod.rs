@@ -115,6 +115,17 @@ impl FunctionId {
         u16::try_from(index).ok().map(FunctionId)
     }
 
+    /// Its place in the catalogue.
+    pub(crate) fn number(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The function at a place in the catalogue.
+    pub(crate) fn from_number(number: u32) -> FunctionId {
+        assert!((number as usize) < COUNT, "no function {number}");
+        FunctionId(number as u16)
+    }
+
     /// The declaration.
     pub fn function(self) -> &'static Function {
         &FUNCTIONS[self.0 as usize]
@@ -127,7 +138,12 @@ impl FunctionId {
 
     /// False if it takes the time or random numbers.
     pub fn is_pure(self) -> bool {
-        self.function().purity != Purity::Impure
+        matches!(self.function().purity, Purity::Pure | Purity::Schemas)
+    }
+
+    /// Whether it gives the same for the same arguments throughout a turn.
+    pub fn is_repeatable(self) -> bool {
+        self.function().purity != Purity::Random
     }
 
     /// The types of the result for arguments of these types, or why no such call can be right.

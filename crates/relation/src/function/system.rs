@@ -16,15 +16,15 @@ type Evaluated<'a> = Result<Value<'a>, EvalError>;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("now", &[], TypeSet::TIME, now)
-        .impure()
+        .of_time()
         .doc("The time; the same during a whole turn."),
     Function::new("rand", &[], TypeSet::INT, rand)
-        .impure()
+        .of_chance()
         .doc("A random integer from 0 to 2^63 - 1."),
     Function::new("coinFlip", &[optional("p", TypeSet::NUMERIC)], TypeSet::BOOL, coin_flip)
-        .impure()
+        .of_chance()
         .doc("True with the probability `p` from 0 to 1; without it, 0.5."),
-    Function::new("idgen", &[], TypeSet::ID, idgen).impure().doc("A random ID."),
+    Function::new("idgen", &[], TypeSet::ID, idgen).of_chance().doc("A random ID."),
     Function::new("sha1", &[one("x", ANY)], TypeSet::ID, sha1)
         .doc("The SHA-1 of a text or of bytes, or of the text form of any other value.")
         .examples(&[

@@ -148,7 +148,7 @@ pub fn run<'a>(
 }
 
 /// Values of a frame that need no memory of their own.
-const SLOTS: usize = 32;
+const SLOTS: usize = 64;
 
 /// What a function is run for, and in which surroundings.
 struct Call<'a, 'r> {

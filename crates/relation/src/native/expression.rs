@@ -4,6 +4,7 @@ use tidemill_jit::build::{BlockArg, InstBuilder, IntCC, Value as Ir, types};
 
 use super::writer::{Operand, Writer};
 use crate::expr::{End, Expr};
+use crate::function::FunctionId;
 use crate::operator::{Binary, Unary};
 use crate::value::Value;
 
@@ -24,7 +25,8 @@ impl Form {
 
 impl Writer<'_, '_> {
     /// Writes an expression. What has no value is left to the interpreter, which finds that out
-    /// again and reports it; so the expression must be [pure](Expr::is_pure).
+    /// again and reports it; so the expression must be
+    /// [repeatable](Expr::is_repeatable).
     pub(super) fn value(&mut self, expr: &Expr) -> Operand {
         match expr {
             Expr::Reg(reg) => self.register(*reg).unwrap_or(Operand::Slot(reg.0 as usize)),
@@ -42,8 +44,24 @@ impl Writer<'_, '_> {
             Expr::Or(operands) => self.either(operands, true),
             Expr::In { operands, low, high } => self.ring(operands, *low, *high),
             Expr::If(branches) => self.branches(branches),
-            Expr::Call(..) | Expr::List(_) | Expr::Matrix(_) => self.interpreted(expr),
+            Expr::Call(function, operands) => self.function(*function, operands),
+            Expr::List(_) | Expr::Matrix(_) => self.interpreted(expr),
         }
+    }
+
+    /// Calls a function, whose arguments lie one after the other.
+    fn function(&mut self, function: FunctionId, operands: &[Expr]) -> Operand {
+        let first = self.slots.several(operands.len());
+        for (at, operand) in operands.iter().enumerate() {
+            let operand = self.value(operand);
+            self.store(operand, first + at);
+        }
+        let slot = self.slots.another();
+        let (which, count) = (self.number(function.number()), self.number(operands.len()));
+        let (from, to) = (self.address(first), self.address(slot));
+        let result = self.call(self.helpers.function, &[which, from, count, to]);
+        self.exit_if_zero(result);
+        Operand::Slot(slot)
     }
 
     /// An expression that the interpreter evaluates.

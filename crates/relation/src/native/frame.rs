@@ -7,6 +7,7 @@
 use crate::eval::{Scope, is_true};
 use crate::expr::{Expr, evaluate};
 use crate::flat::read_value;
+use crate::function::FunctionId;
 use crate::operator::{Binary, End, Unary, in_ring};
 use crate::plan::{Lookup, Step};
 use crate::strand::Run;
@@ -184,6 +185,20 @@ fn put<E>(value: Result<Value<'_>, E>, out: *mut Value<'_>) -> u32 {
     // SAFETY: the code gives a slot of its frame, whose values live as long as what they borrow.
     unsafe { out.cast::<Value<'_>>().write(value) };
     1
+}
+
+/// Calls a function of the language with values that lie one after the other; 0 if it gives none.
+pub(super) extern "C" fn function<'a>(
+    frame: *mut Frame<'a, '_>,
+    number: u32,
+    first: *const Value<'a>,
+    count: u32,
+    out: *mut Value<'a>,
+) -> u32 {
+    // SAFETY: the code passes its frame, and the first of so many slots of it that hold values.
+    let (scope, arguments) =
+        unsafe { (scope_of(frame), std::slice::from_raw_parts(first, count as usize)) };
+    put(FunctionId::from_number(number).call(arguments, scope), out)
 }
 
 /// Applies an operator to two values; 0 if it cannot.

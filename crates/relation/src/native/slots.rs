@@ -36,8 +36,13 @@ impl Slots {
 
     /// One more.
     pub(super) fn another(&mut self) -> usize {
-        self.count += 1;
-        self.count - 1
+        self.several(1)
+    }
+
+    /// So many more, one after the other; the first of them.
+    pub(super) fn several(&mut self, count: usize) -> usize {
+        self.count += count;
+        self.count - count
     }
 
     /// The slot of an expression of the strand that is put there before the code runs.

@@ -164,11 +164,11 @@ impl Writer<'_, '_> {
     /// A step that goes on once or not at all.
     fn binding(&mut self, at: usize) {
         match &self.strand.steps[at] {
-            Step::Let(reg, expr) if expr.is_pure() => {
+            Step::Let(reg, expr) if expr.is_repeatable() => {
                 let value = self.value(expr);
                 self.bind(*reg, value);
             }
-            Step::Filter(condition) if condition.is_pure() => {
+            Step::Filter(condition) if condition.is_repeatable() => {
                 let value = self.value(condition);
                 let truth = self.truth(value);
                 self.leave_unless(truth, self.done);
@@ -412,12 +412,12 @@ fn bound_by(step: &Step) -> Vec<Reg> {
 /// Whether a strand can be written at all: what may be evaluated twice must give the same, and no
 /// register may be bound twice.
 pub(super) fn fits(strand: &crate::plan::Strand) -> bool {
-    let bind = |bind: &Bind| !matches!(bind, Bind::Equal(expr) if !expr.is_pure());
+    let bind = |bind: &Bind| !matches!(bind, Bind::Equal(expr) if !expr.is_repeatable());
     let lookup =
-        |lookup: &Lookup| lookup.key.iter().all(Expr::is_pure) && lookup.columns.iter().all(bind);
+        |lookup: &Lookup| lookup.key.iter().all(Expr::is_repeatable) && lookup.columns.iter().all(bind);
     let column = |column: &HeadColumn| match column {
-        HeadColumn::Value(expr) => expr.is_pure(),
-        HeadColumn::Aggregate { input, .. } => input.as_ref().is_none_or(Expr::is_pure),
+        HeadColumn::Value(expr) => expr.is_repeatable(),
+        HeadColumn::Aggregate { input, .. } => input.as_ref().is_none_or(Expr::is_repeatable),
     };
     let mut bound = vec![false; strand.regs as usize];
     let mut once = |reg: Reg| !std::mem::replace(&mut bound[reg.0 as usize], true);

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use tidemill_stdx::decimal::Decimal;
+
 use crate::flat::{OwnedValue, Seq};
 use crate::value::Value;
 
@@ -10,7 +12,7 @@ impl fmt::Display for Value<'_> {
         match *self {
             Value::Null => f.write_str("null"),
             Value::Bool(value) => write!(f, "{value}"),
-            Value::Int(value) => write!(f, "{value}"),
+            Value::Int(value) => f.write_str(Decimal::of(value).as_str()),
             Value::Double(value) => write_double(f, value),
             Value::Str(text) => write_text(f, text),
             Value::Bytes(bytes) => write_bytes(f, bytes),
@@ -106,6 +108,7 @@ fn write_values<'a>(
 pub fn push_plain(out: &mut String, value: Value<'_>) {
     match value {
         Value::Str(text) => out.push_str(text),
+        Value::Int(value) => out.push_str(Decimal::of(value).as_str()),
         // Writing to a string cannot fail.
         _ => {
             let _ = write!(out, "{value}");

@@ -6,6 +6,7 @@
 
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::{Value, text};
+use tidemill_stdx::decimal::Decimal;
 
 use super::column::Column;
 
@@ -30,6 +31,8 @@ pub(super) fn csv_head(out: &mut Vec<u8>, columns: &[Column]) {
 pub(super) fn csv(out: &mut Vec<u8>, values: &[Value<'_>]) {
     separated(out, values.iter(), |out, value| match value {
         Value::Null => {}
+        Value::Int(value) => out.extend_from_slice(Decimal::of(*value).as_str().as_bytes()),
+        Value::Str(text) => quoted(out, text),
         Value::List(_) | Value::Vector(_) | Value::Matrix(_) => {
             let mut json = JsonWriter::new();
             json.value(*value);
@@ -60,7 +63,9 @@ fn separated<T>(
 /// A field, in quotes where it needs them (RFC 4180).
 fn quoted(out: &mut Vec<u8>, text: &str) {
     let needs = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
-    if !text.is_empty() && !text.bytes().any(needs) {
+    // No branch within, so that many bytes are looked at at once.
+    let special = text.bytes().fold(false, |special, byte| special | needs(byte));
+    if !text.is_empty() && !special {
         return out.extend_from_slice(text.as_bytes());
     }
     out.push(b'"');

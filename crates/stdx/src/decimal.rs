@@ -48,7 +48,12 @@ impl Decimal {
     /// The characters.
     pub fn as_str(&self) -> &str {
         // Digits and a sign are ASCII.
-        str::from_utf8(&self.bytes[self.start..]).unwrap_or_default()
+        str::from_utf8(self.as_bytes()).unwrap_or_default()
+    }
+
+    /// The characters, all of one byte.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[self.start..]
     }
 
     /// Puts one character before the others.

@@ -156,7 +156,7 @@ impl Function {
     }
 
     /// The parameter that argument `index` is for.
-    pub(super) fn parameter(&self, index: usize) -> Option<&'static Parameter> {
+    fn parameter(&self, index: usize) -> Option<&'static Parameter> {
         let last = self.parameters.last().filter(|p| p.occurs == Occurs::Repeated);
         self.parameters.get(index).or(last)
     }
@@ -173,7 +173,24 @@ impl Function {
         Ok(self.narrow.map_or(self.result, |narrow| narrow(arguments).intersection(self.result)))
     }
 
-    pub(super) fn check_arity(&self, given: usize) -> Result<(), Misuse> {
+    /// Whether a call may have these arguments.
+    #[inline]
+    pub(super) fn takes(&self, arguments: &[Value<'_>]) -> bool {
+        let fits = |(parameter, value): (&Parameter, &Value<'_>)| {
+            parameter.types.contains(value.type_of())
+        };
+        let (parameters, count) = (self.parameters, arguments.len());
+        let left_out = parameters.get(count..).unwrap_or_default();
+        let repeated = arguments.get(parameters.len()..).unwrap_or_default();
+        parameters.iter().zip(arguments).all(fits)
+            && left_out.iter().all(|parameter| parameter.occurs != Occurs::Once)
+            && repeated.iter().all(|value| match parameters.last() {
+                Some(last) => last.occurs == Occurs::Repeated && fits((last, value)),
+                None => false,
+            })
+    }
+
+    fn check_arity(&self, given: usize) -> Result<(), Misuse> {
         let (least, most) = (self.arity_min(), self.arity_max());
         if given < least || most.is_some_and(|most| given > most) {
             return Err(Misuse::Arity { least, most });

@@ -158,11 +158,7 @@ impl FunctionId {
         scope: Scope<'a>,
     ) -> Result<Value<'a>, EvalError> {
         let function = self.function();
-        let fits = |(index, value): (usize, &Value<'_>)| {
-            function.parameter(index).is_some_and(|p| p.types.contains(value.type_of()))
-        };
-        if function.check_arity(arguments.len()).is_err() || !arguments.iter().enumerate().all(fits)
-        {
+        if !function.takes(arguments) {
             let given: Vec<_> = arguments.iter().map(|value| value.type_of().name()).collect();
             let given = format!("({})", given.join(", "));
             return Err(EvalError::Type { what: function.name, given });

@@ -3,7 +3,7 @@
 use tidemill_jit::build::{BlockArg, InstBuilder, IntCC, Value as Ir, types};
 
 use super::writer::{Operand, Writer};
-use crate::expr::{End, Expr};
+use crate::expr::{End, Expr, Param};
 use crate::function::FunctionId;
 use crate::operator::{Binary, Unary};
 use crate::value::Value;
@@ -37,14 +37,22 @@ impl Writer<'_, '_> {
                 }
                 _ => Operand::Slot(self.slots.given(expr)),
             },
+            Expr::Param(Param::NodeIndex | Param::NodeCount) => {
+                let slot = self.slots.given(expr);
+                Operand::Int(self.integer_in(slot))
+            }
             Expr::Param(_) => Operand::Slot(self.slots.given(expr)),
             Expr::Unary(operator, operand) => self.unary(*operator, operand),
-            Expr::Binary(operator, operands) => self.binary(*operator, operands),
+            Expr::Binary(operator, operands) => self.binary(*operator, &**operands),
             Expr::And(operands) => self.either(operands, false),
             Expr::Or(operands) => self.either(operands, true),
             Expr::In { operands, low, high } => self.ring(operands, *low, *high),
             Expr::If(branches) => self.branches(branches),
-            Expr::Call(function, operands) => self.function(*function, operands),
+            Expr::Call(function, operands) => match (function.name(), &operands[..]) {
+                // The operator by another name.
+                ("mod", [_, _]) => self.binary(Binary::Remainder, operands),
+                _ => self.function(*function, operands),
+            },
             Expr::List(_) | Expr::Matrix(_) => self.interpreted(expr),
         }
     }
@@ -112,7 +120,7 @@ impl Writer<'_, '_> {
         value
     }
 
-    fn binary(&mut self, operator: Binary, operands: &[Expr; 2]) -> Operand {
+    fn binary(&mut self, operator: Binary, operands: &[Expr]) -> Operand {
         let (left, right) = (self.value(&operands[0]), self.value(&operands[1]));
         if let (Operand::Int(a), Operand::Int(b)) = (left, right)
             && let Some(result) = self.of_integers(operator, (a, b), known(&operands[1]))
@@ -323,14 +331,21 @@ impl Writer<'_, '_> {
             },
             Expr::Binary(operator, _) if comparison(*operator).is_some() => Form::Truth,
             Expr::Binary(Binary::Power | Binary::Append, _) => Form::Any,
-            Expr::Binary(_, operands) => match operands.each_ref().map(|one| self.form(one)) {
-                [Form::Int, Form::Int] => Form::Int,
-                _ => Form::Any,
-            },
+            Expr::Binary(_, operands) => self.form_of_both(&**operands),
             Expr::And(_) | Expr::Or(_) | Expr::In { .. } => Form::Truth,
             Expr::If(branches) => self.form(&branches[1]).common(self.form(&branches[2])),
+            Expr::Param(Param::NodeIndex | Param::NodeCount) => Form::Int,
+            Expr::Call(function, operands) if function.name() == "mod" => {
+                self.form_of_both(operands)
+            }
             Expr::Param(_) | Expr::Call(..) | Expr::List(_) | Expr::Matrix(_) => Form::Any,
         }
+    }
+
+    /// The form of what is computed of two operands.
+    fn form_of_both(&self, operands: &[Expr]) -> Form {
+        let are_integers = operands.iter().all(|operand| self.form(operand) == Form::Int);
+        if are_integers { Form::Int } else { Form::Any }
     }
 
     /// Goes to `to` unless two values are equal.

@@ -14,6 +14,9 @@ use crate::table::{Access, Form};
 use crate::types::TypeSet;
 use crate::value::Type;
 
+/// Bytes of an integer in the trigger.
+const INTEGER_BYTES: i64 = 9;
+
 impl Writer<'_, '_> {
     /// Writes the whole strand.
     pub(super) fn strand(&mut self) {
@@ -85,13 +88,12 @@ impl Writer<'_, '_> {
 
     /// A column of the trigger that is an integer, or else the interpreter's matter.
     fn read_integer(&mut self, reg: Reg, from: Ir) -> Ir {
-        let first = self.body.load(types::I8, from, 0);
-        let is_integer = self.body.ins().icmp_imm_u(IntCC::Equal, first, i64::from(flat::tag::INT));
+        let is_integer = self.is_tagged(from, flat::tag::INT);
         let exit = self.side_exit();
         self.leave_unless(is_integer, exit);
         let value = self.body.load(types::I64, from, 1);
         self.bind(reg, Operand::Int(value));
-        self.body.ins().iadd_imm_u(from, 9)
+        self.body.ins().iadd_imm_u(from, INTEGER_BYTES)
     }
 
     /// Reads a column of the trigger into a slot; what follows it.
@@ -114,11 +116,18 @@ impl Writer<'_, '_> {
 
     /// What follows a column of the trigger that nobody wants.
     fn skip(&mut self, from: Ir) -> Ir {
-        let (other, end) = (self.body.cold_block(), self.body.create_block());
+        let [number, text, end] = [(); 3].map(|()| self.body.create_block());
+        let other = self.body.cold_block();
         let after = self.body.append_block_param(end, types::I64);
-        let text = self.text_length(from, other);
+        let is_integer = self.is_tagged(from, flat::tag::INT);
+        self.body.ins().brif(is_integer, number, &[], text, &[]);
+        self.body.switch_to_block(number);
+        let behind = self.body.ins().iadd_imm_u(from, INTEGER_BYTES);
+        self.body.ins().jump(end, &[behind.into()]);
+        self.body.switch_to_block(text);
+        let length = self.text_length(from, other);
         let bytes = self.body.ins().iadd_imm_u(from, 5);
-        let behind = self.body.ins().iadd(bytes, text);
+        let behind = self.body.ins().iadd(bytes, length);
         self.body.ins().jump(end, &[behind.into()]);
         self.body.switch_to_block(other);
         let slot = self.slots.another();
@@ -132,11 +141,16 @@ impl Writer<'_, '_> {
 
     /// The length of a text in the trigger; goes elsewhere if it is none.
     fn text_length(&mut self, from: Ir, other: Block) -> Ir {
-        let first = self.body.load(types::I8, from, 0);
-        let is_text = self.body.ins().icmp_imm_u(IntCC::Equal, first, i64::from(flat::tag::STR));
+        let is_text = self.is_tagged(from, flat::tag::STR);
         self.leave_unless(is_text, other);
         let length = self.body.load(types::I32, from, 1);
         self.body.ins().uextend(types::I64, length)
+    }
+
+    /// Whether a column of the trigger is of a type.
+    fn is_tagged(&mut self, from: Ir, tag: u8) -> Ir {
+        let first = self.body.load(types::I8, from, 0);
+        self.body.ins().icmp_imm_u(IntCC::Equal, first, i64::from(tag))
     }
 
     /// Writes the steps from one on, and what they lead to; ends the block.
@@ -413,8 +427,9 @@ fn bound_by(step: &Step) -> Vec<Reg> {
 /// register may be bound twice.
 pub(super) fn fits(strand: &crate::plan::Strand) -> bool {
     let bind = |bind: &Bind| !matches!(bind, Bind::Equal(expr) if !expr.is_repeatable());
-    let lookup =
-        |lookup: &Lookup| lookup.key.iter().all(Expr::is_repeatable) && lookup.columns.iter().all(bind);
+    let lookup = |lookup: &Lookup| {
+        lookup.key.iter().all(Expr::is_repeatable) && lookup.columns.iter().all(bind)
+    };
     let column = |column: &HeadColumn| match column {
         HeadColumn::Value(expr) => expr.is_repeatable(),
         HeadColumn::Aggregate { input, .. } => input.as_ref().is_none_or(Expr::is_repeatable),

@@ -1,6 +1,6 @@
 //! What all parts of a strand are written with: operands, slots, calls, side exits.
 
-use tidemill_jit::build::{Block, InstBuilder, Value as Ir, types};
+use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Ir, types};
 use tidemill_jit::{Body, FuncId};
 
 use super::helpers::Helpers;
@@ -242,6 +242,15 @@ impl<'w, 'm> Writer<'w, 'm> {
         let Some(result) = result else { return };
         let exit = self.side_exit();
         self.leave_unless(result, exit);
+    }
+
+    /// The integer in a slot, or else the interpreter's matter.
+    pub(super) fn integer_in(&mut self, slot: usize) -> Ir {
+        let found = self.body.load(types::I8, self.base, offset(slot));
+        let is_integer = self.body.ins().icmp_imm_u(IntCC::Equal, found, tag(Type::Int));
+        let exit = self.side_exit();
+        self.leave_unless(is_integer, exit);
+        self.body.load(types::I64, self.base, offset(slot) + PAYLOAD)
     }
 
     /// The truth value in a slot that holds one.

@@ -53,6 +53,12 @@ impl Constant {
         self.value.get()
     }
 
+    /// Whether it is this text: what such columns hold mostly, as the address of a node.
+    #[inline]
+    fn is(&self, value: &Value<'_>) -> bool {
+        matches!((self.get(), value), (Value::Str(one), Value::Str(other)) if one == *other)
+    }
+
     /// [`Value::hash`] of it, by the secret of the table.
     pub(super) fn hash(&self) -> u64 {
         self.hash
@@ -239,6 +245,26 @@ pub(super) fn hash(repr: &Repr, words: &[u32], heap: &Heap, secret: &Secret) -> 
         Repr::Int32 => secret.word(words[0] as i32 as i64 as u64),
         Repr::Const(constant) => constant.hash,
         _ => load(repr, words, heap).hash(secret),
+    }
+}
+
+/// The hash of a value as a column of this form has it; of one that all rows have it is known.
+#[inline]
+pub(super) fn hash_of(repr: &Repr, value: &Value<'_>, secret: &Secret) -> u64 {
+    match repr {
+        Repr::Const(constant) if constant.is(value) => constant.hash,
+        _ => value.hash(secret),
+    }
+}
+
+/// Whether the value in the words of a column equals another.
+#[inline]
+pub(super) fn holds(repr: &Repr, words: &[u32], heap: &Heap, value: &Value<'_>) -> bool {
+    match (repr, value) {
+        (Repr::Int32, Value::Int(value)) => i64::from(words[0] as i32) == *value,
+        (Repr::Text, Value::Str(text)) => load_bytes(words, heap) == text.as_bytes(),
+        (Repr::Const(constant), value) => constant.is(value) || constant.get().equal(value),
+        _ => load(repr, words, heap).equal(value),
     }
 }
 

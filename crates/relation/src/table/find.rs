@@ -22,7 +22,7 @@ impl Table {
                 debug_assert_eq!(index.rows_known(), self.rows, "the index is up to date");
                 let same = |row| self.key_equals(row, &index.columns, key);
                 Candidates::Chain(match index.dense_column() {
-                    None => index.rows(self.hash_values(key.iter().copied()), same),
+                    None => index.rows(self.hash_key(&index.columns, key), same),
                     Some(column) => {
                         let mut columns = index.columns.iter().zip(key);
                         match columns.find(|(one, _)| **one == column) {
@@ -64,7 +64,7 @@ impl Table {
     /// Keys are unique among live rows, now and when the commit began (but for bags): at most one
     /// row then, else all versions.
     fn find_all(&self, columns: &[u32], key: &[Value<'_>], visible: Visible) -> FoundRows {
-        let hash = self.hash_values(key.iter().copied());
+        let hash = self.hash_key(columns, key);
         let matches = |row| {
             let row = RowId(row);
             self.sees(row, visible) && self.key_equals(row, columns, key)
@@ -86,7 +86,7 @@ impl Table {
     #[inline]
     pub(crate) fn find_key(&self, key: &[Value<'_>]) -> Option<RowId> {
         debug_assert!(!self.is_bag(), "verified: a bag has no primary key");
-        let hash = self.hash_values(key.iter().copied());
+        let hash = self.hash_key(&self.key, key);
         let matches = |row| self.live.get(row) && self.key_equals(RowId(row), &self.key, key);
         self.find_linked(hash, matches).map(RowId)
     }

@@ -9,7 +9,7 @@ use super::state::Table;
 use crate::value::{Type, Value};
 
 impl Table {
-    /// The hash of the values of `columns` in `row`: as [`Table::hash_values`].
+    /// The hash of the values of `columns` in `row`: as [`Table::hash_key`].
     #[inline]
     pub(super) fn hash_of(&self, columns: &[u32], row: RowId) -> u64 {
         columns.iter().fold(0, |state, &column| {
@@ -19,14 +19,31 @@ impl Table {
         })
     }
 
-    pub(super) fn hash_values<'v>(&self, values: impl Iterator<Item = Value<'v>>) -> u64 {
-        let secret = &self.secret;
-        values.fold(0, |state, value| secret.combine(state, value.hash(secret)))
+    /// The hash of the values that a row would have in `columns`.
+    #[inline]
+    pub(super) fn hash_key(&self, columns: &[u32], key: &[Value<'_>]) -> u64 {
+        self.hash_each(columns.iter().copied().zip(key))
     }
 
     #[inline]
     pub(super) fn key_hash_of(&self, values: &[Value<'_>]) -> u64 {
-        self.hash_values(self.key.iter().map(|&column| values[column as usize]))
+        self.hash_each(self.key.iter().map(|&column| (column, &values[column as usize])))
+    }
+
+    #[inline]
+    fn hash_each<'v, 'a: 'v>(&self, values: impl Iterator<Item = (u32, &'v Value<'a>)>) -> u64 {
+        let secret = &self.secret;
+        values.fold(0, |state, (column, value)| {
+            let repr = &self.columns[column as usize].repr;
+            secret.combine(state, column::hash_of(repr, value, secret))
+        })
+    }
+
+    /// Whether a row has this value in a column.
+    #[inline]
+    fn holds(&self, row: RowId, column: u32, value: &Value<'_>) -> bool {
+        let column = &self.columns[column as usize];
+        column::holds(&column.repr, self.column_words(column, row), &self.heap, value)
     }
 
     /// Whether two rows have equal values in `columns`.
@@ -41,17 +58,17 @@ impl Table {
 
     #[inline]
     pub(super) fn same_key(&self, row: RowId, values: &[Value<'_>]) -> bool {
-        self.key.iter().all(|&column| self.value(row, column).equal(&values[column as usize]))
+        self.key.iter().all(|&column| self.holds(row, column, &values[column as usize]))
     }
 
     #[inline]
     pub(super) fn key_equals(&self, row: RowId, columns: &[u32], key: &[Value<'_>]) -> bool {
-        columns.iter().zip(key).all(|(&column, value)| self.value(row, column).equal(value))
+        columns.iter().zip(key).all(|(&column, value)| self.holds(row, column, value))
     }
 
     #[inline]
     pub(super) fn row_equals(&self, row: RowId, values: &[Value<'_>]) -> bool {
-        (0..).zip(values).all(|(column, value)| self.value(row, column).equal(value))
+        (0..).zip(values).all(|(column, value)| self.holds(row, column, value))
     }
 
     /// The hash of a row of two words whose key is both, integers: what most rows are.

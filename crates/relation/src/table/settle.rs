@@ -21,7 +21,9 @@ impl Table {
             if !self.is_bag() {
                 self.primary.remove(self.hash_of(&self.key, row), row.0);
             }
-            self.heap.dead += self.heap_bytes(row);
+            if !self.heap.bytes.is_empty() {
+                self.heap.dead += self.heap_bytes(row);
+            }
         }
         self.dying_rows = dying;
         self.dying_rows.clear();

@@ -31,7 +31,7 @@ pub(super) fn csv_head(out: &mut Vec<u8>, columns: &[Column]) {
 pub(super) fn csv(out: &mut Vec<u8>, values: &[Value<'_>]) {
     separated(out, values.iter(), |out, value| match value {
         Value::Null => {}
-        Value::Int(value) => out.extend_from_slice(Decimal::of(*value).as_str().as_bytes()),
+        Value::Int(value) => out.extend_from_slice(Decimal::of(*value).as_bytes()),
         Value::Str(text) => quoted(out, text),
         Value::List(_) | Value::Vector(_) | Value::Matrix(_) => {
             let mut json = JsonWriter::new();

@@ -12,3 +12,4 @@ mod mutated;
 mod native;
 mod optimise;
 mod parse;
+mod succession;

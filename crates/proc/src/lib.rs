@@ -80,4 +80,4 @@ pub use paused::Paused;
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};
 pub use system::{Refused, Request};
-pub use worker::{Options, STACK_MAX};
+pub use worker::{NotTheNext, Options, STACK_MAX};

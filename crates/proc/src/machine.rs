@@ -131,6 +131,8 @@ pub struct Machine {
     /// Seed of the hashes of new collections: keys from outside cannot be chosen to collide.
     pub(crate) hash_seed: u64,
     pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
+    /// Programs that have been gone on from, whose types components may still be of.
+    pub(crate) earlier: Vec<Arc<Program>>,
     pub(crate) reports: Box<dyn Reports>,
     pub(crate) console: Console,
     pub(crate) systems: Systems,

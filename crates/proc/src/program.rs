@@ -14,7 +14,7 @@ pub use crate::executable::Executable;
 use crate::layout::{Code, ENTRIES, Frame, Process, UNWINDING, WorkerHead};
 
 /// A whole program.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Component types.
     pub components: Vec<ComponentType>,
@@ -32,6 +32,9 @@ pub struct Program {
     pub files: Vec<String>,
     /// The component type that is the program.
     pub entry: u32,
+    /// The type that is made where one is asked for: of a type that another version has succeeded,
+    /// that. An [`Executable`] fills it.
+    pub(crate) latest: Vec<u32>,
 }
 
 /// A place in the source.
@@ -106,6 +109,9 @@ pub struct ComponentType {
     /// the other is the run-time's. 0 if it has none; then any release may make any condition
     /// hold.
     pub watch: u32,
+    /// The first version of it, in [`Program::components`]: types of the same origin are the same to
+    /// those that ask. An [`Executable`] fills it.
+    pub origin: u32,
 }
 
 /// An interface that a component type offers or requires.

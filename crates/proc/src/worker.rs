@@ -33,6 +33,10 @@ use crate::tear::{self};
 /// Bytes of stack that a process may have, unless its embedder says otherwise.
 pub const STACK_MAX: u64 = 64 << 20;
 
+/// A program does not go on from the one that a worker runs.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct NotTheNext;
+
 /// How a worker runs.
 pub struct Options {
     /// Bytes that blocks may take.
@@ -69,7 +73,7 @@ impl Options {
 impl Worker {
     /// A worker for a program. Nothing runs yet.
     pub fn new(program: Executable, options: Options) -> Box<Worker> {
-        let Executable { program, interpreter } = program;
+        let Executable { program, interpreter, .. } = program;
         let (ready, ready_mask) = Worker::first_ready();
         Box::new(Worker {
             head: WorkerHead {
@@ -97,6 +101,7 @@ impl Worker {
                 conditions: 0,
                 hash_seed: options.hash_seed,
                 interpreter,
+                earlier: Vec::new(),
                 reports: options.reports,
                 console: options.console,
                 systems: Systems::default(),
@@ -137,7 +142,7 @@ impl Worker {
         let mut options = Options::quiet();
         options.stack_max = first.machine.stack_max;
         options.random_seed = first.machine.random.clone().next_u64() ^ index;
-        let program = Executable { program: first.program.clone(), interpreter: None };
+        let program = Executable::shared(&first.program);
         let mut worker = Worker::new(program, options);
         worker.machine.table = first.machine.table.beside();
         worker.machine.callers = first.machine.callers.clone();
@@ -147,9 +152,24 @@ impl Worker {
     /// The program, for an operation that changes the worker meanwhile.
     #[inline]
     pub(crate) fn program<'a>(&self) -> &'a Program {
-        // SAFETY: the worker holds a share of the program, which nothing changes, and no operation
-        // replaces it; references to it stay within the operation.
+        // SAFETY: the worker holds a share of the program, which nothing changes, and keeps it when
+        // another takes its place.
         unsafe { &*Arc::as_ptr(&self.program) }
+    }
+
+    /// Goes on with a program that was made [after](Executable::after) the one that it runs:
+    /// components that are there finish on the code they have, new ones are of the latest types.
+    ///
+    /// # Errors
+    /// It was made after another one, or several workers run the program; nothing has changed.
+    pub fn go_on(&mut self, next: &Executable) -> Result<(), NotTheNext> {
+        if self.machine.desk.is_some() || !next.goes_on_from(&self.program) {
+            return Err(NotTheNext);
+        }
+        self.machine.interpreter.clone_from(&next.interpreter);
+        // Components point into it.
+        self.machine.earlier.push(std::mem::replace(&mut self.program, next.program.clone()));
+        Ok(())
     }
 
     /// What the program consists of.

@@ -20,6 +20,10 @@ pub(crate) struct Descriptors<'a> {
     sources: &'a Sources,
     /// For the run-time; functions are added last.
     pub(crate) program: Program,
+    /// Where each source file is in the list of the program.
+    files: Vec<u32>,
+    /// How many components and functions had been described before.
+    pub(crate) known: (usize, usize),
     /// Collections whose elements stay where they are.
     pinned: Vec<Storage>,
     numbers: Numbers,
@@ -53,15 +57,35 @@ impl Numbers {
 
 impl<'a> Descriptors<'a> {
     pub(crate) fn of(ir: &'a ir::Program, sources: &'a Sources, files: u32) -> Descriptors<'a> {
-        let mut program = Program::default();
         // Position 0 is unknown.
-        program.positions.push(Position::default());
-        program.files =
-            (0..files).map(|file| sources.name(tidemill_diag::FileId(file)).into()).collect();
-        let pinned = ir::pinned::pinned(ir);
-        let mut all = Descriptors { ir, sources, program, pinned, numbers: Numbers::default() };
-        all.program.interfaces = ir.interfaces.iter().map(interface).collect();
-        for (id, component) in ir.components.iter_enumerated() {
+        let mut first = Program::default();
+        first.positions.push(Position::default());
+        Descriptors::after(&first, ir, sources, files)
+    }
+
+    /// Of a program that begins with one that has been described.
+    pub(crate) fn after(
+        before: &Program,
+        ir: &'a ir::Program,
+        sources: &'a Sources,
+        files: u32,
+    ) -> Descriptors<'a> {
+        let mut program = before.clone();
+        let files = (0..files).map(|file| {
+            let name = sources.name(tidemill_diag::FileId(file));
+            let known = program.files.iter().position(|known| known == name);
+            known.unwrap_or_else(|| {
+                program.files.push(name.to_owned());
+                program.files.len() - 1
+            }) as u32
+        });
+        let files = files.collect();
+        let interfaces = ir.interfaces.iter().skip(program.interfaces.len());
+        program.interfaces.extend(interfaces.map(interface));
+        let known = (program.components.len(), program.functions.len());
+        let (pinned, numbers) = (ir::pinned::pinned(ir), Numbers::default());
+        let mut all = Descriptors { ir, sources, program, files, known, pinned, numbers };
+        for (id, component) in ir.components.iter_enumerated().skip(known.0) {
             let described = all.component(id, component);
             all.program.components.push(described);
         }
@@ -81,13 +105,11 @@ impl<'a> Descriptors<'a> {
         if let Some(number) = known.get(&(span.file.0, span.start)) {
             return *number;
         }
-        if span.file.0 as usize >= self.program.files.len() {
-            return 0;
-        }
+        let Some(&file) = self.files.get(span.file.0 as usize) else { return 0 };
         let place = self.sources.place(span);
         let number = self.program.positions.len() as u32;
         let (line, column) = (place.line, place.column);
-        self.program.positions.push(Position { file: span.file.0, line, column });
+        self.program.positions.push(Position { file, line, column });
         known.insert((span.file.0, span.start), number);
         number
     }
@@ -154,6 +176,7 @@ impl<'a> Descriptors<'a> {
             finally: component.finally.map(FunctionId::raw),
             awaits_input: awaits_input(self.ir, id),
             watch: 0,
+            origin: 0,
         }
     }
 

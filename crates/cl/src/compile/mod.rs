@@ -22,12 +22,13 @@ use tidemill_diag::Sources;
 use tidemill_jit::build::{CallConv, Signature, Type as Machine, signature, types};
 use tidemill_jit::{Blob, Code, DataId, Error, FuncId, Module, Options};
 use tidemill_proc::entry::{Entry, Passing, entries};
-use tidemill_proc::program::{Executable, FunctionCode};
+use tidemill_proc::program::{Executable, FunctionCode, Program};
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::IdVec;
 
 use crate::compile::describe::{Descriptors, Ports};
 use crate::compile::frame::Frame;
+use crate::ir::succession::Succession;
 use crate::ir::suspending::Suspending;
 use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, Kind, Place};
 use crate::optimise::optimise;
@@ -55,7 +56,7 @@ mod watch;
 
 use translate::Translator;
 pub use unit::Checkpoints;
-use unit::{Unit, machine};
+use unit::{Functions, Unit, machine};
 use watch::Watch;
 
 /// What a compilation may choose.
@@ -93,25 +94,72 @@ pub fn compile(
     files: u32,
     choices: &Choices,
 ) -> Result<Compiled, Error> {
+    let generated = generate(None, ir, (sources, files), choices)?;
+    let Generated { program, code, functions } = generated;
+    // SAFETY: see the top of this file; the descriptors were made of the same frames and ports as
+    // the code.
+    let program = unsafe { Executable::new(program, None) };
+    Ok(Compiled { program, code, functions })
+}
+
+/// Compiles what the next version of a program adds to the one before, which was compiled of what
+/// `succession` begins with.
+///
+/// # Errors
+/// As of [`compile`].
+///
+/// # Panics
+/// As of [`compile`], or the succession begins with another program.
+#[allow(unsafe_code, reason = "the run-time trusts the code")]
+pub fn compile_next(
+    before: &Executable,
+    succession: &Succession,
+    sources: (&Sources, u32),
+    choices: &Choices,
+) -> Result<Executable, Error> {
+    succession.expect_after(before.components.len(), before.functions.len());
+    let generated = generate(Some(&**before), &succession.program, sources, choices)?;
+    let succeeded = succession.succeeded_raw();
+    // SAFETY: as above; the lists of the program before were only added to.
+    Ok(unsafe { Executable::after(before, generated.program, None, &succeeded) })
+}
+
+/// Descriptors with their code.
+struct Generated {
+    program: Program,
+    code: Arc<Code>,
+    functions: Vec<(String, FuncId)>,
+}
+
+/// Makes code of all functions that the program before does not have.
+#[allow(unsafe_code, reason = "the run-time trusts the code")]
+fn generate(
+    before: Option<&Program>,
+    ir: &ir::Program,
+    (sources, files): (&Sources, u32),
+    choices: &Choices,
+) -> Result<Generated, Error> {
     ir::verify::expect_verified(ir);
     let ir = &optimise(ir);
     debug_assert_eq!(ir::verify::verify(ir), Vec::<String>::new());
     let options = Options { listing: choices.listing, ..Options::named("components") };
     let mut module = Module::new(options)?;
-    let mut unit = declared(ir, &mut module, Descriptors::of(ir, sources, files), choices);
-    for (id, _) in ir.functions.iter_enumerated() {
+    let descriptors = match before {
+        Some(before) => Descriptors::after(before, ir, sources, files),
+        None => Descriptors::of(ir, sources, files),
+    };
+    let mut unit = declared(ir, &mut module, descriptors, choices);
+    let first = unit.functions.first;
+    for (id, _) in ir.functions.iter_enumerated().skip(first) {
         let target = unit.functions[id];
         module.define(target, |body| Translator::translate(&mut unit, id, body))?;
     }
     // SAFETY: see the top of this file.
     let code = Arc::new(unsafe { module.finish() }?);
     describe(&mut unit, &code);
-    let names =
-        ir.functions.iter_enumerated().map(|(id, it)| (it.name.clone(), unit.functions[id]));
-    let functions = names.collect();
-    // SAFETY: as above; the descriptors were made of the same frames and ports as the code.
-    let program = unsafe { Executable::new(unit.descriptors.program, None) };
-    Ok(Compiled { program, code, functions })
+    let named = ir.functions.iter_enumerated().skip(first);
+    let functions = named.map(|(id, it)| (it.name.clone(), unit.functions[id])).collect();
+    Ok(Generated { program: unit.descriptors.program, code, functions })
 }
 
 /// Declares all functions, operations of the run-time and data, before any code is translated.
@@ -124,11 +172,12 @@ fn declared<'a>(
 ) -> Unit<'a> {
     let suspending = Suspending::of(ir);
     let frames = ir.functions.iter().map(|it| Frame::of(it, &suspending)).collect();
-    let functions = ir.functions.iter_enumerated().map(|(id, function)| {
+    let (_, first) = descriptors.known;
+    let functions = ir.functions.iter_enumerated().skip(first).map(|(id, function)| {
         let signature = signature_of(function, suspending.contains(id));
         module.declare(function.name.clone(), signature)
     });
-    let functions: IdVec<FunctionId, FuncId> = functions.collect();
+    let functions = Functions { first, declared: functions.collect() };
     let imported = entries().into_iter().map(|entry| {
         let signature = entry_signature(&entry);
         // SAFETY: an operation of the run-time, of the signature that it names.
@@ -160,15 +209,15 @@ fn declared<'a>(
         several: choices.several,
         checkpoints: choices.checkpoints,
     };
-    unit.scopes = scopes(ir, module);
+    unit.scopes = scopes(ir, first, module);
     unit
 }
 
 /// Completes the descriptors with the code of functions, and with what conditions read.
 #[allow(unsafe_code, reason = "the run-time trusts the code")]
 fn describe(unit: &mut Unit<'_>, code: &Arc<Code>) {
-    let ir = unit.ir;
-    for (id, function) in ir.functions.iter_enumerated() {
+    let (ir, (components, first)) = (unit.ir, unit.descriptors.known);
+    for (id, function) in ir.functions.iter_enumerated().skip(first) {
         // SAFETY: see the top of this file.
         let entry = unsafe { FunctionCode::compiled(code, unit.functions[id]) };
         let entry = entry.unwrap_or_else(FunctionCode::frameless);
@@ -176,7 +225,8 @@ fn describe(unit: &mut Unit<'_>, code: &Arc<Code>) {
         described.ignored = unit.watch.ignored(id);
         unit.descriptors.program.functions.push(described);
     }
-    for (id, described) in ir.components.ids().zip(&mut unit.descriptors.program.components) {
+    let described = ir.components.ids().zip(&mut unit.descriptors.program.components);
+    for (id, described) in described.skip(components) {
         let (offset, size) = unit.watch.words(id);
         described.watch = offset;
         described.size += size;
@@ -184,9 +234,13 @@ fn describe(unit: &mut Unit<'_>, code: &Arc<Code>) {
 }
 
 /// The lists of words that scopes end with.
-fn scopes(ir: &ir::Program, module: &mut Module) -> Map<(FunctionId, BlockId, usize), DataId> {
+fn scopes(
+    ir: &ir::Program,
+    first: usize,
+    module: &mut Module,
+) -> Map<(FunctionId, BlockId, usize), DataId> {
     let mut scopes = Map::default();
-    for (function, it) in ir.functions.iter_enumerated() {
+    for (function, it) in ir.functions.iter_enumerated().skip(first) {
         for (block, it) in it.blocks.iter_enumerated() {
             for (index, (instruction, _)) in it.instructions.iter().enumerate() {
                 let Instruction::EndScope { places } = instruction else { continue };

@@ -1,10 +1,12 @@
 //! What all functions of a program are translated with.
 
+use std::ops::Index;
+
 use tidemill_jit::build::{Type as Machine, types};
 use tidemill_jit::{DataId, FuncId};
 use tidemill_proc::entry::Entry;
 use tidemill_stdx::hash::Map;
-use tidemill_stdx::id::IdVec;
+use tidemill_stdx::id::{Id, IdVec};
 
 use crate::compile::describe::{Descriptors, Ports};
 use crate::compile::frame::Frame;
@@ -30,7 +32,7 @@ pub(super) struct Unit<'a> {
     pub(super) suspending: Suspending,
     pub(super) frames: IdVec<FunctionId, Frame>,
     pub(super) ports: IdVec<ComponentId, Ports>,
-    pub(super) functions: IdVec<FunctionId, FuncId>,
+    pub(super) functions: Functions,
     pub(super) entries: Map<&'static str, (FuncId, Entry)>,
     pub(super) texts: IdVec<TextId, DataId>,
     /// The view of an array that is not allocated: all its extents are 0.
@@ -39,6 +41,21 @@ pub(super) struct Unit<'a> {
     pub(super) watch: Watch,
     pub(super) several: bool,
     pub(super) checkpoints: Checkpoints,
+}
+
+/// The functions of a module: those of a program but for the first ones, which have code already
+/// and are called by none of the others.
+pub(super) struct Functions {
+    pub(super) first: usize,
+    pub(super) declared: Vec<FuncId>,
+}
+
+impl Index<FunctionId> for Functions {
+    type Output = FuncId;
+
+    fn index(&self, id: FunctionId) -> &FuncId {
+        &self.declared[id.index() - self.first]
+    }
 }
 
 /// The machine's type for a value.

@@ -22,10 +22,16 @@ pub(super) struct Access<'f, 'a>(&'f mut Activation<'a>);
 // SAFETY: see above.
 unsafe impl Interpreter for Machine {
     fn resume(&self, activation: &mut Activation<'_>) -> Status {
+        if let Some(before) = self.before.as_ref().filter(|_| activation.function() < self.first) {
+            return before.resume(activation);
+        }
         Step::new(self, Access(activation)).run()
     }
 
     fn condition(&self, activation: &mut Activation<'_>, number: u32) -> Option<bool> {
+        if let Some(before) = self.before.as_ref().filter(|_| number < self.first) {
+            return before.condition(activation, number);
+        }
         self.evaluate(Access(activation), number)
     }
 }
@@ -34,6 +40,18 @@ unsafe impl Interpreter for Machine {
 pub(super) fn executable(program: Program, machine: Machine) -> Executable {
     // SAFETY: the descriptors were made of the program that the machine runs, with its layouts.
     unsafe { Executable::new(program, Some(std::rc::Rc::new(machine))) }
+}
+
+/// The next version of a program, with the machine as the interpreter of what it adds.
+pub(super) fn executable_after(
+    before: &Executable,
+    program: Program,
+    machine: Machine,
+    succeeded: &[(u32, u32)],
+) -> Executable {
+    let machine = Machine { before: before.interpreter(), ..machine };
+    // SAFETY: as above; functions of the version before are left to its machine.
+    unsafe { Executable::after(before, program, Some(std::rc::Rc::new(machine)), succeeded) }
 }
 
 impl Access<'_, '_> {

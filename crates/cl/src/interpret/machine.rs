@@ -1,5 +1,8 @@
 //! A program as the interpreter has it.
 
+use std::rc::Rc;
+
+use tidemill_proc::interpret::Interpreter;
 use tidemill_stdx::id::IdVec;
 
 use crate::compile::describe::{Numbers, Ports};
@@ -15,4 +18,8 @@ pub(super) struct Machine {
     pub(super) suspending: Suspending,
     pub(super) numbers: Numbers,
     pub(super) has_checkpoints: bool,
+    /// The first function that it runs.
+    pub(super) first: u32,
+    /// What runs those before.
+    pub(super) before: Option<Rc<dyn Interpreter>>,
 }

@@ -16,12 +16,13 @@
 //! ```
 
 use tidemill_diag::{Sources, Span};
-use tidemill_proc::program::{Executable, FunctionCode};
+use tidemill_proc::program::{Executable, FunctionCode, Program};
 use tidemill_stdx::id::IdVec;
 
 use crate::compile::describe::{Descriptors, Ports};
 use crate::interpret::frame::Layout;
 use crate::interpret::machine::Machine;
+use crate::ir::succession::Succession;
 use crate::ir::suspending::Suspending;
 use crate::ir::{self, FunctionId, Instruction};
 
@@ -45,10 +46,39 @@ pub fn interpret(
     files: u32,
     has_checkpoints: bool,
 ) -> Executable {
+    let descriptors = Descriptors::of(ir, sources, files);
+    let (program, machine) = prepared(ir, descriptors, has_checkpoints);
+    access::executable(program, machine)
+}
+
+/// Prepares the next version of a program after the one before, which was prepared of what
+/// `succession` begins with.
+///
+/// # Panics
+/// As of [`interpret`], or the succession begins with another program.
+pub fn interpret_next(
+    before: &Executable,
+    succession: &Succession,
+    (sources, files): (&Sources, u32),
+    has_checkpoints: bool,
+) -> Executable {
+    succession.expect_after(before.components.len(), before.functions.len());
+    let ir = &succession.program;
+    let descriptors = Descriptors::after(before, ir, sources, files);
+    let (program, machine) = prepared(ir, descriptors, has_checkpoints);
+    access::executable_after(before, program, machine, &succession.succeeded_raw())
+}
+
+/// Numbers all functions that are not described yet, and describes them.
+fn prepared(
+    ir: &ir::Program,
+    mut descriptors: Descriptors<'_>,
+    has_checkpoints: bool,
+) -> (Program, Machine) {
     ir::verify::expect_verified(ir);
     let layouts: IdVec<FunctionId, Layout> = ir.functions.iter().map(Layout::of).collect();
-    let mut descriptors = Descriptors::of(ir, sources, files);
-    for (id, function) in ir.functions.iter_enumerated() {
+    let first = descriptors.known.1;
+    for (id, function) in ir.functions.iter_enumerated().skip(first) {
         for block in function.blocks.iter() {
             for (instruction, span) in &block.instructions {
                 number(&mut descriptors, instruction, *span);
@@ -67,8 +97,10 @@ pub fn interpret(
         suspending: Suspending::of(ir),
         numbers,
         has_checkpoints,
+        first: first as u32,
+        before: None,
     };
-    access::executable(program, machine)
+    (program, machine)
 }
 
 /// Gives everything in the instruction its number in the program's lists.

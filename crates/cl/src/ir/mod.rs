@@ -40,6 +40,7 @@ pub mod memory;
 pub mod parts;
 pub mod pinned;
 pub mod protocol;
+pub mod succession;
 pub mod suspending;
 pub mod text;
 pub mod verify;

@@ -30,12 +30,32 @@ pub enum Part {
     Place(Place),
 }
 
-/// Other registers and places for those of a piece of code.
+/// Other names for those in a piece of code; what is not given another one keeps its own.
 pub trait Rename {
     /// The register instead of this one.
-    fn register(&self, register: Register) -> Register;
+    fn register(&self, register: Register) -> Register {
+        register
+    }
     /// The place instead of this one.
-    fn place(&self, place: Place) -> Place;
+    fn place(&self, place: Place) -> Place {
+        place
+    }
+    /// The component type instead of this one.
+    fn component(&self, component: ComponentId) -> ComponentId {
+        component
+    }
+    /// The interface instead of this one.
+    fn interface(&self, interface: InterfaceId) -> InterfaceId {
+        interface
+    }
+    /// The function instead of this one.
+    fn function(&self, function: FunctionId) -> FunctionId {
+        function
+    }
+    /// The constant instead of this one.
+    fn text(&self, text: TextId) -> TextId {
+        text
+    }
 }
 
 /// What is made of registers and places, and may have none.
@@ -150,10 +170,15 @@ impl Parts for Party {
 
     fn rename(&mut self, names: &dyn Rename) {
         match self {
-            Party::Client | Party::Own { .. } => {}
-            Party::Required { index, .. } => index.rename(names),
-            Party::Sub { place, index, .. } => {
+            Party::Client => {}
+            Party::Own { interface } => interface.rename(names),
+            Party::Required { interface, index } => {
+                interface.rename(names);
+                index.rename(names);
+            }
+            Party::Sub { place, interface, index } => {
                 place.rename(names);
+                interface.rename(names);
                 index.rename(names);
             }
         }
@@ -175,11 +200,14 @@ impl Parts for Port {
 
     fn rename(&mut self, names: &dyn Rename) {
         match self {
-            Port::SubRequired { place, index, .. } | Port::SubOffered { place, index, .. } => {
+            Port::SubRequired { place, interface, index }
+            | Port::SubOffered { place, interface, index } => {
                 place.rename(names);
+                interface.rename(names);
                 index.rename(names);
             }
-            Port::OwnRequired { index, .. } | Port::OwnOffered { index, .. } => {
+            Port::OwnRequired { interface, index } | Port::OwnOffered { interface, index } => {
+                interface.rename(names);
                 index.rename(names);
             }
         }
@@ -195,13 +223,26 @@ macro_rules! no_parts {
     )+};
 }
 no_parts! {
-    Constant Binary Unary Conversion Written Access Pattern TextId ComponentId FunctionId MessageId
-    InterfaceId u8 bool Storage
+    Constant Binary Unary Conversion Written Access Pattern MessageId u8 bool Storage
 }
+
+macro_rules! named {
+    ($($type:ty: $name:ident)+) => {$(
+        impl Parts for $type {
+            fn parts(&self, _: Role, _: &mut dyn FnMut(Part)) {}
+            fn rename(&mut self, names: &dyn Rename) {
+                *self = names.$name(*self);
+            }
+        }
+    )+};
+}
+named! { ComponentId: component InterfaceId: interface FunctionId: function TextId: text }
 
 impl Parts for (InterfaceId, u32, Option<u32>) {
     fn parts(&self, _: Role, _: &mut dyn FnMut(Part)) {}
-    fn rename(&mut self, _: &dyn Rename) {}
+    fn rename(&mut self, names: &dyn Rename) {
+        self.0.rename(names);
+    }
 }
 
 macro_rules! instructions {
@@ -238,7 +279,7 @@ macro_rules! instructions {
                 }
             }
 
-            /// Puts others in the place of its registers and places.
+            /// Puts others in the place of what it names.
             pub fn rename(&mut self, names: &dyn Rename) {
                 match self {
                     $(Instruction::$variant { $($field),* } => {
@@ -371,7 +412,7 @@ impl Terminator {
         }
     }
 
-    /// Puts others in the place of its registers and places.
+    /// Puts others in the place of what it names.
     pub fn rename(&mut self, names: &dyn Rename) {
         match self {
             Terminator::Jump(_) | Terminator::Exit => {}
@@ -379,7 +420,10 @@ impl Terminator {
             Terminator::Return(payload) => payload.rename(names),
             Terminator::Fault(Reason::Assertion(code)) => code.rename(names),
             Terminator::Fault(Reason::Halt(code)) => code.rename(names),
-            Terminator::Fault(Reason::Type(guard)) => guard.place.rename(names),
+            Terminator::Fault(Reason::Type(guard)) => {
+                guard.place.rename(names);
+                guard.component.rename(names);
+            }
             Terminator::Fault(Reason::NoResult | Reason::Empty) => {}
         }
     }

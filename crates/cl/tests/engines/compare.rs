@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use tidemill_cl::check::check;
-use tidemill_cl::compile::{Checkpoints, Choices, compile};
-use tidemill_cl::interpret::interpret;
-use tidemill_cl::ir;
+use tidemill_cl::compile::{Checkpoints, Choices, compile, compile_next};
+use tidemill_cl::interpret::{interpret, interpret_next};
+use tidemill_cl::ir::succession::succeed;
+use tidemill_cl::ir::{self, Storage, Type, Variable};
 use tidemill_cl::lower::lower;
 use tidemill_cl::optimise::optimise;
 use tidemill_cl::parse::parse_files;
@@ -15,6 +16,7 @@ use tidemill_diag::{FileId, Sources, has_errors};
 use tidemill_proc::Worker;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Fault, Reports};
+use tidemill_proc::program::Executable;
 use tidemill_proc::{Counts, Options};
 
 /// How long a program may run.
@@ -137,7 +139,70 @@ pub fn conditions(program: &Program, limits: Limits) -> (u64, u64) {
     (count(made.program), count(plain))
 }
 
-fn run(program: tidemill_proc::program::Executable, options: Options, limits: Limits) -> Seen {
+fn run(program: Executable, options: Options, limits: Limits) -> Seen {
+    run_through(program, options, limits, |_, _| ())
+}
+
+/// What a run shows that goes on as another version again and again, which does the same: its
+/// components have another layout, but for the entry component.
+fn through_versions(program: &Program, seed: Option<u64>, limits: Limits, native: bool) -> Seen {
+    let choices = Choices { checkpoints: Checkpoints::Count, several: false, listing: false };
+    let sources = (&program.sources, 1);
+    let mut made = match native {
+        true => {
+            let made = compile(&program.ir, &program.sources, 1, &choices);
+            made.expect("code can be made").program
+        }
+        false => interpret(&program.ir, &program.sources, 1, true),
+    };
+    let (mut ir, first) = (program.ir.clone(), made.clone());
+    let options = Options { schedule_seed: seed, ..Options::quiet() };
+    run_through(first, options, limits, |worker, slice| {
+        if !(slice + 1).is_multiple_of(7) || slice > 100 {
+            return;
+        }
+        let mut next = program.ir.clone();
+        for (id, component) in next.components.iter_mut_enumerated() {
+            if Some(id) != next.entry {
+                let (name, storage) = (format!("in slice {slice}"), Storage::One(Type::Integer));
+                component.variables.push(Variable { name, storage, synchronous: false });
+            }
+        }
+        let succession = succeed(&ir, &next);
+        assert!(!succession.begins_otherwise, "the entry component is the same");
+        made = match native {
+            true => compile_next(&made, &succession, sources, &choices).expect("code can be made"),
+            false => interpret_next(&made, &succession, sources, true),
+        };
+        worker.go_on(&made).expect("it goes on from what runs");
+        ir = succession.program;
+    })
+}
+
+/// What differs when a program goes on as other versions that do the same.
+pub fn difference_of_versions(
+    program: &Program,
+    seed: Option<u64>,
+    limits: Limits,
+) -> Option<String> {
+    let plain = interpreted(program, seed, limits);
+    for native in [true, false] {
+        let seen = through_versions(program, seed, limits, native);
+        if seen != plain && !plain.log.contains("out of memory") {
+            let engine = if native { "compiled" } else { "interpreted" };
+            return Some(format!("seed {seed:?}: {engine} {seen:#?}\nwithout versions {plain:#?}"));
+        }
+    }
+    None
+}
+
+/// Runs a program; between two slices something is done with its worker.
+fn run_through(
+    program: Executable,
+    options: Options,
+    limits: Limits,
+    mut between: impl FnMut(&mut Worker, u32),
+) -> Seen {
     let log = Log::default();
     let console = Console::new(Box::new(log.clone()), Lines::Together);
     let reports = Box::new(log.clone());
@@ -149,6 +214,7 @@ fn run(program: tidemill_proc::program::Executable, options: Options, limits: Li
             worker.run(limits.slice);
             // There is no system here: nobody answers.
             while worker.take_request().is_some() {}
+            between(&mut worker, slices);
             slices += 1;
         }
     }

@@ -7,7 +7,7 @@ mod awaits;
 mod compare;
 mod generate;
 
-use compare::{Limits, check_bytes, difference, load};
+use compare::{Limits, check_bytes, difference, difference_of_versions, load};
 use tidemill_support::mutate::{bombard, seeds};
 
 /// Random programs in an ordinary run.
@@ -61,6 +61,19 @@ fn random_programs_run_the_same() {
         if shows(&source, number).is_some() {
             let source = shrink(&source, number);
             let text = shows(&source, number).unwrap_or_default();
+            panic!("program {number}:\n{source}\n{text}");
+        }
+    }
+}
+
+/// Programs that are replaced while they run, by versions that do the same.
+#[test]
+fn random_programs_run_the_same_through_versions() {
+    for number in 0..PROGRAMS / 4 {
+        let source = generate::program(number);
+        let program = load(&source).unwrap_or_else(|wrong| panic!("{number}: {wrong}"));
+        let schedule = number.is_multiple_of(4).then_some(number);
+        if let Some(text) = difference_of_versions(&program, schedule, Limits::SMALL) {
             panic!("program {number}:\n{source}\n{text}");
         }
     }

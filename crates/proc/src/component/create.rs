@@ -17,7 +17,8 @@ pub(crate) fn create(
     owner: ComponentRef,
     synchronous: bool,
 ) -> Result<ComponentRef, OutOfMemory> {
-    let descriptor = &worker.program().components[kind as usize];
+    let program = worker.program();
+    let descriptor = &program.components[program.latest[kind as usize] as usize];
     let size = descriptor.size as usize;
     let component = ComponentRef(worker.memory.take(size)?.cast());
     component.set_kind(descriptor);

@@ -44,9 +44,9 @@ pub(crate) fn failed(cx: &mut Context, component: *mut Component) -> u32 {
 }
 
 pub(crate) fn is_type(cx: &mut Context, component: *mut Component, kind: u32) -> u32 {
-    let known = &raw const cx.worker.program().components[kind as usize];
-    let component = ComponentRef(component);
-    u32::from(!component.is_null() && component.kind() == known)
+    let known = &cx.worker.program().components[kind as usize];
+    let component = ComponentRef(component).some();
+    u32::from(component.is_some_and(|it| it.descriptor().origin == known.origin))
 }
 
 pub(crate) fn offers(cx: &mut Context, component: *mut Component, facet: u32) -> u32 {

@@ -173,7 +173,8 @@ fn new_components_have_the_new_code_and_old_ones_finish_on_theirs() {
         let procedure = "PROCEDURE Say(n: INTEGER): TEXT; BEGIN RETURN TEXT(20 + n) END Say;";
         let second = program(
             "(* Moves all places in the source. *)\n\n",
-            "IF ~EXISTS(by[\"asked\"]) THEN by[\"asked\"] := 0 END; INC(by[\"asked\"]); NEW(seen, 2); seen[1] := Say(by[\"asked\"]); !Answer(seen[1])",
+            "IF ~EXISTS(by[\"asked\"]) THEN by[\"asked\"] := 0 END;\n\
+             INC(by[\"asked\"]); NEW(seen, 2); seen[1] := Say(by[\"asked\"]); !Answer(seen[1])",
             procedure,
         );
         let succession = run.replace(&second);

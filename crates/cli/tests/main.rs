@@ -25,6 +25,7 @@ mod older;
 mod outside;
 mod profile;
 mod reload;
+mod replaced;
 mod run;
 mod run_workers;
 mod schemas;

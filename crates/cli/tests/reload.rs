@@ -8,10 +8,10 @@ use crate::common::node::{Running, free_addresses, wait_until};
 use crate::common::{Folder, status, stderr, stdout, tidemill};
 
 /// How long each version runs, for so long that a busy machine has read it.
-const EACH: Duration = Duration::from_millis(900);
+pub const EACH: Duration = Duration::from_millis(900);
 
 /// Starts a run that reads its program again when a file of it has changed.
-fn start(folder: &Folder, arguments: &[&str]) -> Child {
+pub fn start(folder: &Folder, arguments: &[&str]) -> Child {
     tidemill()
         .args(["run", "--watch"])
         .args(arguments)
@@ -23,7 +23,7 @@ fn start(folder: &Folder, arguments: &[&str]) -> Child {
 }
 
 /// What a run wrote, which ends well.
-fn ended(child: Child) -> (String, String) {
+pub fn ended(child: Child) -> (String, String) {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     (stdout(&output), stderr(&output))
@@ -80,7 +80,7 @@ fn changed_rules_are_replaced_while_they_run() {
     assert!(before.is_some() && before < after, "{data}");
 }
 
-/// Components are not replaced, which is said; with `--restart` the run starts again.
+/// The entry component is not replaced, which is said; with `--restart` the run starts again.
 #[test]
 fn what_cannot_be_replaced_starts_the_run_again_on_demand() {
     let folder = Folder::new();
@@ -100,7 +100,8 @@ fn what_cannot_be_replaced_starts_the_run_again_on_demand() {
     };
     let (data, notes) = run(&[]);
     assert_eq!(data, "before\n");
-    let why = "the old program goes on: its components have changed, and they are not replaced";
+    let why = "the old program goes on: its entry component Main has changed, and cannot be \
+               replaced while it runs; --restart";
     assert!(notes.contains(why), "{notes}");
     let (data, notes) = run(&["--restart"]);
     assert!(notes.contains("the components have changed: the run starts again"), "{notes}");

@@ -8,6 +8,7 @@ use crate::fault::{self, process_name};
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
 use crate::process::{Role, State};
+use crate::program::Port;
 
 /// A component as it is now.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,6 +65,19 @@ impl Worker {
                     views.push(worker.view(component));
                 }
                 (views, None)
+            })
+        })
+    }
+
+    /// Whether a component that is there offers or requires an interface of the program.
+    pub fn uses(&mut self, interface: u32) -> bool {
+        let is_it = |port: &Port| port.interface == interface;
+        crew::visit(self, |worker| {
+            crew::between(worker, |worker| {
+                worker.machine.table.iter().any(|component| {
+                    let known = component.descriptor();
+                    known.offered.iter().chain(&known.required).any(is_it)
+                })
             })
         })
     }

@@ -109,8 +109,8 @@ pub struct ComponentType {
     /// the other is the run-time's. 0 if it has none; then any release may make any condition
     /// hold.
     pub watch: u32,
-    /// The first version of it, in [`Program::components`]: types of the same origin are the same to
-    /// those that ask. An [`Executable`] fills it.
+    /// The first version of it, in [`Program::components`]: types of the same origin are the same
+    /// to those that ask. An [`Executable`] fills it.
     pub origin: u32,
 }
 

@@ -14,8 +14,8 @@ use tidemill_stdx::id::{Id, IdSet, IdVec};
 use crate::ir::form::Form;
 use crate::ir::parts::Rename;
 use crate::ir::{
-    Component, ComponentId, Function, FunctionId, Instruction, Interface, InterfaceId, Kind, Program,
-    Reason, Terminator, TextId,
+    Component, ComponentId, Function, FunctionId, Instruction, Interface, InterfaceId, Kind,
+    Program, Reason, Terminator, TextId,
 };
 
 /// Two versions of a program in one.
@@ -105,9 +105,10 @@ fn known_text(program: &Program, text: &[u8]) -> Option<TextId> {
 pub fn succeed(before: &Program, next: &Program) -> Succession {
     let mut program = before.clone();
     let (interfaces, replaced) = interfaces(&mut program, next);
-    let texts = next.texts.iter().map(|text| {
-        known_text(&program, text).unwrap_or_else(|| program.texts.push(text.clone()))
-    });
+    let texts = next
+        .texts
+        .iter()
+        .map(|text| known_text(&program, text).unwrap_or_else(|| program.texts.push(text.clone())));
     let texts = texts.collect();
     let known = next.components.iter().map(|component| latest(before, &component.name)).collect();
     let mut both = Both { before, next, known, changed: IdSet::new() };
@@ -212,7 +213,8 @@ impl Both<'_> {
             && new.iter().zip(&old).all(|(&new, &old)| {
                 let new = &self.next.functions[new];
                 let old = renamed_function(&self.before.functions[old], &Equal(self.before));
-                !self.names_others(new, numbers) && form(&renamed_function(new, numbers)) == form(&old)
+                !self.names_others(new, numbers)
+                    && form(&renamed_function(new, numbers)) == form(&old)
             })
     }
 
@@ -332,10 +334,10 @@ fn renamed_function(function: &Function, numbers: &dyn Rename) -> Function {
 
 /// A function as text, bit by bit, without places in the source.
 fn form(function: &Function) -> String {
-    let Function { name, component, kind, parameters, result, registers, locals, blocks } = function;
-    let mut text = format!(
-        "{name} {component} {kind:?} {parameters:?} {result:?} {registers:?} {locals:?}\n"
-    );
+    let Function { name, component, kind, parameters, result, registers, locals, blocks } =
+        function;
+    let mut text =
+        format!("{name} {component} {kind:?} {parameters:?} {result:?} {registers:?} {locals:?}\n");
     for block in blocks.iter() {
         for (instruction, _) in &block.instructions {
             instruction.write(&mut text);

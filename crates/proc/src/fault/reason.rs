@@ -110,7 +110,9 @@ pub struct Fault {
     pub reason: Reason,
     /// What reports say.
     pub message: String,
-    /// Where in the source; line 0 when unknown.
+    /// The source file; empty when unknown.
+    pub file: String,
+    /// Where in it; line 0 when unknown.
     pub position: Position,
     /// The components from the entry to the failed one: `Town/house[3]`.
     pub path: String,

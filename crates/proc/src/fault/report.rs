@@ -92,10 +92,12 @@ pub(crate) fn report_alone(
 ) {
     let entry = component.id() == worker.first().machine.entry;
     let program = worker.program();
+    let position = program.positions.get(position as usize).copied().unwrap_or_default();
     let fault = Fault {
         reason,
         message,
-        position: program.positions.get(position as usize).copied().unwrap_or_default(),
+        file: program.files.get(position.file as usize).cloned().unwrap_or_default(),
+        position,
         path: component::path(worker, component),
         process,
         entry,

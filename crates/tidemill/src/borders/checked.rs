@@ -1,5 +1,6 @@
 //! The borders of a program, once both sides of each have been checked.
 
+use tidemill_cl::ir::succession::Succession;
 use tidemill_relation::plan::RelationId;
 
 use super::components::StageBorder;
@@ -39,6 +40,12 @@ impl Checked {
     /// Whether it writes files.
     pub fn have_files(&self) -> bool {
         !self.sinks.is_empty() || self.decoders.iter().any(|decoder| !decoder.has_event())
+    }
+
+    /// Has components and interfaces the numbers that they have in a succession of programs.
+    pub(crate) fn renumber(&mut self, succession: &Succession) {
+        self.flows.iter_mut().for_each(|flow| flow.renumber(succession));
+        self.components.iter_mut().for_each(|stage| stage.renumber(succession));
     }
 
     /// The relations whose tuples concern others than nodes.

@@ -70,13 +70,12 @@ struct Reported {
 /// Keeps what concerns the host, and tells the log of the rest.
 struct Reporter {
     name: String,
-    files: Vec<String>,
     reported: Rc<RefCell<Reported>>,
 }
 
 impl Reports for Reporter {
     fn fault(&mut self, fault: &Fault) {
-        let text = fault_text(&self.files, fault, "");
+        let text = fault_text(fault, "");
         let mut reported = self.reported.borrow_mut();
         reported.faults += 1;
         match fault.entry {
@@ -156,13 +155,13 @@ impl Hosted {
             Ok::<_, String>(FlowBorder::own(name, kind, per, limits))
         });
         let border = border.transpose()?;
-        let program = components::compiled(program, &mut options, true)?;
+        let program = components::Making::new(&mut options, true).first(program)?;
         let program = program.ok_or("the program has errors")?;
         let reported = Rc::new(RefCell::new(Reported::default()));
-        let (name, files) = (name.to_owned(), program.files.clone());
+        let name = name.to_owned();
         let logged = Logged { name: name.clone(), line: Vec::new() };
         let console = Console::new(Box::new(logged), Lines::Together);
-        let reports = Box::new(Reporter { name, files, reported: reported.clone() });
+        let reports = Box::new(Reporter { name, reported: reported.clone() });
         let disk = super::system::disk::Disk::System;
         let outputs = components::Outputs { console, reports, disk };
         let mut host = Box::new(Sim::new(seed));

@@ -7,8 +7,6 @@ use crate::journal::SharedJournal;
 
 /// Writes reports as notes.
 pub(crate) struct Reporter {
-    /// Names of the source files.
-    pub(crate) files: Vec<String>,
     pub(crate) journal: SharedJournal,
     /// The node, if there are several.
     pub(crate) node: String,
@@ -16,7 +14,7 @@ pub(crate) struct Reporter {
 
 impl Reports for Reporter {
     fn fault(&mut self, fault: &Fault) {
-        let text = fault_text(&self.files, fault, &self.node);
+        let text = fault_text(fault, &self.node);
         self.journal.get_mut().console.note(text);
     }
 
@@ -30,9 +28,9 @@ impl Reports for Reporter {
 }
 
 /// A fault in one line, at a node if there are several.
-pub(super) fn fault_text(files: &[String], fault: &Fault, node: &str) -> String {
+pub(super) fn fault_text(fault: &Fault, node: &str) -> String {
     let position = fault.position;
-    let file = files.get(position.file as usize).map_or("?", String::as_str);
+    let file = if fault.file.is_empty() { "?" } else { &fault.file };
     let (line, column) = (position.line.max(1), position.column.max(1));
     let (code, reason) = (fault.reason.code(), &fault.message);
     let (path, process) = (&fault.path, &fault.process);

@@ -1,7 +1,9 @@
 //! The components of a node: compiled, and put on the loop.
 
-use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile};
-use tidemill_cl::interpret::interpret;
+use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile, compile_next};
+use tidemill_cl::interpret::{interpret, interpret_next};
+use tidemill_cl::ir::succession::Succession;
+use tidemill_diag::Sources;
 use tidemill_event::Host;
 use tidemill_proc::console::{Console, Lines, Sink};
 use tidemill_proc::fault::{Fault, Reports};
@@ -16,36 +18,72 @@ use crate::journal::SharedJournal;
 use crate::program::Program;
 use crate::run::{ComponentOptions, Engine};
 
-/// Makes code of the components of a program; nothing, if it has none. With `counted` slices end
-/// after so many checkpoints, else when time is over.
-///
-/// # Errors
-/// No code can be made for this machine.
-pub(crate) fn compiled(
-    program: &Program,
-    chosen: &mut ComponentOptions,
-    counted: bool,
-) -> Result<Option<Executable>, String> {
-    let Some(ir) = &program.components.program else { return Ok(None) };
-    let (sources, files) = (&program.sources, program.components.files);
-    let checkpoints = match (chosen.no_checkpoints, counted) {
-        (true, _) => Checkpoints::None,
-        (false, true) => Checkpoints::Count,
-        (false, false) => Checkpoints::Flag,
-    };
-    let is_interpreted = chosen.engine == Engine::Interpreter;
-    let several = !counted && !is_interpreted && chosen.workers.is_some_and(|count| count > 1);
-    if !several {
-        chosen.workers = None;
+/// How code is made of the components of a program.
+#[derive(Clone, Debug)]
+pub(crate) struct Making {
+    is_interpreted: bool,
+    choices: Choices,
+}
+
+impl Making {
+    /// As chosen. With `counted` slices end after so many checkpoints, else when time is over.
+    pub(crate) fn new(chosen: &mut ComponentOptions, counted: bool) -> Making {
+        let checkpoints = match (chosen.no_checkpoints, counted) {
+            (true, _) => Checkpoints::None,
+            (false, true) => Checkpoints::Count,
+            (false, false) => Checkpoints::Flag,
+        };
+        let is_interpreted = chosen.engine == Engine::Interpreter;
+        let several = !counted && !is_interpreted && chosen.workers.is_some_and(|count| count > 1);
+        if !several {
+            chosen.workers = None;
+        }
+        Making { is_interpreted, choices: Choices { checkpoints, several, listing: false } }
     }
-    if is_interpreted {
-        let has_checkpoints = checkpoints != Checkpoints::None;
-        return Ok(Some(interpret(ir, sources, files, has_checkpoints)));
+
+    /// Makes it; nothing, if the program has no components.
+    ///
+    /// # Errors
+    /// No code can be made for this machine.
+    pub(crate) fn first(&self, program: &Program) -> Result<Option<Executable>, String> {
+        let Some(ir) = &program.components.program else { return Ok(None) };
+        let (sources, files) = (&program.sources, program.components.files);
+        if self.is_interpreted {
+            return Ok(Some(interpret(ir, sources, files, self.has_checkpoints())));
+        }
+        let made = compile(ir, sources, files, &self.choices);
+        let Compiled { program, .. } = made.map_err(impossible)?;
+        Ok(Some(program))
     }
-    let choices = Choices { checkpoints, several, listing: false };
-    let Compiled { program, .. } = compile(ir, sources, files, &choices)
-        .map_err(|error| format!("no code can be made: {error}"))?;
-    Ok(Some(program))
+
+    /// Makes that of the next version; see [`succession`](tidemill_cl::ir::succession).
+    ///
+    /// # Errors
+    /// No code can be made for this machine.
+    pub(super) fn next(
+        &self,
+        before: &Executable,
+        succession: &Succession,
+        sources: (&Sources, u32),
+    ) -> Result<Executable, String> {
+        match self.is_interpreted {
+            true => Ok(interpret_next(before, succession, sources, self.has_checkpoints())),
+            false => compile_next(before, succession, sources, &self.choices).map_err(impossible),
+        }
+    }
+
+    /// Whether components run on several loops.
+    pub(super) fn spreads(&self) -> bool {
+        self.choices.several
+    }
+
+    fn has_checkpoints(&self) -> bool {
+        self.choices.checkpoints != Checkpoints::None
+    }
+}
+
+fn impossible(error: tidemill_jit::Error) -> String {
+    format!("no code can be made: {error}")
 }
 
 /// What the processes of a program write to and read, and where their faults are reported.
@@ -59,17 +97,12 @@ pub(crate) struct Outputs {
 impl Outputs {
     /// Output that goes to `sink`, and reports to a journal, which say that they are of a node of
     /// that name, if it has one.
-    pub(crate) fn of(
-        program: &Executable,
-        sink: Box<dyn Sink>,
-        journal: &SharedJournal,
-        node: String,
-    ) -> Outputs {
+    pub(crate) fn of(sink: Box<dyn Sink>, journal: &SharedJournal, node: String) -> Outputs {
         let lines = if journal.get().console.is_eager() { Lines::Each } else { Lines::Together };
-        let (files, journal) = (program.files.clone(), journal.clone());
+        let journal = journal.clone();
         Outputs {
             console: Console::new(sink, lines),
-            reports: Box::new(Reporter { files, journal, node }),
+            reports: Box::new(Reporter { journal, node }),
             disk: Disk::System,
         }
     }

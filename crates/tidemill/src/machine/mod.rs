@@ -18,6 +18,8 @@
 //! | `packets` | the graph started, reported |
 //! | `source` | where the program comes from |
 //! | `pending` | what takes the place of a part of it |
+//! | `versions` | its components, with those that took their place |
+//! | `succeed` | others take their place |
 //! | `reload` | it is read again, and replaced as far as it can be |
 //! | `parts` | what nodes are made from |
 //! | `node` | the engines of one node, and where they are when it is not its turn |
@@ -51,8 +53,10 @@ pub(crate) mod reload;
 pub(crate) mod share;
 pub(crate) mod simulated;
 mod source;
+mod succeed;
 mod system;
 mod turns;
+mod versions;
 mod world;
 
 use std::rc::Rc;
@@ -82,6 +86,7 @@ use share::Share;
 use simulated::Simulated;
 
 pub(crate) use source::Source;
+pub(crate) use versions::Versions;
 
 /// The engines of a program, and what they share.
 pub(crate) struct Machine {

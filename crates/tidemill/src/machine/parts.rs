@@ -16,7 +16,7 @@ use tidemill_stat::Registry;
 use tidemill_stdx::hash::combine;
 use tidemill_stdx::sorted::SortedMap;
 
-use super::components::{self, Outputs, Seeds};
+use super::components::{self, Making, Outputs, Seeds};
 use super::node::Node;
 use crate::borders::Checked;
 use crate::borders::files::Existing;
@@ -78,16 +78,16 @@ impl Compiled {
     /// It has errors, or no code can be made for this machine.
     pub(crate) fn new(
         program: Program,
-        options: &mut ComponentOptions,
-        are_counted: bool,
+        making: &Making,
+        engine: Chosen,
     ) -> Result<Compiled, String> {
         if program.has_errors() {
             return Err("the program has errors".to_owned());
         }
-        let components = components::compiled(&program, options, are_counted)?;
+        let components = making.first(&program)?;
         let has_entry = program.components.program.as_ref().is_some_and(|it| it.entry.is_some());
         let Program { rules, packets, borders, .. } = program;
-        let rules = rules_of(rules, &borders, options.engine)?;
+        let rules = rules_of(rules, &borders, engine)?;
         Ok(Compiled { rules, parts: Parts { components, has_entry, graph: packets, borders } })
     }
 
@@ -200,7 +200,7 @@ impl Maker {
         });
         let program = self.parts.components.clone().unwrap_or_else(Executable::empty);
         let sink = (self.output)(name.clone());
-        let mut outputs = Outputs::of(&program, sink, journal, name);
+        let mut outputs = Outputs::of(sink, journal, name);
         outputs.disk = self.disk_of(id);
         let seeds = Seeds::of(seed, events.host())?;
         let mut options = self.components.of_node(id)?;

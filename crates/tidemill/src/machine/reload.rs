@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use tidemill_cl::ir::succession::Succession;
 use tidemill_event::Loop;
 use tidemill_overlog::control::{End, RULES_BYTES_MAX, Status};
 use tidemill_overlog::fleet::{self, Switched};
@@ -11,11 +12,32 @@ use tidemill_packet::graph::Graph;
 
 use super::parts::rules_of;
 use super::pending::Pending;
-use super::{Machine, Source, nodes};
+use super::{Machine, Source, nodes, succeed};
 use crate::borders;
 use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
 use crate::watched::Watched;
+
+/// A program that was read again, beside the one that runs.
+struct Next {
+    revision: Revision,
+    /// The kinds of files, but for packet graphs, in which it differs.
+    changed: Kinds,
+    /// The components of both, if both have some; the revision has the numbers of these.
+    succession: Option<Succession>,
+}
+
+impl Next {
+    fn new(source: &Source, mut revision: Revision) -> Next {
+        let changed = source.outline.changed(&revision.outline);
+        let both = source.versions.as_ref().zip(revision.components.program.as_ref());
+        let succession = both.map(|(running, next)| running.with(next));
+        if let Some(succession) = &succession {
+            revision.borders.renumber(succession);
+        }
+        Next { revision, changed, succession }
+    }
+}
 
 /// Reads the program again if the content of one of its files has changed.
 pub(crate) fn look(machine: &mut Machine, events: &mut Loop<Machine>) {
@@ -32,7 +54,10 @@ pub(crate) fn reload(machine: &mut Machine, events: &mut Loop<Machine>) {
     (source.report)(&program);
     match program.has_errors() {
         true => machine.note("the old program goes on"),
-        false => take(machine, events, &mut source, program.revision()),
+        false => {
+            let next = Next::new(&source, program.revision());
+            take(machine, events, &mut source, next);
+        }
     }
     machine.source = Some(source);
 }
@@ -107,13 +132,12 @@ fn try_install(
         let found = program.diagnostics.iter().map(|found| program.sources.render(found));
         return Err(wrong(found.collect::<String>().trim_end().to_owned()));
     }
-    let revision = program.revision();
-    let changed = source.outline.changed(&revision.outline);
-    if let Some(why) = refused(machine, &revision, changed) {
+    let next = Next::new(source, program.revision());
+    if let Some(why) = refused(machine, events, source, &next) {
         return Err(End::refusal(Status::Unavailable, why));
     }
-    if changed != Kinds::default() {
-        replace(machine, events, source, (revision, changed)).map_err(|(_, why)| wrong(why))?;
+    if next.changed != Kinds::default() {
+        replace(machine, events, source, next).map_err(|(_, why)| wrong(why))?;
     }
     source.installed = installed;
     Ok(())
@@ -127,19 +151,14 @@ fn no_such(installed: &[(String, String)], name: &str) -> String {
     }
 }
 
-fn take(
-    machine: &mut Machine,
-    events: &mut Loop<Machine>,
-    source: &mut Source,
-    revision: Revision,
-) {
+fn take(machine: &mut Machine, events: &mut Loop<Machine>, source: &mut Source, next: Next) {
     if let Some(files) = &mut source.files {
-        *files = Watched::new(revision.files.clone());
+        *files = Watched::new(next.revision.files.clone());
     }
-    let changed = source.outline.changed(&revision.outline);
-    match (refused(machine, &revision, changed), source.on_change) {
+    let changed = next.changed;
+    match (refused(machine, events, source, &next), source.on_change) {
         (None, _) => {
-            if let Err((kept, why)) = replace(machine, events, source, (revision, changed)) {
+            if let Err((kept, why)) = replace(machine, events, source, next) {
                 machine.note(&format!("{kept}: {why}"));
             }
         }
@@ -165,8 +184,14 @@ fn replace(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     source: &mut Source,
-    (revision, changed): (Revision, Kinds),
+    next: Next,
 ) -> Result<(), (&'static str, String)> {
+    let Next { revision, changed, succession } = next;
+    if let Some((versions, succession)) = source.versions.as_mut().zip(succession) {
+        let sources = (&revision.sources, revision.components.files);
+        succeed::replace(machine, events, versions, succession, sources)
+            .map_err(|why| ("the old program goes on", why))?;
+    }
     // With the rules changed a graph that has not goes on untouched.
     let has_news = changed == Kinds::default() || source.graph != revision.graph;
     if let Some(graph) = revision.graph.as_ref().filter(|_| has_news) {
@@ -180,25 +205,40 @@ fn replace(
             replace_rules(machine, events, source, revision)
                 .map_err(|why| ("the old rules go on", why))?;
         }
-    } else if changed.has(FileKind::Schemas) {
-        borders::rebind_schemas(machine, events, &revision.borders);
-        machine.note("goes on with the new schemas");
+    } else {
+        if changed.has(FileKind::Schemas) {
+            borders::rebind_schemas(machine, events, &revision.borders);
+            machine.note("goes on with the new schemas");
+        }
         source.outline = revision.outline;
     }
     Ok(())
 }
 
 /// Why a version of the program cannot take the place of the one that runs.
-fn refused(machine: &Machine, revision: &Revision, changed: Kinds) -> Option<String> {
-    if changed == Kinds::default() {
+fn refused(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    source: &Source,
+    next: &Next,
+) -> Option<String> {
+    let Next { revision, changed, succession } = next;
+    if *changed == Kinds::default() {
         return None;
-    }
-    if changed.has(FileKind::Components) {
-        return Some("its components have changed, and they are not replaced".to_owned());
     }
     let names = changed.names();
     if machine.crew.is_some() {
         return Some(format!("its {names} have changed, and several workers do not replace them"));
+    }
+    if changed.has(FileKind::Components) {
+        let borders = (&source.borders, &revision.borders);
+        let why = match source.versions.as_ref().zip(succession.as_ref()) {
+            Some((running, with)) => succeed::refused(machine, events, running, with, borders),
+            None => Some("components do not come or go as a whole".to_owned()),
+        };
+        if why.is_some() {
+            return why;
+        }
     }
     let comes_or_goes = machine.has.nodes != revision.rules.program.is_some();
     if changed.has(FileKind::Rules) && comes_or_goes {

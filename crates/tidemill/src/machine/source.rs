@@ -2,6 +2,7 @@
 
 use tidemill_packet::graph::Graph;
 
+use super::versions::Versions;
 use crate::borders::Checked;
 use crate::program::{Outline, Program};
 use crate::reload::{OnChange, ReadAgain, Reload, ReportOn};
@@ -19,6 +20,8 @@ pub(crate) struct Source {
     pub(crate) is_exposed: bool,
     /// The program that runs, as another version is compared with it.
     pub(crate) outline: Outline,
+    /// Its components, if it has some.
+    pub(crate) versions: Option<Versions>,
     /// Its packet graph.
     pub(crate) graph: Option<Graph>,
     /// Where its parts reach each other.
@@ -43,6 +46,7 @@ impl Source {
             on_change,
             is_exposed: false,
             outline,
+            versions: None,
             graph,
             borders,
             engine,

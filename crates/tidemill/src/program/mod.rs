@@ -119,8 +119,8 @@ impl Program {
     /// This version of a program that runs.
     pub fn revision(self) -> Revision {
         let (outline, files) = (self.outline(), self.files());
-        let Program { packets: graph, rules, borders, .. } = self;
-        Revision { outline, graph, rules, borders, files }
+        let Program { packets: graph, rules, borders, components, sources, .. } = self;
+        Revision { outline, graph, rules, borders, components, sources, files }
     }
 
     /// Whether something keeps it from running.

@@ -3,13 +3,14 @@
 use std::fmt::{self, Write};
 use std::path::PathBuf;
 
+use tidemill_diag::Sources;
 use tidemill_overlog::ast;
 use tidemill_packet::graph::Graph;
 use tidemill_stdx::hash::{combine, hash_bytes};
 use tidemill_wire::Schema;
 
 use super::kind::{FileKind, Kinds};
-use super::parts::Rules;
+use super::parts::{Components, Rules};
 use crate::borders::Checked;
 
 /// A program that was read again.
@@ -23,6 +24,10 @@ pub struct Revision {
     pub(crate) rules: Rules,
     /// Where its parts reach each other.
     pub(crate) borders: Checked,
+    /// Its components.
+    pub(crate) components: Components,
+    /// What places in them refer to.
+    pub(crate) sources: Sources,
     /// The files that it was read from.
     pub(crate) files: Vec<PathBuf>,
 }

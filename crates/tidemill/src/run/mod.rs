@@ -68,10 +68,9 @@ use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
 use crate::journal::{Journal, SharedJournal};
-use crate::machine::Source;
-use crate::machine::components::{Outputs, Seeds};
+use crate::machine::components::{Making, Outputs, Seeds};
 use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
-use crate::machine::{Machine, components, nodes, packets};
+use crate::machine::{Machine, Source, Versions, components, nodes, packets};
 use crate::profile::Profile;
 use crate::program::Program;
 use crate::summary::Summary;
@@ -119,11 +118,16 @@ impl Prepared {
         let are_counted = options.seed.is_some()
             || options.clock == Clock::Virtual
             || options.clock == Clock::Own && has_captures;
-        let source = options
-            .reload
-            .take()
-            .map(|reload| Source::new(reload, &program, options.components.engine));
-        let program = Compiled::new(program, &mut options.components, are_counted)?;
+        let engine = options.components.engine;
+        let reload = options.reload.take();
+        let mut source = reload.map(|reload| Source::new(reload, &program, engine));
+        let written = source.as_ref().and_then(|_| program.components.program.clone());
+        let making = Making::new(&mut options.components, are_counted);
+        let program = Compiled::new(program, &making, engine)?;
+        if let Some(source) = &mut source {
+            let made = program.parts.components.clone();
+            source.versions = Versions::new(written, made, making);
+        }
         Ok(Prepared { program, source, options, are_counted })
     }
 
@@ -206,7 +210,7 @@ fn of_one_node(
     host: &mut dyn Host,
 ) -> Result<Machine, String> {
     let program = parts.components.take().unwrap_or_else(Executable::empty);
-    let outputs = Outputs::of(&program, Box::new(output), &journal, String::new());
+    let outputs = Outputs::of(Box::new(output), &journal, String::new());
     let seeds = Seeds::of(options.seed, host)?;
     let engine = components::engine(program, &mut options.components, seeds, outputs)?;
     let mut machine = Machine::new(engine, journal, options.registry.clone(), has)?;

@@ -49,6 +49,7 @@ use tidemill_overlog::program::{Compiled as OfRules, Watch};
 use tidemill_relation::plan::RelationId;
 
 use crate::console::Console;
+use crate::machine::components::Making;
 use crate::machine::parts::{Compiled, Has, Parts};
 use crate::machine::share::Share;
 use crate::program::Program;
@@ -104,7 +105,8 @@ impl Simulation {
         let identities = (0..options.nodes).map(identity).collect();
         let mut components =
             ComponentOptions { engine: options.components, ..ComponentOptions::default() };
-        let mut compiled = Compiled::new(program, &mut components, true)?;
+        let making = Making::new(&mut components, true);
+        let mut compiled = Compiled::new(program, &making, components.engine)?;
         let plugs = devices::replace(&mut compiled.parts.graph, &options.devices)?;
         let has = compiled.has();
         let idle = || Rules::new(OfRules::default());

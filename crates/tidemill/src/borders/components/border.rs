@@ -1,5 +1,7 @@
 //! A stage whose two sides fit.
 
+use tidemill_cl::ir::succession::Succession;
+use tidemill_cl::ir::{ComponentId, InterfaceId};
 use tidemill_relation::plan::RelationId;
 
 use crate::borders::counterparts::Counterparts;
@@ -38,6 +40,13 @@ impl StageBorder {
         let StageBorder { input, output, fault, .. } = *new;
         counterparts.are(self.input, input)
             && StageBorder { input, output, fault, ..self.clone() } == *new
+    }
+
+    /// Has the component and its interface the numbers that they have in a succession of programs.
+    pub(in crate::borders) fn renumber(&mut self, succession: &Succession) {
+        let Talk { kind, interface, .. } = &mut self.talk;
+        *kind = succession.components[ComponentId::new(*kind)].raw();
+        *interface = succession.interfaces[InterfaceId::new(*interface)].raw();
     }
 
     /// Whether there is an instance for each row of a table.

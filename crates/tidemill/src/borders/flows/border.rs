@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tidemill_cl::ir::ComponentId;
+use tidemill_cl::ir::succession::Succession;
 use tidemill_packet::app::{Config, Value};
 use tidemill_packet::fields::{Fields, UnknownField};
 use tidemill_packet::graph::AppSpec;
@@ -37,6 +39,11 @@ impl FlowBorder {
     /// The number of the component in the program.
     pub(crate) fn number(&self) -> usize {
         self.kind as usize
+    }
+
+    /// Has the component the number that it has in a succession of programs.
+    pub(in crate::borders) fn renumber(&mut self, succession: &Succession) {
+        self.kind = succession.components[ComponentId::new(self.kind)].raw();
     }
 
     /// Of a program that is an app itself, for whose flows it makes components of this type.

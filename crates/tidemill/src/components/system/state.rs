@@ -84,11 +84,7 @@ impl Systems {
         options: &mut ComponentOptions,
         disk: disk::Disk,
     ) -> Result<Systems, String> {
-        let messages: [Vec<String>; _] = System::ALL.map(|system| {
-            let known = program.interfaces.iter().find(|it| it.name == system.interface());
-            let messages = known.map(|it| it.messages.iter().map(|one| one.name.clone()).collect());
-            messages.unwrap_or_default()
-        });
+        let messages = messages_of(program);
         let uses_files = !messages[System::Files as usize].is_empty();
         let files = match uses_files || options.root.is_some() {
             true => files::Files::new(options.root.as_deref().unwrap_or(Path::new(".")), disk)?,
@@ -116,6 +112,22 @@ impl Systems {
             packets: packets::Packets::default(),
             contents: messages::Messages::default(),
         })
+    }
+
+    /// What one of them would need that is named here, and that was not there at the start.
+    pub(crate) fn lacks<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+        let is_known = |system: System| !self.messages[system as usize].is_empty();
+        let are_open = is_known(System::Pore) || is_known(System::Xenstore);
+        names.find(|name| match System::ALL.iter().find(|it| it.interface() == *name) {
+            Some(System::Files) => !is_known(System::Files),
+            Some(System::Pore | System::Xenstore) => !are_open,
+            _ => false,
+        })
+    }
+
+    /// Learns the messages of those that a program uses.
+    pub(crate) fn learn(&mut self, program: &Program) {
+        self.messages = messages_of(program);
     }
 
     /// Offers all of them to the entry component.
@@ -184,4 +196,13 @@ pub(crate) fn packets_number() -> u32 {
 /// How many there are: higher numbers are those of others.
 pub(crate) fn count() -> u32 {
     System::ALL.len() as u32
+}
+
+/// The names of the messages of each, if a program uses it.
+fn messages_of(program: &Program) -> [Vec<String>; System::ALL.len()] {
+    System::ALL.map(|system| {
+        let known = program.interfaces.iter().find(|it| it.name == system.interface());
+        let messages = known.map(|it| it.messages.iter().map(|one| one.name.clone()).collect());
+        messages.unwrap_or_default()
+    })
 }

@@ -41,22 +41,36 @@ pub(super) enum Repr {
 #[derive(Clone, Debug)]
 pub(super) struct Constant {
     value: OwnedValue,
+    /// The value if it is a text: what such columns hold mostly, as the address of a node.
+    text: Option<Box<str>>,
     hash: u64,
 }
 
 impl Constant {
     fn new(value: &Value<'_>, secret: &Secret) -> Constant {
-        Constant { value: OwnedValue::new(*value), hash: value.hash(secret) }
+        let text = value.as_str().map(Box::from);
+        Constant { value: OwnedValue::new(*value), text, hash: value.hash(secret) }
     }
 
+    #[inline]
     pub(super) fn get(&self) -> Value<'_> {
-        self.value.get()
+        match &self.text {
+            Some(text) => Value::Str(text),
+            None => self.value.get(),
+        }
     }
 
-    /// Whether it is this text: what such columns hold mostly, as the address of a node.
+    /// Whether it is a text, this one.
     #[inline]
     fn is(&self, value: &Value<'_>) -> bool {
-        matches!((self.get(), value), (Value::Str(one), Value::Str(other)) if one == *other)
+        matches!((&self.text, value), (Some(one), Value::Str(other)) if **one == **other)
+    }
+
+    fn equals(&self, value: &Value<'_>) -> bool {
+        match (&self.text, value) {
+            (Some(one), Value::Str(other)) => **one == **other,
+            _ => self.get().equal(value),
+        }
     }
 
     /// [`Value::hash`] of it, by the secret of the table.
@@ -90,7 +104,7 @@ impl Repr {
             (Repr::Int32, Value::Int(value)) => i32::try_from(*value).is_ok(),
             (Repr::Word(kind), value) => *kind == value.type_of(),
             (Repr::Text, Value::Str(_)) | (Repr::Id, Value::Id(_)) | (Repr::Any, _) => true,
-            (Repr::Const(constant), value) => constant.get().is_identical(value),
+            (Repr::Const(constant), value) => constant.is(value) || constant.get().is_identical(value),
             _ => false,
         }
     }
@@ -263,7 +277,7 @@ pub(super) fn holds(repr: &Repr, words: &[u32], heap: &Heap, value: &Value<'_>) 
     match (repr, value) {
         (Repr::Int32, Value::Int(value)) => i64::from(words[0] as i32) == *value,
         (Repr::Text, Value::Str(text)) => load_bytes(words, heap) == text.as_bytes(),
-        (Repr::Const(constant), value) => constant.is(value) || constant.get().equal(value),
+        (Repr::Const(constant), value) => constant.equals(value),
         _ => load(repr, words, heap).equal(value),
     }
 }

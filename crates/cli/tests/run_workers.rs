@@ -103,10 +103,38 @@ fn tools_ask_any_node() {
     let wrong = run.tool("query", 1, "nothing_of_that_name");
     assert!(!wrong.status.success());
     assert!(stderr(&wrong).contains("nothing_of_that_name"), "{}", stderr(&wrong));
-    // Rules come and go on one worker only.
-    let rules = run.folder.file("more.olg", "m1 more(@N) :- hello(@N, _).\nwatch(more).\n");
-    let refused = run.tool("install", 2, &rules);
-    assert!(stderr(&refused).contains("several workers"), "{}", stderr(&refused));
+}
+
+/// Rules come and go at the nodes of all workers, and a version that is wrong at none.
+#[test]
+fn rules_come_and_go_at_all_workers() {
+    let run = Run::start(&[]);
+    let rules = run.folder.file("more.olg", "m1 more(@N) :- told(@N, _).\nwatch(more).\n");
+    let installed = run.tool("install", 2, &rules);
+    assert!(installed.status.success(), "{}", stderr(&installed));
+    let hear = |word: &str| {
+        wait_until("all nodes have it", || {
+            let printed = run.printed();
+            run.addresses.iter().all(|node| printed.contains(&format!(" {word}(\"{node}\"")))
+        });
+    };
+    hear("more");
+    let wrong = run.folder.file("wrong.olg", "w1 wrong(@N) :- told(@N, _), nothing(@N).\n");
+    let refused = run.tool("install", 1, &wrong);
+    assert!(!refused.status.success(), "{}", stdout(&refused));
+    let rules = run.folder.file("more.olg", "m1 other(@N) :- told(@N, _).\nwatch(other).\n");
+    let replaced = run.tool("install", 0, &rules);
+    assert!(replaced.status.success(), "{}", stderr(&replaced));
+    hear("other");
+    let gone = run.tool("uninstall", 3, "more.olg");
+    assert!(gone.status.success(), "{}", stderr(&gone));
+    wait_until("all nodes are without it", || {
+        let before = run.printed().matches(" other(").count();
+        std::thread::sleep(Duration::from_millis(500));
+        run.printed().matches(" other(").count() == before
+    });
+    let notes = fs::read_to_string(&run.running.log).unwrap_or_default();
+    assert_eq!(notes.matches("goes on with the new rules").count(), 3, "{notes}");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub use keys::replace_keys;
 pub use life::{Ports, crash, restart, restart_elsewhere, start, start_elsewhere};
 pub use measure::look_at_costs;
 pub use queries::{ask, forget, resume};
-pub use replace::replace;
+pub use replace::{can_replace, replace};
 pub use seal::Seal;
 pub use state::{Extra, Fleet, INBOX_MAX, NodeId};
 pub use turns::sample;

@@ -41,6 +41,27 @@ pub fn replace<W: World>(
     }
 }
 
+/// Whether all nodes could go on with another program now, as far as they are not in the middle of
+/// a turn; none does.
+///
+/// # Errors
+/// Why a node cannot.
+pub fn can_replace<W: World>(
+    world: &mut W,
+    events: &Loop<W>,
+    program: &Arc<Program>,
+) -> Result<(), Kept> {
+    let now_ns = events.now().0;
+    let Fleet { slots, observer, .. } = world.fleet();
+    for alive in slots.iter().filter_map(|slot| slot.alive.as_ref()) {
+        match alive.node.prepare(program, now_ns, &mut **observer) {
+            Ok(_) | Err(Kept::Busy) => {}
+            Err(why) => return Err(why),
+        }
+    }
+    Ok(())
+}
+
 fn attempt<W: World>(world: &mut W, events: &mut Loop<W>) -> Result<(), Kept> {
     let now_ns = events.now().0;
     let Fleet { slots, observer, pending, .. } = world.fleet();

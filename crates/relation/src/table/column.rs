@@ -104,7 +104,9 @@ impl Repr {
             (Repr::Int32, Value::Int(value)) => i32::try_from(*value).is_ok(),
             (Repr::Word(kind), value) => *kind == value.type_of(),
             (Repr::Text, Value::Str(_)) | (Repr::Id, Value::Id(_)) | (Repr::Any, _) => true,
-            (Repr::Const(constant), value) => constant.is(value) || constant.get().is_identical(value),
+            (Repr::Const(constant), value) => {
+                constant.is(value) || constant.get().is_identical(value)
+            }
             _ => false,
         }
     }

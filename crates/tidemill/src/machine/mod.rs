@@ -28,6 +28,7 @@
 //! | `end` | what is left at the end, and what all nodes did |
 //! | `control` | what tools ask of a run |
 //! | `share`, `crew`, `others` | several workers: which nodes each has, what they ask of others |
+//! | `agree` | all of them go on with other rules, or none |
 //! | `log` | the last lines of the log, with their times |
 //! | `simulated` | what a simulation has beside |
 //! | `system` | components and packets as tables of the system |
@@ -37,6 +38,7 @@
 //! and of each system component among that, and no file there names it; above it is all that works
 //! on it.
 
+mod agree;
 pub(crate) mod components;
 mod control;
 pub(crate) mod crew;

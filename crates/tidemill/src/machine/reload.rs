@@ -12,7 +12,7 @@ use tidemill_packet::graph::Graph;
 
 use super::parts::rules_of;
 use super::pending::Pending;
-use super::{Machine, Source, nodes, succeed};
+use super::{Machine, Source, agree, nodes, succeed};
 use crate::borders;
 use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
@@ -74,7 +74,10 @@ pub(crate) fn install(
 ) -> Result<(), End> {
     let unsupported = |why: &str| End::refusal(Status::Unsupported, why);
     let Some(mut source) = machine.source.take() else {
-        return Err(unsupported("the program of this run is not read again"));
+        return Err(unsupported(match machine.crew.is_some() {
+            true => "of several workers the first installs rules: ask a node of it",
+            false => "the program of this run is not read again",
+        }));
     };
     let done = try_install(machine, events, &mut source, name, text);
     machine.source = Some(source);
@@ -226,9 +229,10 @@ fn refused(
     if *changed == Kinds::default() {
         return None;
     }
-    let names = changed.names();
-    if machine.crew.is_some() {
-        return Some(format!("its {names} have changed, and several workers do not replace them"));
+    if machine.crew.is_some() && revision.borders.have_files() {
+        return Some(
+            "its rules would write files on several workers, which cannot begin".to_owned(),
+        );
     }
     if changed.has(FileKind::Components) {
         let borders = (&source.borders, &revision.borders);
@@ -262,8 +266,14 @@ fn replace_rules(
     let Revision { outline, rules, borders, graph, .. } = revision;
     let Some(rules) = rules_of(rules, &borders, source.engine)? else { return Ok(()) };
     borders.schemas.count_on(&source.borders.schemas);
-    machine.pending = Some(Pending { borders: borders.clone(), graph });
-    fleet::replace(machine, events, Arc::new(rules)).map_err(|why| why.to_string())?;
+    let rules = Arc::new(rules);
+    match machine.crew.is_some() {
+        true => agree::propose(machine, events, rules, &borders)?,
+        false => {
+            machine.pending = Some(Pending { borders: borders.clone(), graph });
+            fleet::replace(machine, events, rules).map_err(|why| why.to_string())?;
+        }
+    }
     (source.outline, source.borders) = (outline, borders);
     Ok(())
 }

@@ -49,7 +49,9 @@ impl fleet::World for Machine {
     fn replaced(&mut self, events: &mut Loop<Machine>, switched: Switched) {
         self.meters.start_over();
         reload::rebind(self, events, switched);
-        self.note("goes on with the new rules");
+        if self.share.me == 0 {
+            self.note("goes on with the new rules");
+        }
     }
 
     fn turned(&mut self, events: &mut Loop<Machine>, node: NodeId) {

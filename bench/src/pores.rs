@@ -42,10 +42,9 @@ const OUTLET_NATIVE: [&str; 3] = [
     include_str!("../../crates/tidemill/src/components/system/xenstore/mod.rs"),
     include_str!("../../crates/tidemill/src/components/system/xenstore/outlets.rs"),
 ];
-const PORE_NATIVE: [&str; 6] = [
+const PORE_NATIVE: [&str; 5] = [
     include_str!("../../crates/tidemill/src/components/system/pore/mod.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/client.rs"),
-    include_str!("../../crates/tidemill/src/components/system/pore/messages.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/open.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/state.rs"),
     include_str!("../../crates/tidemill/src/components/system/pore/wake.rs"),

@@ -29,7 +29,8 @@ pub const ADDRESS: &str = "n0:1";
 
 /// A node of a program, without network.
 pub fn node(name: &str, source: &str) -> Result<Node, String> {
-    let program = Arc::new(Program::new(compiled(name, source)?)?);
+    let program = Program::new(compiled(name, source)?).map_err(|error| error.to_string())?;
+    let program = Arc::new(program);
     Ok(Node::new(program, identity(), 1, Secret::of_process()))
 }
 

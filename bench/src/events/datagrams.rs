@@ -133,7 +133,8 @@ fn send(
 }
 
 fn program() -> Result<Program, String> {
-    Program::new(compiled("events.olg", &format!("export(in). {ONE_RULE}"))?)
+    let compiled = compiled("events.olg", &format!("export(in). {ONE_RULE}"))?;
+    Program::new(compiled).map_err(|error| error.to_string())
 }
 
 /// The datagrams of the different events, as a node of this program sends them to one of that

@@ -135,7 +135,7 @@ fn filled(program: Program) -> Node {
 }
 
 fn program(source: &str) -> Result<Program, String> {
-    Program::new(compiled("events.olg", source)?)
+    Program::new(compiled("events.olg", source)?).map_err(|error| error.to_string())
 }
 
 fn relation(node: &Node, name: &str) -> Result<RelationId, String> {

@@ -68,7 +68,8 @@ impl Count {
 
 /// Draws `seconds` seconds of the node's life.
 pub fn run(seconds: u32, report: &mut Report) -> Result<(), String> {
-    let program = Arc::new(Program::new(compiled("robust-ring.olg", SOURCE)?)?);
+    let program = Program::new(compiled("robust-ring.olg", SOURCE)?);
+    let program = Arc::new(program.map_err(|error| error.to_string())?);
     let plan = program.plan().clone();
     let fleet = Fleet::new(program, Fabric::Udp, 1, Box::new(Blind));
     let host = Sim::new(1).with_conditions(Conditions::default());

@@ -17,4 +17,5 @@ pub mod lex;
 pub mod lower;
 pub mod optimise;
 pub mod parse;
+pub mod system;
 pub mod tree;

@@ -13,3 +13,4 @@ mod native;
 mod optimise;
 mod parse;
 mod succession;
+mod system;

@@ -2,6 +2,7 @@
 //!
 //! What is in them says [`tidemill_fabric::seal::keys`].
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -20,6 +21,64 @@ const MODE: u32 = 0o600;
 
 /// The longest file of keys that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Why there is no key, or a file of keys is of no use.
+#[derive(Debug)]
+pub enum KeyFileError {
+    /// The system gives no randomness.
+    NoRandomness(io::Error),
+    /// The file cannot be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The file cannot be written, or is there already.
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// Others than its owner can read the secret.
+    Exposed {
+        /// The file.
+        path: PathBuf,
+        /// Its mode.
+        mode: u32,
+    },
+    /// What is in the file is no key, token or list of peers.
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and in which line.
+        reason: String,
+    },
+}
+
+impl fmt::Display for KeyFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyFileError::NoRandomness(error) => {
+                write!(f, "the system gives no randomness: {error}")
+            }
+            KeyFileError::Unreadable { path, error } => {
+                write!(f, "cannot read {}: {error}", path.display())
+            }
+            KeyFileError::Unwritable { path, error } => {
+                write!(f, "cannot write {}: {error}", path.display())
+            }
+            KeyFileError::Exposed { path, mode } => {
+                let path = path.display();
+                write!(f, "{path}: others can read it (mode {mode:03o}): chmod 600 {path}")
+            }
+            KeyFileError::Malformed { path, reason } => write!(f, "{}: {reason}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for KeyFileError {}
 
 /// A secret that was made.
 #[derive(Debug)]
@@ -51,7 +110,7 @@ impl Made {
 ///
 /// # Errors
 /// The system gives no randomness.
-pub fn fleet_key() -> Result<Made, String> {
+pub fn fleet_key() -> Result<Made, KeyFileError> {
     Ok(Made::FleetKey { text: format!("{}\n", encode(&random()?)) })
 }
 
@@ -59,17 +118,17 @@ pub fn fleet_key() -> Result<Made, String> {
 ///
 /// # Errors
 /// The system gives no randomness.
-pub fn identity() -> Result<Made, String> {
+pub fn identity() -> Result<Made, KeyFileError> {
     let secret = random()?;
     let public = Identity::new(secret).public();
     let text = format!("# public: {public}\n{}\n", encode(&secret));
     Ok(Made::Identity { text, public })
 }
 
-fn random() -> Result<[u8; KEY_BYTES], String> {
+fn random() -> Result<[u8; KEY_BYTES], KeyFileError> {
     let mut bytes = [0; KEY_BYTES];
     let filled = Os::new().and_then(|mut os| os.fill_entropy(&mut bytes));
-    filled.map_err(|error| format!("the system gives no randomness: {error}"))?;
+    filled.map_err(KeyFileError::NoRandomness)?;
     Ok(bytes)
 }
 
@@ -77,13 +136,13 @@ fn random() -> Result<[u8; KEY_BYTES], String> {
 ///
 /// # Errors
 /// Why it cannot be written; a file that is there stays as it is.
-pub fn write(path: &Path, text: &str) -> Result<(), String> {
+pub fn write(path: &Path, text: &str) -> Result<(), KeyFileError> {
     let written = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(path)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()
     };
-    written().map_err(|error| format!("cannot write {}: {error}", path.display()))
+    written().map_err(|error| KeyFileError::Unwritable { path: path.to_owned(), error })
 }
 
 /// The files of `--key` and `--peers`, which may change while nodes run.
@@ -110,13 +169,13 @@ impl KeyWatch {
     }
 
     /// Reads them if they have changed.
-    pub(crate) fn look(&mut self) -> Option<Result<Seal, String>> {
+    pub(crate) fn look(&mut self) -> Option<Result<Seal, KeyFileError>> {
         let has_changed = self.files.marks() != self.marks;
         has_changed.then(|| self.read())
     }
 
     /// Reads them.
-    pub(crate) fn read(&mut self) -> Result<Seal, String> {
+    pub(crate) fn read(&mut self) -> Result<Seal, KeyFileError> {
         // Before reading: what is written meanwhile is another change.
         self.marks = self.files.marks();
         seal(&self.files.key, None, self.files.peers.as_ref())
@@ -137,15 +196,12 @@ pub fn seal(
     key: &Path,
     identity: Option<&PathBuf>,
     peers: Option<&PathBuf>,
-) -> Result<Seal, String> {
-    let wrong = |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let keys = FleetKeys::parse(&secret(key)?).map_err(|error| wrong(key, &error))?;
-    let identity =
-        identity.map(|path| Identity::parse(&secret(path)?).map_err(|error| wrong(path, &error)));
+) -> Result<Seal, KeyFileError> {
+    let keys = FleetKeys::parse(&secret(key)?).map_err(malformed(key))?;
+    let identity = identity.map(|path| Identity::parse(&secret(path)?).map_err(malformed(path)));
     let known = peers.map(|path| {
         let text = open(path).and_then(|file| text(file, path))?;
-        KnownPeers::parse(&text, |name| canonical(name).into_owned())
-            .map_err(|error| wrong(path, &error))
+        KnownPeers::parse(&text, |name| canonical(name).into_owned()).map_err(malformed(path))
     });
     Ok(Seal { keys, identity: identity.transpose()?, known: known.transpose()? })
 }
@@ -154,34 +210,37 @@ pub fn seal(
 ///
 /// # Errors
 /// What is wrong with the file, with its path.
-pub fn token(path: &Path) -> Result<Token, String> {
-    Token::parse(&secret(path)?).map_err(|error| format!("{}: {error}", path.display()))
+pub fn token(path: &Path) -> Result<Token, KeyFileError> {
+    Token::parse(&secret(path)?).map_err(malformed(path))
 }
 
 /// The text of a file that nobody but its owner can read.
-fn secret(path: &Path) -> Result<String, String> {
+fn secret(path: &Path) -> Result<String, KeyFileError> {
     let file = open(path)?;
     // Of the file that is open: another one may have the name in the next moment.
-    let metadata = file.metadata().map_err(|error| unreadable(path, &error))?;
+    let metadata = file.metadata().map_err(unreadable(path))?;
     let mode = metadata.mode() & 0o777;
     if metadata.is_file() && mode & !MODE != 0 {
-        let path = path.display();
-        return Err(format!("{path}: others can read it (mode {mode:03o}): chmod 600 {path}"));
+        return Err(KeyFileError::Exposed { path: path.to_owned(), mode });
     }
     text(file, path)
 }
 
-fn open(path: &Path) -> Result<File, String> {
-    File::open(path).map_err(|error| unreadable(path, &error))
+fn open(path: &Path) -> Result<File, KeyFileError> {
+    File::open(path).map_err(unreadable(path))
 }
 
-fn text(file: File, path: &Path) -> Result<String, String> {
+fn text(file: File, path: &Path) -> Result<String, KeyFileError> {
     let mut text = String::new();
     let read = file.take(FILE_BYTES_MAX).read_to_string(&mut text);
-    read.map_err(|error| unreadable(path, &error))?;
+    read.map_err(unreadable(path))?;
     Ok(text)
 }
 
-fn unreadable(path: &Path, error: &io::Error) -> String {
-    format!("cannot read {}: {error}", path.display())
+fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> KeyFileError {
+    |error| KeyFileError::Unreadable { path: path.to_owned(), error }
+}
+
+fn malformed<E: ToString>(path: &Path) -> impl FnOnce(E) -> KeyFileError {
+    |error| KeyFileError::Malformed { path: path.to_owned(), reason: error.to_string() }
 }

@@ -1,22 +1,14 @@
 //! Sources and descriptors changed at random end in a schema or in diagnostics, never in a panic.
 
-use std::fs;
-use std::path::Path;
-
 use tidemill_stdx::rng::Rng;
+use tidemill_support::mutate::seeds;
 use tidemill_wire::Schema;
 use tidemill_wire::proto::{Texts, compile};
 
 fn data() -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/proto");
-    let mut found = Vec::new();
-    for inner in ["right", "wrong"] {
-        for entry in fs::read_dir(folder.join(inner)).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-            found.push((name, fs::read(&path).unwrap()));
-        }
-    }
+    let seeds = seeds("tests/proto", &["proto", "fds"]).into_iter();
+    let mut found: Vec<_> =
+        seeds.map(|(path, bytes)| (tidemill_support::name(&path).to_owned(), bytes)).collect();
     found.sort();
     found
 }

@@ -2,7 +2,7 @@
 //! what is wrong its diagnostics.
 //!
 //! The data is in `tests/proto`: `right/*.proto` with the set that `protoc` made of it, recorded
-//! beside; `wrong/*.proto` with the diagnostics and the verdict of `protoc`. `BLESS=1` rewrites
+//! beside; `wrong/*.cases` with the diagnostics and the verdict of `protoc`. `BLESS=1` rewrites
 //! expected diagnostics; the sets and verdicts too, if `PROTOC` names a `protoc` to ask.
 
 use crate::oracle;
@@ -10,6 +10,7 @@ use crate::oracle;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tidemill_support::cases::{self, Case};
 use tidemill_support::golden::{Golden, blesses};
 use tidemill_wire::Schema;
 use tidemill_wire::proto::{Compiled, Folders, compile, load};
@@ -95,35 +96,66 @@ fn differs(expected: &str) -> Option<&str> {
     expected.lines().nth(1).filter(|line| line.starts_with("we differ: "))
 }
 
+/// A folder with the sources of all cases, which import each other; gone at the end.
+struct Unpacked(PathBuf);
+
+impl Unpacked {
+    fn new<'c>(cases: impl Iterator<Item = &'c Case>) -> Unpacked {
+        let folder = std::env::temp_dir().join(format!("tidemill-wrong-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        for Case { name, source, .. } in cases {
+            let path = folder.join(name);
+            assert!(!path.exists(), "two cases are called {name}");
+            fs::write(path, source).unwrap();
+        }
+        Unpacked(folder)
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
 #[test]
 fn what_is_wrong_is_told() {
-    let folder = data("wrong");
+    let files = tidemill_support::files("tests/proto/wrong", cases::ENDING, 30);
+    let files: Vec<_> = files.into_iter().map(|path| (cases::read(&path), path)).collect();
+    let folder = Unpacked::new(files.iter().flat_map(|(cases, _)| cases));
+    let count: usize = files.iter().map(|(cases, _)| cases.len()).sum();
+    assert!(count >= 343, "only {count} cases");
     let mut golden = Golden::default();
-    let names = files(&folder);
-    assert!(names.len() >= 200, "only {} files", names.len());
-    for name in names {
-        let compiled = compile_in(&folder, &name);
-        let path = folder.join(name.replace(".proto", ".expected"));
-        let recorded = fs::read_to_string(&path).unwrap_or_default();
-        let asked = oracle::accepts(&folder, &name);
-        let protoc = match (asked, verdict(&recorded)) {
-            (Some(asked), Some(known)) if !blesses() => {
-                assert_eq!(asked, known, "{name}: protoc changed its mind");
-                known
-            }
-            (asked, known) => asked.or(known).expect("the verdict of protoc is recorded"),
-        };
-        let word = if protoc { "accepts" } else { "refuses" };
-        let mut found = format!("protoc {word}\n");
-        let same = compiled.schema.is_some() == protoc;
-        match differs(&recorded) {
-            Some(line) if !same => found.push_str(&format!("{line}\n")),
-            None if same => {}
-            _ => golden.fail(format!("{name}: our verdict is another than protoc's")),
+    for (mut cases, path) in files {
+        for case in &mut cases {
+            case.expected = told(&folder.0, case, &mut golden);
         }
-        found.push_str(&rendered(&compiled, &folder));
-        golden.check(&path, found);
+        golden.check(&path, cases::print(&cases));
     }
+}
+
+/// What is expected of a case, as it is now.
+fn told(folder: &Path, case: &Case, golden: &mut Golden) -> String {
+    let Case { name, expected: recorded, .. } = case;
+    let compiled = compile_in(folder, name);
+    let asked = oracle::accepts(folder, name);
+    let protoc = match (asked, verdict(recorded)) {
+        (Some(asked), Some(known)) if !blesses() => {
+            assert_eq!(asked, known, "{name}: protoc changed its mind");
+            known
+        }
+        (asked, known) => asked.or(known).expect("the verdict of protoc is recorded"),
+    };
+    let word = if protoc { "accepts" } else { "refuses" };
+    let mut found = format!("protoc {word}\n");
+    let same = compiled.schema.is_some() == protoc;
+    match differs(recorded) {
+        Some(line) if !same => found.push_str(&format!("{line}\n")),
+        None if same => {}
+        _ => golden.fail(format!("{name}: our verdict is another than protoc's")),
+    }
+    found.push_str(&rendered(&compiled, folder));
+    found
 }
 
 /// Folders with files of one name: what is loaded is the file that was asked for.

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cases;
 pub mod golden;
 pub mod mutate;
 pub mod traffic;

@@ -5,10 +5,12 @@
 //! targets and seeds serve the fuzzer (`fuzz/`).
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use tidemill_stdx::rng::Rng;
+
+use crate::cases;
 
 /// No input takes longer, by far, on the slowest machine.
 const INPUT_TIME_MAX: Duration = Duration::from_secs(20);
@@ -17,19 +19,24 @@ const INPUT_TIME_MAX: Duration = Duration::from_secs(20);
 const INPUT_BYTES_MAX: usize = 1 << 16;
 
 /// The files of a folder, and of those inside it, with one of these endings (none: all files),
-/// by name.
+/// by name. Sources in files of cases count as files.
 pub fn seeds(folder: &str, endings: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     let root = crate::root().join(folder);
     let mut folders = vec![root.clone()];
+    let is_wanted = |path: &Path| endings.is_empty() || endings.contains(&ending(path));
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         let entries = std::fs::read_dir(&folder).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
         for entry in entries {
             let path = entry.unwrap().path();
-            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("");
             if path.is_dir() {
                 folders.push(path);
-            } else if endings.is_empty() || endings.contains(&ending) {
+            } else if ending(&path) == cases::ENDING {
+                let inside = path.strip_prefix(&root).unwrap().with_file_name("");
+                let named = cases::read(&path).into_iter();
+                let named = named.map(|case| (inside.join(case.name), case.source.into_bytes()));
+                found.extend(named.filter(|(path, _)| is_wanted(path)));
+            } else if is_wanted(&path) {
                 let bytes = std::fs::read(&path).unwrap();
                 found.push((path.strip_prefix(&root).unwrap().to_owned(), bytes));
             }
@@ -38,6 +45,10 @@ pub fn seeds(folder: &str, endings: &[&str]) -> Vec<(PathBuf, Vec<u8>)> {
     found.sort();
     assert!(!found.is_empty(), "no seeds in {folder}");
     found
+}
+
+fn ending(path: &Path) -> &str {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
 }
 
 /// Calls `target` with every seed and with `count` mutations; `MUTATIONS=20` makes that twenty

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use tidemill_support::cases;
+
 use super::command::{Options, succeed, unstable_cargo};
 
 /// Folders of seeds beside `tests/corpora/TARGET`.
@@ -45,9 +47,33 @@ fn run_target(root: &Path, target: &str, seconds: u64) -> Result<(), String> {
         command.arg(own);
     }
     let (_, more) = SEEDS.iter().find(|(name, _)| *name == target).unwrap_or(&("", &[]));
+    for folder in *more {
+        unpack(&root.join(folder), &root.join(&corpus))?;
+    }
     command.args(*more).arg("--").arg(format!("-max_total_time={seconds}"));
     command.args(["-rss_limit_mb=4096", "-print_final_stats=1"]);
     succeed(&mut command, "needs `cargo install cargo-fuzz`")
+}
+
+/// Puts the sources of files of cases, in a folder and those inside it, among the seeds: the fuzzer
+/// takes a file for one.
+fn unpack(folder: &Path, corpus: &Path) -> Result<(), String> {
+    let wrong = |path: &Path| {
+        let path = path.display().to_string();
+        move |error| format!("{path}: {error}")
+    };
+    for entry in fs::read_dir(folder).map_err(wrong(folder))? {
+        let path = entry.map_err(wrong(folder))?.path();
+        if path.is_dir() {
+            unpack(&path, corpus)?;
+        } else if path.extension().is_some_and(|ending| ending == cases::ENDING) {
+            for case in cases::read(&path) {
+                let seed = corpus.join(&case.name);
+                fs::write(&seed, case.source).map_err(wrong(&seed))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The names of the binaries in the manifest.

@@ -114,6 +114,8 @@ fn section(f: &mut Formatter<'_>, word: &str, it: Option<&Sequence>, indent: usi
     f.write_char(')')
 }
 
+// Long, as it is one short arm for each kind of statement; cut in two, neither half would say what
+// is missing.
 fn statement(f: &mut Formatter<'_>, it: &Statement, indent: usize) -> fmt::Result {
     let body = |f: &mut Formatter<'_>, it: &Sequence| section(f, "do", Some(it), indent + 2);
     match &it.kind {

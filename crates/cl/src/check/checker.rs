@@ -14,6 +14,7 @@ use crate::check::info::{
 };
 use crate::check::names::{ConstantId, Here, RoutineId, Scope, ScopeId};
 use crate::ir::{ComponentId, InterfaceId};
+use crate::system::Interfaces;
 use crate::tree::{self, ProcedureId, Routine};
 
 /// Findings after which no more are reported.
@@ -30,7 +31,7 @@ pub(super) struct Checker<'a> {
     pub(super) routines: IdVec<RoutineId, RoutineInfo<'a>>,
     pub(super) constants: IdVec<ConstantId, ConstantInfo<'a>>,
     /// Those of the system, declared when they are first named.
-    pub(super) system: &'a ast::Program,
+    pub(super) system: &'a Interfaces,
     /// The names of components that are made from outside.
     pub(super) outside: &'a SortedSet<String>,
     /// Components that others make.
@@ -43,7 +44,7 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(system: &'a ast::Program, outside: &'a SortedSet<String>) -> Checker<'a> {
+    pub(super) fn new(system: &'a Interfaces, outside: &'a SortedSet<String>) -> Checker<'a> {
         let mut scopes = IdVec::new();
         let scope = scopes.push(Scope::default());
         Checker {

@@ -10,8 +10,9 @@ use crate::ast;
 use crate::check::builtins::Builtin;
 use crate::check::checker::Checker;
 use crate::check::names::{Found, Name, Scope, ScopeId, similar};
-use crate::check::{system, types};
+use crate::check::types;
 use crate::ir::InterfaceId;
+use crate::system::System;
 
 impl<'a> Checker<'a> {
     /// A scope inside another.
@@ -96,7 +97,7 @@ impl<'a> Checker<'a> {
         if found.is_none() {
             let message = format!("there is no interface `{}`", ident.text);
             let names = self.interfaces.iter().map(|it| it.ast.name.text.as_str());
-            let help = similar(&ident.text, names.chain(system::NAMES));
+            let help = similar(&ident.text, names.chain(System::ALL.map(System::name)));
             return self.fail("unknown-interface", ident.span, message, &help);
         }
         found

@@ -55,6 +55,7 @@ mod walk;
 use tidemill_diag::Diagnostic;
 use tidemill_stdx::sorted::SortedSet;
 
+use crate::system::Interfaces;
 use crate::{ast, tree};
 use checker::Checker;
 pub use system::RULES;
@@ -71,7 +72,7 @@ pub fn check_with(
     program: &ast::Program,
     outside: &SortedSet<String>,
 ) -> (tree::Program, Vec<Diagnostic>) {
-    let system = system::interfaces();
+    let system = Interfaces::default();
     let mut checker = Checker::new(&system, outside);
     checker.collect(program);
     checker.resolve();

@@ -208,6 +208,8 @@ impl Verifier<'_> {
         }
     }
 
+    // Long, as it is one short arm for each instruction; cut in two, neither half would say what is
+    // missing.
     fn instruction(&mut self, instruction: &Instruction) {
         use Type::{Address, Boolean, Character, Component, Integer, Real, Text};
         let types = &self.function.registers;

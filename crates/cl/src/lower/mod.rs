@@ -9,8 +9,8 @@
 //! * Loops end in a checkpoint, FOR of short rounds in one of 32, and recursive procedures begin
 //!   with one; so no process runs for long without passing one.
 
-use crate::ir::{self, Kind};
-use crate::tree::{Body, Program, Routine};
+use crate::ir::{self, ComponentId, Kind};
+use crate::tree::{Body, Component, Program, Routine};
 use tidemill_stdx::sorted::SortedMap;
 
 mod builder;
@@ -43,47 +43,7 @@ pub fn lower(tree: &Program) -> ir::Program {
         context.procedures.insert(id, function);
     }
     for (id, component) in tree.components.iter_enumerated() {
-        let mut offers = component.offers.clone();
-        for it in &component.implementations {
-            let interface = it.interface;
-            let name = format!("{}.{}", component.name, tree.interfaces[interface].name);
-            let function = context.reserve(name, id, Kind::Implementation(interface));
-            routine::lower(
-                &mut context,
-                function,
-                Routine::Implementation(id, interface),
-                &it.body,
-            );
-            match offers.iter_mut().find(|offer| offer.interface == interface) {
-                Some(offer) => offer.implementation = Some(function),
-                // For its own sub-components only.
-                None => offers.push(ir::Offer {
-                    interface,
-                    count: (0, Some(1)),
-                    implementation: Some(function),
-                }),
-            }
-        }
-        let mut part = |body: &Option<Body>, name, kind, routine| {
-            body.as_ref().map(|body| {
-                let function = context.reserve(format!("{}.{name}", component.name), id, kind);
-                routine::lower(&mut context, function, routine, body);
-                function
-            })
-        };
-        let begin = part(&component.begin, "BEGIN", Kind::Begin, Routine::Begin(id));
-        let activity = part(&component.activity, "ACTIVITY", Kind::Activity, Routine::Activity(id));
-        let finally = part(&component.finally, "FINALLY", Kind::Finally, Routine::Finally(id));
-        context.program.components.push(ir::Component {
-            name: component.name.clone(),
-            offers,
-            requires: component.requires.clone(),
-            variables: component.variables.clone(),
-            begin,
-            activity,
-            finally,
-            span: component.span,
-        });
+        self::component(&mut context, id, component);
     }
     for (id, procedure) in tree.procedures.iter_enumerated() {
         let function = context.procedures[&id];
@@ -91,4 +51,44 @@ pub fn lower(tree: &Program) -> ir::Program {
     }
     strides::run(&mut context.program, &context.counted);
     context.program
+}
+
+/// Lowers what a component offers and does.
+fn component(context: &mut Context<'_>, id: ComponentId, component: &Component) {
+    let mut offers = component.offers.clone();
+    for it in &component.implementations {
+        let interface = it.interface;
+        let name = format!("{}.{}", component.name, context.tree.interfaces[interface].name);
+        let function = context.reserve(name, id, Kind::Implementation(interface));
+        routine::lower(context, function, Routine::Implementation(id, interface), &it.body);
+        match offers.iter_mut().find(|offer| offer.interface == interface) {
+            Some(offer) => offer.implementation = Some(function),
+            // For its own sub-components only.
+            None => offers.push(ir::Offer {
+                interface,
+                count: (0, Some(1)),
+                implementation: Some(function),
+            }),
+        }
+    }
+    let mut part = |body: &Option<Body>, name, kind, routine| {
+        body.as_ref().map(|body| {
+            let function = context.reserve(format!("{}.{name}", component.name), id, kind);
+            routine::lower(context, function, routine, body);
+            function
+        })
+    };
+    let begin = part(&component.begin, "BEGIN", Kind::Begin, Routine::Begin(id));
+    let activity = part(&component.activity, "ACTIVITY", Kind::Activity, Routine::Activity(id));
+    let finally = part(&component.finally, "FINALLY", Kind::Finally, Routine::Finally(id));
+    context.program.components.push(ir::Component {
+        name: component.name.clone(),
+        offers,
+        requires: component.requires.clone(),
+        variables: component.variables.clone(),
+        begin,
+        activity,
+        finally,
+        span: component.span,
+    });
 }

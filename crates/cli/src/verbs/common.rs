@@ -69,18 +69,19 @@ pub fn hang_ups() -> io::Result<UnixStream> {
 pub fn seal(args: &Keys, report: Reporter) -> Result<Option<Seal>, Status> {
     let Some(key) = &args.key else { return Ok(None) };
     let read = tidemill::keys::seal(key, args.identity.as_ref(), args.peers.as_ref());
-    read.map(Some).map_err(|message| failed(report, &message))
+    read.map(Some).map_err(|error| failed(report, &error.to_string()))
 }
 
 /// Reads the file of a token, if there is one.
 pub fn token(file: Option<&PathBuf>, report: Reporter) -> Result<Option<Token>, Status> {
     let token = file.map(|path| tidemill::keys::token(path)).transpose();
-    token.map_err(|message| failed(report, &message))
+    token.map_err(|error| failed(report, &error.to_string()))
 }
 
 /// A client for the node of an address, over the network if a token is given.
 pub fn asker(address: &str, token: Option<&PathBuf>) -> Result<Asker, String> {
-    let token = token.map(|path| tidemill::keys::token(path)).transpose()?;
+    let token = token.map(|path| tidemill::keys::token(path)).transpose();
+    let token = token.map_err(|error| error.to_string())?;
     let whom = Whom::node(address, token)?;
     let host = Os::new().map_err(|error| format!("the system gives no event queue: {error}"))?;
     Ok(Asker::new(Box::new(host), whom))

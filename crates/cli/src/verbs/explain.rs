@@ -122,8 +122,8 @@ pub fn schema(args: PrintedArgs, report: Reporter) -> Status {
             out.write(post.schema().text());
             out.finish()
         }
-        Err(message) => {
-            report.error(&message);
+        Err(error) => {
+            report.error(&error.to_string());
             Status::Failed
         }
     }

@@ -6,6 +6,7 @@ use super::layout::HeaderStart;
 use super::{Lower, Lowered};
 use crate::ast::{Arithmetic, ArithmeticKind, Operator, Protocol, Relation};
 use crate::graph::{Check, Comparison, Test, Value, Width};
+use tidemill_diag::Span;
 
 /// A number and the condition under which its headers are there, in the order of tests.
 struct Computed {
@@ -107,19 +108,13 @@ impl Lower {
             return Err(self.error("load-size", written.span, "a load has 1, 2 or 4 bytes"));
         };
         let (network, span) = (self.layout.network(), written.span);
-        let Number { value: at, mut checks } = index.number;
-        let within = |lower: &mut Lower, start: HeaderStart, mut checks: Vec<Check>, before| {
-            let at = lower.behind(at, start.base);
-            let Number { value, checks: more } = lower.load_from(Some(at), start.offset, width);
-            checks.extend(lower.after_tunnels(start.base, more));
-            Computed { number: Number { value, checks }, before }
-        };
+        let at = index.number;
         let after = |index: Option<Condition>, all: Vec<Condition>| {
             Some(Condition::And(index.into_iter().chain(all).collect()))
         };
         use Protocol as P;
         match protocol {
-            P::Link => Ok(within(self, self.layout.link_header, checks, index.before)),
+            P::Link => Ok(self.at_header(self.layout.link_header, at, width, index.before)),
             P::Ip
             | P::Ip6
             | P::Arp
@@ -133,7 +128,7 @@ impl Lower {
             | P::Mopdl => {
                 let own = self.protocol_alone(protocol, span)?;
                 let before = after(index.before, vec![own]);
-                Ok(within(self, network, checks, before))
+                Ok(self.at_header(network, at, width, before))
             }
             P::Tcp
             | P::Udp
@@ -144,30 +139,58 @@ impl Lower {
             | P::Pim
             | P::Vrrp
             | P::Carp => {
-                let ip = self.protocol_alone(P::Ip, span)?;
-                let own = self.protocol_alone(protocol, span)?;
-                let whole = self.first_fragment();
-                let before = [ip].into_iter().chain(index.before).chain([own, whole]).collect();
-                let header = self.header_bytes();
-                checks.extend(header.checks);
-                let before = Some(Condition::And(before));
-                let at = self.values.binary(Operator::Add, at, header.value);
-                let at = self.behind(at, network.base);
-                let Number { value, checks: more } =
-                    self.load_from(Some(at), network.offset, width);
-                checks.extend(more);
-                Ok(Computed { number: Number { value, checks }, before })
+                let index = Computed { number: at, before: index.before };
+                self.transport(protocol, index, width, span)
             }
             P::Icmp6 => {
                 let ip6 = self.protocol_alone(P::Ip6, span)?;
                 let next = self.equals(Field::Network(6), Width::Byte, 58);
                 let before = after(index.before, vec![ip6, next]);
-                Ok(within(self, network.plus(40), checks, before))
+                Ok(self.at_header(network.plus(40), at, width, before))
             }
             other => {
                 let message = format!("`{}` has no bytes to index", other.keyword());
                 Err(self.error("bad-index", span, message))
             }
         }
+    }
+
+    /// Bytes of a header, counted from where it starts.
+    fn at_header(
+        &mut self,
+        start: HeaderStart,
+        index: Number,
+        width: Width,
+        before: Option<Condition>,
+    ) -> Computed {
+        let Number { value: at, mut checks } = index;
+        let at = self.behind(at, start.base);
+        let Number { value, checks: more } = self.load_from(Some(at), start.offset, width);
+        checks.extend(self.after_tunnels(start.base, more));
+        Computed { number: Number { value, checks }, before }
+    }
+
+    /// `protocol[index : bytes]` of what is carried by IP, behind its header.
+    fn transport(
+        &mut self,
+        protocol: Protocol,
+        index: Computed,
+        width: Width,
+        span: Span,
+    ) -> Lowered<Computed> {
+        let network = self.layout.network();
+        let Number { value: at, mut checks } = index.number;
+        let ip = self.protocol_alone(Protocol::Ip, span)?;
+        let own = self.protocol_alone(protocol, span)?;
+        let whole = self.first_fragment();
+        let before = [ip].into_iter().chain(index.before).chain([own, whole]).collect();
+        let header = self.header_bytes();
+        checks.extend(header.checks);
+        let before = Some(Condition::And(before));
+        let at = self.values.binary(Operator::Add, at, header.value);
+        let at = self.behind(at, network.base);
+        let Number { value, checks: more } = self.load_from(Some(at), network.offset, width);
+        checks.extend(more);
+        Ok(Computed { number: Number { value, checks }, before })
     }
 }

@@ -33,8 +33,37 @@ pub(super) fn merge(graph: &Graph) -> Graph {
 /// Keeps the nodes that are reached and the values that they use, counted anew.
 pub(super) fn sweep(graph: &Graph) -> Graph {
     let reached = graph.reached();
-    let mut used = vec![false; graph.values.len()];
+    let (values, moved) = kept(graph, &reached);
+    let numbers: IdMap<NodeId, NodeId> =
+        reached.iter().zip(0..).map(|(&id, new)| (id, NodeId::new(new))).collect();
+    let turn = |target: Target| match target {
+        Target::Node(id) => numbers.get(id).map_or(Target::Reject, |&new| Target::Node(new)),
+        end => end,
+    };
+    let at = |value: ValueId| moved.get(value).copied().unwrap_or(value);
+    let mut nodes = IdVec::with_capacity(reached.len());
     for &id in &reached {
+        let node = &graph.nodes[id];
+        let checks = node.checks.iter().map(|check| match *check {
+            Check::Bound { base, end } => Check::Bound { base: base.map(at), end },
+            Check::Divisor(value) => Check::Divisor(at(value)),
+            Check::Walk(value) => Check::Walk(at(value)),
+        });
+        let Test { comparison, left, right } = node.test;
+        nodes.push(Node {
+            checks: checks.collect(),
+            test: Test { comparison, left: at(left), right: at(right) },
+            yes: turn(node.yes),
+            no: turn(node.no),
+        });
+    }
+    Graph { values, nodes, begin: turn(graph.begin) }
+}
+
+/// The values that these nodes use, and the number of each among them.
+fn kept(graph: &Graph, reached: &[NodeId]) -> (Values, IdMap<ValueId, ValueId>) {
+    let mut used = vec![false; graph.values.len()];
+    for &id in reached {
         let node = &graph.nodes[id];
         for check in &node.checks {
             match *check {
@@ -70,28 +99,5 @@ pub(super) fn sweep(graph: &Graph) -> Graph {
         let new = values.add(value);
         moved.insert(id, new);
     }
-    let numbers: IdMap<NodeId, NodeId> =
-        reached.iter().zip(0..).map(|(&id, new)| (id, NodeId::new(new))).collect();
-    let turn = |target: Target| match target {
-        Target::Node(id) => numbers.get(id).map_or(Target::Reject, |&new| Target::Node(new)),
-        end => end,
-    };
-    let at = |value: ValueId| moved.get(value).copied().unwrap_or(value);
-    let mut nodes = IdVec::with_capacity(reached.len());
-    for &id in &reached {
-        let node = &graph.nodes[id];
-        let checks = node.checks.iter().map(|check| match *check {
-            Check::Bound { base, end } => Check::Bound { base: base.map(at), end },
-            Check::Divisor(value) => Check::Divisor(at(value)),
-            Check::Walk(value) => Check::Walk(at(value)),
-        });
-        let Test { comparison, left, right } = node.test;
-        nodes.push(Node {
-            checks: checks.collect(),
-            test: Test { comparison, left: at(left), right: at(right) },
-            yes: turn(node.yes),
-            no: turn(node.no),
-        });
-    }
-    Graph { values, nodes, begin: turn(graph.begin) }
+    (values, moved)
 }

@@ -12,6 +12,7 @@ use tidemill_relation::value::Type;
 use tidemill_relation::{Seq, TypeSet, Value};
 use tidemill_stdx::ordered::{OrderedMap, OrderedSet};
 use tidemill_stdx::sorted::SortedSet;
+use tidemill_wire::SchemaError;
 
 use super::address::canonical;
 use super::admission::{self, Admission};
@@ -79,13 +80,13 @@ impl Post {
     /// The messages of a compiled program.
     ///
     /// # Errors
-    /// Two relations that give one message, as text.
-    pub fn new(compiled: &Compiled) -> Result<Post, String> {
+    /// Two relations that give one message.
+    pub fn new(compiled: &Compiled) -> Result<Post, SchemaError> {
         let plan = &compiled.plan;
         let types: Vec<(RelationId, Vec<ColumnType>)> =
             compiled.wire.iter().map(|&id| (id, column_types(plan, id))).collect();
         let named = types.iter().map(|(id, types)| (plan.relation(*id).name.as_str(), &types[..]));
-        let schema = ProgramSchema::new(&compiled.package, named).map_err(|e| e.to_string())?;
+        let schema = ProgramSchema::new(&compiled.package, named)?;
         let mut numbers = vec![0; plan.relations.len()];
         let mut relations = vec![RelationId(0); schema.len() as usize];
         for &id in &compiled.wire {

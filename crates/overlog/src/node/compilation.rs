@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 
-use tidemill_relation::native::{Native, Options, expected};
+use tidemill_relation::native::{self, Native, Options, expected};
 use tidemill_relation::plan::Plan;
 use tidemill_relation::strand::TypeProfile;
 use tidemill_stdx::log::Level;
@@ -51,7 +51,7 @@ impl Compilation {
     }
 
     /// Code of all strands, made now, for integers wherever there may be some.
-    pub(super) fn at_once(plan: &Plan) -> Result<Compilation, String> {
+    pub(super) fn at_once(plan: &Plan) -> Result<Compilation, native::Error> {
         let code = all(plan, Options::named("rules"))?;
         let compilation = Compilation::none(plan);
         compilation.codes[0].get_or_init(|| Some(code));
@@ -111,17 +111,16 @@ fn name(plan: &Plan, strand: usize) -> String {
     format!("{}/{strand}", plan.rules[plan.strands[strand].rule.index()].name)
 }
 
-fn all(plan: &Plan, options: Options) -> Result<Native, String> {
+fn all(plan: &Plan, options: Options) -> Result<Native, native::Error> {
     let wanted = |strand: usize| Some(expected(plan, &plan.strands[strand]));
-    let native = Native::compile(&plan.strands, wanted, |strand| name(plan, strand), options);
-    native.map_err(|error| error.to_string())
+    Native::compile(&plan.strands, wanted, |strand| name(plan, strand), options)
 }
 
 /// The machine code of all strands as text, made for integers wherever there may be some.
 ///
 /// # Errors
 /// Why no code can be made for this machine.
-pub fn listing(plan: &Plan) -> Result<String, String> {
+pub fn listing(plan: &Plan) -> Result<String, native::Error> {
     let native = all(plan, Options { listing: true, ..Options::named("rules") })?;
     Ok((0..plan.strands.len()).filter_map(|strand| native.listing(strand)).collect())
 }

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use tidemill_relation::native;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::view::Views;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
+use tidemill_wire::SchemaError;
 
 use super::compilation::Compilation;
 use super::dispatch::Dispatch;
@@ -41,8 +43,8 @@ impl Program {
     /// Prepares a compiled program whose stages are built-in operators.
     ///
     /// # Errors
-    /// Relations whose messages would have one name, as text.
-    pub fn new(compiled: Compiled) -> Result<Program, String> {
+    /// Relations whose messages would have one name.
+    pub fn new(compiled: Compiled) -> Result<Program, SchemaError> {
         Program::with_operators(compiled, Arc::default())
     }
 
@@ -50,7 +52,10 @@ impl Program {
     ///
     /// # Errors
     /// As [`Program::new`].
-    pub fn with_operators(compiled: Compiled, registry: Arc<Registry>) -> Result<Program, String> {
+    pub fn with_operators(
+        compiled: Compiled,
+        registry: Arc<Registry>,
+    ) -> Result<Program, SchemaError> {
         let post = Arc::new(Post::new(&compiled)?);
         let plan = &compiled.plan;
         let dispatch = Dispatch::new(&compiled);
@@ -97,7 +102,7 @@ impl Program {
     ///
     /// # Errors
     /// Why no code can be made for this machine.
-    pub fn compile(&mut self) -> Result<(), String> {
+    pub fn compile(&mut self) -> Result<(), native::Error> {
         self.compilation = Arc::new(Compilation::at_once(&self.compiled.plan)?);
         Ok(())
     }

@@ -2,12 +2,12 @@
 //! the interface `Messages` (`components/system/messages`).
 
 use tidemill_cl::ast::{Component, Declaration, Definition, ExprKind, Literal};
+use tidemill_cl::system::messages::NAME as MESSAGES;
 use tidemill_diag::{Diagnostic, Span};
 
 use crate::program::{FileKind, Program};
 
-/// The interface, and the messages whose first value is the name of a type.
-const MESSAGES: &str = "Messages";
+/// The messages whose first value is the name of a type.
 const TYPED: [&str; 2] = ["New", "Decode"];
 
 impl Program {

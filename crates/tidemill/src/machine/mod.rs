@@ -146,7 +146,7 @@ impl Machine {
         registry: Registry,
         has: Has,
     ) -> Result<Machine, String> {
-        let idle = Arc::new(Rules::new(Compiled::default())?);
+        let idle = Arc::new(Rules::new(Compiled::default()).map_err(|error| error.to_string())?);
         Ok(Machine {
             fleet: Fleet::new(idle, Fabric::Udp, 0, Box::new(journal.clone())),
             node: Box::new(Node::new(NodeId(0), runner, systems)),

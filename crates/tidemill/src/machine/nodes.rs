@@ -16,7 +16,7 @@ use tidemill_stdx::say;
 use super::{Machine, life, others};
 use crate::borders::{flows, rules};
 use crate::control;
-use crate::keys::KeyWatch;
+use crate::keys::{KeyFileError, KeyWatch};
 use crate::run::{DRAIN_MAX, Listen, NodeOptions};
 
 /// What this file says at most.
@@ -240,7 +240,11 @@ pub(crate) fn reread_keys(machine: &mut Machine, events: &mut Loop<Machine>) {
 }
 
 /// Takes other keys; if they cannot be read, the old ones go on.
-fn replace_keys(machine: &mut Machine, events: &mut Loop<Machine>, read: Result<Seal, String>) {
+fn replace_keys(
+    machine: &mut Machine,
+    events: &mut Loop<Machine>,
+    read: Result<Seal, KeyFileError>,
+) {
     match read {
         Ok(seal) => {
             say!(Info, "keys", "the files of keys have been read again");
@@ -249,8 +253,8 @@ fn replace_keys(machine: &mut Machine, events: &mut Loop<Machine>, read: Result<
                 fleet::replace_keys(machine, events, &seal)
             });
         }
-        Err(message) => {
-            say!(Warn, "keys", "the old keys go on: {message}");
+        Err(error) => {
+            say!(Warn, "keys", "the old keys go on: {error}");
             machine.fleet.keep_keys();
             others::all(machine, |machine, _| machine.fleet.keep_keys());
         }

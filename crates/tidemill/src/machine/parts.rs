@@ -55,7 +55,7 @@ pub(crate) fn rules_of(
 ) -> Result<Option<Rules>, String> {
     let Loaded { program, operators, .. } = rules;
     let Some(program) = program else { return Ok(None) };
-    let mut rules = Rules::with_operators(program, operators)?;
+    let mut rules = Rules::with_operators(program, operators).map_err(|error| error.to_string())?;
     borders.crossing().for_each(|relation| rules.cross(relation));
     if engine == Chosen::Interpreter {
         rules.interpret();

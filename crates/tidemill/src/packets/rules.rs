@@ -249,7 +249,8 @@ impl OwnNode {
         let stages = Stages::parse("c").unwrap_or(Stages::ALL);
         compiled.watches.retain(|watch| watch.relation != relation);
         compiled.watches.push(Watch { relation, stages });
-        let program = Arc::new(Program::new(compiled).map_err(Fault::new)?);
+        let program =
+            Arc::new(Program::new(compiled).map_err(|error| Fault::new(error.to_string()))?);
         let seed = start.rng().next_u64();
         let observed = Rc::new(RefCell::new(Observed::default()));
         let observer =

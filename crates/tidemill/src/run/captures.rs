@@ -1,6 +1,7 @@
 //! Programs that captures feed: time is that of the captures, if nothing else feeds them.
 
 use tidemill_apps::pcap_reader::first_time_ns;
+use tidemill_cl::system::System;
 use tidemill_event::Time;
 use tidemill_packet::app::Value;
 use tidemill_packet::engine::CaptureTime;
@@ -16,7 +17,7 @@ const READER: &str = "PcapReader";
 const SIMULATED: &str = "SimulatedCapture";
 
 /// System components by which something else than captures comes to a program.
-const OUTSIDE: [&str; 4] = ["Input", "Network", "Pore", "Xenstore"];
+const OUTSIDE: [System; 4] = [System::Input, System::Network, System::Pore, System::Xenstore];
 
 /// The captures of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,5 +69,5 @@ fn only_captures_feed(graph: &Graph, components: Option<&Executable>) -> bool {
         !app.kind.device && (app.kind.name == READER || !app.kind.pulls || !is_source(at))
     });
     let interfaces = components.into_iter().flat_map(|program| &program.interfaces);
-    are_readers && !interfaces.into_iter().any(|it| OUTSIDE.contains(&it.name.as_str()))
+    are_readers && !interfaces.into_iter().any(|it| OUTSIDE.iter().any(|of| of.name() == it.name))
 }

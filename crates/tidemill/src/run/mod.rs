@@ -180,7 +180,11 @@ impl Prepared {
                 })?;
                 machine.maker = Some(Rc::new(maker(parts, &mut options, tap, captures)));
                 let idle = || Rules::new(OfRules::default());
-                (machine, Some(rules.map_or_else(idle, Ok)?), None)
+                (
+                    machine,
+                    Some(rules.map_or_else(idle, Ok).map_err(|error| error.to_string())?),
+                    None,
+                )
             }
         };
         machine.sinks = sinks;

@@ -110,7 +110,7 @@ impl Simulation {
         let plugs = devices::replace(&mut compiled.parts.graph, &options.devices)?;
         let has = compiled.has();
         let idle = || Rules::new(OfRules::default());
-        let rules = compiled.rules.map_or_else(idle, Ok)?;
+        let rules = compiled.rules.map_or_else(idle, Ok).map_err(|error| error.to_string())?;
         let (parts, cues) = (compiled.parts, Vec::new());
         Ok(Simulation { rules, parts, has, options, identities, plugs, cues })
     }

@@ -27,6 +27,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     ///
     /// # Safety
     /// From every place before `zone.to`, [`super::load::SLACK`] bytes can be read.
+    // Long, as the loop keeps place, bounds and expected entry in registers across all kinds of
+    // fields; a call would have it stored and loaded for each field.
     pub(super) unsafe fn fields(&mut self, zone: Zone) -> Step {
         let tables = self.tables;
         let have = self.have();

@@ -46,6 +46,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         }
     }
 
+    // Long, as each kind of field may end the loop: cut, too long, or not closed by its own group.
     fn skip_on(&mut self, zone: Zone) -> Step<bool> {
         let have = self.have();
         if self.depth() > self.depth_max {

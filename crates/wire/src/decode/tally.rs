@@ -98,6 +98,7 @@ impl Tally {
     }
 
     /// Over one field, or into it; `head` holds its first bytes.
+    // Long, as all kinds of fields move the one place and may open a level or close one.
     fn step(&mut self, tables: &Tables, head: &[u8], to: usize) -> Option<()> {
         let level = self.levels.last_mut()?;
         if level.end == Some(self.pos) {

@@ -1,6 +1,7 @@
 //! Apps that run components of the program, checked when it is loaded.
 
 use tidemill_cl::ast::{Component, Definition, Expr, ExprKind, Literal};
+use tidemill_cl::system::packets::NAME as PACKETS;
 use tidemill_diag::{Diagnostic, Span, nearest};
 use tidemill_packet::app::{Config, Value};
 use tidemill_packet::graph::AppSpec;
@@ -8,7 +9,6 @@ use tidemill_stdx::id::Id;
 use tidemill_stdx::sorted::SortedSet;
 
 use super::border::{FLOWS_MAX, FlowBorder, IDLE_SECONDS, Limits, QUEUE_MAX, is_of_program, per};
-use super::state::PACKETS;
 use crate::components::system::ports::ends;
 use crate::program::{FileKind, Program};
 

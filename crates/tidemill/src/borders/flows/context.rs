@@ -1,8 +1,10 @@
 //! Flows at work: what becomes of packets, and of what instances say.
 
+use tidemill_cl::system::Response as _;
+use tidemill_cl::system::packets::Response;
 use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
-use tidemill_proc::{Communication, Over, Refused, Value, Worker};
+use tidemill_proc::{Communication, Over, Refused, Worker};
 
 use super::backlog::Backlog;
 use super::flow::{Flow, OpenPorts, Stage, mark};
@@ -92,11 +94,11 @@ impl FlowContext<'_> {
 
     /// Gives a packet to who waits for it.
     fn give(&mut self, at: u32, ports: Communication, packet: Packet) {
-        let message = self.flows.numbers.packet;
         let Some(flow) = self.flows.table.get_mut(at) else { return };
         let counters = &self.flows.apps[usize::from(flow.app)].counters;
-        let bytes = Value::Text(packet.bytes().into());
-        match self.worker.answer(ports, message, &[bytes]) {
+        let answer = Response::Packet { packet: packet.bytes().into() };
+        let answered = answer.send(|number, values| self.worker.answer(ports, number, values));
+        match answered {
             Ok(()) => {
                 counters.received.add(1);
                 flow.received(&packet);
@@ -111,20 +113,18 @@ impl FlowContext<'_> {
 
     /// An instance opens an input and an output.
     pub(super) fn open(&mut self, at: u32, name: Communication, (from, to): (&str, &str)) {
-        let Flows { apps, table, numbers, .. } = &mut *self.flows;
+        let Flows { apps, table, .. } = &mut *self.flows;
         let Some(flow) = table.get(at) else { return };
         let here = &apps[usize::from(flow.app)];
-        let answered = match here.port_numbers(from, to) {
+        let answer = match here.port_numbers(from, to) {
             Ok((input, output)) => {
                 table.open(at, OpenPorts { name, input, output, is_waiting: false });
                 self.worker.mark(name, mark(at));
-                self.worker.answer(name, numbers.opened, &[])
+                Response::Opened
             }
-            Err(why) => {
-                let why = Value::Text(why.into_bytes().into());
-                self.worker.answer(name, numbers.failed, &[why])
-            }
+            Err(why) => Response::Failed { reason: why.into_bytes().into() },
         };
+        let answered = answer.send(|number, values| self.worker.answer(name, number, values));
         // One that has gone meanwhile, or has no memory for the reason, needs no answer.
         debug_assert!(answered != Err(Refused::Protocol));
     }
@@ -158,9 +158,9 @@ impl FlowContext<'_> {
         if self.flows.table.ports(at, name).is_none() {
             return;
         }
-        let answer = [Value::Word(flow.time_ns().unwrap_or(0).cast_unsigned())];
+        let answer = Response::Time { time: flow.time_ns().unwrap_or(0) };
         // One that has gone meanwhile needs no answer.
-        let answered = self.worker.answer(name, self.flows.numbers.time, &answer);
+        let answered = answer.send(|number, values| self.worker.answer(name, number, values));
         debug_assert!(answered != Err(Refused::Protocol));
     }
 
@@ -174,9 +174,9 @@ impl FlowContext<'_> {
         let is_sent = link.is_some_and(|link| self.exit.send(link, bytes, flow.time_ns()));
         let counter = if is_sent { &here.counters.sent } else { &here.counters.not_sent };
         counter.add(1);
-        let answer = [Value::Word(u64::from(is_sent))];
+        let answer = Response::Sent { is_sent };
         // One that has gone meanwhile needs no answer.
-        let answered = self.worker.answer(name, self.flows.numbers.sent, &answer);
+        let answered = answer.send(|number, values| self.worker.answer(name, number, values));
         debug_assert!(answered != Err(Refused::Protocol));
         is_sent
     }

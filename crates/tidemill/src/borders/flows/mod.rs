@@ -28,12 +28,12 @@ mod key;
 mod state;
 mod table;
 
+use tidemill_cl::system::{System, packets};
 use tidemill_event::{Loop, Owner, Time};
 use tidemill_packet::drive;
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Over, Request, arm};
 
-use crate::components::system::packets_number;
 use crate::components::system::ports::ends;
 use crate::machine::Machine;
 use crate::machine::node::Node;
@@ -159,26 +159,27 @@ pub(crate) fn serve(
     events: &mut Loop<Machine>,
     request: Request,
 ) -> Option<Request> {
-    if machine.node.borders.flows.apps.is_empty() || request.system != packets_number() {
+    if machine.node.borders.flows.apps.is_empty() || request.system != System::Packets as u32 {
         return Some(request);
     }
     let Request { communication: name, message, mark, values, system } = request;
     let is_served = at(machine, events, |context| {
-        let numbers = context.flows.numbers;
+        let asked = message.and_then(|number| packets::Request::of(number, &values));
         let Some(of) = marked(mark) else {
-            let is_open = message == Some(numbers.open);
-            let instance = is_open.then(|| context.worker.root_of(name)).flatten();
-            let of = instance.and_then(|instance| context.flows.table.of_instance(instance))?;
-            context.open(of, name, ends(&String::from_utf8_lossy(values.text())));
+            let Some(packets::Request::Open { app }) = asked else { return None };
+            let instance = context.worker.root_of(name)?;
+            let of = context.flows.table.of_instance(instance)?;
+            context.open(of, name, ends(&String::from_utf8_lossy(app.0)));
             return Some(false);
         };
-        match message {
-            Some(number) if number == numbers.receive => context.receive(of, name),
-            Some(number) if number == numbers.get_time => context.tell_time(of, name),
-            Some(number) if number == numbers.send => {
-                return Some(context.send(of, name, values.bytes()));
+        match asked {
+            Some(packets::Request::Receive) => context.receive(of, name),
+            Some(packets::Request::GetTime) => context.tell_time(of, name),
+            Some(packets::Request::Send { packet }) => {
+                return Some(context.send(of, name, packet));
             }
-            Some(_) => {}
+            // The client finishes when it has closed; what is open is not opened again.
+            Some(packets::Request::Close | packets::Request::Open { .. }) => {}
             None => context.close(of, name),
         }
         Some(false)

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use tidemill_event::{Owner, TimerId};
 use tidemill_packet::graph::Graph;
 use tidemill_proc::Worker;
-use tidemill_proc::program::Program as Types;
 use tidemill_stat::Registry;
 use tidemill_stdx::keyed::Secret;
 
@@ -15,47 +14,8 @@ use super::border::{FlowBorder, is_of_program};
 use super::table::Table;
 use crate::borders::apps;
 
-/// The interface by which instances reach packets.
-pub(super) const PACKETS: &str = "Packets";
-
 /// Packets that wait at a time, of all flows of a node: each has a buffer of the pool.
 pub(super) const WAITING_MAX: usize = 16_384;
-
-/// The numbers of the messages of Packets.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Numbers {
-    pub(super) open: u32,
-    pub(super) failed: u32,
-    pub(super) opened: u32,
-    pub(super) send: u32,
-    pub(super) sent: u32,
-    pub(super) receive: u32,
-    pub(super) packet: u32,
-    pub(super) get_time: u32,
-    pub(super) time: u32,
-}
-
-impl Numbers {
-    /// Of a program that has the interface.
-    fn of(types: &Types) -> Numbers {
-        let packets = types.interfaces.iter().find(|it| it.name == PACKETS);
-        let number = |name: &str| {
-            let at = packets.and_then(|it| it.messages.iter().position(|one| one.name == name));
-            at.map_or(u32::MAX, |at| at as u32)
-        };
-        Numbers {
-            open: number("Open"),
-            failed: number("Failed"),
-            opened: number("Opened"),
-            send: number("Send"),
-            sent: number("Sent"),
-            receive: number("Receive"),
-            packet: number("Packet"),
-            get_time: number("GetTime"),
-            time: number("Time"),
-        }
-    }
-}
 
 /// The apps of a graph that run components of the program, with their flows.
 pub(crate) struct Flows {
@@ -63,7 +23,6 @@ pub(crate) struct Flows {
     pub(super) table: Table,
     /// Packets that have been taken and not handed over yet.
     pub(super) arrivals: VecDeque<Arrival>,
-    pub(super) numbers: Numbers,
     pub(super) secret: Secret,
     /// Packets that wait, of all flows.
     pub(super) waiting: usize,
@@ -98,7 +57,6 @@ impl Flows {
             apps,
             table: Table::default(),
             arrivals: VecDeque::new(),
-            numbers: Numbers::default(),
             secret,
             waiting: 0,
             spare: Vec::new(),
@@ -125,10 +83,9 @@ impl Flows {
         self.apps.is_empty()
     }
 
-    /// Learns the types of a program; it will be asked for instances.
+    /// Has the worker of a program go on that will be asked for instances.
     pub(crate) fn know(&mut self, worker: &mut Worker) {
         if !self.apps.is_empty() {
-            self.numbers = Numbers::of(worker.types());
             // Packets may wake what waits.
             worker.hold();
         }

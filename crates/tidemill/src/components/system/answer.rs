@@ -1,7 +1,8 @@
 //! Answers to clients.
 
+use tidemill_cl::system::Response;
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, Refused, Value, arm};
+use tidemill_proc::{Communication, Refused, arm};
 
 use crate::machine::Machine;
 
@@ -11,26 +12,19 @@ impl Machine {
         &mut self,
         lp: &mut Loop<Machine>,
         to: Communication,
-        message: &str,
-        values: &[Value<'_>],
+        response: impl Response,
     ) {
-        let Some(&system) = self.node.systems.open.get(to) else { return };
-        let mut names = self.node.systems.messages[system as usize].iter();
-        let Some(number) = names.position(|name| name == message) else { return };
-        self.answer_by_number(lp, to, number as u32, values);
-    }
-
-    pub(super) fn answer_by_number(
-        &mut self,
-        lp: &mut Loop<Machine>,
-        to: Communication,
-        number: u32,
-        values: &[Value<'_>],
-    ) {
-        match self.node.runner.worker().answer(to, number, values) {
-            Ok(()) | Err(Refused::Gone | Refused::OutOfMemory) => {}
-            Err(Refused::Protocol) => debug_assert!(false, "message {number} is not allowed now"),
+        if self.node.systems.open.get(to).is_none() {
+            return;
         }
+        response.send(|number, values| {
+            match self.node.runner.worker().answer(to, number, values) {
+                Ok(()) | Err(Refused::Gone | Refused::OutOfMemory) => {}
+                Err(Refused::Protocol) => {
+                    debug_assert!(false, "message {number} is not allowed now");
+                }
+            }
+        });
         if !self.node.systems.serving {
             arm(self, lp);
         }

@@ -1,29 +1,28 @@
 //! Arguments: what stands behind `--` on the command line. They are counted from 1.
 
+use tidemill_cl::system::arguments::{Request, Response};
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, Values};
+use tidemill_proc::Communication;
 
-use crate::components::system::values::{integer, text};
 use crate::machine::Machine;
 
 pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: &str,
-    values: &Values,
+    request: Request,
 ) {
     let arguments = &world.node.systems.arguments;
-    match message {
-        "GetCount" => {
-            let count = arguments.len() as i64;
-            world.answer(lp, from, "Count", &[integer(count)]);
+    match request {
+        Request::GetCount => {
+            let n = arguments.len() as i64;
+            world.answer(lp, from, Response::Count { n });
         }
-        "Get" => {
-            let index = usize::try_from(values.integer()).ok().and_then(|i| i.checked_sub(1));
+        Request::Get { i } => {
+            let index = usize::try_from(i).ok().and_then(|i| i.checked_sub(1));
             let argument = index.and_then(|index| arguments.get(index)).cloned();
-            world.answer(lp, from, "Argument", &[text(argument.unwrap_or_default())]);
+            let x = argument.unwrap_or_default().into_bytes().into();
+            world.answer(lp, from, Response::Argument { x });
         }
-        _ => {}
     }
 }

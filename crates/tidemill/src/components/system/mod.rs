@@ -18,7 +18,7 @@
 //! | `xenstore` | Xenstore, the native driver; the one over a pore is a component |
 //!
 //! What each of them keeps is in a file below the machine (`state` has them all); the functions
-//! that take the machine send messages with `values` by `answer`.
+//! that take the machine send messages by `answer`.
 
 mod answer;
 mod arguments;
@@ -34,16 +34,15 @@ mod pore;
 pub(crate) mod ports;
 mod state;
 mod time;
-mod values;
 mod view;
 mod xenstore;
 
+use tidemill_cl::system::{self as offered, System};
 use tidemill_event::Loop;
 use tidemill_proc::{Communication, Request};
 
 use crate::machine::Machine;
-use state::System;
-pub(crate) use state::{Systems, count, packets_number};
+pub(crate) use state::{Systems, count};
 
 /// Serves one request.
 pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Request) {
@@ -54,23 +53,27 @@ pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Reques
         return;
     };
     world.node.systems.open.insert(communication, system);
-    let names = &mut world.node.systems.messages[system as usize];
-    let Some(name) = names.get_mut(number as usize).map(std::mem::take) else { return };
     world.node.systems.serving = true;
+    macro_rules! serve {
+        ($($interface:ident)::+ => $server:ident) => {
+            if let Some(request) = $($interface)::+::Request::of(number, &values) {
+                $server::serve(world, lp, communication, request);
+            }
+        };
+    }
     match system {
-        System::Time => time::serve(world, lp, communication, &name, &values),
-        System::Files => files::serve(world, lp, communication, &name, &values),
-        System::View => view::serve(world, lp, communication, &name, &values),
-        System::Input => input::serve(world, lp, communication, &name),
-        System::Arguments => arguments::serve(world, lp, communication, &name, &values),
-        System::Network => network::serve(world, lp, communication, &name, &values),
-        System::Pore => pore::serve(world, lp, communication, number, &values),
-        System::Xenstore => xenstore::serve(world, lp, communication, &name, &values),
-        System::Packets => packets::serve(world, lp, communication, &name, &values),
-        System::Messages => messages::serve(world, lp, communication, &name, &values),
+        System::Time => serve!(offered::system_time => time),
+        System::Files => serve!(offered::file_system => files),
+        System::View => serve!(offered::graphic_view => view),
+        System::Input => serve!(offered::input => input),
+        System::Arguments => serve!(offered::arguments => arguments),
+        System::Network => serve!(offered::network => network),
+        System::Pore => serve!(offered::pore => pore),
+        System::Xenstore => serve!(offered::xenstore => xenstore),
+        System::Packets => serve!(offered::packets => packets),
+        System::Messages => serve!(offered::messages => messages),
     }
     world.node.systems.serving = false;
-    world.node.systems.messages[system as usize][number as usize] = name;
     world.node.runner.worker().reuse(values);
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tidemill_cl::system::System;
 use tidemill_proc::program::Program;
 use tidemill_proc::{Communication, CommunicationMap, Worker};
 
@@ -12,55 +13,10 @@ use super::{
 use crate::borders::schemas::Schemas;
 use crate::run::ComponentOptions;
 
-/// A system component; its number is what requests come with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum System {
-    Time,
-    Files,
-    View,
-    Input,
-    Arguments,
-    Network,
-    Pore,
-    Xenstore,
-    Packets,
-    Messages,
-}
-
-impl System {
-    pub(super) const ALL: [System; 10] = [
-        System::Time,
-        System::Files,
-        System::View,
-        System::Input,
-        System::Arguments,
-        System::Network,
-        System::Pore,
-        System::Xenstore,
-        System::Packets,
-        System::Messages,
-    ];
-
-    fn interface(self) -> &'static str {
-        match self {
-            System::Time => "SystemTime",
-            System::Files => "FileSystem",
-            System::View => "GraphicView",
-            System::Input => "Input",
-            System::Arguments => "Arguments",
-            System::Network => "Network",
-            System::Pore => "Pore",
-            System::Xenstore => "Xenstore",
-            System::Packets => "Packets",
-            System::Messages => "Messages",
-        }
-    }
-}
-
 /// All system components of a run.
 pub(crate) struct Systems {
-    /// The messages of each, in the order that the program numbers them.
-    pub(super) messages: [Vec<String>; System::ALL.len()],
+    /// Those that the program uses.
+    used: [bool; System::ALL.len()],
     /// Communications that are open, with their system component.
     pub(super) open: CommunicationMap<System>,
     /// Requests are being served: the loop need not be told to look for what is ready.
@@ -84,22 +40,20 @@ impl Systems {
         options: &mut ComponentOptions,
         disk: disk::Disk,
     ) -> Result<Systems, String> {
-        let messages = messages_of(program);
-        let uses_files = !messages[System::Files as usize].is_empty();
+        let used = used_by(program);
+        let uses_files = used[System::Files as usize];
         let files = match uses_files || options.root.is_some() {
             true => files::Files::new(options.root.as_deref().unwrap_or(Path::new(".")), disk)?,
             false => files::Files::default(),
         };
-        let uses_pores = [System::Pore, System::Xenstore]
-            .into_iter()
-            .any(|system| !messages[system as usize].is_empty());
+        let uses_pores = used[System::Pore as usize] || used[System::Xenstore as usize];
         let sockets = match uses_pores {
             true => Some(confined::Root::open_folder(options.root.as_deref())?),
             false => None,
         };
-        let pores = pore::PoreSystem::new(sockets.clone(), &messages[System::Pore as usize]);
+        let pores = pore::PoreSystem::new(sockets.clone());
         Ok(Systems {
-            messages,
+            used,
             open: CommunicationMap::default(),
             serving: false,
             files,
@@ -116,24 +70,24 @@ impl Systems {
 
     /// What one of them would need that is named here, and that was not there at the start.
     pub(crate) fn lacks<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-        let is_known = |system: System| !self.messages[system as usize].is_empty();
+        let is_known = |system: System| self.used[system as usize];
         let are_open = is_known(System::Pore) || is_known(System::Xenstore);
-        names.find(|name| match System::ALL.iter().find(|it| it.interface() == *name) {
+        names.find(|name| match System::named(name) {
             Some(System::Files) => !is_known(System::Files),
             Some(System::Pore | System::Xenstore) => !are_open,
             _ => false,
         })
     }
 
-    /// Learns the messages of those that a program uses.
+    /// Learns which of them a program uses.
     pub(crate) fn learn(&mut self, program: &Program) {
-        self.messages = messages_of(program);
+        self.used = used_by(program);
     }
 
     /// Offers all of them to the entry component.
     pub(crate) fn offer(&self, worker: &mut Worker) {
         for system in System::ALL {
-            worker.offer(system.interface(), system as u32);
+            worker.offer(system.name(), system as u32);
         }
     }
 
@@ -188,21 +142,12 @@ impl Systems {
     }
 }
 
-/// The number of Packets.
-pub(crate) fn packets_number() -> u32 {
-    System::Packets as u32
-}
-
 /// How many there are: higher numbers are those of others.
 pub(crate) fn count() -> u32 {
     System::ALL.len() as u32
 }
 
-/// The names of the messages of each, if a program uses it.
-fn messages_of(program: &Program) -> [Vec<String>; System::ALL.len()] {
-    System::ALL.map(|system| {
-        let known = program.interfaces.iter().find(|it| it.name == system.interface());
-        let messages = known.map(|it| it.messages.iter().map(|one| one.name.clone()).collect());
-        messages.unwrap_or_default()
-    })
+/// Which of them a program uses.
+fn used_by(program: &Program) -> [bool; System::ALL.len()] {
+    System::ALL.map(|system| program.interfaces.iter().any(|it| it.name == system.name()))
 }

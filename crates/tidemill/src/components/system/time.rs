@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use tidemill_cl::system::system_time::{Request, Response};
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, Values};
+use tidemill_proc::Communication;
 
-use crate::components::system::values::integer;
 use crate::machine::Machine;
 
 const NS_PER_MS: i64 = 1_000_000;
@@ -14,22 +14,20 @@ pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: &str,
-    values: &Values,
+    request: Request,
 ) {
-    match message {
-        "GetSystemTime" => {
+    match request {
+        Request::GetSystemTime => {
             let ticks = lp.host().wall_ns().div_euclid(NS_PER_MS);
-            world.answer(lp, from, "SystemTime", &[integer(ticks)]);
+            world.answer(lp, from, Response::SystemTime { ticks });
         }
-        "Wait" => {
+        Request::Wait { ms } => {
             // A time that is past is over at once.
-            let ms = u64::try_from(values.integer()).unwrap_or(0);
+            let ms = u64::try_from(ms).unwrap_or(0);
             let at = lp.host().now() + Duration::from_millis(ms);
             lp.timer(at, move |world: &mut Machine, lp: &mut Loop<Machine>| {
-                world.answer(lp, from, "Passed", &[]);
+                world.answer(lp, from, Response::Passed);
             });
         }
-        _ => {}
     }
 }

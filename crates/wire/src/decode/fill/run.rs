@@ -39,6 +39,8 @@ impl Filler<'_> {
     /// the frames, and the node of the state are of the same messages. From each place before
     /// `zone.to`, [`super::SLACK`] bytes can be read, and the piece holds what lies between the
     /// place of the state and `have`.
+    // Long, as the loop keeps place, bounds and expected step in registers across all kinds of
+    // fields; a call would have it stored and loaded for each field.
     pub(super) unsafe fn run<const COPIES: bool>(
         &self,
         state: &mut State,

@@ -6,11 +6,12 @@
 //! client is held off meanwhile.
 mod open;
 
+use tidemill_cl::system::Text;
+use tidemill_cl::system::file_system::{Request, Response};
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, Values, arm};
+use tidemill_proc::{Communication, arm};
 
 use super::confined::Purpose;
-use crate::components::system::values::{integer, text};
 use crate::machine::Machine;
 pub(super) use open::Files;
 use open::PIECE_BYTES;
@@ -19,51 +20,52 @@ pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: &str,
-    values: &Values,
+    request: Request<'_>,
 ) {
-    let purpose = match message {
-        "New" => Some(Purpose::New),
-        "Open" => Some(Purpose::Existing),
-        _ => None,
+    let (name, purpose) = match request {
+        Request::New { name } => (name, Purpose::New),
+        Request::Open { name } => (name, Purpose::Existing),
+        _ => return serve_open(world, lp, from, request),
     };
-    if let Some(purpose) = purpose {
-        let done = world.node.systems.files.open(from, values.text(), purpose);
-        return world.answer(lp, from, if done { "Done" } else { "Failed" }, &[]);
-    }
+    let is_open = world.node.systems.files.open(from, name.0, purpose);
+    world.answer(lp, from, if is_open { Response::Done } else { Response::Failed });
+}
+
+/// Serves what is asked of an open file.
+fn serve_open(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    request: Request<'_>,
+) {
     let Some(open) = world.node.systems.files.open.get_mut(from) else { return };
     // Only who has finished is not held off.
     open.write_rest();
-    let (answer, values) = match message {
-        "SetPosition" => {
+    let answer = match request {
+        Request::SetPosition { position } => {
             // Before the beginning is the beginning.
-            open.position = u64::try_from(values.integer()).unwrap_or(0);
+            open.position = u64::try_from(position).unwrap_or(0);
             return;
         }
-        "GetPosition" => ("Position", vec![integer(open.position.cast_signed())]),
-        "GetLength" => ("Length", vec![integer(open.length().cast_signed())]),
-        "ReadByte" => match open.byte() {
-            Some(byte) => ("Byte", vec![integer(i64::from(byte))]),
-            None => ("EOF", Vec::new()),
-        },
-        "ReadLine" => match open.line() {
-            Some(line) => ("Line", vec![text(line)]),
-            None => ("EOF", Vec::new()),
-        },
-        "Write" => return open.write(&[values.integer() as u8]),
-        "WriteText" => {
-            open.large = values.text().to_vec();
+        Request::GetPosition => Response::Position { pos: open.position.cast_signed() },
+        Request::GetLength => Response::Length { len: open.length().cast_signed() },
+        Request::ReadByte => open.byte().map_or(Response::EOF, |x| Response::Byte { x }),
+        Request::ReadLine => open.line().map_or(Response::EOF, |x| Response::Line { x: x.into() }),
+        Request::Write { x } => return open.write(&[x]),
+        Request::WriteText { x: Text(text) } => {
+            open.large = text.to_vec();
             if open.large.len() <= PIECE_BYTES {
                 return open.write_rest();
             }
             world.node.runner.worker().hold_off(from);
             return go_on(world, lp, from);
         }
-        "Update" => return open.flush(),
-        "Close" => return world.node.systems.files.close(from),
-        _ => return,
+        Request::Update => return open.flush(),
+        Request::Close => return world.node.systems.files.close(from),
+        // The protocol opens a file once.
+        Request::New { .. } | Request::Open { .. } => return,
     };
-    world.answer(lp, from, answer, &values);
+    world.answer(lp, from, answer);
 }
 
 /// Writes the next piece of a large text.

@@ -7,27 +7,21 @@ mod reader;
 
 use std::os::fd::AsRawFd;
 
+use tidemill_cl::system::input::{Request, Response};
 use tidemill_event::{Handlers, Interest, Loop};
 use tidemill_proc::Communication;
 
-use crate::components::system::values::{integer, text};
 use crate::machine::Machine;
 use crate::run::Input;
 pub(super) use reader::InputReader;
-use reader::Wanted;
 
 pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: &str,
+    request: Request,
 ) {
-    let wanted = match message {
-        "ReadByte" => Wanted::Byte,
-        "ReadLine" => Wanted::Line,
-        _ => return,
-    };
-    world.node.systems.input.waiting.push_back((from, wanted));
+    world.node.systems.input.waiting.push_back((from, request));
     advance(world, lp);
 }
 
@@ -47,14 +41,14 @@ fn advance(world: &mut Machine, lp: &mut Loop<Machine>) {
             continue;
         };
         world.node.systems.input.waiting.pop_front();
-        match (found, wanted) {
-            (None, _) => world.answer(lp, to, "EOF", &[]),
-            (Some(bytes), Wanted::Byte) => {
-                let byte = bytes.first().copied().unwrap_or(0);
-                world.answer(lp, to, "Byte", &[integer(i64::from(byte))]);
+        let answer = match (found, wanted) {
+            (None, _) => Response::EOF,
+            (Some(bytes), Request::ReadByte) => {
+                Response::Byte { x: bytes.first().copied().unwrap_or(0) }
             }
-            (Some(bytes), Wanted::Line) => world.answer(lp, to, "Line", &[text(bytes)]),
-        }
+            (Some(bytes), Request::ReadLine) => Response::Line { x: bytes.into() },
+        };
+        world.answer(lp, to, answer);
     }
     if let Some(watch) = world.node.systems.input.watch.take() {
         lp.unwatch(watch);

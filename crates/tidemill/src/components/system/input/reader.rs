@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use rustix::io::Errno;
+use tidemill_cl::system::input::Request;
 use tidemill_event::WatchId;
 use tidemill_proc::Communication;
 
@@ -14,12 +15,6 @@ const READ_BYTES: usize = 1 << 16;
 /// A line that is longer is handed out in pieces.
 const LINE_BYTES_MAX: usize = 1 << 24;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wanted {
-    Byte,
-    Line,
-}
-
 /// What is read, and who waits for it.
 pub(in crate::components::system) struct InputReader {
     pub(super) input: Input,
@@ -29,7 +24,7 @@ pub(in crate::components::system) struct InputReader {
     taken: usize,
     /// How far there is no end of a line.
     searched: usize,
-    pub(super) waiting: VecDeque<(Communication, Wanted)>,
+    pub(super) waiting: VecDeque<(Communication, Request)>,
     pub(super) watch: Option<WatchId>,
 }
 
@@ -49,14 +44,14 @@ impl InputReader {
     }
 
     /// What is there for somebody: nothing yet, the end, or bytes.
-    pub(super) fn take(&mut self, wanted: Wanted) -> Option<Option<Vec<u8>>> {
+    pub(super) fn take(&mut self, wanted: Request) -> Option<Option<Vec<u8>>> {
         let left = self.buffer.len() - self.taken;
         if left == 0 {
             return self.ended.then_some(None);
         }
         let (length, skipped) = match wanted {
-            Wanted::Byte => (1, 0),
-            Wanted::Line => {
+            Request::ReadByte => (1, 0),
+            Request::ReadLine => {
                 let from = self.searched.max(self.taken);
                 let end = self.buffer[from..].iter().position(|&byte| byte == b'\n');
                 self.searched = self.buffer.len();
@@ -111,20 +106,20 @@ mod tests {
     #[test]
     fn lines_and_bytes_take_turns() {
         let mut input = reader(b"one\n\ntwo\xff");
-        let line = |input: &mut InputReader| input.take(Wanted::Line);
+        let line = |input: &mut InputReader| input.take(Request::ReadLine);
         assert_eq!(line(&mut input), Some(Some(b"one".to_vec())));
         assert_eq!(line(&mut input), Some(Some(Vec::new())));
-        assert_eq!(input.take(Wanted::Byte), Some(Some(b"t".to_vec())));
+        assert_eq!(input.take(Request::ReadByte), Some(Some(b"t".to_vec())));
         assert_eq!(line(&mut input), None, "its end is not there yet");
         input.read();
         assert_eq!(line(&mut input), Some(Some(b"wo\xff".to_vec())));
         assert_eq!(line(&mut input), Some(None));
-        assert_eq!(input.take(Wanted::Byte), Some(None));
+        assert_eq!(input.take(Request::ReadByte), Some(None));
     }
 
     #[test]
     fn no_input_is_at_its_end() {
         let mut input = InputReader::new(Input::None);
-        assert_eq!(input.take(Wanted::Line), Some(None));
+        assert_eq!(input.take(Request::ReadLine), Some(None));
     }
 }

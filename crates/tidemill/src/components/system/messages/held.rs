@@ -1,5 +1,6 @@
 //! The messages that clients hold.
 
+use tidemill_cl::system::messages::Response;
 use tidemill_proc::{Communication, CommunicationMap};
 use tidemill_relation::Value as Given;
 use tidemill_relation::limits::VALUE_BYTES_MAX;
@@ -122,8 +123,8 @@ impl Messages {
         &mut self,
         from: Communication,
         path: &[u8],
-        wanted: &str,
-    ) -> Result<Answer, Wrong> {
+        wanted: Wanted,
+    ) -> Result<Response<'static>, Wrong> {
         let (message, schema, path) = self.at(from, path)?;
         let field = path.value_field(&schema)?;
         let value = match path.follow(message.as_ref())? {
@@ -142,34 +143,41 @@ impl Messages {
             _ => None,
         };
         let answer = match (wanted, value, number) {
-            ("GetInteger", _, Some(number)) => Some(Answer::Integer(number)),
-            ("GetReal", Value::F64(number), _) => Some(Answer::Real(number)),
-            ("GetReal", Value::F32(number), _) => Some(Answer::Real(number.into())),
-            ("GetReal", _, Some(number)) => Some(Answer::Real(number as f64)),
-            ("GetBoolean", Value::Bool(truth), _) => Some(Answer::Boolean(truth)),
-            ("GetText", Value::String(text), _) => Some(Answer::Text(text.as_bytes().to_vec())),
-            ("GetText", Value::Bytes(bytes), _) => Some(Answer::Text(bytes.to_vec())),
-            ("GetText", Value::Enum(number), _) => match field.field_type() {
+            (Wanted::Integer, _, Some(number)) => Some(Response::Integer { value: number }),
+            (Wanted::Real, Value::F64(number), _) => Some(Response::Real { value: number }),
+            (Wanted::Real, Value::F32(number), _) => Some(Response::Real { value: number.into() }),
+            (Wanted::Real, _, Some(number)) => Some(Response::Real { value: number as f64 }),
+            (Wanted::Boolean, Value::Bool(truth), _) => Some(Response::Boolean { value: truth }),
+            (Wanted::Text, Value::String(text), _) => {
+                Some(Response::Text { value: text.as_bytes().to_vec().into() })
+            }
+            (Wanted::Text, Value::Bytes(bytes), _) => {
+                Some(Response::Text { value: bytes.to_vec().into() })
+            }
+            (Wanted::Text, Value::Enum(number), _) => match field.field_type() {
                 FieldType::Enum(of) => {
                     let named = schema.enum_def(of).value_by_number(number);
                     let name = named.map(|value| value.name().to_owned());
                     let name = name.unwrap_or_else(|| number.to_string());
-                    Some(Answer::Text(name.into_bytes()))
+                    Some(Response::Text { value: name.into_bytes().into() })
                 }
                 _ => None,
             },
             _ => None,
         };
-        let wanted = wanted.trim_start_matches("Get");
         let kind = value.kind_name();
-        answer.ok_or_else(|| format!("field {name} holds {kind}, which is no {wanted}"))
+        answer.ok_or_else(|| format!("field {name} holds {kind}, which is no {wanted:?}"))
     }
 
-    pub(super) fn count(&mut self, from: Communication, path: &[u8]) -> Result<Answer, Wrong> {
+    pub(super) fn count(
+        &mut self,
+        from: Communication,
+        path: &[u8],
+    ) -> Result<Response<'static>, Wrong> {
         let (message, _, path) = self.at(from, path)?;
         match path.follow(message.as_ref())? {
-            Found::Value(Value::List(list)) => Ok(Answer::Integer(list.len() as i64)),
-            Found::Value(Value::Map(map)) => Ok(Answer::Integer(map.len() as i64)),
+            Found::Value(Value::List(list)) => Ok(Response::Integer { value: list.len() as i64 }),
+            Found::Value(Value::Map(map)) => Ok(Response::Integer { value: map.len() as i64 }),
             Found::Value(other) => {
                 Err(format!("{} is no list or map to be counted", other.kind_name()))
             }
@@ -184,10 +192,11 @@ pub(super) enum Put<'v> {
     Other(Given<'v>),
 }
 
-pub(super) enum Answer {
-    Done,
-    Integer(i64),
-    Real(f64),
-    Boolean(bool),
-    Text(Vec<u8>),
+/// The kind of value that a client asks for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    Integer,
+    Real,
+    Boolean,
+    Text,
 }

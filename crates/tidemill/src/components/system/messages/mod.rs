@@ -6,65 +6,70 @@
 mod held;
 mod path;
 
+use tidemill_cl::system::messages::{Request, Response};
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, Values};
+use tidemill_proc::Communication;
 use tidemill_relation::Value as Given;
 use tidemill_stdx::marks;
 
-use crate::components::system::values::{integer, text};
 use crate::machine::Machine;
 pub(super) use held::Messages;
-use held::{Answer, Put};
+use held::{Put, Wanted};
+use path::Wrong;
 
 pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: &str,
-    values: &Values,
+    request: Request<'_>,
 ) {
-    let messages = &mut world.node.systems.contents;
     marks::arrive("schemas/call");
-    let first = if message == "Index" { &[][..] } else { values.text() };
-    let done = match message {
-        "New" => messages.make(from, &String::from_utf8_lossy(first), None),
-        "Decode" => {
-            let bytes = values.bytes();
-            messages.make(from, &String::from_utf8_lossy(first), Some(bytes))
-        }
-        "SetInteger" => messages.set(from, first, Put::Other(Given::Int(values.integer()))),
-        "SetReal" => {
-            let real = f64::from_bits(values.word());
-            messages.set(from, first, Put::Other(Given::Double(real)))
-        }
-        "SetBoolean" => messages.set(from, first, Put::Other(Given::Bool(values.word() != 0))),
-        "SetText" => messages.set(from, first, Put::Text(values.bytes())),
-        "Clear" => messages.at(from, first).and_then(|(held, _, path)| path.clear(held.as_mut())),
-        "Index" => {
-            messages.indices.insert(from, values.integer());
-            Ok(())
-        }
-        _ => Ok(()),
+    let answer = match respond(&mut world.node.systems.contents, from, request) {
+        Ok(answer) => answer,
+        Err(reason) => Response::Failed { reason: reason.into_bytes().into() },
     };
-    let answer = done.and_then(|()| match message {
-        "Encode" => messages.encode(from).map(Answer::Text),
-        "Has" => messages
-            .at(from, first)
-            .and_then(|(held, _, path)| path.is_set(held.as_ref()).map(Answer::Boolean)),
-        "Count" => messages.count(from, first),
-        "GetInteger" | "GetReal" | "GetBoolean" | "GetText" => messages.get(from, first, message),
-        _ => Ok(Answer::Done),
-    });
-    match answer {
-        Ok(Answer::Done) => world.answer(lp, from, "Done", &[]),
-        Ok(Answer::Integer(value)) => world.answer(lp, from, "Integer", &[integer(value)]),
-        Ok(Answer::Real(value)) => {
-            world.answer(lp, from, "Real", &[tidemill_proc::Value::Word(value.to_bits())]);
+    world.answer(lp, from, answer);
+}
+
+fn respond(
+    messages: &mut Messages,
+    from: Communication,
+    request: Request<'_>,
+) -> Result<Response<'static>, Wrong> {
+    match request {
+        Request::New { type_name } => {
+            messages.make(from, &String::from_utf8_lossy(type_name.0), None)?;
         }
-        Ok(Answer::Boolean(value)) => {
-            world.answer(lp, from, "Boolean", &[integer(value.into())]);
+        Request::Decode { type_name, data } => {
+            messages.make(from, &String::from_utf8_lossy(type_name.0), Some(data))?;
         }
-        Ok(Answer::Text(bytes)) => world.answer(lp, from, "Text", &[text(bytes)]),
-        Err(reason) => world.answer(lp, from, "Failed", &[text(reason)]),
+        Request::Index { place } => messages.indices.insert(from, place),
+        Request::SetInteger { path, value } => {
+            messages.set(from, path.0, Put::Other(Given::Int(value)))?;
+        }
+        Request::SetReal { path, value } => {
+            messages.set(from, path.0, Put::Other(Given::Double(value)))?;
+        }
+        Request::SetBoolean { path, value } => {
+            messages.set(from, path.0, Put::Other(Given::Bool(value)))?;
+        }
+        Request::SetText { path, value } => messages.set(from, path.0, Put::Text(value))?,
+        Request::Clear { path } => {
+            let (held, _, path) = messages.at(from, path.0)?;
+            path.clear(held.as_mut())?;
+        }
+        Request::Encode => {
+            return messages.encode(from).map(|bytes| Response::Text { value: bytes.into() });
+        }
+        Request::Has { path } => {
+            let (held, _, path) = messages.at(from, path.0)?;
+            return path.is_set(held.as_ref()).map(|value| Response::Boolean { value });
+        }
+        Request::Count { path } => return messages.count(from, path.0),
+        Request::GetInteger { path } => return messages.get(from, path.0, Wanted::Integer),
+        Request::GetReal { path } => return messages.get(from, path.0, Wanted::Real),
+        Request::GetBoolean { path } => return messages.get(from, path.0, Wanted::Boolean),
+        Request::GetText { path } => return messages.get(from, path.0, Wanted::Text),
     }
+    Ok(Response::Done)
 }

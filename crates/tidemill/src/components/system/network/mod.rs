@@ -12,13 +12,14 @@
 //! its channel until the socket has taken most of what was sent before.
 mod sockets;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io;
 
+use tidemill_cl::system::network::{Request, Response};
 use tidemill_event::{Endpoint, Handlers, Interest, Loop};
-use tidemill_proc::{Communication, Value, Values, arm};
+use tidemill_proc::{Communication, arm};
 
-use crate::components::system::values::{integer, text};
 use crate::machine::Machine;
 pub(super) use sockets::Network;
 use sockets::{Socket, SocketKind};
@@ -35,33 +36,44 @@ pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: &str,
-    values: &Values,
+    request: Request<'_>,
 ) {
-    let opened = match message {
-        "Listen" => listen(world, lp, from, values.text()),
-        "Bind" => bind(world, lp, from, values.text()),
-        "Connect" => connect(world, lp, from, values.text()),
-        "Take" => take(world, lp, from, values.integer()),
-        "Accept" | "Receive" | "ReceiveFrom" => {
+    let opened = match request {
+        Request::Listen { address } => listen(world, lp, from, address.0),
+        Request::Bind { address } => bind(world, lp, from, address.0),
+        Request::Connect { address } => connect(world, lp, from, address.0),
+        Request::Take { id } => take(world, lp, from, id),
+        Request::Accept => return ask(world, lp, from, Asked::Accept),
+        Request::Receive => return ask(world, lp, from, Asked::Receive),
+        Request::ReceiveFrom => return ask(world, lp, from, Asked::ReceiveFrom),
+        Request::Send { data } => {
             if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
-                socket.is_asking = true;
-            }
-            return advance(world, lp, from, message);
-        }
-        "Send" => {
-            if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
-                socket.send(values.bytes());
+                socket.send(data);
             }
             return push(world, lp, from);
         }
-        "SendTo" => return send_to(world, lp, from, values.text(), values.bytes()),
-        "Close" => return finished(world, lp, from),
-        _ => return,
+        Request::SendTo { address, data } => return send_to(world, lp, from, address.0, data),
+        Request::Close => return finished(world, lp, from),
     };
     if let Err(error) = opened {
-        world.answer(lp, from, "Failed", &[text(error.to_string())]);
+        let reason = error.to_string().into_bytes().into();
+        world.answer(lp, from, Response::Failed { reason });
     }
+}
+
+/// What a client waits for.
+#[derive(Clone, Copy)]
+enum Asked {
+    Accept,
+    Receive,
+    ReceiveFrom,
+}
+
+fn ask(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, asked: Asked) {
+    if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
+        socket.is_asking = true;
+    }
+    advance(world, lp, from, asked);
 }
 
 fn name(bytes: &[u8]) -> io::Result<&str> {
@@ -126,61 +138,63 @@ fn take(
 fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, socket: Socket) {
     let address = socket.peer.clone();
     world.node.systems.network.sockets.insert(from, socket);
-    world.answer(lp, from, "Opened", &[text(address)]);
+    world.answer(lp, from, Response::Opened { address: address.into_bytes().into() });
 }
 
 /// Goes on with what a client asked for, as far as it can be done now.
-fn advance(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, asked: &str) {
+fn advance(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, asked: Asked) {
     let Some(socket) = world.node.systems.network.sockets.get(&from) else { return };
     let (kind, endpoint) = (socket.kind, socket.endpoint);
     let answer = match (asked, kind) {
-        ("Accept", SocketKind::Listener) => accept(world, lp, endpoint),
-        ("Receive", SocketKind::Stream) => receive(lp, socket),
-        ("ReceiveFrom", SocketKind::Datagrams) => receive_from(lp, endpoint),
-        ("Accept", _) => Some(("Accepted", vec![integer(0)])),
-        ("ReceiveFrom", _) => Some(("Datagram", vec![text(""), text("")])),
-        _ => Some(("End", Vec::new())),
+        (Asked::Accept, SocketKind::Listener) => accept(world, lp, endpoint),
+        (Asked::Receive, SocketKind::Stream) => receive(lp, socket),
+        (Asked::ReceiveFrom, SocketKind::Datagrams) => receive_from(lp, endpoint),
+        (Asked::Accept, _) => Some(Response::Accepted { id: 0 }),
+        (Asked::ReceiveFrom, _) => {
+            Some(Response::Datagram { address: Cow::default(), data: Cow::default() })
+        }
+        (Asked::Receive, _) => Some(Response::End),
     };
-    if let Some((message, values)) = answer {
+    if let Some(answer) = answer {
         if let Some(socket) = world.node.systems.network.sockets.get_mut(&from) {
             socket.is_asking = false;
         }
-        world.answer(lp, from, message, &values);
+        world.answer(lp, from, answer);
     }
     watch(world, lp, from);
 }
 
-type Answer = Option<(&'static str, Vec<Value<'static>>)>;
+type Answer = Option<Response<'static>>;
 
 fn accept(world: &mut Machine, lp: &mut Loop<Machine>, listener: Endpoint) -> Answer {
     let network = &mut world.node.systems.network;
     if network.accepted.len() >= ACCEPTED_MAX {
-        return Some(("Accepted", vec![integer(0)]));
+        return Some(Response::Accepted { id: 0 });
     }
     match lp.host().accept(listener) {
         Ok(Some((endpoint, address))) => {
             let peer = lp.host().name_of(address).into_owned();
             network.last_accepted += 1;
             network.accepted.insert(network.last_accepted, (endpoint, peer));
-            Some(("Accepted", vec![integer(network.last_accepted)]))
+            Some(Response::Accepted { id: network.last_accepted })
         }
         Ok(None) => None,
         // Too many descriptors, say: an answer that opens nothing.
-        Err(_) => Some(("Accepted", vec![integer(0)])),
+        Err(_) => Some(Response::Accepted { id: 0 }),
     }
 }
 
 fn receive(lp: &mut Loop<Machine>, socket: &Socket) -> Answer {
     if socket.is_broken {
-        return Some(("End", Vec::new()));
+        return Some(Response::End);
     }
     let mut buffer = vec![0; RECEIVE_BYTES];
     match lp.host().read(socket.endpoint, &mut buffer) {
         Ok(None) => None,
-        Ok(Some(0)) | Err(_) => Some(("End", Vec::new())),
+        Ok(Some(0)) | Err(_) => Some(Response::End),
         Ok(Some(length)) => {
             buffer.truncate(length);
-            Some(("Data", vec![text(buffer)]))
+            Some(Response::Data { data: buffer.into() })
         }
     }
 }
@@ -193,7 +207,8 @@ fn receive_from(lp: &mut Loop<Machine>, port: Endpoint) -> Answer {
             Ok(Some((length, address))) => {
                 buffer.truncate(length);
                 let sender = lp.host().name_of(address).into_owned();
-                return Some(("Datagram", vec![text(sender), text(buffer)]));
+                let address = sender.into_bytes().into();
+                return Some(Response::Datagram { address, data: buffer.into() });
             }
             // An answer that an earlier datagram could not be delivered.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
@@ -308,9 +323,9 @@ fn ready(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(socket) = world.node.systems.network.sockets.get(&from) else { return };
     if socket.is_asking {
         let asked = match socket.kind {
-            SocketKind::Listener => "Accept",
-            SocketKind::Datagrams => "ReceiveFrom",
-            SocketKind::Stream | SocketKind::Connecting => "Receive",
+            SocketKind::Listener => Asked::Accept,
+            SocketKind::Datagrams => Asked::ReceiveFrom,
+            SocketKind::Stream | SocketKind::Connecting => Asked::Receive,
         };
         advance(world, lp, from, asked);
     }
@@ -321,7 +336,7 @@ fn writable(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     if socket.kind == SocketKind::Connecting {
         socket.kind = SocketKind::Stream;
         let peer = socket.peer.clone();
-        world.answer(lp, from, "Opened", &[text(peer)]);
+        world.answer(lp, from, Response::Opened { address: peer.into_bytes().into() });
     }
     push(world, lp, from);
 }
@@ -343,7 +358,7 @@ fn trouble(
     if socket.kind == SocketKind::Connecting {
         let reason = error.map_or_else(|| "no connection".to_owned(), |error| error.to_string());
         close(world, lp, from);
-        world.answer(lp, from, "Failed", &[text(reason)]);
+        world.answer(lp, from, Response::Failed { reason: reason.into_bytes().into() });
         return;
     }
     if socket.kind == SocketKind::Datagrams {
@@ -358,10 +373,10 @@ fn trouble(
         && socket.is_asking
     {
         socket.is_asking = false;
-        let (message, values) = match socket.kind {
-            SocketKind::Listener => ("Accepted", vec![integer(0)]),
-            _ => ("End", Vec::new()),
+        let answer = match socket.kind {
+            SocketKind::Listener => Response::Accepted { id: 0 },
+            _ => Response::End,
         };
-        world.answer(lp, from, message, &values);
+        world.answer(lp, from, answer);
     }
 }

@@ -12,16 +12,16 @@ mod clients;
 
 use std::collections::VecDeque;
 
+use tidemill_cl::system::packets::{Request, Response};
 use tidemill_event::Loop;
 use tidemill_packet::app::Direction;
 use tidemill_packet::drive;
 use tidemill_packet::engine::Engine;
 use tidemill_packet::packet::Packet;
-use tidemill_proc::{Communication, Value, Values};
+use tidemill_proc::Communication;
 use tidemill_stdx::marks;
 
 use super::ports::ends;
-use crate::components::system::values::{integer, lent, text};
 use crate::machine::Machine;
 pub(super) use clients::Packets;
 use clients::{Client, OpenApp};
@@ -33,13 +33,12 @@ pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: &str,
-    values: &Values,
+    request: Request<'_>,
 ) {
-    match message {
-        "Open" => open(world, lp, from, &String::from_utf8_lossy(values.text())),
-        "Send" => send(world, lp, from, values.bytes()),
-        "Receive" => {
+    match request {
+        Request::Open { app } => open(world, lp, from, &String::from_utf8_lossy(app.0)),
+        Request::Send { packet } => send(world, lp, from, packet),
+        Request::Receive => {
             let packets = &mut world.node.systems.packets;
             let name = packets.clients.get(from).map(|client| client.app.clone());
             let Some(name) = name else { return };
@@ -48,14 +47,14 @@ pub(super) fn serve(
             }
             deliver(world, lp, &name);
         }
-        "GetTime" => {
+        Request::GetTime => {
             let packets = &world.node.systems.packets;
             let client = packets.clients.get(from);
             let app = client.and_then(|client| packets.apps.get(&client.app));
-            let time_ns = app.and_then(|app| app.time_ns).unwrap_or(0);
-            world.answer(lp, from, "Time", &[integer(time_ns)]);
+            let time = app.and_then(|app| app.time_ns).unwrap_or(0);
+            world.answer(lp, from, Response::Time { time });
         }
-        _ => finished(world, from),
+        Request::Close => finished(world, from),
     }
 }
 
@@ -63,7 +62,7 @@ fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: 
     let (packets, engine) = (&mut world.node.systems.packets, &world.node.driver.engine);
     let (source, target) = ends(name);
     if let Err(reason) = packets.check(engine, name, (source, target)) {
-        return world.answer(lp, from, "Failed", &[text(reason)]);
+        return world.answer(lp, from, Response::Failed { reason: reason.into_bytes().into() });
     }
     let app = packets.apps.entry(name.to_owned()).or_insert_with(|| OpenApp {
         from: source.to_owned(),
@@ -76,7 +75,7 @@ fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, name: 
     app.clients += 1;
     let link = outlet(engine, target);
     packets.clients.insert(from, Client { app: name.to_owned(), link });
-    world.answer(lp, from, "Opened", &[]);
+    world.answer(lp, from, Response::Opened);
 }
 
 /// The link from an app.
@@ -110,7 +109,7 @@ fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes:
         drive::wake(world, lp);
     }
     marks::arrive("packets/link");
-    world.answer(lp, from, "Sent", &[Value::Word(u64::from(is_sent))]);
+    world.answer(lp, from, Response::Sent { is_sent });
 }
 
 /// Gives what has come for an app to those who wait, at all of them.
@@ -141,7 +140,7 @@ fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
     let what: Vec<Packet> = app.packets.drain(..count).collect();
     app.time_ns = what.last().map_or(app.time_ns, Packet::time_ns);
     for (to, packet) in whom.into_iter().zip(what) {
-        world.answer(lp, to, "Packet", &[lent(packet.bytes())]);
+        world.answer(lp, to, Response::Packet { packet: packet.bytes().into() });
     }
 }
 

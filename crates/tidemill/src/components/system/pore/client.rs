@@ -1,9 +1,10 @@
 //! Clients: told, and gone.
 
+use tidemill_cl::system::Response as _;
+use tidemill_cl::system::pore::Response;
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, Refused, Value};
+use tidemill_proc::{Communication, Refused};
 
-use super::messages::Response;
 use super::state::PoreClient;
 use crate::machine::Machine;
 
@@ -29,25 +30,9 @@ pub(super) fn unwatch(lp: &mut Loop<Machine>, client: &mut PoreClient) {
     }
 }
 
-/// Answers a client.
-pub(super) fn say(
-    world: &mut Machine,
-    lp: &mut Loop<Machine>,
-    to: Communication,
-    response: Response,
-    values: &[Value<'_>],
-) {
-    let number = world.node.systems.pores.messages.number(response);
-    world.answer_by_number(lp, to, number, values);
-}
-
 /// Sends a client what it did not ask for just now; false if that is not its turn.
-pub(super) fn send(
-    world: &mut Machine,
-    to: Communication,
-    response: Response,
-    values: &[Value<'_>],
-) -> bool {
-    let number = world.node.systems.pores.messages.number(response);
-    !matches!(world.node.runner.worker().answer(to, number, values), Err(Refused::Protocol))
+pub(super) fn send(world: &mut Machine, to: Communication, response: Response<'_>) -> bool {
+    response.send(|number, values| {
+        !matches!(world.node.runner.worker().answer(to, number, values), Err(Refused::Protocol))
+    })
 }

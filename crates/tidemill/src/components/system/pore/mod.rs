@@ -2,7 +2,6 @@
 //!
 //! | part | |
 //! |---|---|
-//! | `messages` | what clients ask, and are told |
 //! | `state` | what is open, for whom |
 //! | `client` | clients told, and gone |
 //! | `open` | kinds, and pores that wait for the other side |
@@ -15,20 +14,17 @@
 //! An Event is sent between two answers, never between a question that was taken and its answer.
 //! A client that has armed may find it before the answer to a question that it has just sent.
 mod client;
-mod messages;
 mod open;
 mod state;
 mod wake;
 
+use tidemill_cl::system::pore::{Request, Response};
 use tidemill_event::Loop;
 use tidemill_pore::{Avail, Error, OwnerId, Pore, PoreId, Wants, Width};
-use tidemill_proc::{Communication, Values};
+use tidemill_proc::Communication;
 
-use crate::components::system::values::{integer, lent};
 use crate::machine::Machine;
 pub(super) use client::finished;
-use client::say;
-use messages::{Request, Response};
 pub(super) use state::PoreSystem;
 pub(crate) use state::PoreView;
 pub(super) use wake::look;
@@ -44,53 +40,63 @@ pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: u32,
-    values: &Values,
+    request: Request<'_>,
 ) {
-    let Some(request) = world.node.systems.pores.messages.request(message) else { return };
     match request {
-        Request::Open => {
-            let (kind, argument) = (values.text(), values.text());
-            let opened = open::open(world, lp, from, kind, argument);
-            return open::tell(world, lp, from, opened);
+        Request::Open { kind, argument } => {
+            let opened = open::open(world, lp, from, kind.0, argument.0);
+            open::tell(world, lp, from, opened);
         }
-        Request::Take => {
-            let taken = take(world, lp, from, values.integer());
-            return open::tell(world, lp, from, taken);
+        Request::Take { id } => {
+            let taken = take(world, lp, from, id);
+            open::tell(world, lp, from, taken);
         }
-        Request::Close => return finished(world, lp, from),
-        _ => {}
+        Request::Close => finished(world, lp, from),
+        _ => serve_open(world, lp, from, request),
     }
+}
+
+/// Serves what is asked of an open pore.
+fn serve_open(
+    world: &mut Machine,
+    lp: &mut Loop<Machine>,
+    from: Communication,
+    request: Request<'_>,
+) {
     let Some((owner, pore)) = world.node.systems.pores.pore_of(from) else { return };
     match request {
         Request::Ring => wake::ring(world, lp, from),
-        Request::Send | Request::Ask => {
-            let reads = (request == Request::Ask).then(|| amount(values).min(READ_MAX));
-            if send_whole(&mut world.node.systems.pores, from, values.joined()).is_err() {
+        Request::Send { parts } => {
+            if send_whole(&mut world.node.systems.pores, from, parts.0).is_err() {
                 return fail(world, lp, from);
             }
             wake::ring(world, lp, from);
-            if reads.is_some() {
-                wake::arm(world, lp, from, Wants { readable: 1, writable: 0 }, reads);
-            }
         }
-        Request::Arm => {
-            let wants = Wants { readable: amount(values), writable: amount(values) };
+        Request::Ask { n, parts } => {
+            if send_whole(&mut world.node.systems.pores, from, parts.0).is_err() {
+                return fail(world, lp, from);
+            }
+            wake::ring(world, lp, from);
+            let wants = Wants { readable: 1, writable: 0 };
+            wake::arm(world, lp, from, wants, Some(amount(n).min(READ_MAX)));
+        }
+        Request::Arm { readable, writable } => {
+            let wants = Wants { readable: amount(readable), writable: amount(writable) };
             wake::arm(world, lp, from, wants, None);
         }
-        Request::Next => {
-            let (bytes, writable) = (amount(values).min(READ_MAX), amount(values));
-            wake::arm(world, lp, from, Wants { readable: 1, writable }, Some(bytes));
+        Request::Next { n, writable } => {
+            let wants = Wants { readable: 1, writable: amount(writable) };
+            wake::arm(world, lp, from, wants, Some(amount(n).min(READ_MAX)));
         }
         Request::HandOver => hand_over(world, lp, from),
-        _ => answer(world, lp, from, (owner, pore), request, values),
+        _ => answer(world, lp, from, (owner, pore), request),
     }
     wake::deliver(world, from);
 }
 
 /// Of what there may be nothing, or much.
-fn amount(values: &Values) -> usize {
-    usize::try_from(values.integer()).unwrap_or(0)
+fn amount(value: i64) -> usize {
+    usize::try_from(value).unwrap_or(0)
 }
 
 /// Answers at once. What is the client's own fault faults it.
@@ -99,26 +105,28 @@ fn answer(
     lp: &mut Loop<Machine>,
     from: Communication,
     (owner, id): (OwnerId, PoreId),
-    request: Request,
-    values: &Values,
+    request: Request<'_>,
 ) {
     let mut data = std::mem::take(&mut world.node.systems.pores.data);
     let pore = world.node.systems.pores.pores.get(owner, id);
-    let answer = pore.and_then(|pore| answer_of(pore, request, values, &mut data));
+    let answer = pore.and_then(|pore| answer_of(pore, request, &mut data));
     match answer {
         Ok(Answer::None) => {}
-        Ok(Answer::Data) => say(world, lp, from, Response::Data, &[lent(&data)]),
-        Ok(Answer::One(response, value)) => say(world, lp, from, response, &[integer(value)]),
+        Ok(Answer::Data) => {
+            world.answer(lp, from, Response::Data { data: data.as_slice().into() });
+        }
+        Ok(Answer::Accepted(n)) => {
+            world.answer(lp, from, Response::Accepted { n });
+            if let Some(client) = world.node.systems.pores.clients.get_mut(from) {
+                client.accepted += n;
+            }
+        }
+        Ok(Answer::Loaded(value)) => world.answer(lp, from, Response::Loaded { value }),
         Ok(Answer::Available(avail)) => {
-            let values = [integer(avail.readable as i64), integer(avail.writable as i64)];
-            say(world, lp, from, Response::Available, &values);
+            let (readable, writable) = (avail.readable as i64, avail.writable as i64);
+            world.answer(lp, from, Response::Available { readable, writable });
         }
         Err(_) => fail(world, lp, from),
-    }
-    if let (Request::Write, Ok(Answer::One(_, count))) = (request, answer)
-        && let Some(client) = world.node.systems.pores.clients.get_mut(from)
-    {
-        client.accepted += count;
     }
     world.node.systems.pores.keep_for_data(data);
 }
@@ -127,7 +135,9 @@ enum Answer {
     None,
     /// What has been put into the buffer.
     Data,
-    One(Response, i64),
+    /// So many bytes.
+    Accepted(i64),
+    Loaded(i64),
     Available(Avail),
 }
 
@@ -137,43 +147,41 @@ enum Answer {
 /// It is the client's fault.
 fn answer_of(
     pore: &mut dyn Pore,
-    request: Request,
-    values: &Values,
+    request: Request<'_>,
     data: &mut Vec<u8>,
 ) -> Result<Answer, Error> {
-    Ok(match request {
-        Request::Avail => Answer::Available(pore.avail().unwrap_or_default()),
-        Request::Read => {
-            or_nothing(pore.read(amount(values).min(READ_MAX), data))?;
-            Answer::Data
+    match request {
+        Request::Avail => Ok(Answer::Available(pore.avail().unwrap_or_default())),
+        Request::Read { n } => {
+            or_nothing(pore.read(amount(n).min(READ_MAX), data)).map(|_| Answer::Data)
         }
-        Request::Peek => {
-            or_nothing(pore.peek(amount(values).min(READ_MAX), data))?;
-            Answer::Data
+        Request::Peek { n } => {
+            or_nothing(pore.peek(amount(n).min(READ_MAX), data)).map(|_| Answer::Data)
         }
-        Request::Get => {
-            let (offset, length) = (unsigned(values.integer()), unsigned(values.integer()));
-            pore.get(offset, length, data)?;
-            Answer::Data
+        Request::Get { offset, length } => {
+            pore.get(unsigned(offset), unsigned(length), data).map(|_| Answer::Data)
         }
-        Request::Put => {
-            pore.put(unsigned(values.integer()), values.bytes())?;
-            Answer::None
+        Request::Put { offset, data } => pore.put(unsigned(offset), data).map(|_| Answer::None),
+        Request::Write { data } => or_nothing(pore.write(data)).map(Answer::Accepted),
+        Request::Load { offset, width } => {
+            let value = pore.load(unsigned(offset), self::width(width)?)?;
+            Ok(Answer::Loaded(value.cast_signed()))
         }
-        Request::Write => Answer::One(Response::Accepted, or_nothing(pore.write(values.bytes()))?),
-        Request::Load => {
-            let offset = unsigned(values.integer());
-            let value = pore.load(offset, width(values.integer())?)?;
-            Answer::One(Response::Loaded, value.cast_signed())
+        Request::Store { offset, width, value } => {
+            pore.store(unsigned(offset), self::width(width)?, value.cast_unsigned())?;
+            Ok(Answer::None)
         }
-        Request::Store => {
-            let offset = unsigned(values.integer());
-            let width = width(values.integer())?;
-            pore.store(offset, width, values.integer().cast_unsigned())?;
-            Answer::None
-        }
-        _ => Answer::None,
-    })
+        // Served before.
+        Request::Open { .. }
+        | Request::Take { .. }
+        | Request::Send { .. }
+        | Request::Ask { .. }
+        | Request::Ring
+        | Request::Arm { .. }
+        | Request::Next { .. }
+        | Request::Close
+        | Request::HandOver => Ok(Answer::None),
+    }
 }
 
 /// Writes all of it, for a client that knows there is room.
@@ -225,7 +233,7 @@ fn hand_over(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         system.handed += 1;
         number = pore.0 as i64;
     }
-    say(world, lp, from, Response::Handed, &[integer(number)]);
+    world.answer(lp, from, Response::Handed { id: number });
     finished(world, lp, from);
 }
 

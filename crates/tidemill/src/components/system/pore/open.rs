@@ -15,6 +15,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
 
+use tidemill_cl::system::pore::Response;
 use tidemill_event::{Handlers, Interest, Loop};
 use tidemill_pore::memfd::{Memfd, Shape};
 use tidemill_pore::socket::Socket;
@@ -22,12 +23,10 @@ use tidemill_pore::xenstore::page;
 use tidemill_pore::{Error, OwnerId, Pore, PoreId, packet, uring};
 use tidemill_proc::Communication;
 
-use super::client::{finished, say, unwatch};
-use super::messages::Response;
+use super::client::{finished, unwatch};
 use super::state::{Opening, PoreClient};
 use super::wake;
 use crate::components::system::confined::{Purpose, Root};
-use crate::components::system::values::{integer, text};
 use crate::machine::Machine;
 
 /// How far opening has come.
@@ -107,11 +106,14 @@ pub(super) fn tell(
     opened: Result<Opened, Error>,
 ) {
     match opened {
-        Ok(Opened::Now(size)) => say(world, lp, to, Response::Opened, &[integer(size as i64)]),
+        Ok(Opened::Now(size)) => {
+            world.answer(lp, to, Response::Opened { size: size as i64 });
+        }
         Ok(Opened::Later) => {}
         Err(error) => {
             finished(world, lp, to);
-            say(world, lp, to, Response::Failed, &[text(error.to_string())]);
+            let reason = error.to_string().into_bytes().into();
+            world.answer(lp, to, Response::Failed { reason });
         }
     }
 }

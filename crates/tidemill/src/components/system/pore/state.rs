@@ -9,7 +9,6 @@ use tidemill_pore::memfd::Shape;
 use tidemill_pore::{Event, OwnerId, PoreId, Pores};
 use tidemill_proc::{Communication, CommunicationMap};
 
-use super::messages::Messages;
 use crate::components::system::confined::{Listener, Root};
 
 /// Memory kept for the next read, at most.
@@ -66,7 +65,6 @@ pub(in crate::components::system) struct PoreSystem {
     pub(super) root: Option<Rc<Root>>,
     pub(super) pores: Pores,
     pub(super) clients: CommunicationMap<PoreClient>,
-    pub(super) messages: Messages,
     /// Memory for what is read.
     pub(super) data: Vec<u8>,
     last_owner: u64,
@@ -75,16 +73,11 @@ pub(in crate::components::system) struct PoreSystem {
 }
 
 impl PoreSystem {
-    /// With the names of the messages, by their numbers.
-    pub(in crate::components::system) fn new(
-        root: Option<Rc<Root>>,
-        names: &[String],
-    ) -> PoreSystem {
+    pub(in crate::components::system) fn new(root: Option<Rc<Root>>) -> PoreSystem {
         PoreSystem {
             root,
             pores: Pores::new(),
             clients: CommunicationMap::default(),
-            messages: Messages::new(names),
             data: Vec::new(),
             last_owner: 0,
             handed: 0,

@@ -16,15 +16,14 @@
 
 use std::time::Duration;
 
+use tidemill_cl::system::pore::Response;
 use tidemill_event::{Handlers, Interest, Loop, Time};
 use tidemill_pore::adaptive_poll::pause;
 use tidemill_pore::{Error, Event, OwnerId, PoreId, Signal, Wants};
 use tidemill_proc::{Communication, arm as arm_worker};
 
 use super::client::{send, unwatch};
-use super::messages::Response;
 use super::state::{Notice, Polled, PoreSystem};
-use crate::components::system::values::{integer, lent, text};
 use crate::machine::Machine;
 
 /// So long a turn polls, or goes on with what is found: as long as the loop runs turns before it
@@ -313,14 +312,15 @@ pub(super) fn deliver(world: &mut Machine, to: Communication) {
     let Some(event) = client.event.take() else { return };
     let is_sent = match &event {
         Notice::Event(Event::Ready(avail)) => {
-            let values = [integer(avail.readable as i64), integer(avail.writable as i64)];
-            send(world, to, Response::Event, &values)
+            let (readable, writable) = (avail.readable as i64, avail.writable as i64);
+            send(world, to, Response::Event { readable, writable })
         }
         Notice::Event(Event::Trouble(error)) => {
-            send(world, to, Response::Trouble, &[text(error.to_string())])
+            let reason = error.to_string().into_bytes().into();
+            send(world, to, Response::Trouble { reason })
         }
         Notice::Came(data, until) => {
-            send(world, to, Response::Came, &[lent(data), integer(*until)])
+            send(world, to, Response::Came { data: data.as_slice().into(), until: *until })
         }
     };
     let system = &mut world.node.systems.pores;

@@ -6,10 +6,10 @@
 //! drawn on it. What lies outside of the screen is not drawn.
 mod screen;
 
+use tidemill_cl::system::graphic_view::{Request, Response};
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, Values};
+use tidemill_proc::Communication;
 
-use crate::components::system::values::integer;
 use crate::machine::Machine;
 pub(super) use screen::View;
 use screen::{CLEAR, GROUND, HEIGHT, Rectangle, WIDTH};
@@ -18,37 +18,29 @@ pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: &str,
-    values: &Values,
+    request: Request,
 ) {
-    let next = || values.integer();
-    let color = |value: i64| (value & 0xFF_FFFF) as u32;
+    let rgb = |value: i64| (value & 0xFF_FFFF) as u32;
     let view = &mut world.node.systems.view;
-    match message {
-        "Clear" => {
+    match request {
+        Request::Clear => {
             let all = Rectangle::clipped(0, 0, WIDTH as i64, HEIGHT as i64);
             view.paint(from, &all, CLEAR);
         }
-        "GetSize" => {
-            let size = [WIDTH as i64, HEIGHT as i64, i64::from(GROUND)].map(integer);
-            world.answer(lp, from, "Size", &size);
+        Request::GetSize => {
+            let (width, height, bg_color) = (WIDTH as i64, HEIGHT as i64, i64::from(GROUND));
+            world.answer(lp, from, Response::Size { width, height, bg_color });
         }
-        "Pixel" => {
-            let part = Rectangle::clipped(next(), next(), 1, 1);
-            view.paint(from, &part, color(next()));
+        Request::Pixel { x, y, color } => {
+            view.paint(from, &Rectangle::clipped(x, y, 1, 1), rgb(color));
         }
-        "Fill" => {
-            let part = Rectangle::clipped(next(), next(), next(), next());
-            view.paint(from, &part, color(next()));
+        Request::Fill { x, y, w, h, color } => {
+            view.paint(from, &Rectangle::clipped(x, y, w, h), rgb(color));
         }
-        "Font" => {
-            let (x, y, character) = (next(), next(), next());
-            view.character(from, x, y, character as u8, color(next()));
+        Request::Font { x, y, char, color } => view.character(from, x, y, char, rgb(color)),
+        Request::SetLayer { level } => {
+            view.levels.insert(from, level);
         }
-        "SetLayer" => {
-            view.levels.insert(from, next());
-        }
-        "DrawLayers" => view.draw_layers(),
-        _ => {}
+        Request::DrawLayers => view.draw_layers(),
     }
 }

@@ -4,12 +4,14 @@
 //! The driver over a pore, a component with the same interface, is `apps/drivers/xenstore.com`.
 mod outlets;
 
+use std::borrow::Cow;
+
+use tidemill_cl::system::xenstore::{Request, Response};
 use tidemill_event::{Handlers, Interest, Loop};
 use tidemill_pore::xenstore::outlet::{Failure, Outlet};
 use tidemill_pore::xenstore::wire::Type;
-use tidemill_proc::{Communication, Values};
+use tidemill_proc::Communication;
 
-use crate::components::system::values::text;
 use crate::machine::Machine;
 use outlets::Address;
 pub(super) use outlets::Outlets;
@@ -18,39 +20,78 @@ pub(super) fn serve(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
     from: Communication,
-    message: &str,
-    values: &Values,
+    request: Request<'_>,
 ) {
-    match message {
-        "Connect" => {
-            let address = (values.text().to_vec(), values.text().to_vec());
-            match world.node.systems.outlets.connect(from, address) {
-                Ok(()) => world.answer(lp, from, "Connected", &[]),
-                Err(reason) => world.answer(lp, from, "Refused", &[text(reason)]),
-            }
+    let question = match request {
+        Request::Connect { kind, address } => {
+            let address = (kind.0.to_vec(), address.0.to_vec());
+            let answer = match world.node.systems.outlets.connect(from, address) {
+                Ok(()) => Response::Connected,
+                Err(reason) => Response::Refused { reason: reason.into_bytes().into() },
+            };
+            return world.answer(lp, from, answer);
         }
-        "Next" => next(world, lp, from),
-        "Close" => finished(world, lp, from),
-        _ => {
-            let outlets = &mut world.node.systems.outlets;
-            let Some(address) = outlets.clients.get(from) else { return };
-            let Some(shared) = outlets.shared.get_mut(address) else { return };
-            let address = address.clone();
-            match ask(&mut shared.outlet, message, values) {
-                Ok(result) => world.answer(lp, from, "Done", &[text(result)]),
-                Err(failure) => {
-                    let name = match failure {
-                        Failure::Store(name) => name,
-                        Failure::Line(_) => "EIO".to_owned(),
-                    };
-                    world.answer(lp, from, "Failed", &[text(name)]);
-                }
-            }
-            // Events may have come before the answer.
-            if let Some(whom) = world.node.systems.outlets.first_waiting(&address) {
-                next(world, lp, whom);
-            }
+        Request::Next => return next(world, lp, from),
+        Request::Close => return finished(world, lp, from),
+        Request::Write { path, value, transaction } => {
+            // The only payload without a NUL at its end.
+            Question::new(Type::Write, transaction, [path.0, &[0], value].concat())
         }
+        Request::Read { path, transaction } => Question::of(Type::Read, transaction, &[path.0]),
+        Request::MakeDirectory { path, transaction } => {
+            Question::of(Type::MakeDirectory, transaction, &[path.0])
+        }
+        Request::Remove { path, transaction } => Question::of(Type::Remove, transaction, &[path.0]),
+        Request::Directory { path, transaction } => {
+            Question::of(Type::Directory, transaction, &[path.0])
+        }
+        Request::GetPermissions { path, transaction } => {
+            Question::of(Type::GetPermissions, transaction, &[path.0])
+        }
+        Request::SetPermissions { path, permissions, transaction } => {
+            let permissions = swapped(permissions.0.to_vec(), b' ', 0);
+            Question::of(Type::SetPermissions, transaction, &[path.0, &permissions])
+        }
+        // Of watches and the start of a transaction, none belongs to one.
+        Request::Watch { path, token } => Question::of(Type::Watch, 0, &[path.0, token.0]),
+        Request::Unwatch { path, token } => Question::of(Type::Unwatch, 0, &[path.0, token.0]),
+        Request::Start => Question::of(Type::TransactionStart, 0, &[b""]),
+        Request::Commit { transaction } => Question::of(Type::TransactionEnd, transaction, &[b"T"]),
+        Request::Abort { transaction } => Question::of(Type::TransactionEnd, transaction, &[b"F"]),
+    };
+    let outlets = &mut world.node.systems.outlets;
+    let Some(address) = outlets.clients.get(from) else { return };
+    let Some(shared) = outlets.shared.get_mut(address) else { return };
+    let address = address.clone();
+    let answer = match ask(&mut shared.outlet, &question) {
+        Ok(result) => Response::Done { result: result.into() },
+        Err(Failure::Store(name)) => Response::Failed { error: name.into_bytes().into() },
+        Err(Failure::Line(_)) => Response::Failed { error: b"EIO".into() },
+    };
+    world.answer(lp, from, answer);
+    // Events may have come before the answer.
+    if let Some(whom) = world.node.systems.outlets.first_waiting(&address) {
+        next(world, lp, whom);
+    }
+}
+
+/// What a store is asked.
+struct Question {
+    kind: Type,
+    transaction: u32,
+    payload: Vec<u8>,
+}
+
+impl Question {
+    fn new(kind: Type, transaction: i64, payload: Vec<u8>) -> Question {
+        let transaction = u32::try_from(transaction).unwrap_or(u32::MAX);
+        Question { kind, transaction, payload }
+    }
+
+    /// Of texts, each with a NUL behind it.
+    fn of(kind: Type, transaction: i64, texts: &[&[u8]]) -> Question {
+        let payload = texts.iter().flat_map(|text| [*text, &[0]]).flatten().copied().collect();
+        Question::new(kind, transaction, payload)
     }
 }
 
@@ -60,39 +101,9 @@ fn swapped(mut list: Vec<u8>, from: u8, to: u8) -> Vec<u8> {
     list
 }
 
-fn ask(outlet: &mut Outlet, message: &str, values: &Values) -> Result<Vec<u8>, Failure> {
-    let kind = match message {
-        "Write" => Type::Write,
-        "Read" => Type::Read,
-        "MakeDirectory" => Type::MakeDirectory,
-        "Remove" => Type::Remove,
-        "Directory" => Type::Directory,
-        "GetPermissions" => Type::GetPermissions,
-        "SetPermissions" => Type::SetPermissions,
-        "Watch" => Type::Watch,
-        "Unwatch" => Type::Unwatch,
-        "Start" => Type::TransactionStart,
-        _ => Type::TransactionEnd,
-    };
-    let mut payload = match message {
-        "Start" => Vec::new(),
-        "Commit" => b"T".to_vec(),
-        "Abort" => b"F".to_vec(),
-        _ => values.text().to_vec(),
-    };
-    payload.push(0);
-    match kind {
-        Type::Write => payload.extend(values.bytes()),
-        Type::SetPermissions => payload.extend(swapped(values.text().to_vec(), b' ', 0)),
-        Type::Watch | Type::Unwatch => payload.extend(values.text()),
-        _ => {}
-    }
-    if matches!(kind, Type::SetPermissions | Type::Watch | Type::Unwatch) {
-        payload.push(0);
-    }
-    // None follows a watch and the start of a transaction, and none is transaction 0.
-    let transaction = u32::try_from(values.integer()).unwrap_or(u32::MAX);
-    let mut answer = outlet.request(kind, transaction, &payload)?;
+fn ask(outlet: &mut Outlet, question: &Question) -> Result<Vec<u8>, Failure> {
+    let Question { kind, transaction, payload } = question;
+    let mut answer = outlet.request(*kind, *transaction, payload)?;
     match kind {
         Type::Read => {}
         Type::Directory | Type::GetPermissions | Type::TransactionStart => {
@@ -112,13 +123,15 @@ fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     match shared.outlet.next_event() {
         Ok(Some((path, token))) => {
             outlets.waiting.remove(&from);
-            return world.answer(lp, from, "Fired", &[text(path), text(token)]);
+            let (path, token) = (path.into(), token.into());
+            return world.answer(lp, from, Response::Fired { path, token });
         }
         Ok(None) => drop(outlets.waiting.insert(from, address.clone())),
         // The line has failed, and the client's next request will say so.
         Err(_) => {
             outlets.waiting.remove(&from);
-            return world.answer(lp, from, "Fired", &[text(""), text("")]);
+            let (path, token) = (Cow::default(), Cow::default());
+            return world.answer(lp, from, Response::Fired { path, token });
         }
     }
     if shared.watch.is_none() {

@@ -1,7 +1,6 @@
 //! A program with what runs its interpreted functions.
 
 use std::ops::Deref;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::interpreter::Interpreter;
@@ -11,7 +10,7 @@ use crate::program::Program;
 #[derive(Clone)]
 pub struct Executable {
     pub(crate) program: Arc<Program>,
-    pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
+    pub(crate) interpreter: Option<Arc<dyn Interpreter>>,
 }
 
 impl Executable {
@@ -27,7 +26,7 @@ impl Executable {
     ///   within the sizes given; every word that owns something is listed with its kind and shape;
     /// * code and interpreter use frames, components and messages as they are described here, and
     ///   the operations of [`crate::entry`] as these prescribe.
-    pub unsafe fn new(program: Program, interpreter: Option<Rc<dyn Interpreter>>) -> Executable {
+    pub unsafe fn new(program: Program, interpreter: Option<Arc<dyn Interpreter>>) -> Executable {
         Executable { program: Arc::new(program), interpreter }
     }
 

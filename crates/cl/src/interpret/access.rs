@@ -33,7 +33,7 @@ unsafe impl Interpreter for Machine {
 /// The program of a machine, with the machine as its interpreter.
 pub(super) fn executable(program: Program, machine: Machine) -> Executable {
     // SAFETY: the descriptors were made of the program that the machine runs, with its layouts.
-    unsafe { Executable::new(program, Some(std::rc::Rc::new(machine))) }
+    unsafe { Executable::new(program, Some(std::sync::Arc::new(machine))) }
 }
 
 impl Access<'_, '_> {

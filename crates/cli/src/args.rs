@@ -3,10 +3,12 @@
 //! A verb takes the options of all kinds of programs; `unused` says which of those given have
 //! nothing to act on in the program at hand, which is a usage error.
 
+mod devices;
 mod folder;
 mod messages;
 mod options;
 mod sources;
+mod testing;
 mod unused;
 mod values;
 
@@ -19,6 +21,7 @@ pub use options::{
     SimArgs, Simulated, Tuples, UninstallArgs,
 };
 pub use sources::{SchemaArgs, Sources};
+pub use testing::TestArgs;
 pub use unused::unused;
 pub use values::Define;
 
@@ -35,6 +38,7 @@ pub use values::Define;
         tidemill run ping.olg --nodes 3 --for 10\n  \
         tidemill run hello.com\n  \
         tidemill sim ring.olg --nodes 100 --loss 0.05 --for 60\n  \
+        tidemill test ring.olg --nodes 3..7 --seeds 1..1000\n  \
         tidemill query localhost:10000 successor\n\n\
         Exit status: 0 fine; 1 the program or its input failed; 2 usage."
 )]
@@ -95,6 +99,17 @@ pub enum Verb {
         Script: at T inject|fact|crash|restart|partition|heal|loss|latency|expect|end ...,\n  \
         every T..U step D inject NODE event(...); NODE is an address, an index, * or i in A..B.")]
     Sim(SimArgs),
+    /// Simulate a program many times, each with another seed and other faults, to find a run that
+    /// fails
+    ///
+    /// A failure is printed with the `sim` command that repeats it. Every hundredth run is repeated
+    /// in a fresh process and compared. Status 1 if a run fails.
+    #[command(after_help = "Examples:\n  \
+        tidemill test ring.olg --nodes 3..7\n  \
+        tidemill test paxos.olg --nodes 5 --script test.sim --faults loss,duplicate,reorder\n  \
+        tidemill test chord.olg --nodes 20 --for 300 --wall 3600 --json\n\n\
+        Faults: latency, loss, duplicate, reorder, churn.")]
+    Test(TestArgs),
     /// Report what is wrong with a program
     #[command(after_help = "Example:\n  tidemill check ring.olg -D LANDMARK='\"n0:1\"'")]
     Check(Sources),

@@ -81,6 +81,7 @@ fn run(cli: Cli) -> Status {
     match cli.verb {
         Verb::Run(args) => verbs::run(args, report),
         Verb::Sim(args) => verbs::sim(args, report),
+        Verb::Test(args) => verbs::test(args, report),
         Verb::Check(sources) => verbs::check(&sources, report),
         Verb::Fmt { check, sources } => verbs::fmt(check, &sources, report),
         Verb::Explain(args) => verbs::explain(&args, report),

@@ -5,9 +5,10 @@ use std::process::Stdio;
 
 use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 13] = [
     "run",
     "sim",
+    "test",
     "check",
     "fmt",
     "explain",
@@ -49,6 +50,13 @@ fn mistakes_in_the_command_line_have_status_2() {
         "sim x.olg --loss 1.5",
         "sim x.olg --for -1",
         "sim x.olg --for 0",
+        "test",
+        "test x.olg --seeds 9..3",
+        "test x.olg --seeds many",
+        "test x.olg --nodes 0..3",
+        "test x.olg --faults gremlins",
+        "test x.olg --wall 0",
+        "sim x.flow --device eth0=lan",
         "run x.olg --listen nowhere",
         "run x.olg --listen a:1 --nodes 2",
         "run x.olg --fabric pigeons",
@@ -101,6 +109,9 @@ fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
     for option in ["--trace", "--fact f(1)", "--json", "-D A=1"] {
         cases.push(format!("sim {components} {option}"));
     }
+    cases.push(format!("test {graph} --faults loss"));
+    cases.push(format!("test {components} --inject e(1)"));
+    cases.push(format!("test {rules} --device eth0=link:lan"));
     for option in ["--loss 0.1", "--duplicate 0.1", "--reorder 0.1", "--latency 1..2"] {
         cases.push(format!("sim {graph} {option}"));
     }

@@ -1,7 +1,6 @@
 //! A program with what runs its interpreted functions.
 
 use std::ops::Deref;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::interpreter::Interpreter;
@@ -11,7 +10,7 @@ use crate::program::Program;
 #[derive(Clone)]
 pub struct Executable {
     pub(crate) program: Arc<Program>,
-    pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
+    pub(crate) interpreter: Option<Arc<dyn Interpreter>>,
     /// What it goes on from.
     before: Option<Arc<Program>>,
 }
@@ -31,7 +30,7 @@ impl Executable {
     ///   the operations of [`crate::entry`] as these prescribe.
     pub unsafe fn new(
         mut program: Program,
-        interpreter: Option<Rc<dyn Interpreter>>,
+        interpreter: Option<Arc<dyn Interpreter>>,
     ) -> Executable {
         program.latest = (0..program.components.len() as u32).collect();
         for (number, component) in (0..).zip(&mut program.components) {
@@ -50,7 +49,7 @@ impl Executable {
     pub unsafe fn after(
         before: &Executable,
         mut program: Program,
-        interpreter: Option<Rc<dyn Interpreter>>,
+        interpreter: Option<Arc<dyn Interpreter>>,
         succeeded: &[(u32, u32)],
     ) -> Executable {
         program.latest.clone_from(&before.latest);
@@ -70,7 +69,7 @@ impl Executable {
     }
 
     /// What runs its interpreted functions.
-    pub fn interpreter(&self) -> Option<Rc<dyn Interpreter>> {
+    pub fn interpreter(&self) -> Option<Arc<dyn Interpreter>> {
         self.interpreter.clone()
     }
 

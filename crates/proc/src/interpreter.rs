@@ -38,7 +38,7 @@ impl Status {
 /// # Safety
 /// It does with activations what compiled code of the same functions may do, see
 /// [`Executable::new`](crate::executable::Executable::new).
-pub unsafe trait Interpreter {
+pub unsafe trait Interpreter: Send + Sync {
     /// Runs the activation's frame from its resume point.
     fn resume(&self, activation: &mut Activation<'_>) -> Status;
 

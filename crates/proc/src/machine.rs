@@ -18,7 +18,6 @@ use crate::program::Program;
 use crate::system::Systems;
 use crate::tear::Stopping;
 use std::ops::{Deref, DerefMut};
-use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use tidemill_stdx::ordered::{OrderedMap, OrderedSet};
 use tidemill_stdx::rng::Rng;
@@ -130,7 +129,7 @@ pub struct Machine {
     pub(crate) conditions: u64,
     /// Seed of the hashes of new collections: keys from outside cannot be chosen to collide.
     pub(crate) hash_seed: u64,
-    pub(crate) interpreter: Option<Rc<dyn Interpreter>>,
+    pub(crate) interpreter: Option<Arc<dyn Interpreter>>,
     /// Programs that have been gone on from, whose types components may still be of.
     pub(crate) earlier: Vec<Arc<Program>>,
     pub(crate) reports: Box<dyn Reports>,

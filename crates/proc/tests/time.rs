@@ -2,6 +2,8 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::support::*;
@@ -272,7 +274,7 @@ fn answers_for_which_there_is_no_room_wait() {
 code!(spin(f, p, w) {
     while *variable(p, slot_at(0)) == 0 {
         let head = w.cast::<WorkerHead>();
-        if (*head).flag.load(std::sync::atomic::Ordering::Relaxed) != 0 {
+        if (*head).flag.load(Ordering::Relaxed) != 0 {
             return op::pause(f, p, w);
         }
     }
@@ -403,7 +405,7 @@ fn typical_lateness() -> (Duration, Duration) {
 
 /// Runs function 0: calls function 1 with 1 to 5 and writes the sum of the results; function 1
 /// awaits that a variable is 0, takes a checkpoint, and squares.
-struct Squares(RefCell<u32>);
+struct Squares(AtomicU32);
 
 const ARGUMENT: u64 = FRAME_HEADER as u64;
 
@@ -415,7 +417,7 @@ unsafe impl Interpreter for Squares {
 
     fn condition(&self, a: &mut Activation<'_>, number: u32) -> Option<bool> {
         assert_eq!(number, 5);
-        *self.0.borrow_mut() += 1;
+        self.0.fetch_add(1, Ordering::Relaxed);
         Some(load(a, a.component() + u64::from(slot_at(0))) == 0)
     }
 }
@@ -485,13 +487,13 @@ fn an_interpreter_runs_on_the_same_processes() {
         ..ComponentType::default()
     });
     let (options, heard) = listening();
-    let squares = Rc::new(Squares(RefCell::new(0)));
+    let squares = Arc::new(Squares(AtomicU32::new(0)));
     // SAFETY: the interpreter is that of these functions.
     let program = unsafe { Executable::new(b.program, Some(squares.clone())) };
     let mut worker = Worker::new(program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
     assert_eq!(heard.borrow().output, b"55");
-    assert_eq!(*squares.0.borrow(), 5);
+    assert_eq!(squares.0.load(Ordering::Relaxed), 5);
     assert_empty(&worker);
 }
 

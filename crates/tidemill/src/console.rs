@@ -28,18 +28,38 @@ pub struct Console {
     buffer: Vec<u8>,
     /// Bytes gathered before they are written.
     room: usize,
+    /// Data goes nowhere, so it is not formatted either.
+    drops_data: bool,
     failure: Option<io::Error>,
 }
 
 impl Console {
     /// A console that writes data in `form` to `data` and everything else to `notes`.
     pub fn new(form: Form, data: Box<dyn Write>, notes: Box<dyn Write>) -> Console {
-        Console { form, data, notes, buffer: Vec::new(), room: BUFFER_BYTES, failure: None }
+        Console {
+            form,
+            data,
+            notes,
+            buffer: Vec::new(),
+            room: BUFFER_BYTES,
+            drops_data: false,
+            failure: None,
+        }
     }
 
     /// A console that writes nowhere.
     pub fn silent() -> Console {
-        Console::new(Form::Text, Box::new(io::sink()), Box::new(io::sink()))
+        Console::of_notes(Box::new(io::sink()))
+    }
+
+    /// A console that writes notes, and drops data before it is formatted.
+    pub fn of_notes(notes: Box<dyn Write>) -> Console {
+        Console { drops_data: true, ..Console::new(Form::Text, Box::new(io::sink()), notes) }
+    }
+
+    /// Whether data is dropped.
+    pub fn drops_data(&self) -> bool {
+        self.drops_data
     }
 
     /// Writes each line at once, for a reader who waits for it.
@@ -54,7 +74,7 @@ impl Console {
 
     /// Appends a line of data, given without its end.
     pub fn line(&mut self, line: impl fmt::Display) {
-        if self.failure.is_some() {
+        if self.failure.is_some() || self.drops_data {
             return;
         }
         // Writing to memory cannot fail.
@@ -66,7 +86,7 @@ impl Console {
 
     /// Writes bytes of data as they are, after the lines that wait.
     pub fn write(&mut self, bytes: &[u8]) {
-        if self.failure.is_none() {
+        if self.failure.is_none() && !self.drops_data {
             self.buffer.extend_from_slice(bytes);
             self.flush();
         }

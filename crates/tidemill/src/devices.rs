@@ -1,5 +1,6 @@
 //! What stands for a device of the system in a simulation.
 
+use std::fmt;
 use std::path::PathBuf;
 
 /// What stands for a device.
@@ -28,6 +29,16 @@ impl SimDevice {
             ("link", name) => Some(SimDevice::Link(name.to_owned())),
             ("pcap", file) => Some(SimDevice::Capture(PathBuf::from(file))),
             _ => None,
+        }
+    }
+}
+
+/// As it is read.
+impl fmt::Display for SimDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SimDevice::Link(name) => write!(f, "link:{name}"),
+            SimDevice::Capture(file) => write!(f, "pcap:{}", file.display()),
         }
     }
 }

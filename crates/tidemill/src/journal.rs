@@ -130,6 +130,10 @@ impl Journal {
     }
 
     fn sighted(&mut self, sighting: &Sighting<'_>) {
+        // The data of a part is written by others.
+        if self.console.drops_data() && !self.is_part {
+            return;
+        }
         match self.console.form() {
             Form::Text => self.data(sighting, Line(sighting)),
             Form::Json => {

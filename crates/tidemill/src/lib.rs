@@ -25,6 +25,7 @@
 //! | [`program`] | files of all kinds to one program, with diagnostics |
 //! | [`run`] | a program on this machine and the network: nodes, components, a packet graph |
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
+//! | [`test`] | many simulations, each with another seed and other faults |
 //! | [`devices`] | what stands for devices there |
 //! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
 //! | [`messages`] | messages from one form into another |
@@ -78,6 +79,7 @@ pub mod sim;
 pub mod summary;
 mod switch;
 pub mod tape;
+pub mod test;
 pub mod top;
 pub mod tuples;
 mod watched;

@@ -39,7 +39,7 @@ unsafe impl Interpreter for Machine {
 /// The program of a machine, with the machine as its interpreter.
 pub(super) fn executable(program: Program, machine: Machine) -> Executable {
     // SAFETY: the descriptors were made of the program that the machine runs, with its layouts.
-    unsafe { Executable::new(program, Some(std::rc::Rc::new(machine))) }
+    unsafe { Executable::new(program, Some(std::sync::Arc::new(machine))) }
 }
 
 /// The next version of a program, with the machine as the interpreter of what it adds.
@@ -51,7 +51,7 @@ pub(super) fn executable_after(
 ) -> Executable {
     let machine = Machine { before: before.interpreter(), ..machine };
     // SAFETY: as above; functions of the version before are left to its machine.
-    unsafe { Executable::after(before, program, Some(std::rc::Rc::new(machine)), succeeded) }
+    unsafe { Executable::after(before, program, Some(std::sync::Arc::new(machine)), succeeded) }
 }
 
 impl Access<'_, '_> {

@@ -1,6 +1,6 @@
 //! A program as the interpreter has it.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use tidemill_proc::interpret::Interpreter;
 use tidemill_stdx::id::IdVec;
@@ -21,5 +21,5 @@ pub(super) struct Machine {
     /// The first function that it runs.
     pub(super) first: u32,
     /// What runs those before.
-    pub(super) before: Option<Rc<dyn Interpreter>>,
+    pub(super) before: Option<Arc<dyn Interpreter>>,
 }

@@ -35,7 +35,8 @@ pub fn expand(mut cli: Cli) -> Result<Cli, Refused> {
         run.arguments = options.arguments;
     }
     match &mut cli.verb {
-        Verb::Sim(sim) => sim.devices = folder.devices,
+        Verb::Sim(sim) => sim.devices.settings = folder.devices,
+        Verb::Test(test) => test.devices.settings = folder.devices,
         Verb::Explain(explain) => explain.simulated.devices = folder.devices,
         _ => {}
     }
@@ -62,6 +63,7 @@ fn sources(verb: &mut Verb) -> Option<(&'static str, &mut Sources)> {
     Some(match verb {
         Verb::Run(args) => ("run", &mut args.sources),
         Verb::Sim(args) => ("sim", &mut args.sources),
+        Verb::Test(args) => ("test", &mut args.sources),
         Verb::Check(sources) => ("check", sources),
         Verb::Fmt { sources, .. } => ("fmt", sources),
         Verb::Explain(args) => ("explain", &mut args.sources),

@@ -10,6 +10,7 @@ use tidemill::devices::SimDevice;
 use tidemill_event::User;
 
 use super::Sources;
+use super::devices::Devices;
 use super::values::{address, nodes, size, some_seconds};
 use tidemill::script::{latency, probability};
 
@@ -55,6 +56,17 @@ pub enum EngineKind {
     Dispatch,
     /// An interpreter.
     Interpret,
+}
+
+impl EngineKind {
+    /// As it is written on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            EngineKind::Compiled => "compiled",
+            EngineKind::Dispatch => "dispatch",
+            EngineKind::Interpret => "interpret",
+        }
+    }
 }
 
 /// `run`.
@@ -235,9 +247,9 @@ pub struct SimArgs {
     /// Print every stage of every tuple
     #[arg(long)]
     pub trace: bool,
-    /// What stands for devices: the section [sim.devices] of the settings.
-    #[arg(skip)]
-    pub devices: SortedMap<String, SimDevice>,
+    /// What stands for devices.
+    #[command(flatten)]
+    pub devices: Devices,
     /// Tuples from outside.
     #[command(flatten)]
     pub tuples: Tuples,

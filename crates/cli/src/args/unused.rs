@@ -5,13 +5,14 @@
 use tidemill::program::FileKind::{self, Components, Packets, Rules, Schemas};
 use tidemill::program::Kinds;
 
-use super::Sources;
 use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
+use super::{Sources, TestArgs};
 
 /// Options, and the kinds of files that they concern.
-const CONCERNS: [(&str, &[FileKind]); 43] = [
+const CONCERNS: [(&str, &[FileKind]); 44] = [
     ("--listen", &[Rules]),
     ("--nodes", &[Rules, Components, Packets]),
+    ("--device", &[Packets]),
     ("--key", &[Rules]),
     ("--token-file", &[Rules]),
     ("--export", &[Rules]),
@@ -133,6 +134,7 @@ impl Given for SimArgs {
             ("--reorder", self.reorder > 0.0),
             ("--churn", self.churn.is_some()),
             ("--script", self.script.is_some()),
+            ("--device", !self.devices.given.is_empty()),
             ("--trace", self.trace),
             ("--root", self.root.is_some()),
             ("--fact", !tuples.fact.is_empty()),
@@ -142,6 +144,23 @@ impl Given for SimArgs {
             ("--profile", engine.profile.is_some()),
         ];
         chosen(own).chain(sources.given()).chain(engine_given(engine.engine)).collect()
+    }
+}
+
+impl Given for TestArgs {
+    fn given(&self) -> Vec<&'static str> {
+        let TestArgs { sources, tuples, .. } = self;
+        let own = [
+            ("--nodes", self.nodes.as_ref().is_some_and(|nodes| *nodes.end() > 1)),
+            ("--key", self.key.is_some()),
+            ("--script", self.script.is_some()),
+            ("--device", !self.devices.given.is_empty()),
+            ("--root", self.root.is_some()),
+            ("--fact", !tuples.fact.is_empty()),
+            ("--inject", !tuples.inject.is_empty()),
+            ("--turn-limit", self.turn_limit.is_some()),
+        ];
+        chosen(own).chain(sources.given()).chain(engine_given(self.engine)).collect()
     }
 }
 

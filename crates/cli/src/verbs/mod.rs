@@ -14,6 +14,7 @@ mod proto;
 mod query;
 mod run;
 mod sim;
+mod test;
 mod top;
 
 use std::path::PathBuf;
@@ -36,6 +37,7 @@ pub use proto::proto;
 pub use query::query;
 pub use run::run;
 pub use sim::sim;
+pub use test::test;
 pub use top::top;
 
 /// What a run knows beside the files of the program.

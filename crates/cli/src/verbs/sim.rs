@@ -116,7 +116,7 @@ fn options(
         packets: engine_of_graphs(args.engine.engine, args.nodes),
         turn_tuples_max: args.engine.turn_limit,
         profile: args.engine.profile.is_some(),
-        devices: args.devices,
+        devices: args.devices.all(),
         root: args.root,
         stop: Some(interrupt.asked.clone()),
     })

@@ -26,6 +26,7 @@ use crate::program::{Program, Rules as Loaded};
 use crate::run::{ComponentOptions, Engine as Chosen, EngineKind};
 
 /// The engines of nodes, but for rules, and how they are started.
+#[derive(Clone)]
 pub(crate) struct Parts {
     /// What its processes run.
     pub(crate) components: Option<Executable>,

@@ -33,7 +33,7 @@ use tidemill_relation::text::{Pattern, TextError, parse_pattern};
 use tidemill_stdx::sorted::SortedSet;
 
 pub use cue::{Cue, Deed, bind};
-pub use number::{latency, probability, seconds};
+pub use number::{latency, probability, seconds, seconds_text};
 pub use parse::parse;
 
 /// A script as it was written.
@@ -44,6 +44,11 @@ pub struct Script {
 }
 
 impl Script {
+    /// Whether it ends the run.
+    pub fn ends(&self) -> bool {
+        self.actions.iter().any(|action| action.what == What::End)
+    }
+
     /// The relations of which it gives nodes tuples.
     pub fn relations(&self) -> SortedSet<String> {
         let given = self.actions.iter().filter_map(|action| match &action.what {

@@ -23,6 +23,17 @@ pub fn seconds(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Nanoseconds as [`seconds`] reads them, with no more decimals than it takes.
+///
+/// ```
+/// assert_eq!(tidemill::script::seconds_text(2_500_000_000), "2.5");
+/// assert_eq!(tidemill::script::seconds_text(60_000_000_000), "60");
+/// ```
+pub fn seconds_text(ns: u64) -> String {
+    let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A probability from 0 to 1.
 ///
 /// # Errors

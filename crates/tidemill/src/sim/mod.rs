@@ -61,15 +61,16 @@ use setup::{Common, Setup};
 
 pub use options::SimOptions;
 
-/// A program and how it is simulated; see the module.
+/// A program and how it is simulated; see the module. Clones share what was compiled.
+#[derive(Clone)]
 pub struct Simulation {
-    rules: Rules,
+    rules: Arc<Rules>,
     parts: Parts,
     has: Has,
     options: SimOptions,
-    identities: Vec<Identity>,
+    identities: Arc<[Identity]>,
     plugs: Vec<Plug>,
-    cues: Vec<Cue>,
+    cues: Arc<[Cue]>,
 }
 
 impl Program {
@@ -94,15 +95,7 @@ impl Simulation {
             let watch = |(relation, _)| Watch { relation, stages: Stages::ALL };
             rules.watches = visible.map(watch).collect();
         }
-        let address = |index: u32| format!("n{index}:1");
-        let landmark = options.landmark.clone().unwrap_or_else(|| address(0));
-        let identity = |index| Identity {
-            address: address(index),
-            index,
-            count: options.nodes,
-            landmark: landmark.clone(),
-        };
-        let identities = (0..options.nodes).map(identity).collect();
+        let identities = identities(&options);
         let mut components =
             ComponentOptions { engine: options.components, ..ComponentOptions::default() };
         let making = Making::new(&mut components, true);
@@ -111,7 +104,8 @@ impl Simulation {
         let has = compiled.has();
         let idle = || Rules::new(OfRules::default());
         let rules = compiled.rules.map_or_else(idle, Ok).map_err(|error| error.to_string())?;
-        let (parts, cues) = (compiled.parts, Vec::new());
+        let rules = Arc::new(rules);
+        let (parts, cues): (_, Arc<[Cue]>) = (compiled.parts, Arc::new([]));
         Ok(Simulation { rules, parts, has, options, identities, plugs, cues })
     }
 
@@ -119,7 +113,7 @@ impl Simulation {
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
         let plan = self.rules.plan();
         let (cues, mut diagnostics) = bind(script, sources, plan, &self.identities);
-        self.cues.extend(cues);
+        self.cues = self.cues.iter().cloned().chain(cues).collect();
         let end = self.options.end_ns.unwrap_or(u64::MAX);
         let late = script.actions.iter().filter(|action| action.when.first() > end);
         diagnostics.extend(late.map(|action| {
@@ -127,6 +121,29 @@ impl Simulation {
             Diagnostic::warning("script-late", action.span, message)
         }));
         diagnostics
+    }
+
+    /// The same program, compiled once, with so many nodes and no script.
+    pub(crate) fn of_nodes(&self, nodes: u32) -> Simulation {
+        let options = SimOptions { nodes, ..self.options.clone() };
+        let (identities, cues): (_, Arc<[Cue]>) = (identities(&options), Arc::new([]));
+        Simulation { options, identities, cues, ..self.clone() }
+    }
+
+    /// How it is simulated. Whoever changes the number of its nodes takes [`Self::of_nodes`].
+    pub(crate) fn options_mut(&mut self) -> &mut SimOptions {
+        &mut self.options
+    }
+
+    /// The same, to read.
+    pub(crate) fn options(&self) -> &SimOptions {
+        &self.options
+    }
+
+    /// Whether runs of it write files of which there is one for all.
+    pub(crate) fn writes_files(&self) -> bool {
+        let mut apps = self.parts.graph.iter().flat_map(|graph| &graph.apps);
+        self.parts.borders.have_files() || apps.any(|app| app.kind.exclusive && !app.kind.device)
     }
 
     /// Runs it; the summary is the last line written, but for one node that has components and no
@@ -140,8 +157,7 @@ impl Simulation {
     pub fn run(self, console: Console) -> Result<Report, String> {
         let workers = self.options.workers.min(self.options.nodes);
         let Simulation { rules, parts, has, options, identities, plugs, cues } = self;
-        let (identities, cues) = (identities.into(), cues.into());
-        let common = Common { rules: Arc::new(rules), has, options, identities, cues };
+        let common = Common { rules, has, options, identities, cues };
         let setup = Setup { common, parts, plugs, share: Share::ALL };
         if workers > 1 {
             match alone::reason(&setup) {
@@ -155,4 +171,17 @@ impl Simulation {
         }
         setup.run(console)
     }
+}
+
+/// The nodes of a simulation.
+fn identities(options: &SimOptions) -> Arc<[Identity]> {
+    let address = |index: u32| format!("n{index}:1");
+    let landmark = options.landmark.clone().unwrap_or_else(|| address(0));
+    let identity = |index| Identity {
+        address: address(index),
+        index,
+        count: options.nodes,
+        landmark: landmark.clone(),
+    };
+    (0..options.nodes).map(identity).collect()
 }

@@ -1,0 +1,132 @@
+//! Options of `test`, and the command of `sim` that they stand for.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use clap::Args;
+use tidemill::script::seconds_text;
+use tidemill::test::Faults;
+
+use super::devices::Devices;
+use super::options::{EngineKind, Tuples};
+use super::sources::Sources;
+use super::values::{nodes, some_seconds};
+
+/// `test`.
+#[derive(Args, Debug)]
+pub struct TestArgs {
+    /// The program.
+    #[command(flatten)]
+    pub sources: Sources,
+    /// Run the seeds A to B, one a run; without it 1..1000, and with --wall from 1 on
+    #[arg(long, value_name = "A..B", value_parser = seeds)]
+    pub seeds: Option<RangeInclusive<u64>>,
+    /// Begin no run after S seconds
+    #[arg(long, value_name = "S", value_parser = some_seconds)]
+    pub wall: Option<u64>,
+    /// Runs at a time; without it one a processor
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub workers: Option<u32>,
+    /// Each run has A to B nodes, n0:1, n1:1, ...; without it one
+    #[arg(long, value_name = "A..B", value_parser = node_range)]
+    pub nodes: Option<RangeInclusive<u32>>,
+    /// End each run after S seconds of virtual time; without it at the end of the script, or, if
+    /// that has none, after 60
+    #[arg(long = "for", value_name = "S", value_parser = some_seconds)]
+    pub end: Option<u64>,
+    /// What happens when in each run, and what must be true then
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Faults that runs have: none; swarm, each has each or has not; or a list such as loss,churn
+    /// of which each has some. Their strengths are drawn from the seed, too
+    #[arg(long, value_name = "none|LIST|swarm", default_value = "swarm", value_parser = faults)]
+    pub faults: Faults,
+    /// Seal datagrams with the fleet key in FILE
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// The folder that files of rules lie below; the current one if not given
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// What stands for devices.
+    #[command(flatten)]
+    pub devices: Devices,
+    /// Tuples from outside.
+    #[command(flatten)]
+    pub tuples: Tuples,
+    /// How programs are executed
+    #[arg(long, value_enum, value_name = "ENGINE")]
+    pub engine: Option<EngineKind>,
+    /// Give up turns of rules that derive more than N event tuples, as in `sim`
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub turn_limit: Option<u64>,
+    /// Print one JSON object a line: failures, and a summary
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl TestArgs {
+    /// The arguments of the `sim` command that simulates the same program, but for what follows
+    /// from a seed. Options of settings are among them, and its files stand for a folder.
+    pub fn sim_arguments(&self, end_ns: Option<u64>) -> Vec<String> {
+        let mut arguments = vec!["sim".to_owned()];
+        arguments.extend(self.sources.files.iter().cloned());
+        let mut add = |option: &str, value: String| {
+            arguments.extend([option.to_owned(), value]);
+        };
+        let path = |path: &PathBuf| path.display().to_string();
+        for define in &self.sources.defines {
+            add("-D", format!("{}={}", define.name, define.value));
+        }
+        self.sources.includes.iter().for_each(|folder| add("-I", path(folder)));
+        end_ns.into_iter().for_each(|end_ns| add("--for", seconds_text(end_ns)));
+        self.script.iter().for_each(|file| add("--script", path(file)));
+        self.tuples.fact.iter().for_each(|tuple| add("--fact", tuple.clone()));
+        self.tuples.inject.iter().for_each(|tuple| add("--inject", tuple.clone()));
+        self.key.iter().for_each(|file| add("--key", path(file)));
+        self.root.iter().for_each(|folder| add("--root", path(folder)));
+        for (name, device) in &self.devices.all() {
+            add("--device", format!("{name}={device}"));
+        }
+        self.engine.into_iter().for_each(|engine| add("--engine", engine.name().to_owned()));
+        self.turn_limit.into_iter().for_each(|most| add("--turn-limit", most.to_string()));
+        arguments
+    }
+}
+
+fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let wrong = || format!("`{text}` is no range of seeds: A..B with A <= B, such as 1..1000");
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let first: u64 = first.parse().map_err(|_| wrong())?;
+    let last: u64 = last.parse().map_err(|_| wrong())?;
+    if first <= last { Ok(first..=last) } else { Err(wrong()) }
+}
+
+fn node_range(text: &str) -> Result<RangeInclusive<u32>, String> {
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    let (least, most) = (nodes(least)?, nodes(most)?);
+    match least <= most {
+        true => Ok(least..=most),
+        false => Err(format!("`{text}` is no range of nodes: A..B with A <= B, such as 3..7")),
+    }
+}
+
+fn faults(text: &str) -> Result<Faults, String> {
+    Faults::parse(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_include_both_ends() {
+        assert_eq!(seeds("3..9"), Ok(3..=9));
+        assert_eq!(seeds("7"), Ok(7..=7));
+        assert_eq!(node_range("1..1000"), Ok(1..=1000));
+        assert_eq!(node_range("5"), Ok(5..=5));
+        for wrong in ["", "9..3", "a..b", "1..", "1-3"] {
+            assert!(seeds(wrong).is_err() && node_range(wrong).is_err(), "{wrong}");
+        }
+        assert!(node_range("0..3").is_err());
+    }
+}

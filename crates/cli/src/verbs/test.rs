@@ -1,0 +1,182 @@
+//! `test`.
+
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use tidemill::program::{Kinds, Program};
+use tidemill::script::{self, Script};
+use tidemill::sim::SimOptions;
+use tidemill::test::{Fault, SimCommand, Test, TestEvent, TestOptions, TestReport};
+use tidemill_diag::{Sources, has_errors};
+
+use super::Relations;
+use super::common;
+use super::components::{self, most_of_memory};
+use super::interrupt::{Interrupt, OnTerminate};
+use super::sim::engine_of_graphs;
+use crate::args::{Keys, TestArgs, unused};
+use crate::output::Out;
+use crate::report::Reporter;
+use crate::status::Status;
+
+/// How long a run lasts for which nothing says how long, nanoseconds.
+const END_NS: u64 = 60_000_000_000;
+
+/// Tests a program.
+pub fn test(args: TestArgs, report: Reporter) -> Status {
+    match start(args, report) {
+        Ok(status) | Err(status) => status,
+    }
+}
+
+fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
+    let kinds = Kinds::of(&args.sources.files);
+    let mut wrong = unused(&args, kinds);
+    wrong.extend(args.faults.concerning(kinds).into_iter().map(Fault::name).map(|name| {
+        format!("--faults {name} has no effect here: the nodes of the program send no datagrams")
+    }));
+    common::refuse(&wrong, report)?;
+    let injected = common::injected(&args.tuples, args.script.as_deref());
+    let relations = Relations { injected: Some(injected), ..Relations::default() };
+    let program = super::load(&args.sources, relations, report);
+    if program.has_errors() {
+        return Err(Status::Failed);
+    }
+    common::refuse_root(args.root.as_deref(), &program, report)?;
+    let mut sources = Sources::new();
+    let script = args.script.as_deref().map(|path| read(path, &mut sources, report)).transpose()?;
+    let ends = script.as_ref().is_some_and(Script::ends);
+    let end_ns = args.end.or((!ends).then_some(END_NS));
+    let interrupt = Interrupt::new(OnTerminate::End)
+        .map_err(|error| common::failed(report, &format!("no signals: {error}")))?;
+    let json = args.json;
+    let options = options(args, end_ns, &program, &interrupt, report)?;
+    let test = Test::new(program, options);
+    let mut test = test.map_err(|message| common::failed(report, &message))?;
+    if let Some(script) = &script {
+        let found = test.script(script, &sources);
+        report.diagnostics(&sources, &found);
+        if has_errors(&found) {
+            return Err(Status::Failed);
+        }
+    }
+    if let Some(reason) = test.alone() {
+        report.note(&format!("one worker only: {reason}"));
+    }
+    let mut out = Out::new();
+    let mut progress = Progress::new();
+    let ran = test.run(|event| match event {
+        TestEvent::Failed(failure) => {
+            progress.clear();
+            out.write(&if json { failure.json() } else { failure.to_string() });
+            out.write("\n");
+        }
+        TestEvent::Progress(figures) => progress.show(figures),
+    });
+    progress.clear();
+    let figures = ran.map_err(|message| common::failed(report, &message))?;
+    out.write(&if json { figures.json() } else { figures.to_string() });
+    out.write("\n");
+    let (seconds, rate) = (figures.elapsed.as_secs_f64(), figures.rate());
+    report.note(&format!("tested in {seconds:.3} s, {rate:.0} seeds a second"));
+    match out.finish() {
+        Status::Fine if figures.interrupted => Ok(interrupt.status()),
+        Status::Fine if !figures.is_well() => Err(Status::Failed),
+        status => Ok(status),
+    }
+}
+
+/// What the command line says of a test.
+fn options(
+    args: TestArgs,
+    end_ns: Option<u64>,
+    program: &Program,
+    interrupt: &Interrupt,
+    report: Reporter,
+) -> Result<TestOptions, Status> {
+    let extra = match &program.rules.program {
+        Some(rules) => common::tuples(&args.tuples, &rules.plan, report)?,
+        None => Vec::new(),
+    };
+    let keys = Keys { key: args.key.clone(), identity: None, peers: None };
+    let seal = common::seal(&keys, report)?;
+    let nodes = args.nodes.clone().unwrap_or(1..=1);
+    let default = TestOptions::default();
+    let all_seeds = if args.wall.is_some() { 1..=u64::MAX } else { default.seeds };
+    let processors = || std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
+    let fresh = std::env::current_exe().map_err(|error| {
+        common::failed(report, &format!("cannot repeat runs in a fresh process: {error}"))
+    })?;
+    Ok(TestOptions {
+        command: SimCommand { arguments: args.sim_arguments(end_ns) },
+        seeds: args.seeds.unwrap_or(all_seeds),
+        wall: args.wall.map(Duration::from_nanos),
+        workers: args.workers.unwrap_or_else(processors),
+        faults: args.faults,
+        fresh: Some(fresh),
+        each: SimOptions {
+            end_ns,
+            seal,
+            landmark: common::landmark(&args.sources.defines),
+            extra,
+            components: components::engine(args.engine),
+            memory_max: most_of_memory(),
+            packets: engine_of_graphs(args.engine, *nodes.end()),
+            turn_tuples_max: args.turn_limit,
+            devices: args.devices.all(),
+            root: args.root,
+            stop: Some(interrupt.asked.clone()),
+            ..default.each
+        },
+        nodes,
+    })
+}
+
+/// Reads a script.
+fn read(path: &Path, sources: &mut Sources, report: Reporter) -> Result<Script, Status> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|error| {
+        common::failed(report, &format!("{name}: cannot read the script: {error}"))
+    })?;
+    let file = sources.add(name, text.clone());
+    let (script, found) = script::parse(file, &text);
+    match has_errors(&found) {
+        true => {
+            report.diagnostics(sources, &found);
+            Err(Status::Failed)
+        }
+        false => Ok(script),
+    }
+}
+
+/// A line on the terminal that is written again and again.
+struct Progress {
+    is_terminal: bool,
+    is_shown: bool,
+}
+
+impl Progress {
+    fn new() -> Progress {
+        Progress { is_terminal: io::stderr().is_terminal(), is_shown: false }
+    }
+
+    fn show(&mut self, figures: &TestReport) {
+        if !self.is_terminal {
+            return;
+        }
+        self.is_shown = true;
+        let TestReport { runs, failures, .. } = figures;
+        let rate = figures.rate();
+        // Standard error may be closed: then there is nowhere to report that.
+        let _ = write!(io::stderr(), "\r{runs} runs, {rate:.0} seeds a second, {failures} failed");
+    }
+
+    /// Takes the line away.
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

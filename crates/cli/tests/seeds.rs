@@ -1,0 +1,238 @@
+//! Many simulations through the command: `test`.
+
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use crate::common::{Folder, run, status, stderr, stdout, tidemill};
+
+/// Pings the landmark, which takes a ping that comes twice for a mistake.
+const TWICE: &str = "\
+materialize(seen, infinity, infinity, keys(2, 3)).
+p1 ping(@Peer, Node, E) :- periodic(@Node, E, 1), Peer := LANDMARK.
+p2 violation(@N, From, E) :- ping(@N, From, E), seen(@N, From, E).
+p3 seen(@N, From, E) :- ping(@N, From, E).
+";
+
+/// The commands that a test has printed.
+fn commands(text: &str) -> Vec<&str> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("  tidemill "));
+    lines.collect()
+}
+
+/// Runs a command line that was printed for a shell, of words without blanks.
+fn again(command: &str) -> Output {
+    let words = command.split(' ').map(|word| word.trim_matches('\''));
+    tidemill().args(words).output().expect("the command starts")
+}
+
+#[test]
+fn each_failure_has_the_command_that_repeats_it() {
+    let folder = Folder::new();
+    let file = folder.file("twice.olg", TWICE);
+    let output = run(&format!("test {file} --nodes 2..4 --for 20 --seeds 1..60 --workers 2"));
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    let text = stdout(&output);
+    let commands = commands(&text);
+    assert!(commands.len() > 10, "{text}");
+    let summary = format!("summary: 60 runs, {} failed; 1 repeated; seeds 1..60", commands.len());
+    assert_eq!(text.lines().last(), Some(&*summary));
+    for command in &commands {
+        assert!(command.contains("--duplicate 0."), "{command}");
+        let output = again(command);
+        assert_eq!(status(&output), 1, "{command}");
+        // What the run said of it stands before the command.
+        let said = stderr(&output);
+        let violation = said.lines().find(|line| line.contains("violation(")).expect("one");
+        assert!(text.contains(&format!("\n  {violation}\n")), "{violation}\n{text}");
+    }
+    let numbers = |option: &str| {
+        let after = |command: &&str| {
+            let mut words = command.split(' ').skip_while(|word| *word != option);
+            words.nth(1).and_then(|word| word.parse::<u64>().ok()).expect("a number")
+        };
+        commands.iter().map(after).collect::<Vec<_>>()
+    };
+    let seeds = numbers("--seed");
+    assert!(seeds.is_sorted() && seeds.iter().all(|seed| (1..=60).contains(seed)), "{seeds:?}");
+    let nodes = numbers("--nodes");
+    assert!((2..=4).all(|count| nodes.contains(&count)), "{nodes:?}");
+}
+
+/// What is printed follows from the seeds, whoever runs them in which order.
+#[test]
+fn workers_change_nothing() {
+    let folder = Folder::new();
+    let file = folder.file("twice.olg", TWICE);
+    let of = |seeds: &str, workers: u32| {
+        let line = format!("test {file} --nodes 3 --for 20 --seeds {seeds} --workers {workers}");
+        stdout(&run(&format!("{line} --json")))
+    };
+    let (one, three) = (of("1..40", 1), of("1..40", 3));
+    assert_eq!(one, three);
+    let objects: Vec<serde_json::Value> =
+        one.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let (summary, failures) = objects.split_last().expect("lines");
+    assert_eq!(summary["summary"]["runs"], 40);
+    assert_eq!(summary["summary"]["failures"], failures.len());
+    assert_eq!(summary["summary"]["repeated"], 1);
+    for failure in failures {
+        let failure = &failure["failure"];
+        assert_eq!(failure["kind"], "failed");
+        let note = failure["notes"][0].as_str().expect("a note");
+        assert!(note.contains(": violation("), "{note}");
+        assert!(failure["command"].as_str().is_some_and(|it| it.starts_with("tidemill sim ")));
+    }
+    // A seed by itself does what it does among others.
+    let seed = failures[0]["failure"]["seed"].to_string();
+    assert!(of(&seed, 1).starts_with(one.lines().next().expect("a line")));
+}
+
+#[test]
+fn without_its_fault_nothing_fails() {
+    let folder = Folder::new();
+    let file = folder.file("twice.olg", TWICE);
+    for (faults, expected) in [("none", 0), ("latency,loss,reorder,churn", 0), ("duplicate", 1)] {
+        let line = format!("test {file} --nodes 3 --for 10 --seeds 5..30 --faults {faults}");
+        assert_eq!(status(&run(&line)), expected, "{faults}");
+    }
+}
+
+const END: &str = "at 3 inject 1 go(NODE)\nat 5 expect 1 gone(NODE)\nat 5 end\n";
+
+#[test]
+fn a_script_is_part_of_each_run() {
+    let folder = Folder::new();
+    let rules = "materialize(gone, infinity, 1, keys(1)).\nr1 gone(@N) :- go(@N).\n";
+    let file = folder.file("go.olg", rules);
+    let script = folder.file("go.sim", END);
+    let output = run(&format!("test {file} --nodes 2..3 --script {script} --seeds 1..20"));
+    // A node that is away then has not gone.
+    let text = stdout(&output);
+    assert_eq!(status(&output), 1, "{text}");
+    for command in commands(&text) {
+        assert!(command.contains("--churn") && !command.contains("--for"), "{command}");
+        assert_eq!(status(&again(command)), 1);
+    }
+    let calm = format!("test {file} --nodes 2 --script {script} --seeds 1..20 --faults loss");
+    assert_eq!(status(&run(&calm)), 0);
+    // It has to fit all runs.
+    let output = run(&format!("test {file} --nodes 1..3 --script {script}"));
+    assert_eq!(status(&output), 1);
+    let unknown = format!("{script}:1:13: error[unknown-node]");
+    assert!(stderr(&output).contains(&unknown), "{}", stderr(&output));
+}
+
+#[test]
+fn programs_of_all_kinds_are_tested() {
+    let folder = Folder::new();
+    let sum =
+        "COMPONENT Main; VARIABLE i: INTEGER; BEGIN FOR i := 1 TO 3 DO WRITE(i) END END Main;";
+    let components = folder.file("main.com", sum);
+    let graph = "src :: Generator { frames: [\"hex 61\"], packets: 9 }\nend :: Sink\n\
+                 src -> end.input\n";
+    let graph = folder.file("a.flow", graph);
+    let rules = folder.file("twice.olg", TWICE);
+    for files in [&components, &graph, &format!("{components} {graph} {rules}")] {
+        for engine in ["", "--engine interpret"] {
+            if engine.contains("interpret") && *files == graph {
+                continue;
+            }
+            let line =
+                format!("test {files} --nodes 2 --seeds 1..9 --for 5 --faults churn {engine}");
+            let output = run(&line);
+            assert_eq!(status(&output), 0, "{line}: {}{}", stdout(&output), stderr(&output));
+            assert_eq!(stdout(&output), "summary: 9 runs, 0 failed; 1 repeated; seeds 1..9\n");
+        }
+    }
+    let fault = "COMPONENT Main; BEGIN ASSERT(RANDOM(0, 1) = 0) END Main;";
+    let faulty = folder.file("fault.com", fault);
+    let output = run(&format!("test {faulty} --seeds 1..40"));
+    let failed = commands(&stdout(&output)).len();
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    assert!((5..35).contains(&failed), "{}", stdout(&output));
+    let command = stdout(&output);
+    assert_eq!(status(&again(commands(&command)[0])), 1);
+}
+
+/// Options of a folder: those of the section `test`; of `sim` what stands for devices alone.
+#[test]
+fn a_folder_has_options_for_tests() {
+    let folder = Folder::new();
+    folder.file("twice.olg", TWICE);
+    folder.file(
+        "lan.flow",
+        "nic :: RawSocket { interface: \"eth0\" }\nend :: Sink\nnic -> end.input\n",
+    );
+    let settings = "[test]\nnodes = \"2..3\"\n\
+                    seeds = \"1..30\"\nfor = 5.5\nfaults = \"duplicate\"\n\
+                    [sim]\nnodes = 9\nchurn = 3\n[sim.devices]\neth0 = \"link:lan\"\n";
+    folder.file("tidemill.toml", settings);
+    let path = folder.path().display().to_string();
+    let output = run(&format!("test {path}"));
+    let text = stdout(&output);
+    assert_eq!(status(&output), 1, "{text}{}", stderr(&output));
+    assert!(text.ends_with("; 1 repeated; seeds 1..30\n"), "{text}");
+    for command in commands(&text) {
+        assert!(command.contains(" --for 5.5 --device eth0=link:lan --nodes "), "{command}");
+        assert!(command.contains(" --duplicate 0.") && !command.contains("churn"), "{command}");
+        assert_eq!(status(&again(command)), 1);
+    }
+    let output = run(&format!("test {path} --seeds 1..3 --faults none"));
+    assert_eq!(stdout(&output), "summary: 3 runs, 0 failed; 1 repeated; seeds 1..3\n");
+}
+
+#[test]
+fn programs_that_write_files_have_one_worker() {
+    let folder = Folder::new();
+    let rules = folder.file(
+        "write.olg",
+        "sink(\"out.jsonl\", p).\nr1 p(@N, X) :- periodic(@N, _, 1, 3), X := 1.\n",
+    );
+    let root = folder.path().join("written");
+    std::fs::create_dir_all(&root).expect("a folder");
+    let root = root.display();
+    let output = run(&format!("test {rules} --root {root} --seeds 1..5 --workers 4"));
+    let note = "tidemill: one worker only: the program writes files";
+    assert!(stderr(&output).contains(note), "{}", stderr(&output));
+    assert_eq!(status(&output), 0, "{}", stdout(&output));
+}
+
+#[test]
+fn a_test_takes_the_time_that_it_has() {
+    let folder = Folder::new();
+    let file = folder.file("twice.olg", TWICE);
+    let output = run(&format!("test {file} --wall 0.5 --faults none --workers 1"));
+    assert_eq!(status(&output), 0);
+    let text = stdout(&output);
+    let runs = text.strip_prefix("summary: ").and_then(|it| it.split(' ').next()?.parse().ok());
+    let runs: u64 = runs.expect("a number");
+    assert!(runs > 1 && text.ends_with(&format!("; seeds 1..{runs}\n")), "{text}");
+    let said = stderr(&output);
+    assert!(said.contains("tidemill: tested in ") && said.contains(" seeds a second"), "{said}");
+}
+
+#[test]
+fn a_signal_ends_a_test_with_its_summary() {
+    let folder = Folder::new();
+    let endless = "r1 a(@N, X + 1) :- periodic(@N, E, 0, 1), X := E % 10.\n\
+                   r2 a(@N, X + 1) :- a(@N, X).\n";
+    let twice = folder.file("twice.olg", TWICE);
+    let endless = folder.file("endless.olg", endless);
+    let cases = [(twice, "--wall 1000"), (endless, "--turn-limit 1000000000000")];
+    for (file, option) in cases {
+        for (signal, expected) in [("-INT", 130), ("-TERM", 143)] {
+            let mut command = tidemill();
+            command.args(["test", &file, "--faults", "none"]).args(option.split(' '));
+            command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            let child = command.spawn().expect("starts");
+            std::thread::sleep(Duration::from_millis(1000));
+            let id = child.id().to_string();
+            let sent = Command::new("kill").args([signal, &id]).status().expect("`kill`");
+            assert!(sent.success(), "the test has ended by itself");
+            let output = child.wait_with_output().expect("ends");
+            let text = stdout(&output);
+            assert_eq!(status(&output), expected, "{text}{}", stderr(&output));
+            assert!(text.starts_with("summary: ") && text.ends_with("; interrupted\n"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Faults that a seed draws: which exist in its run, and how strong they are.
+//!
+//! A run in which every fault exists finds less than runs that each leave some out: one fault may
+//! hide what another would show (Groce and others, "Swarm testing", 2012).
+
+use std::time::Duration;
+
+use tidemill_diag::nearest;
+use tidemill_stdx::rng::Rng;
+
+use crate::program::{FileKind, Kinds};
+use crate::sim::SimOptions;
+
+/// A kind of fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// Datagrams take longer, and some much longer than others.
+    Latency,
+    /// Datagrams are lost.
+    Loss,
+    /// Datagrams arrive twice.
+    Duplicate,
+    /// Datagrams are held back behind later ones.
+    Reorder,
+    /// Nodes crash and return empty.
+    Churn,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Fault; 5] =
+        [Fault::Latency, Fault::Loss, Fault::Duplicate, Fault::Reorder, Fault::Churn];
+
+    /// What it is called on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::Latency => "latency",
+            Fault::Loss => "loss",
+            Fault::Duplicate => "duplicate",
+            Fault::Reorder => "reorder",
+            Fault::Churn => "churn",
+        }
+    }
+
+    /// Whether a program of these kinds can have it.
+    pub fn concerns(self, kinds: Kinds) -> bool {
+        let talks = kinds.has(FileKind::Rules) || kinds.has(FileKind::Components);
+        self == Fault::Churn || talks
+    }
+
+    /// Adds it to a run, as strong as is drawn. All numbers have few digits, so that a command line
+    /// says them exactly.
+    fn draw(self, random: &mut Rng, options: &mut SimOptions) {
+        match self {
+            Fault::Latency => {
+                let least = random.range(1..=50);
+                let most = least + magnitude(random, 11);
+                options.latency = (Duration::from_millis(least), Duration::from_millis(most));
+            }
+            Fault::Loss => options.loss = probability(random),
+            Fault::Duplicate => options.duplicate = probability(random),
+            Fault::Reorder => options.reorder = probability(random),
+            Fault::Churn => options.churn_ns = Some(random.range(2..=120) * 1_000_000_000),
+        }
+    }
+}
+
+/// A number up to `2^bits`: small ones are as likely as large ones, by their digits.
+fn magnitude(random: &mut Rng, bits: u64) -> u64 {
+    let most = 1 << random.range(1..=bits);
+    random.range(1..=most)
+}
+
+/// A probability above 0, at most about a half.
+fn probability(random: &mut Rng) -> f64 {
+    magnitude(random, 9) as f64 / 1000.0
+}
+
+/// The faults that runs may have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Faults {
+    kinds: Vec<Fault>,
+    /// How many a run has at least, if there are as many.
+    least: usize,
+}
+
+impl Faults {
+    /// No faults.
+    pub fn none() -> Faults {
+        Faults { kinds: Vec::new(), least: 0 }
+    }
+
+    /// Each run has each of all faults, or has not.
+    pub fn swarm() -> Faults {
+        Faults { kinds: Fault::ALL.to_vec(), least: 0 }
+    }
+
+    /// Each run has one or more of these.
+    pub fn some_of(kinds: Vec<Fault>) -> Faults {
+        Faults { kinds, least: 1 }
+    }
+
+    /// Reads `none`, `swarm`, or names with commas between.
+    ///
+    /// # Errors
+    /// What is expected instead.
+    pub fn parse(text: &str) -> Result<Faults, String> {
+        match text {
+            "none" => return Ok(Faults::none()),
+            "swarm" => return Ok(Faults::swarm()),
+            _ => {}
+        }
+        let kind = |name: &str| {
+            let name = name.trim();
+            Fault::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
+                let names = Fault::ALL.map(Fault::name);
+                let known = names.join(", ");
+                let hint =
+                    nearest(name, names).map_or(String::new(), |it| format!("is {it} meant? "));
+                format!("`{name}` is no fault: {hint}there are {known}; or `none`, or `swarm`")
+            })
+        };
+        let kinds: Result<Vec<Fault>, String> = text.split(',').map(kind).collect();
+        kinds.map(Faults::some_of)
+    }
+
+    /// Leaves out what a program of these kinds cannot have; those that were named.
+    pub fn concerning(&mut self, kinds: Kinds) -> Vec<Fault> {
+        let (kept, left_out) = self.kinds.iter().partition(|kind| kind.concerns(kinds));
+        self.kinds = kept;
+        match self.least {
+            0 => Vec::new(),
+            _ => left_out,
+        }
+    }
+
+    /// Adds to a run what is drawn for it. Each fault has random numbers of its own, so that the
+    /// others do not depend on it.
+    pub(super) fn draw(&self, random: &Rng, options: &mut SimOptions) {
+        let mut exists: Vec<bool> =
+            self.kinds.iter().map(|&kind| stream(random, kind).chance(0.5)).collect();
+        if self.least > 0 && !exists.contains(&true) && !exists.is_empty() {
+            let one = random.fork(1).below(exists.len() as u64);
+            exists[one as usize] = true;
+        }
+        for (&kind, _) in self.kinds.iter().zip(exists).filter(|(_, exists)| *exists) {
+            kind.draw(&mut stream(random, kind).fork(1), options);
+        }
+    }
+}
+
+fn stream(random: &Rng, kind: Fault) -> Rng {
+    random.fork(2 + kind as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(faults: &Faults, seed: u64) -> SimOptions {
+        let mut options = SimOptions::default();
+        faults.draw(&Rng::new(seed), &mut options);
+        options
+    }
+
+    /// Which faults exist.
+    fn existing(options: &SimOptions) -> [bool; 5] {
+        [
+            options.latency != SimOptions::default().latency,
+            options.loss > 0.0,
+            options.duplicate > 0.0,
+            options.reorder > 0.0,
+            options.churn_ns.is_some(),
+        ]
+    }
+
+    #[test]
+    fn a_swarm_has_all_sets_of_faults() {
+        let mut seen: Vec<[bool; 5]> =
+            (0..1000).map(|seed| existing(&drawn(&Faults::swarm(), seed))).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 32);
+    }
+
+    #[test]
+    fn a_list_gives_each_run_one_or_more_of_it() {
+        let faults = Faults::parse("loss,churn").expect("a list");
+        for seed in 0..1000 {
+            let [latency, loss, duplicate, reorder, churn] = existing(&drawn(&faults, seed));
+            assert!((loss || churn) && !latency && !duplicate && !reorder, "{seed}");
+        }
+        assert_eq!(existing(&drawn(&Faults::none(), 1)), [false; 5]);
+    }
+
+    /// What one fault is like does not depend on whether others may exist.
+    #[test]
+    fn faults_are_drawn_apart() {
+        let (all, one) = (Faults::swarm(), Faults::parse("loss").expect("a fault"));
+        let both = (0..200).map(|seed| (drawn(&all, seed).loss, drawn(&one, seed).loss));
+        let both = both.filter(|(loss, _)| *loss > 0.0);
+        let strengths: Vec<f64> = both
+            .map(|(loss, alone)| {
+                assert_eq!(loss, alone);
+                loss
+            })
+            .collect();
+        assert!(strengths.iter().any(|loss| *loss < 0.01), "{strengths:?}");
+        assert!(strengths.iter().any(|loss| *loss > 0.2), "{strengths:?}");
+    }
+
+    #[test]
+    fn what_is_no_fault_is_refused_with_what_may_be_meant() {
+        let error = Faults::parse("loss,repeat").expect_err("no fault");
+        assert!(error.starts_with("`repeat` is no fault: there are latency, loss"), "{error}");
+        let error = Faults::parse("los").expect_err("no fault");
+        assert!(error.contains("is loss meant?"), "{error}");
+    }
+}

@@ -1,0 +1,187 @@
+//! What a test has found.
+
+use std::fmt;
+use std::time::Duration;
+
+use tidemill_relation::json::JsonWriter;
+
+use super::command::shell_line;
+
+/// A seed whose run failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// How it failed.
+    pub kind: FailureKind,
+    /// What the run said of it: its last lines on standard error.
+    pub notes: Vec<String>,
+    /// The arguments of `tidemill` that repeat it.
+    pub arguments: Vec<String>,
+}
+
+/// How a run fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FailureKind {
+    /// A violation, an expectation that does not hold, a fault: `sim` ends with status 1.
+    Failed,
+    /// It could not run to its end.
+    Broken,
+    /// A fresh process wrote something else. That is a mistake of this system.
+    Different,
+}
+
+impl FailureKind {
+    fn name(self) -> &'static str {
+        match self {
+            FailureKind::Failed => "failed",
+            FailureKind::Broken => "broken",
+            FailureKind::Different => "different",
+        }
+    }
+}
+
+impl Failure {
+    /// The command that repeats it, as a shell reads it.
+    pub fn command(&self) -> String {
+        shell_line(&self.arguments)
+    }
+
+    /// The object `{"failure":{...}}`.
+    pub fn json(&self) -> String {
+        let mut json = JsonWriter::new();
+        json.object(|json| {
+            json.key("failure").object(|json| {
+                json.key("seed").number(self.seed);
+                json.key("kind").string(self.kind.name());
+                json.key("notes").array(|json| self.notes.iter().for_each(|it| json.string(it)));
+                json.key("command").string(&self.command());
+            });
+        });
+        json.finish()
+    }
+}
+
+/// A few lines for people.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {} {}", self.seed, self.kind.name())?;
+        for note in &self.notes {
+            write!(f, "\n  {note}")?;
+        }
+        write!(f, "\n  {}", self.command())
+    }
+}
+
+/// What is heard of a test while it runs.
+#[derive(Debug)]
+pub enum TestEvent<'t> {
+    /// A run has failed. Failures come in the order of their seeds.
+    Failed(&'t Failure),
+    /// How far it is; some times a second.
+    Progress(&'t TestReport),
+}
+
+/// The figures of a test, so far or at its end.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TestReport {
+    /// Runs that have ended.
+    pub runs: u64,
+    /// Those that failed.
+    pub failures: u64,
+    /// Runs that were repeated in a fresh process.
+    pub repeated: u64,
+    /// The seeds of the first and the last run that have ended.
+    pub seeds: Option<(u64, u64)>,
+    /// It was told to end before its end.
+    pub interrupted: bool,
+    /// The time of the machine that it took.
+    pub elapsed: Duration,
+}
+
+impl TestReport {
+    /// Whether no run failed.
+    pub fn is_well(&self) -> bool {
+        self.failures == 0
+    }
+
+    /// Runs a second.
+    pub fn rate(&self) -> f64 {
+        self.runs as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// The object `{"summary":{...}}`. It has no time of the machine.
+    pub fn json(&self) -> String {
+        let mut json = JsonWriter::new();
+        json.object(|json| {
+            json.key("summary").object(|json| {
+                json.key("runs").number(self.runs);
+                json.key("failures").number(self.failures);
+                json.key("repeated").number(self.repeated);
+                if let Some((first, last)) = self.seeds {
+                    json.key("first_seed").number(first);
+                    json.key("last_seed").number(last);
+                }
+                if self.interrupted {
+                    json.key("interrupted").bool(true);
+                }
+            });
+        });
+        json.finish()
+    }
+}
+
+/// One line for people. It has no time of the machine.
+impl fmt::Display for TestReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TestReport { runs, failures, repeated, .. } = self;
+        write!(f, "summary: {runs} runs, {failures} failed; {repeated} repeated")?;
+        if let Some((first, last)) = self.seeds {
+            write!(f, "; seeds {first}..{last}")?;
+        }
+        match self.interrupted {
+            true => f.write_str("; interrupted"),
+            false => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_and_figures_are_lines_and_objects() {
+        let failure = Failure {
+            seed: 7,
+            kind: FailureKind::Failed,
+            notes: vec!["tidemill: 1.000000 n0:1: violation(\"n0:1\")".to_owned()],
+            arguments: vec!["sim".to_owned(), "a.olg".to_owned()],
+        };
+        assert_eq!(
+            failure.to_string(),
+            "seed 7 failed\n  tidemill: 1.000000 n0:1: violation(\"n0:1\")\n  tidemill sim a.olg"
+        );
+        assert_eq!(
+            failure.json(),
+            "{\"failure\":{\"seed\":7,\"kind\":\"failed\",\"notes\":[\"tidemill: 1.000000 n0:1: \
+             violation(\\\"n0:1\\\")\"],\"command\":\"tidemill sim a.olg\"}}"
+        );
+        let report = TestReport {
+            runs: 10,
+            failures: 1,
+            repeated: 1,
+            seeds: Some((1, 10)),
+            interrupted: true,
+            elapsed: Duration::from_secs(2),
+        };
+        let line = "summary: 10 runs, 1 failed; 1 repeated; seeds 1..10; interrupted";
+        assert_eq!(report.to_string(), line);
+        assert_eq!(
+            report.json(),
+            "{\"summary\":{\"runs\":10,\"failures\":1,\"repeated\":1,\"first_seed\":1,\
+             \"last_seed\":10,\"interrupted\":true}}"
+        );
+        assert_eq!(report.rate(), 5.0);
+    }
+}

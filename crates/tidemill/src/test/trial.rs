@@ -1,0 +1,234 @@
+//! One run of a test, and the same in a fresh process.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use tidemill_diag::{Diagnostic, Sources, has_errors};
+use tidemill_stdx::rng::Rng;
+
+use super::options::TestOptions;
+use super::report::{Failure, FailureKind};
+use crate::console::{Console, Form};
+use crate::program::Program;
+use crate::script::Script;
+use crate::sim::Simulation;
+use crate::tape::Tape;
+
+/// Every such run is repeated.
+const REPEATED_EVERY: u64 = 100;
+
+/// Lines that are kept of what a run says: the last ones, as a failure ends it.
+const NOTES_MAX: usize = 8;
+/// Bytes of them.
+const NOTES_BYTES_MAX: usize = 1 << 12;
+
+/// What became of a run.
+#[derive(Debug)]
+pub(super) struct Tried {
+    /// How it failed, if it did.
+    pub(super) failure: Option<Failure>,
+    /// Whether it was repeated.
+    pub(super) is_repeated: bool,
+}
+
+/// Sets what a test draws from a seed apart from what its simulation draws.
+const STREAM: u64 = 0x0074_6573_7469_6e67;
+
+/// A program to be simulated often.
+pub(super) struct Trials {
+    pub(super) options: TestOptions,
+    /// By number of nodes, from the least.
+    simulations: Vec<Simulation>,
+}
+
+impl Trials {
+    pub(super) fn new(program: Program, mut options: TestOptions) -> Result<Trials, String> {
+        let (least, most) = (*options.nodes.start(), *options.nodes.end());
+        options.each.workers = 1;
+        options.each.nodes = least;
+        let first = Simulation::new(program, options.each.clone())?;
+        let simulations = (least..=most).map(|nodes| first.of_nodes(nodes)).collect();
+        Ok(Trials { options, simulations })
+    }
+
+    pub(super) fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for simulation in &mut self.simulations {
+            found = simulation.script(script, sources);
+            if has_errors(&found) {
+                break;
+            }
+        }
+        found
+    }
+
+    pub(super) fn alone(&self) -> Option<&'static str> {
+        let writes_files = self.simulations.first().is_some_and(Simulation::writes_files);
+        writes_files.then_some("the program writes files")
+    }
+
+    /// Whether the test shall end.
+    pub(super) fn is_stopped(&self) -> bool {
+        // Relaxed: a wish, which nothing else is published with.
+        self.options.each.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// The simulation of a seed.
+    fn of_seed(&self, seed: u64) -> Simulation {
+        let random = Rng::new(seed).fork(STREAM);
+        let above = random.fork(0).below(self.simulations.len() as u64);
+        let mut simulation = self.simulations[above as usize].clone();
+        let options = simulation.options_mut();
+        options.seed = seed;
+        self.options.faults.draw(&random, options);
+        simulation
+    }
+
+    /// Runs a seed; nothing if the test is told to end meanwhile.
+    pub(super) fn try_seed(&self, seed: u64) -> Option<Tried> {
+        let simulation = self.of_seed(seed);
+        let arguments = self.options.command.of_run(simulation.options());
+        let number = seed - *self.options.seeds.start();
+        let fresh = self.options.fresh.as_deref().filter(|_| number.is_multiple_of(REPEATED_EVERY));
+        let (data, notes) = (Tape::default(), LastBytes::default());
+        let console = match fresh {
+            None => Console::of_notes(Box::new(notes.clone())),
+            Some(_) => Console::new(Form::Text, Box::new(data.clone()), Box::new(notes.clone())),
+        };
+        let failure = |kind, notes| Failure { seed, kind, notes, arguments: arguments.clone() };
+        // A run has nothing that outlives it, so a panic leaves nothing behind.
+        let ran = panic::catch_unwind(AssertUnwindSafe(|| simulation.run(console)));
+        let report = match ran.unwrap_or_else(|panic| Err(message_of(&*panic))) {
+            Ok(report) => report,
+            Err(message) => {
+                let failure = Some(failure(FailureKind::Broken, vec![message]));
+                return Some(Tried { failure, is_repeated: false });
+            }
+        };
+        if report.nodes.as_ref().is_some_and(|nodes| nodes.interrupted) || self.is_stopped() {
+            return None;
+        }
+        let mut tried = Tried { failure: None, is_repeated: false };
+        if !report.is_well() {
+            let notes = notes.lines().into_iter().chain(report.problems.iter().cloned());
+            tried.failure = Some(failure(FailureKind::Failed, notes.collect()));
+        }
+        if let Some(program) = fresh {
+            tried.is_repeated = true;
+            let status = i32::from(!report.is_well());
+            let difference = differs(program, &arguments, (data.text().as_bytes(), status));
+            // An interrupt reaches the other process, too.
+            if self.is_stopped() {
+                return None;
+            }
+            if let Some(difference) = difference {
+                tried.failure = Some(failure(FailureKind::Different, vec![difference]));
+            }
+        }
+        Some(tried)
+    }
+}
+
+/// What a panic said.
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("panicked: {}", text.unwrap_or("no message"))
+}
+
+/// Runs a command in a fresh process; what is not as here.
+fn differs(program: &Path, arguments: &[String], here: (&[u8], i32)) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => return Some(format!("{} does not start: {error}", program.display())),
+    };
+    let (data, status) = here;
+    let there = output.status.code();
+    if there != Some(status) {
+        let there = there.map_or("a signal".to_owned(), |status| format!("status {status}"));
+        return Some(format!("a fresh process ends with {there}, not with status {status}"));
+    }
+    let mut lines = (1..).zip(data.split(|byte| *byte == b'\n'));
+    let mut others = output.stdout.split(|byte| *byte == b'\n');
+    lines.find_map(|(number, line)| {
+        let other = others.next().unwrap_or_default();
+        (line != other).then(|| {
+            let [line, other] = [line, other].map(String::from_utf8_lossy);
+            format!("a fresh process writes another line {number}: `{other}`, not `{line}`")
+        })
+    })
+}
+
+/// A stream of which the last bytes are kept.
+#[derive(Clone, Default)]
+struct LastBytes(Rc<RefCell<Vec<u8>>>);
+
+impl LastBytes {
+    /// The last whole lines.
+    fn lines(&self) -> Vec<String> {
+        let bytes = self.0.borrow();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        let first = lines.len().saturating_sub(NOTES_MAX);
+        lines[first..].iter().map(|line| (*line).to_owned()).collect()
+    }
+}
+
+impl Write for LastBytes {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut kept = self.0.borrow_mut();
+        kept.extend_from_slice(bytes);
+        if kept.len() > 2 * NOTES_BYTES_MAX {
+            let old = kept.len() - NOTES_BYTES_MAX;
+            // Up to the end of a line.
+            let rest = kept[old..].iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            kept.drain(..old + rest);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_kept() {
+        let mut notes = LastBytes::default();
+        for number in 0..10_000 {
+            writeln!(notes, "line {number}").expect("memory");
+        }
+        assert!(notes.0.borrow().len() <= 2 * NOTES_BYTES_MAX);
+        let lines = notes.lines();
+        assert_eq!(lines.len(), NOTES_MAX);
+        assert_eq!((lines[0].as_str(), lines[7].as_str()), ("line 9992", "line 9999"));
+    }
+
+    #[test]
+    fn the_first_other_line_is_named() {
+        let echo = |text: &str, here: &str, status| {
+            let arguments = [text.to_owned()];
+            differs(Path::new("echo"), &arguments, (here.as_bytes(), status))
+        };
+        assert_eq!(echo("a\nb", "a\nb\n", 0), None);
+        let other = "a fresh process writes another line 2: `c`, not `b`";
+        assert_eq!(echo("a\nc", "a\nb\n", 0).as_deref(), Some(other));
+        let shorter = "a fresh process writes another line 2: ``, not `b`";
+        assert_eq!(echo("a", "a\nb\n", 0).as_deref(), Some(shorter));
+        let ended = "a fresh process ends with status 0, not with status 1";
+        assert_eq!(echo("a", "a\n", 1).as_deref(), Some(ended));
+        assert!(differs(Path::new("/no/program"), &[], (b"", 0)).is_some());
+    }
+}

@@ -279,3 +279,21 @@ fn the_book_shows_what_a_program_becomes() {
     let kernel = kernel.expect("it is right").to_string();
     assert!(page.contains(&kernel), "{kernel}");
 }
+
+#[test]
+fn programs_of_the_book_are_right() {
+    let path = tidemill_support::root().join("docs/book/kernels.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let programs = page.split("```flow\n").skip(1).filter_map(|part| part.split("```").next());
+    let mut definitions = 0;
+    for program in programs {
+        let parsed = parse(FileId(0), program);
+        assert_eq!(parsed.diagnostics, [], "{program}");
+        for (_, item) in &parsed.items {
+            let Item::App(definition) = item else { continue };
+            assert_eq!(lower(definition, &Config::new()).1, [], "{program}");
+            definitions += 1;
+        }
+    }
+    assert_eq!(definitions, 6);
+}

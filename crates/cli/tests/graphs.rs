@@ -112,6 +112,11 @@ fn a_filter_divides_a_capture() {
 }
 
 #[test]
+fn an_app_of_the_file_rewrites_headers() {
+    check("header-rewriter", &[]);
+}
+
+#[test]
 fn vlan_tags_go_on_and_off() {
     check("vlan", &[]);
 }

@@ -104,7 +104,7 @@ impl Key {
         let _ = match self.default {
             None => writeln!(out, "  {}: {}, must be given", self.name, self.type_name),
             Some(default) => {
-                writeln!(out, "  {}: {}, default {}", self.name, self.type_name, default())
+                writeln!(out, "  {}: {}, default {}", self.name, self.type_name, default.value())
             }
         };
         lines(self.about).for_each(|line| paragraph(out, "    ", line));

@@ -62,6 +62,25 @@ pub struct Port {
     pub count: Count,
 }
 
+/// The value of a key that is left out.
+#[derive(Clone, Copy, Debug)]
+pub enum Default {
+    /// As the type of the app says.
+    Made(fn() -> Value),
+    /// As the file that defines the app says.
+    Written(&'static Value),
+}
+
+impl Default {
+    /// The value.
+    pub fn value(self) -> Value {
+        match self {
+            Default::Made(make) => make(),
+            Default::Written(value) => value.clone(),
+        }
+    }
+}
+
 /// A config key of an app type.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -72,7 +91,7 @@ pub struct Key {
     /// What its values are, in words.
     pub type_name: &'static str,
     /// The value if it is left out; nothing if it must be there.
-    pub default: Option<fn() -> Value>,
+    pub default: Option<Default>,
     /// Whether a value is of its type.
     pub read: fn(&Value) -> Result<(), String>,
 }
@@ -105,7 +124,9 @@ pub struct Declaration {
     /// What the app itself finds wrong in a config whose types are right.
     pub validate: fn(&Config) -> Result<(), Wrong>,
     /// Starts an app.
-    pub construct: fn(&Config, &mut Start) -> Result<Instance, Fault>,
+    pub construct: fn(&'static Declaration, &Config, &mut Start) -> Result<Instance, Fault>,
+    /// The definition of an app that a file defines.
+    pub source: Option<&'static str>,
     /// Hands a new config to an app of this type.
     pub same: fn() -> std::any::TypeId,
 }
@@ -113,7 +134,8 @@ pub struct Declaration {
 /// An app type is itself only.
 impl PartialEq for Declaration {
     fn eq(&self, other: &Declaration) -> bool {
-        self.name == other.name && (self.same)() == (other.same)()
+        let is_same = self.name == other.name && (self.same)() == (other.same)();
+        is_same && self.source == other.source
     }
 }
 

@@ -83,7 +83,10 @@ macro_rules! declare {
                     device: $crate::declare!(@has device $($trait)*),
                     kernel: $crate::declare!(@has kernel $($trait)*),
                     validate: $crate::app::validate_config::<$App>,
-                    construct: $crate::app::construct::<$App>,
+                    construct: |_, config, start| {
+                        $crate::app::construct::<$App>(config, start)
+                    },
+                    source: None,
                     same: || std::any::TypeId::of::<$App>(),
                 };
                 &DECLARATION
@@ -96,10 +99,10 @@ macro_rules! declare {
         return Err($crate::app::Wrong::new($crate::declare!(@key $key), "it is missing"))
     };
     (@default $Type:ty; $default:expr) => {
-        Some(|| {
+        Some($crate::app::Default::Made(|| {
             let default: $Type = $default;
             $crate::app::Setting::value(&default)
-        })
+        }))
     };
     (@default $Type:ty;) => { None };
     (@has pulls pulls $($rest:ident)*) => { true };

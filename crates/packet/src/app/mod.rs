@@ -74,7 +74,9 @@ pub use bell::Bell;
 pub use capture_time::CaptureTime;
 pub use catalogue::Catalogue;
 pub use config::{Config, Value};
-pub use declaration::{Count, Declaration, Declared, Direction, Flow, Key, Port, Settings};
+pub use declaration::{
+    Count, Declaration, Declared, Default, Direction, Flow, Key, Port, Settings,
+};
 pub use declare::key_name;
 pub use fault::{Fault, Wrong};
 pub use instance::Instance;

@@ -375,7 +375,8 @@ fn construct(spec: &crate::graph::AppSpec, common: &Common) -> Result<Instance, 
         now_ns: common.now_ns.get(),
         captures: common.captures,
     };
-    crate::app::contained(|| (spec.kind.construct)(&spec.config, &mut start)).and_then(|made| made)
+    crate::app::contained(|| (spec.kind.construct)(spec.kind, &spec.config, &mut start))
+        .and_then(|made| made)
 }
 
 /// The ports of an app by name and what is linked to them: those declared, then those the graph has

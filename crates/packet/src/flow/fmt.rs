@@ -2,15 +2,19 @@
 //!
 //! It moves white space and nothing else. One item to a line; a config stays on its line unless its
 //! first key stood on a line of its own: then each key does; so too a list and its values. A chain
-//! that was broken before an arrow stays broken there. Empty lines are kept, several as one;
-//! comments stay behind what they stood behind, or on a line of their own.
+//! that was broken before an arrow stays broken there. Definitions of apps keep their lines.
+//! Empty lines are kept, several as one; comments stay behind what they stood behind, or on a line
+//! of their own.
+
+use std::ops::Range;
 
 use tidemill_diag::{Diagnostic, FileId, has_errors};
 use tidemill_stdx::hash::Set;
 use tidemill_stdx::sort;
 
+use super::fmt_body::{Body, Space};
 use super::lex::{Kind, Token, lex};
-use super::parse::parse;
+use super::parse::{Item, parse};
 
 /// Columns that keys and broken chains are indented by.
 const INDENT: &str = "    ";
@@ -27,7 +31,20 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     }
     let items: Set<u32> = parsed.items.iter().map(|(start, _)| *start).collect();
     let tokens = all_tokens(file, &text);
-    let out = Printer { text: &text, items, out: String::new(), open: Vec::new() }.print(&tokens);
+    let definitions = parsed.items.iter().filter_map(|(start, item)| match item {
+        Item::App(made) => Some(*start..*start + made.source.len() as u32),
+        _ => None,
+    });
+    let definitions = definitions.collect();
+    let printer = Printer {
+        text: &text,
+        items,
+        definitions,
+        body: Body::default(),
+        out: String::new(),
+        open: Vec::new(),
+    };
+    let out = printer.print(&tokens);
     // Never let a mistake of the formatter reach somebody's source.
     let same = words(&text, &tokens) == words(&out, &all_tokens(file, &out));
     Ok(if same { out } else { text })
@@ -54,6 +71,10 @@ struct Printer<'t> {
     text: &'t str,
     /// Where items begin.
     items: Set<u32>,
+    /// Where definitions of apps stand.
+    definitions: Vec<Range<u32>>,
+    /// What has been seen of the one that is printed.
+    body: Body,
     out: String,
     open: Vec<Open>,
 }
@@ -70,6 +91,16 @@ impl Printer<'_> {
         for (at, token) in tokens.iter().enumerate() {
             let before = at.checked_sub(1).map(|at| &tokens[at]);
             let lines = before.map_or(0, |before| self.lines_between(before, token));
+            if let Some(before) = before
+                && self
+                    .definitions
+                    .iter()
+                    .any(|range| range.start < token.start && range.contains(&token.start))
+            {
+                self.in_body(before, token, lines);
+                continue;
+            }
+            self.body = Body::default();
             let closes = matches!(token.kind, Kind::Mark('}' | ']'));
             if closes && self.open.pop().is_some_and(|open| open.is_broken) {
                 self.line(0, &self.indent());
@@ -88,6 +119,17 @@ impl Printer<'_> {
             self.out.push('\n');
         }
         self.out
+    }
+
+    /// A token of a definition.
+    fn in_body(&mut self, before: &Token, token: &Token, lines: usize) {
+        let (was, is) = (source(self.text, before), source(self.text, token));
+        match self.body.space((before, was), (token, is), lines) {
+            Space::None => {}
+            Space::Blanks(count) => self.out.push_str(&" ".repeat(count)),
+            Space::Lines(lines, levels) => self.line(lines, &INDENT.repeat(levels)),
+        }
+        self.out.push_str(is);
     }
 
     fn lines_between(&self, before: &Token, token: &Token) -> usize {

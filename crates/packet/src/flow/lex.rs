@@ -23,7 +23,9 @@ pub enum Kind {
     Is,
     /// `->`
     Arrow,
-    /// One of `. , : { } [ ]`
+    /// An operator of two characters, such as `==` and `..`.
+    Operator(&'static str),
+    /// One of `. , : ; { } [ ] ( )` and the operators of one character
     Mark(char),
     /// `// ...` or `/* ... */`
     Comment,
@@ -32,6 +34,9 @@ pub enum Kind {
     /// The end of the text.
     End,
 }
+
+/// Operators of two characters.
+const OPERATORS: [&str; 9] = ["==", "!=", "<=", ">=", "&&", "||", "<<", ">>", ".."];
 
 /// A token: what and where.
 #[derive(Clone, PartialEq, Debug)]
@@ -127,12 +132,18 @@ impl Lexer<'_> {
             ('0'..='9', _) | ('-', b'0'..=b'9') => return self.number(start),
             _ => {}
         }
+        if let Some(operator) = OPERATORS.iter().find(|one| self.cursor.starts_with(one)) {
+            self.cursor.skip(2);
+            return Kind::Operator(operator);
+        }
         if !self.cursor.word().is_empty() {
             return Kind::Name;
         }
         self.cursor.skip(c.len_utf8());
         match c {
             '.' | ',' | ':' | '{' | '}' | '[' | ']' => Kind::Mark(c),
+            ';' | '(' | ')' | '=' | '+' | '-' | '*' | '/' | '%' => Kind::Mark(c),
+            '&' | '|' | '^' | '~' | '<' | '>' | '!' => Kind::Mark(c),
             '"' => self.text_literal(start),
             '$' if !self.cursor.word().is_empty() => Kind::Parameter,
             '#' if !self.cursor.word().is_empty() => Kind::Directive,

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, nearest};
 use tidemill_stdx::hash::Map;
 
+use super::code::app::declare;
+use super::code::ast::Definition;
 use super::parse::{Item, Stop, Word, Written, parse, parse_value};
 use crate::app::{Catalogue, Config, Count, Declaration, Direction, Value};
 use crate::graph::{End, Graph, LinkSpec, Place, Problem};
@@ -110,6 +112,8 @@ struct Loader<'l> {
     given: Map<String, Value>,
     defined: Map<String, (Value, Span)>,
     chains: Vec<Vec<Stop>>,
+    /// App types that the files define.
+    types: Map<String, (&'static Declaration, Span)>,
     found: Vec<Diagnostic>,
     open: Vec<PathBuf>,
     files: usize,
@@ -132,6 +136,7 @@ impl<'l> Loader<'l> {
             given,
             defined: Map::default(),
             chains: Vec::new(),
+            types: Map::default(),
             found: Vec::new(),
             open: Vec::new(),
             files: 0,
@@ -155,6 +160,7 @@ impl<'l> Loader<'l> {
             match item {
                 Item::Include(path) => self.include(&path, folder),
                 Item::Define(name, value) => self.define(name, &value),
+                Item::App(definition) => self.define_app(&definition),
                 Item::Chain(stops) => self.chains.push(stops),
             }
         }
@@ -198,6 +204,22 @@ impl<'l> Loader<'l> {
             self.found.push(twice.label(*before, "here first"));
         }
         self.defined.insert(name.text, (value, name.span));
+    }
+
+    fn define_app(&mut self, definition: &Definition) {
+        let name = &definition.name;
+        let before = self.types.get(&name.text).map(|(_, span)| *span);
+        if before.is_some() || self.catalogue.get(&name.text).is_some() {
+            let message = format!("there is an app type `{}` already", name.text);
+            let mut twice = Diagnostic::error("duplicate-type", name.span, message);
+            if let Some(before) = before {
+                twice = twice.label(before, "here first");
+            }
+            self.found.push(twice);
+        }
+        let (declaration, found) = declare(definition);
+        self.found.extend(found);
+        self.types.insert(name.text.clone(), (declaration, name.span));
     }
 
     fn value(&mut self, written: &Written) -> Option<Value> {
@@ -263,7 +285,8 @@ impl<'l> Loader<'l> {
             }
             return self.found.push(twice);
         }
-        let kind = self.catalogue.get(&declares.kind.text);
+        let own = self.types.get(&declares.kind.text).map(|(kind, _)| *kind);
+        let kind = own.or_else(|| self.catalogue.get(&declares.kind.text));
         names.insert(name.text.clone(), kind.map(|_| graph.apps.len()));
         let Some(kind) = kind else { return self.unknown_type(&declares.kind) };
         let (app, mut config) = (graph.apps.len(), Config::new());
@@ -286,7 +309,8 @@ impl<'l> Loader<'l> {
     fn unknown_type(&mut self, kind: &Word) {
         let message = format!("there is no app type `{}`", kind.text);
         let types = self.catalogue.types().iter().map(|one| one.name);
-        let help = match nearest(&kind.text, types) {
+        let own = self.types.keys().map(String::as_str);
+        let help = match nearest(&kind.text, types.chain(own)) {
             Some(meant) => format!("is {meant} meant?"),
             None => "`tidemill apps` lists the types".to_owned(),
         };

@@ -4,6 +4,7 @@
 //! file    = { item }
 //! item    = "#include" text
 //!         | "#define" NAME value               a parameter; -D NAME=VALUE on the command line wins
+//!         | "app" Name ...                     an app type of the file's own: docs/book/kernels.md
 //!         | stop { "->" stop }
 //! stop    = name [ "." port ] [ "::" Type [ "{" [ entry { "," entry } [ "," ] ] "}" ] ]
 //! entry   = key ":" value
@@ -19,10 +20,16 @@
 //! |---|---|
 //! | [`lex`] | text to tokens |
 //! | [`parse`] | tokens to a tree, whatever is wrong |
+//! | `definition` | the same for definitions of apps |
+//! | [`code`] | apps that a file defines |
 //! | [`load`](mod@load) | files to a graph |
 //! | [`fmt`] | the common layout |
+//! | `fmt_body` | the same for definitions of apps |
 
+pub mod code;
+mod definition;
 pub mod fmt;
+mod fmt_body;
 pub mod lex;
 pub mod load;
 pub mod parse;

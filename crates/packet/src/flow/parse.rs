@@ -2,6 +2,8 @@
 
 use tidemill_diag::{Diagnostic, FileId, Span};
 
+use super::code::ast::Definition;
+pub use super::code::ast::Word;
 use super::lex::{Kind, Token, lex};
 use crate::app::Value;
 
@@ -10,15 +12,6 @@ const DIAGNOSTICS_MAX: usize = 100;
 
 /// Lists within lists.
 const DEPTH_MAX: u32 = 64;
-
-/// A word and where it stands.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Word {
-    /// The word; a text without its quotes.
-    pub text: String,
-    /// Where.
-    pub span: Span,
-}
 
 /// A value as it is written.
 #[derive(Clone, PartialEq, Debug)]
@@ -69,6 +62,8 @@ pub enum Item {
     Include(Word),
     /// `#define NAME value`.
     Define(Word, Written),
+    /// The definition of an app type.
+    App(Box<Definition>),
     /// A declaration, or links.
     Chain(Vec<Stop>),
 }
@@ -120,38 +115,50 @@ fn literal(value: Written) -> Option<Value> {
     }
 }
 
-struct Parser<'t> {
+/// A parser at a token.
+pub(super) struct Parser<'t> {
     file: FileId,
-    text: &'t str,
-    tokens: Vec<Token>,
-    at: usize,
+    pub(super) text: &'t str,
+    pub(super) tokens: Vec<Token>,
+    pub(super) at: usize,
     found: Vec<Diagnostic>,
 }
 
 impl Parser<'_> {
-    fn token(&self) -> &Token {
+    pub(super) fn token(&self) -> &Token {
         // The last token is `End`, and nothing goes beyond it.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
-    fn kind(&self) -> &Kind {
+    pub(super) fn kind(&self) -> &Kind {
         &self.token().kind
     }
 
-    fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         Span { file: self.file, start: self.token().start, end: self.token().end }
     }
 
-    fn source(&self) -> &str {
+    /// Where the token before this one stands.
+    pub(super) fn before(&self) -> Span {
+        let token = &self.tokens[self.at.saturating_sub(1)];
+        Span { file: self.file, start: token.start, end: token.end }
+    }
+
+    /// Whether nothing more is to be found.
+    pub(super) fn is_full(&self) -> bool {
+        self.found.len() >= DIAGNOSTICS_MAX
+    }
+
+    pub(super) fn source(&self) -> &str {
         let token = self.token();
         &self.text[token.start as usize..token.end as usize]
     }
 
-    fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         self.at = (self.at + 1).min(self.tokens.len() - 1);
     }
 
-    fn takes(&mut self, kind: &Kind) -> bool {
+    pub(super) fn takes(&mut self, kind: &Kind) -> bool {
         let is = self.kind() == kind;
         if is {
             self.advance();
@@ -160,7 +167,7 @@ impl Parser<'_> {
     }
 
     /// Says what was expected here. What is no token has been reported already.
-    fn expected(&mut self, what: &str, help: &str) {
+    pub(super) fn expected(&mut self, what: &str, help: &str) {
         if self.kind() == &Kind::Wrong {
             return;
         }
@@ -212,6 +219,9 @@ impl Parser<'_> {
     fn item(&mut self) -> Option<Item> {
         match self.kind() {
             Kind::Directive => self.directive(),
+            Kind::Name if self.begins_definition() => {
+                self.definition().map(|made| Item::App(Box::new(made)))
+            }
             Kind::Name => self.chain(),
             _ => {
                 self.expected("an app", "write `name :: Type { key: value }` or `from -> to`");
@@ -246,7 +256,7 @@ impl Parser<'_> {
         }
     }
 
-    fn name(&mut self, what: &str, help: &str) -> Option<Word> {
+    pub(super) fn name(&mut self, what: &str, help: &str) -> Option<Word> {
         if self.kind() != &Kind::Name {
             self.expected(what, help);
             return None;
@@ -321,7 +331,7 @@ impl Parser<'_> {
         Some(Entry { key, value, span })
     }
 
-    fn value(&mut self, depth: u32) -> Option<Written> {
+    pub(super) fn value(&mut self, depth: u32) -> Option<Written> {
         let value = match self.kind().clone() {
             Kind::Integer(integer) => Written::Literal(Value::Integer(integer)),
             Kind::Double(double) => Written::Literal(Value::Double(double)),

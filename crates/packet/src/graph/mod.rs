@@ -127,9 +127,16 @@ impl Graph {
     }
 }
 
-/// As a `.flow` file: apps in their order, then links in theirs.
+/// As a `.flow` file: definitions of apps, then apps in their order, then links in theirs.
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut defined: Vec<&str> = Vec::new();
+        for source in self.apps.iter().filter_map(|app| app.kind.source) {
+            if !defined.contains(&source) {
+                defined.push(source);
+                writeln!(f, "{source}\n")?;
+            }
+        }
         for app in &self.apps {
             writeln!(f, "{app}")?;
         }

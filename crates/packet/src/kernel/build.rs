@@ -70,6 +70,12 @@ impl Builder {
         self.kernel.reasons.len() as u32 - 1
     }
 
+    /// Steps and blocks that there are so far.
+    pub fn steps(&self) -> usize {
+        let blocks = self.kernel.blocks.iter();
+        blocks.map(|block| block.steps.len() + 1).sum()
+    }
+
     /// Another block.
     pub fn block(&mut self) -> BlockId {
         self.ends.push(None);

@@ -1,0 +1,182 @@
+//! A definition as an app type.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+use std::sync::{Mutex, PoisonError};
+
+use tidemill_diag::{Diagnostic, FileId};
+
+use super::ast::{Definition, KeyDef};
+use super::lower::{KEY_TYPES, lower, number_of};
+use crate::app::{
+    App, Config, Count, Declaration, Declared, Default, Fault, Flow, Instance, Io, Key, Port,
+    Reconfigured, Setting, Settings, Start, Value, Wrong,
+};
+use crate::flow::parse::{Item, parse};
+use crate::kernel::Running;
+
+/// An app that a file defines.
+struct Defined {
+    running: Running,
+    definition: Definition,
+}
+
+/// Its config as it is written: the declaration says of which types it is.
+struct Given(Config);
+
+impl Settings for Given {
+    fn read(config: &Config) -> Result<Given, Wrong> {
+        Ok(Given(config.clone()))
+    }
+}
+
+/// What all of them have in common; each has a declaration of its own.
+static COMMON: Declaration = Declaration {
+    name: "",
+    about: "",
+    keys: &[],
+    ports: &[],
+    pulls: false,
+    begins: false,
+    passes: true,
+    exclusive: false,
+    device: false,
+    kernel: true,
+    source: None,
+    validate: |_| Ok(()),
+    construct,
+    same: || std::any::TypeId::of::<Defined>(),
+};
+
+impl Declared for Defined {
+    type Config = Given;
+
+    fn declaration() -> &'static Declaration {
+        &COMMON
+    }
+}
+
+impl App for Defined {
+    fn new(_: Given, _: &mut Start) -> Result<Defined, Fault> {
+        Err(Fault::new("an app that a file defines is made of its definition"))
+    }
+
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        self.running.push(io);
+        Ok(())
+    }
+
+    fn kernel(&self) -> Option<&Running> {
+        Some(&self.running)
+    }
+
+    /// Keys are words, so an app goes on as it is with another config.
+    fn reconfigure(&mut self, Given(config): Given) -> Reconfigured {
+        for key in &self.definition.keys {
+            let given = config.get(&key.name.text).or(key.default.as_ref());
+            self.running.set_word(&key.name.text, given.map_or(0, number_of));
+        }
+        Reconfigured::Kept
+    }
+}
+
+fn construct(
+    kind: &'static Declaration,
+    config: &Config,
+    _: &mut Start,
+) -> Result<Instance, Fault> {
+    let source = kind.source.unwrap_or_default();
+    let items = parse(FileId(0), source).items;
+    let definition = items.into_iter().find_map(|(_, item)| match item {
+        Item::App(definition) => Some(definition),
+        _ => None,
+    });
+    let definition = definition.ok_or_else(|| Fault::new("the definition is no longer one"))?;
+    let (kernel, found) = lower(&definition, config);
+    let wrong = || found.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; ");
+    let kernel = kernel.ok_or_else(|| Fault::new(wrong()))?;
+    Ok(Instance::new(Defined { running: Running::new(kernel), definition: *definition }))
+}
+
+/// What reads values of a type, and what it is called.
+type Read = (fn(&Value) -> Result<(), String>, &'static str);
+
+fn reads<T: Setting>() -> Read {
+    (|value| T::read(value).map(|_| ()), T::TYPE)
+}
+
+fn type_of(name: &str) -> Option<Read> {
+    Some(match name {
+        "u8" => reads::<u8>(),
+        "u16" => reads::<u16>(),
+        "u32" => reads::<u32>(),
+        "u64" => reads::<u64>(),
+        "bool" => reads::<bool>(),
+        "ipv4" => reads::<Ipv4Addr>(),
+        _ => return None,
+    })
+}
+
+/// The declarations of all definitions there have been, by source: graphs name them for as long as
+/// the process lives, and a file that is loaded again defines the same ones.
+static DECLARATIONS: Mutex<BTreeMap<String, &'static Declaration>> = Mutex::new(BTreeMap::new());
+
+/// The app type of a definition, and what is wrong with it; a type too if its program is wrong, so
+/// that graphs can be checked.
+pub fn declare(definition: &Definition) -> (&'static Declaration, Vec<Diagnostic>) {
+    let mut found = Vec::new();
+    for key in &definition.keys {
+        check_key(key, &mut found);
+    }
+    let (_, wrong) = lower(definition, &Config::new());
+    found.extend(wrong);
+    let mut known = DECLARATIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(declaration) = known.get(&definition.source) {
+        return (declaration, found);
+    }
+    let declaration: &'static Declaration = Box::leak(Box::new(declaration(definition)));
+    known.insert(definition.source.clone(), declaration);
+    (declaration, found)
+}
+
+fn check_key(key: &KeyDef, found: &mut Vec<Diagnostic>) {
+    let Some((read, _)) = type_of(&key.kind.text) else {
+        let message = format!("there is no type `{}`", key.kind.text);
+        let unknown = Diagnostic::error("unknown-key-type", key.kind.span, message);
+        return found.push(unknown.help(format!("there are {}", KEY_TYPES.join(", "))));
+    };
+    if let Some(Err(message)) = key.default.as_ref().map(read) {
+        let message = format!("the default of `{}`: {message}", key.name.text);
+        found.push(Diagnostic::error("bad-value", key.name.span, message));
+    }
+}
+
+fn leaked(text: &str) -> &'static str {
+    Box::leak(text.to_owned().into_boxed_str())
+}
+
+fn declaration(definition: &Definition) -> Declaration {
+    let key = |key: &KeyDef| {
+        let (read, type_name) = type_of(&key.kind.text).unwrap_or_else(reads::<u64>);
+        let default = key.default.clone();
+        let default = default.map(|value| Default::Written(Box::leak(Box::new(value))));
+        Key { name: leaked(&key.name.text), about: "", type_name, default, read }
+    };
+    let port = |port: &super::ast::PortDef| Port {
+        name: leaked(&port.name.text),
+        about: "",
+        direction: port.direction,
+        flow: Flow::Either,
+        count: if port.is_optional { Count::Optional } else { Count::One },
+    };
+    let keys: Vec<Key> = definition.keys.iter().map(key).collect();
+    let ports: Vec<Port> = definition.ports.iter().map(port).collect();
+    Declaration {
+        name: leaked(&definition.name.text),
+        about: "An app that the file defines.",
+        keys: keys.leak(),
+        ports: ports.leak(),
+        source: Some(leaked(&definition.source)),
+        ..COMMON
+    }
+}

@@ -1,0 +1,194 @@
+//! The headers that programs name, with their fields.
+
+/// A field: bits of a unit of whole bytes, most significant first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// Its name.
+    pub name: &'static str,
+    /// Where the unit begins in the header.
+    pub offset: u32,
+    /// Bytes of the unit: 1, 2, 4, 6 or 8.
+    pub bytes: u32,
+    /// Bits of the unit below the field.
+    pub shift: u32,
+    /// Bits of the field.
+    pub bits: u32,
+}
+
+/// A header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Header {
+    /// Ethernet.
+    Ethernet,
+    /// The outermost tag of IEEE 802.1Q.
+    Vlan,
+    /// ARP for IPv4 on Ethernet.
+    Arp,
+    /// IPv4.
+    Ipv4,
+    /// IPv6, the fixed part.
+    Ipv6,
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+    /// ICMP over IPv4.
+    Icmp,
+}
+
+const fn whole(name: &'static str, offset: u32, bytes: u32) -> Field {
+    Field { name, offset, bytes, shift: 0, bits: bytes * 8 }
+}
+
+const fn part(name: &'static str, (offset, bytes): (u32, u32), shift: u32, bits: u32) -> Field {
+    Field { name, offset, bytes, shift, bits }
+}
+
+impl Header {
+    /// All of them by name.
+    pub const NAMES: [(Header, &'static str); 8] = [
+        (Header::Ethernet, "ethernet"),
+        (Header::Vlan, "vlan"),
+        (Header::Arp, "arp"),
+        (Header::Ipv4, "ipv4"),
+        (Header::Ipv6, "ipv6"),
+        (Header::Tcp, "tcp"),
+        (Header::Udp, "udp"),
+        (Header::Icmp, "icmp"),
+    ];
+
+    /// Bytes that a packet has of it at least.
+    pub fn bytes(self) -> u32 {
+        match self {
+            Header::Ethernet => 14,
+            Header::Vlan => 18,
+            Header::Arp => 28,
+            Header::Ipv4 | Header::Tcp => 20,
+            Header::Ipv6 => 40,
+            Header::Udp | Header::Icmp => 8,
+        }
+    }
+
+    /// Where its checksum is, if it has one.
+    pub fn checksum(self) -> Option<u32> {
+        match self {
+            Header::Ipv4 => Some(10),
+            Header::Tcp => Some(16),
+            Header::Udp => Some(6),
+            Header::Icmp => Some(2),
+            _ => None,
+        }
+    }
+
+    /// Whether the checksums of TCP and UDP cover a field of an IP header.
+    pub fn is_pseudo(self, field: &Field) -> bool {
+        match self {
+            Header::Ipv4 => matches!(field.name, "source" | "destination"),
+            Header::Ipv6 => field.offset >= 8,
+            _ => false,
+        }
+    }
+
+    /// Its fields.
+    pub fn fields(self) -> &'static [Field] {
+        match self {
+            Header::Ethernet => {
+                const { &[whole("destination", 0, 6), whole("source", 6, 6), whole("type", 12, 2)] }
+            }
+            Header::Vlan => {
+                const {
+                    &[
+                        part("priority", (14, 2), 13, 3),
+                        part("drop_eligible", (14, 2), 12, 1),
+                        part("id", (14, 2), 0, 12),
+                        whole("type", 16, 2),
+                    ]
+                }
+            }
+            Header::Arp => {
+                const {
+                    &[
+                        whole("operation", 6, 2),
+                        whole("sender_hardware", 8, 6),
+                        whole("sender", 14, 4),
+                        whole("target_hardware", 18, 6),
+                        whole("target", 24, 4),
+                    ]
+                }
+            }
+            Header::Ipv4 => {
+                const {
+                    &[
+                        part("version", (0, 1), 4, 4),
+                        part("header_words", (0, 1), 0, 4),
+                        part("dscp", (1, 1), 2, 6),
+                        part("ecn", (1, 1), 0, 2),
+                        whole("total_length", 2, 2),
+                        whole("id", 4, 2),
+                        part("dont_fragment", (6, 2), 14, 1),
+                        part("more_fragments", (6, 2), 13, 1),
+                        part("fragment_offset", (6, 2), 0, 13),
+                        whole("ttl", 8, 1),
+                        whole("protocol", 9, 1),
+                        whole("checksum", 10, 2),
+                        whole("source", 12, 4),
+                        whole("destination", 16, 4),
+                    ]
+                }
+            }
+            Header::Ipv6 => {
+                const {
+                    &[
+                        part("version", (0, 4), 28, 4),
+                        part("dscp", (0, 4), 22, 6),
+                        part("ecn", (0, 4), 20, 2),
+                        part("flow_label", (0, 4), 0, 20),
+                        whole("payload_length", 4, 2),
+                        whole("next_header", 6, 1),
+                        whole("hop_limit", 7, 1),
+                        whole("source_high", 8, 8),
+                        whole("source_low", 16, 8),
+                        whole("destination_high", 24, 8),
+                        whole("destination_low", 32, 8),
+                    ]
+                }
+            }
+            Header::Tcp => {
+                const {
+                    &[
+                        whole("source", 0, 2),
+                        whole("destination", 2, 2),
+                        whole("sequence", 4, 4),
+                        whole("acknowledgment", 8, 4),
+                        part("header_words", (12, 1), 4, 4),
+                        whole("flags", 13, 1),
+                        whole("window", 14, 2),
+                        whole("checksum", 16, 2),
+                        whole("urgent", 18, 2),
+                    ]
+                }
+            }
+            Header::Udp => {
+                const {
+                    &[
+                        whole("source", 0, 2),
+                        whole("destination", 2, 2),
+                        whole("length", 4, 2),
+                        whole("checksum", 6, 2),
+                    ]
+                }
+            }
+            Header::Icmp => {
+                const {
+                    &[
+                        whole("type", 0, 1),
+                        whole("code", 1, 1),
+                        whole("checksum", 2, 2),
+                        whole("id", 4, 2),
+                        whole("sequence", 6, 2),
+                    ]
+                }
+            }
+        }
+    }
+}

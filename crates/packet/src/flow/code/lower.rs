@@ -1,0 +1,582 @@
+//! From a definition to a kernel, or to a list of what is wrong with it.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use tidemill_diag::{Diagnostic, Span, nearest};
+
+use super::ast::{Definition, Expr, ExprKind, Statement, Word};
+use super::headers::{Field, Header};
+use crate::app::{Config, Direction, Value as Written};
+use crate::kernel::{BlockId, Builder, Expr as Computed, Kernel, Operator, Value, Width};
+
+/// Steps that a packet meets at most, blocks included: all that there are.
+pub const STEPS_MAX: usize = 4096;
+
+/// Types of config keys, as `super::app` reads them.
+pub const KEY_TYPES: [&str; 6] = ["u8", "u16", "u32", "u64", "bool", "ipv4"];
+
+/// Functions of one number.
+const FUNCTIONS: [&str; 1] = ["byte"];
+
+/// What every program can read.
+const READABLE: [&str; 4] = ["length", "wire_length", "now", "mark"];
+
+/// The type of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Type {
+    Number,
+    Bool,
+}
+
+impl Type {
+    fn name(self) -> &'static str {
+        match self {
+            Type::Number => "a number",
+            Type::Bool => "a truth value",
+        }
+    }
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy)]
+enum Meaning {
+    Value(Value, Type),
+    /// A word and whether programs may set it.
+    Word(u32, Type, bool),
+    Counter(u32),
+}
+
+/// A header that the packet is known to have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Present {
+    pub header: Header,
+    /// Where it begins; at the beginning of the packet, if nowhere else.
+    pub base: Option<Value>,
+    /// Where what it carries begins.
+    pub next: Option<Value>,
+}
+
+/// A definition while it is lowered.
+pub(super) struct Lower<'d> {
+    definition: &'d Definition,
+    pub(super) build: Builder,
+    /// The block that is written.
+    pub(super) here: BlockId,
+    names: Vec<(String, Meaning)>,
+    present: Vec<Present>,
+    reasons: Vec<String>,
+    scratch: Vec<(&'static str, u32)>,
+    found: Vec<Diagnostic>,
+    is_too_long: bool,
+}
+
+/// The kernel of a definition; nothing, if there is an error. The config must fit its keys; a key
+/// that it does not have is 0.
+pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, Vec<Diagnostic>) {
+    let build = Builder::new(&definition.name.text);
+    let mut lower = Lower {
+        definition,
+        build,
+        here: BlockId::new(0),
+        names: Vec::new(),
+        present: Vec::new(),
+        reasons: Vec::new(),
+        scratch: Vec::new(),
+        found: Vec::new(),
+        is_too_long: false,
+    };
+    lower.declare(config);
+    lower.handle();
+    let Lower { build, mut found, .. } = lower;
+    if !found.is_empty() {
+        return (None, found);
+    }
+    match build.finish() {
+        Ok(kernel) => (Some(kernel), found),
+        Err(wrong) => {
+            let message = format!("the program is no kernel: {}", wrong.join("; "));
+            found.push(Diagnostic::error("bad-program", definition.name.span, message));
+            (None, found)
+        }
+    }
+}
+
+impl Lower<'_> {
+    fn wrong(&mut self, code: &'static str, span: Span, message: String, help: &str) {
+        let diagnostic = Diagnostic::error(code, span, message).help(help);
+        // Loops are unrolled: what is wrong in them is said once.
+        if !self.found.contains(&diagnostic) {
+            self.found.push(diagnostic);
+        }
+    }
+
+    fn declare(&mut self, config: &Config) {
+        let definition = self.definition;
+        for key in &definition.keys {
+            let kind = if key.kind.text == "bool" { Type::Bool } else { Type::Number };
+            let given = config.get(&key.name.text).or(key.default.as_ref());
+            let number = given.map_or(0, number_of);
+            let word = self.build.state(&key.name.text, number);
+            self.name(&key.name, Meaning::Word(word, kind, false));
+        }
+        for word in &definition.words {
+            let meaning = if word.is_counter {
+                Meaning::Counter(self.build.counter(&word.name.text))
+            } else {
+                let number = self.build.state(&word.name.text, word.initial);
+                Meaning::Word(number, Type::Number, true)
+            };
+            self.name(&word.name, meaning);
+        }
+        let inputs = definition.ports.iter().filter(|port| port.direction == Direction::Input);
+        if inputs.count() != 1 {
+            let help = "write `input in;` in `ports`";
+            let message = "an app that is defined here has one input".to_owned();
+            self.wrong("bad-ports", definition.name.span, message, help);
+        }
+        for (at, port) in definition.ports.iter().enumerate() {
+            if definition.ports[..at].iter().any(|other| other.name.text == port.name.text) {
+                let message = format!("there are two ports `{}`", port.name.text);
+                self.wrong("duplicate-name", port.name.span, message, "give one another name");
+            }
+        }
+    }
+
+    /// Gives a name a meaning, if it has none.
+    fn name(&mut self, word: &Word, meaning: Meaning) {
+        let text = word.text.as_str();
+        let is_header = Header::NAMES.iter().any(|(_, name)| *name == text);
+        if is_header || READABLE.contains(&text) {
+            let message = format!("`{text}` is a name of the language");
+            self.wrong("duplicate-name", word.span, message, "choose another name");
+        } else if self.names.iter().any(|(name, _)| name == text) {
+            let message = format!("`{text}` has a meaning here already");
+            self.wrong("duplicate-name", word.span, message, "choose another name");
+        }
+        self.names.push((text.to_owned(), meaning));
+    }
+
+    fn handle(&mut self) {
+        let definition = self.definition;
+        let Some((port, statements)) = definition.handlers.first() else {
+            let message = "the app does nothing with its packets".to_owned();
+            let help = "write `on packet(in) { ... }`";
+            return self.wrong("no-handler", definition.name.span, message, help);
+        };
+        if let Some((port, _)) = definition.handlers.get(1) {
+            let message = "there are two handlers of packets".to_owned();
+            self.wrong("duplicate-name", port.span, message, "an app has one input");
+        }
+        self.port(port, Direction::Input);
+        if !self.statements(statements) && !self.is_too_long {
+            let message =
+                "a packet may come to the end of the handler without a verdict".to_owned();
+            self.wrong("no-verdict", port.span, message, "end with `send port;` or `drop reason;`");
+        }
+    }
+
+    /// The number of a port among those of its direction.
+    fn port(&mut self, word: &Word, direction: Direction) -> u32 {
+        let ports = self.definition.ports.iter().filter(|port| port.direction == direction);
+        let names: Vec<&str> = ports.map(|port| port.name.text.as_str()).collect();
+        if let Some(at) = names.iter().position(|name| *name == word.text) {
+            return at as u32;
+        }
+        let kind = if direction == Direction::Input { "input" } else { "output" };
+        let message = format!("there is no {kind} `{}`", word.text);
+        let help = match nearest(&word.text, names.iter().copied()) {
+            Some(meant) => format!("is {meant} meant?"),
+            None => format!("declare it in `ports`: `{kind} {};`", word.text),
+        };
+        self.wrong("no-such-port", word.span, message, &help);
+        0
+    }
+
+    pub(super) fn at(&mut self, block: BlockId) {
+        self.here = block;
+        self.build.at(block);
+    }
+
+    /// Of a value and a number.
+    pub(super) fn with(&mut self, operator: Operator, value: Value, number: u64) -> Value {
+        let number = self.build.constant(number);
+        self.build.binary(operator, value, number)
+    }
+
+    pub(super) fn reason(&mut self, name: &str) -> u32 {
+        if let Some(at) = self.reasons.iter().position(|reason| reason == name) {
+            return at as u32;
+        }
+        self.reasons.push(name.to_owned());
+        self.build.reason(name)
+    }
+
+    /// A word of the lowering's own; no name of a program begins as its name does.
+    pub(super) fn scratch(&mut self, name: &'static str) -> u32 {
+        if let Some((_, word)) = self.scratch.iter().find(|(of, _)| *of == name) {
+            return *word;
+        }
+        let word = self.build.state(name, 0);
+        self.scratch.push((name, word));
+        word
+    }
+
+    pub(super) fn present(&self, header: Header) -> Option<Present> {
+        self.present.iter().rev().find(|found| found.header == header).copied()
+    }
+
+    /// Statements with names of their own; whether all ways end in a verdict.
+    fn statements(&mut self, statements: &[Statement]) -> bool {
+        let outer = self.names.len();
+        let mut has_ended = false;
+        for statement in statements {
+            if has_ended {
+                let span = span_of(statement);
+                let message = "no packet comes here".to_owned();
+                self.wrong(
+                    "unreachable",
+                    span,
+                    message,
+                    "what stands before has sent or dropped it",
+                );
+                break;
+            }
+            if self.too_long(span_of(statement)) {
+                break;
+            }
+            has_ended = self.statement(statement);
+        }
+        self.names.truncate(outer);
+        has_ended
+    }
+
+    /// Whether there are too many steps to go on, which is said once.
+    fn too_long(&mut self, span: Span) -> bool {
+        let is_too_long = self.build.steps() > STEPS_MAX;
+        if is_too_long && !std::mem::replace(&mut self.is_too_long, true) {
+            let message = format!("the program has more than {STEPS_MAX} steps");
+            self.wrong("too-many-steps", span, message, "loops are unrolled: shorten them");
+        }
+        is_too_long
+    }
+
+    fn statement(&mut self, statement: &Statement) -> bool {
+        match statement {
+            Statement::Let(name, value) => {
+                let (value, kind) = self.expr(value);
+                self.name(name, Meaning::Value(value, kind));
+            }
+            Statement::Var(name, value) => {
+                let (value, kind) = self.expr(value);
+                let word = self.build.state(&format!("@{}", name.text), 0);
+                self.build.set_word(word, value);
+                self.name(name, Meaning::Word(word, kind, true));
+            }
+            Statement::Set(name, value) => self.set(name, value),
+            Statement::Assign { is_raw, header, field, value } => {
+                let value = self.typed(value, Type::Number);
+                if let Some((at, field)) = self.field_of(header, field) {
+                    self.assign(at, &field, value, *is_raw);
+                }
+            }
+            Statement::If(condition, yes, no) => {
+                let value = self.typed(condition, Type::Bool);
+                let mut missed = Vec::new();
+                self.guard(value, &mut missed);
+                let present = self.present.len();
+                return self.branches(yes, no, missed, present);
+            }
+            Statement::When(header, yes, no) => return self.when(header, yes, no),
+            Statement::For(name, first, end, body) => return self.repeat(name, *first, *end, body),
+            Statement::Count(name, by) => self.count(name, by.as_ref()),
+            Statement::Send(port) => {
+                let port = self.port(port, Direction::Output);
+                self.build.emit(port);
+                return true;
+            }
+            Statement::Drop(reason) => {
+                let reason = self.reason(&reason.text);
+                self.build.drop(reason);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What follows a condition: this block, and those that missed it, where the first `present`
+    /// headers are known.
+    fn branches(
+        &mut self,
+        yes: &[Statement],
+        no: &[Statement],
+        missed: Vec<BlockId>,
+        present: usize,
+    ) -> bool {
+        let mut open = Vec::new();
+        if !self.statements(yes) {
+            open.push(self.here);
+        }
+        self.present.truncate(present);
+        let other = self.build.block();
+        for block in missed {
+            self.build.at(block);
+            self.build.jump(other);
+        }
+        self.at(other);
+        if !self.statements(no) {
+            open.push(self.here);
+        }
+        let Some(last) = open.pop() else { return true };
+        self.at(last);
+        self.join(open);
+        false
+    }
+
+    fn when(&mut self, word: &Word, yes: &[Statement], no: &[Statement]) -> bool {
+        let Some(header) = self.header(word) else { return false };
+        let (mut missed, before) = (Vec::new(), self.present.len());
+        let found = self.locate(header, &mut missed);
+        self.present.push(found);
+        if missed.is_empty() {
+            // It was there already: no packet goes the other way.
+            missed.push(self.build.block());
+        }
+        self.branches(yes, no, missed, before)
+    }
+
+    fn repeat(&mut self, name: &Word, first: u64, end: u64, body: &[Statement]) -> bool {
+        for number in first..end {
+            if self.too_long(name.span) {
+                break;
+            }
+            let outer = self.names.len();
+            let value = self.build.constant(number);
+            self.name(name, Meaning::Value(value, Type::Number));
+            let has_ended = self.statements(body);
+            self.names.truncate(outer);
+            if has_ended || self.is_too_long {
+                return has_ended;
+            }
+        }
+        false
+    }
+
+    fn count(&mut self, name: &Word, by: Option<&Expr>) {
+        let by = match by {
+            Some(by) => self.typed(by, Type::Number),
+            None => self.build.constant(1),
+        };
+        match self.meaning(name) {
+            Some(Meaning::Counter(word)) => self.build.count(word, by),
+            Some(_) => {
+                let message = format!("`{}` is no counter", name.text);
+                let help = format!("declare it: `counter {};`", name.text);
+                self.wrong("no-counter", name.span, message, &help);
+            }
+            None => {}
+        }
+    }
+
+    fn set(&mut self, name: &Word, value: &Expr) {
+        if name.text == "mark" {
+            let value = self.typed(value, Type::Number);
+            return self.build.set_mark(value);
+        }
+        match self.meaning(name) {
+            Some(Meaning::Word(word, kind, true)) => {
+                let value = self.typed(value, kind);
+                self.build.set_word(word, value);
+            }
+            Some(_) => {
+                let message = format!("`{}` cannot be set", name.text);
+                let help = "state words and those declared with `var` can";
+                self.wrong("not-settable", name.span, message, help);
+            }
+            None => {}
+        }
+    }
+
+    fn meaning(&mut self, name: &Word) -> Option<Meaning> {
+        let found = self.names.iter().rev().find(|(text, _)| *text == name.text);
+        if let Some((_, meaning)) = found {
+            return Some(*meaning);
+        }
+        let names = self.names.iter().map(|(text, _)| text.as_str()).chain(READABLE);
+        let help = match nearest(&name.text, names) {
+            Some(meant) => format!("is {meant} meant?"),
+            None => "declare it with `let`, `var`, `state` or `counter`, or as a key".to_owned(),
+        };
+        let message = format!("there is no `{}`", name.text);
+        self.wrong("unknown-name", name.span, message, &help);
+        None
+    }
+
+    fn header(&mut self, word: &Word) -> Option<Header> {
+        let found = Header::NAMES.iter().find(|(_, name)| *name == word.text);
+        if let Some((header, _)) = found {
+            return Some(*header);
+        }
+        let names = Header::NAMES.map(|(_, name)| name);
+        let help = match nearest(&word.text, names) {
+            Some(meant) => format!("is {meant} meant?"),
+            None => format!("there are {}", names.join(", ")),
+        };
+        let message = format!("there is no header `{}`", word.text);
+        self.wrong("unknown-header", word.span, message, &help);
+        None
+    }
+
+    fn field_of(&mut self, header: &Word, field: &Word) -> Option<(Present, Field)> {
+        let found = self.header(header)?;
+        let Some(known) = found.fields().iter().find(|known| known.name == field.text) else {
+            let names: Vec<&str> = found.fields().iter().map(|known| known.name).collect();
+            let help = match nearest(&field.text, names.iter().copied()) {
+                Some(meant) => format!("is {meant} meant?"),
+                None => format!("its fields are {}", names.join(", ")),
+            };
+            let message = format!("{} has no field `{}`", header.text, field.text);
+            self.wrong("unknown-field", field.span, message, &help);
+            return None;
+        };
+        let Some(at) = self.present(found) else {
+            let message = format!("the packet may have no {} header here", header.text);
+            let help = format!("write `when {} {{ ... }}` around it", header.text);
+            self.wrong("absent-header", header.span, message, &help);
+            return None;
+        };
+        Some((at, *known))
+    }
+
+    fn typed(&mut self, expr: &Expr, wanted: Type) -> Value {
+        let (value, kind) = self.expr(expr);
+        if kind != wanted {
+            let message = format!("{} is expected, this is {}", wanted.name(), kind.name());
+            let help = if wanted == Type::Bool { "compare it: `x != 0`" } else { "use `if`" };
+            self.wrong("bad-type", expr.span, message, help);
+        }
+        value
+    }
+
+    /// A value and its type. What is wrong is a number.
+    fn expr(&mut self, expr: &Expr) -> (Value, Type) {
+        match &expr.kind {
+            ExprKind::Number(number) => (self.build.constant(*number), Type::Number),
+            ExprKind::Bool(truth) => (self.build.constant(u64::from(*truth)), Type::Bool),
+            ExprKind::Name(name) => self.named(&Word { text: name.clone(), span: expr.span }),
+            ExprKind::Field(header, field) => match self.field_of(header, field) {
+                Some((at, field)) => (self.field(at.base, &field), Type::Number),
+                None => (self.build.constant(0), Type::Number),
+            },
+            ExprKind::Call(name, argument) => {
+                let argument = self.typed(argument, Type::Number);
+                (self.call(name, argument), Type::Number)
+            }
+            ExprKind::Unary(operator, of) => match operator {
+                '!' => {
+                    let of = self.typed(of, Type::Bool);
+                    (self.with(Operator::Xor, of, 1), Type::Bool)
+                }
+                '~' => {
+                    let of = self.typed(of, Type::Number);
+                    (self.with(Operator::Xor, of, u64::MAX), Type::Number)
+                }
+                _ => {
+                    let (none, of) = (self.build.constant(0), self.typed(of, Type::Number));
+                    (self.build.binary(Operator::Sub, none, of), Type::Number)
+                }
+            },
+            ExprKind::Binary(operator, a, b) => self.binary(operator, a, b),
+        }
+    }
+
+    fn named(&mut self, name: &Word) -> (Value, Type) {
+        let read = match name.text.as_str() {
+            "length" => Some(Computed::Length),
+            "wire_length" => Some(Computed::WireLength),
+            "now" => Some(Computed::Now),
+            "mark" => Some(Computed::Mark),
+            _ => None,
+        };
+        if let Some(read) = read {
+            return (self.build.value(read), Type::Number);
+        }
+        match self.meaning(name) {
+            Some(Meaning::Value(value, kind)) => (value, kind),
+            Some(Meaning::Word(word, kind, _)) => (self.build.word(word), kind),
+            Some(Meaning::Counter(word)) => (self.build.word(word), Type::Number),
+            None => (self.build.constant(0), Type::Number),
+        }
+    }
+
+    fn call(&mut self, name: &Word, argument: Value) -> Value {
+        if !FUNCTIONS.contains(&name.text.as_str()) {
+            let message = format!("there is no function `{}`", name.text);
+            self.wrong("unknown-name", name.span, message, "there is byte(offset)");
+            return argument;
+        }
+        let word = self.scratch("@byte");
+        let none = self.build.constant(0);
+        self.build.set_word(word, none);
+        let mut missed = Vec::new();
+        self.has(Some(argument), 1, &mut missed);
+        let byte = self.load_at(Some(argument), 0, Width::W8);
+        self.build.set_word(word, byte);
+        self.join(missed);
+        self.build.word(word)
+    }
+
+    fn binary(&mut self, operator: &str, a: &Expr, b: &Expr) -> (Value, Type) {
+        let is_turned = matches!(operator, ">" | ">=");
+        let bits = |operator| (operator, Type::Number, Type::Number);
+        let compares = |operator| (operator, Type::Number, Type::Bool);
+        let (operator, of, result) = match operator {
+            "&&" => (Operator::And, Type::Bool, Type::Bool),
+            "||" => (Operator::Or, Type::Bool, Type::Bool),
+            "==" => compares(Operator::Eq),
+            "!=" => compares(Operator::Ne),
+            "<" | ">" => compares(Operator::Lt),
+            "<=" | ">=" => compares(Operator::Le),
+            "+" => bits(Operator::Add),
+            "-" => bits(Operator::Sub),
+            "*" => bits(Operator::Mul),
+            "/" => bits(Operator::Div),
+            "%" => bits(Operator::Rem),
+            "&" => bits(Operator::And),
+            "|" => bits(Operator::Or),
+            "^" => bits(Operator::Xor),
+            "<<" => bits(Operator::Shl),
+            _ => bits(Operator::Shr),
+        };
+        let (a, b) = (self.typed(a, of), self.typed(b, of));
+        let (a, b) = if is_turned { (b, a) } else { (a, b) };
+        (self.build.binary(operator, a, b), result)
+    }
+}
+
+/// The number that a value of a key is to a program.
+pub(super) fn number_of(value: &Written) -> u64 {
+    match value {
+        Written::Bool(truth) => u64::from(*truth),
+        Written::Integer(integer) => integer.cast_unsigned(),
+        Written::Text(text) => {
+            text.parse::<Ipv4Addr>().map_or(0, |address| address.to_bits().into())
+        }
+        Written::Double(_) | Written::List(_) => 0,
+    }
+}
+
+fn span_of(statement: &Statement) -> Span {
+    match statement {
+        Statement::Let(word, _)
+        | Statement::Var(word, _)
+        | Statement::Set(word, _)
+        | Statement::Assign { field: word, .. }
+        | Statement::When(word, ..)
+        | Statement::For(word, ..)
+        | Statement::Count(word, _)
+        | Statement::Send(word)
+        | Statement::Drop(word) => word.span,
+        Statement::If(condition, ..) => condition.span,
+    }
+}

@@ -1,0 +1,22 @@
+//! Apps that a file defines: `app Name(config) { ... }`.
+//!
+//! A definition is checked and lowered in one pass, by which it becomes a kernel
+//! ([`crate::kernel`]) or a list of what is wrong. The structure of the kernel does not depend on
+//! the config, whose values are words: so what has been checked when the file was loaded can be
+//! lowered for each app. `docs/book/kernels.md` has the grammar and the rules.
+//!
+//! | part | does |
+//! |---|---|
+//! | [`ast`] | the tree |
+//! | [`headers`] | the fields of headers |
+//! | `lower` | from the tree to a kernel |
+//! | `locate` | finds headers in a packet |
+//! | `assign` | changes fields, and checksums by difference |
+//! | [`app`] | a definition as an app type |
+
+pub mod app;
+mod assign;
+pub mod ast;
+pub mod headers;
+mod locate;
+pub mod lower;

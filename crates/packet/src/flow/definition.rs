@@ -1,0 +1,440 @@
+//! Definitions of apps: from tokens to a tree. Behind a mistake it goes on at the next statement.
+
+use std::net::Ipv4Addr;
+
+use super::code::ast::{Definition, Expr, ExprKind, KeyDef, PortDef, Statement, WordDef};
+use super::lex::Kind;
+use super::parse::{Parser, Written};
+use crate::app::Direction;
+
+/// Blocks within blocks.
+const BLOCKS_MAX: u32 = 64;
+
+/// Parts of an expression.
+const PARTS_MAX: u32 = 200;
+
+/// Binary operators, and how tightly they bind.
+const OPERATORS: [(&str, u32); 18] = [
+    ("||", 1),
+    ("&&", 2),
+    ("==", 3),
+    ("!=", 3),
+    ("<=", 3),
+    (">=", 3),
+    ("<", 3),
+    (">", 3),
+    ("|", 4),
+    ("^", 5),
+    ("&", 6),
+    ("<<", 7),
+    (">>", 7),
+    ("+", 8),
+    ("-", 8),
+    ("*", 9),
+    ("/", 9),
+    ("%", 9),
+];
+
+impl Parser<'_> {
+    /// Whether a definition begins here: `app Name`.
+    pub(super) fn begins_definition(&self) -> bool {
+        let next = self.tokens.get(self.at + 1).map(|next| &next.kind);
+        self.source() == "app" && next == Some(&Kind::Name)
+    }
+
+    pub(super) fn definition(&mut self) -> Option<Definition> {
+        let start = self.token().start as usize;
+        self.advance();
+        let name = self.name("the name of the app type", "write `app Name { ... }`")?;
+        let mut made = Definition {
+            name,
+            keys: Vec::new(),
+            ports: Vec::new(),
+            words: Vec::new(),
+            handlers: Vec::new(),
+            source: String::new(),
+        };
+        if self.takes(&Kind::Mark('(')) {
+            while !self.takes(&Kind::Mark(')')) {
+                made.keys.push(self.key_definition()?);
+                if !self.takes(&Kind::Mark(',')) && self.kind() != &Kind::Mark(')') {
+                    self.expected("`,` or `)`", "keys are separated by commas");
+                    return None;
+                }
+            }
+        }
+        self.mark('{', "an app has a body: `app Name { ... }`")?;
+        while !self.takes(&Kind::Mark('}')) {
+            if self.kind() == &Kind::End {
+                self.expected("`}`", "close the body of the app");
+                return None;
+            }
+            let before = self.at;
+            if self.part(&mut made).is_none() {
+                self.recover_statement(before);
+            }
+        }
+        let end = self.tokens[self.at - 1].end as usize;
+        self.text[start..end].clone_into(&mut made.source);
+        Some(made)
+    }
+
+    fn key_definition(&mut self) -> Option<KeyDef> {
+        let name = self.name("a key", "write `key: type` or `key: type = default`")?;
+        self.mark(':', "write `key: type`")?;
+        let kind = self.name("a type", "there are u8, u16, u32, u64, bool and ipv4")?;
+        let mut default = None;
+        if self.takes(&Kind::Mark('=')) {
+            match self.value(0)? {
+                Written::Literal(value) => default = Some(value),
+                _ => {
+                    self.expected("another key", "a default is a number, a text, true or false");
+                    return None;
+                }
+            }
+        }
+        Some(KeyDef { name, kind, default })
+    }
+
+    fn mark(&mut self, mark: char, help: &str) -> Option<()> {
+        if !self.takes(&Kind::Mark(mark)) {
+            self.expected(&format!("`{mark}`"), help);
+            return None;
+        }
+        Some(())
+    }
+
+    fn word(&mut self, word: &str) -> bool {
+        let is = self.kind() == &Kind::Name && self.source() == word;
+        if is {
+            self.advance();
+        }
+        is
+    }
+
+    fn semicolon(&mut self) -> Option<()> {
+        self.mark(';', "end it with `;`")
+    }
+
+    /// A part of the body.
+    fn part(&mut self, made: &mut Definition) -> Option<()> {
+        if self.word("ports") {
+            self.mark('{', "write `ports { input in; output out; }`")?;
+            while !self.takes(&Kind::Mark('}')) {
+                made.ports.push(self.port_definition()?);
+            }
+        } else if self.word("state") {
+            let name = self.name("a name", "write `state name = 0;`")?;
+            self.mark('=', "write `state name = 0;`")?;
+            let initial = self.number("a number", "state begins with a number")?;
+            self.semicolon()?;
+            made.words.push(WordDef { name, is_counter: false, initial });
+        } else if self.word("counter") {
+            let name = self.name("a name", "write `counter name;`")?;
+            self.semicolon()?;
+            made.words.push(WordDef { name, is_counter: true, initial: 0 });
+        } else if self.word("on") {
+            if !self.word("packet") {
+                self.expected("`packet`", "write `on packet(in) { ... }`");
+                return None;
+            }
+            self.mark('(', "write `on packet(in) { ... }`")?;
+            let port = self.name("an input", "write `on packet(in) { ... }`")?;
+            self.mark(')', "write `on packet(in) { ... }`")?;
+            let body = self.block(0)?;
+            made.handlers.push((port, body));
+        } else {
+            let help = "an app has ports, state, counters and `on packet(in) { ... }`";
+            self.expected("a part of an app", help);
+            return None;
+        }
+        Some(())
+    }
+
+    fn port_definition(&mut self) -> Option<PortDef> {
+        let direction = if self.word("input") {
+            Direction::Input
+        } else if self.word("output") {
+            Direction::Output
+        } else {
+            self.expected("`input` or `output`", "write `input in;` or `output out;`");
+            return None;
+        };
+        let name = self.name("the name of a port", "write `input in;` or `output out;`")?;
+        let is_optional = self.word("optional");
+        self.semicolon()?;
+        Some(PortDef { name, direction, is_optional })
+    }
+
+    fn number(&mut self, what: &str, help: &str) -> Option<u64> {
+        match *self.kind() {
+            Kind::Integer(number) if number >= 0 => {
+                self.advance();
+                Some(number.cast_unsigned())
+            }
+            _ => {
+                self.expected(what, help);
+                None
+            }
+        }
+    }
+
+    fn block(&mut self, depth: u32) -> Option<Vec<Statement>> {
+        self.mark('{', "statements stand in braces")?;
+        if depth > BLOCKS_MAX {
+            self.expected("a simpler program", "blocks are nested too deeply");
+            return None;
+        }
+        let mut statements = Vec::new();
+        while !self.takes(&Kind::Mark('}')) {
+            if self.kind() == &Kind::End || self.is_full() {
+                self.expected("`}`", "close the block");
+                return None;
+            }
+            let before = self.at;
+            match self.statement(depth) {
+                Some(statement) => statements.push(statement),
+                None => self.recover_statement(before),
+            }
+        }
+        Some(statements)
+    }
+
+    /// Goes on behind the next `;`, or before the `}` that ends the block.
+    fn recover_statement(&mut self, before: usize) {
+        let mut open = 0_u32;
+        while self.kind() != &Kind::End {
+            match self.kind() {
+                Kind::Mark('{') => open += 1,
+                Kind::Mark('}') if open == 0 && self.at > before => return,
+                Kind::Mark('}') => {
+                    open = open.saturating_sub(1);
+                    if open == 0 {
+                        return self.advance();
+                    }
+                }
+                Kind::Mark(';') if open == 0 => return self.advance(),
+                _ => {}
+            }
+            self.advance();
+        }
+    }
+
+    fn statement(&mut self, depth: u32) -> Option<Statement> {
+        let is_set = self.tokens.get(self.at + 1).map(|next| &next.kind) == Some(&Kind::Mark('='));
+        let keyword = if is_set { String::new() } else { self.source().to_owned() };
+        let made = match keyword.as_str() {
+            "if" => return self.branch(depth),
+            "when" => {
+                self.advance();
+                let header = self.name("a header", "write `when ipv4 { ... }`")?;
+                let yes = self.block(depth + 1)?;
+                let no = self.otherwise(depth)?;
+                return Some(Statement::When(header, yes, no));
+            }
+            "for" => {
+                self.advance();
+                let name = self.name("a name", "write `for i in 0..4 { ... }`")?;
+                if !self.word("in") {
+                    self.expected("`in`", "write `for i in 0..4 { ... }`");
+                    return None;
+                }
+                let help = "bounds of loops are numbers: `for i in 0..4 { ... }`";
+                let first = self.number("a number", help)?;
+                if !self.takes(&Kind::Operator("..")) {
+                    self.expected("`..`", help);
+                    return None;
+                }
+                let end = self.number("a number", help)?;
+                return Some(Statement::For(name, first, end, self.block(depth + 1)?));
+            }
+            "let" | "var" => {
+                self.advance();
+                let name = self.name("a name", "write `let name = value;`")?;
+                self.mark('=', "write `let name = value;`")?;
+                let value = self.expr()?;
+                match keyword.as_str() {
+                    "let" => Statement::Let(name, value),
+                    _ => Statement::Var(name, value),
+                }
+            }
+            "count" => {
+                self.advance();
+                let name = self.name("a counter", "write `count name;`")?;
+                let by = if self.word("by") { Some(self.expr()?) } else { None };
+                Statement::Count(name, by)
+            }
+            "send" => {
+                self.advance();
+                Statement::Send(self.name("an output", "write `send port;`")?)
+            }
+            "drop" => {
+                self.advance();
+                Statement::Drop(self.name("a reason", "write `drop reason;`")?)
+            }
+            _ => self.assignment()?,
+        };
+        self.semicolon()?;
+        Some(made)
+    }
+
+    fn branch(&mut self, depth: u32) -> Option<Statement> {
+        self.advance();
+        let condition = self.expr()?;
+        let yes = self.block(depth + 1)?;
+        let no = self.otherwise(depth)?;
+        Some(Statement::If(condition, yes, no))
+    }
+
+    fn otherwise(&mut self, depth: u32) -> Option<Vec<Statement>> {
+        if !self.word("else") {
+            return Some(Vec::new());
+        }
+        let again = self.kind() == &Kind::Name && matches!(self.source(), "if" | "when");
+        if !again {
+            return self.block(depth + 1);
+        }
+        if depth > BLOCKS_MAX {
+            self.expected("a simpler program", "blocks are nested too deeply");
+            return None;
+        }
+        Some(vec![self.statement(depth + 1)?])
+    }
+
+    fn assignment(&mut self) -> Option<Statement> {
+        let help = "statements are let, var, if, when, for, count, send, drop and assignments";
+        let mut first = self.name("a statement", help)?;
+        let is_raw = first.text == "raw" && self.kind() == &Kind::Name;
+        if is_raw {
+            first = self.name("a header", "write `raw header.field = value;`")?;
+        }
+        let field = match self.takes(&Kind::Mark('.')) {
+            true => Some(self.name("a field", "write `header.field = value;`")?),
+            false => None,
+        };
+        if !self.takes(&Kind::Mark('=')) {
+            self.expected("`=`", help);
+            return None;
+        }
+        let value = self.expr()?;
+        match field {
+            Some(field) => Some(Statement::Assign { is_raw, header: first, field, value }),
+            None if is_raw => {
+                self.expected("a field", "write `raw header.field = value;`");
+                None
+            }
+            None => Some(Statement::Set(first, value)),
+        }
+    }
+
+    fn expr(&mut self) -> Option<Expr> {
+        let mut parts = PARTS_MAX;
+        self.operators(0, &mut parts)
+    }
+
+    fn spend(&mut self, parts: &mut u32) -> Option<()> {
+        if *parts == 0 {
+            self.expected("a shorter expression", "name a part of it with `let`");
+            return None;
+        }
+        *parts -= 1;
+        Some(())
+    }
+
+    fn operator(&self) -> Option<(&'static str, u32)> {
+        let text = match *self.kind() {
+            Kind::Operator(text) => text,
+            Kind::Mark(_) => self.source(),
+            // `a -1` is a difference.
+            Kind::Integer(_) | Kind::Double(_) if self.source().starts_with('-') => "-",
+            _ => return None,
+        };
+        OPERATORS.iter().find(|(operator, _)| *operator == text).copied()
+    }
+
+    fn operators(&mut self, least: u32, parts: &mut u32) -> Option<Expr> {
+        let mut left = self.operand(parts)?;
+        while let Some((operator, binds)) = self.operator().filter(|(_, binds)| *binds > least) {
+            self.spend(parts)?;
+            let at = self.at;
+            match self.tokens[at].kind {
+                Kind::Integer(number) => {
+                    self.tokens[at].kind = Kind::Integer(number.wrapping_neg());
+                    self.tokens[at].start += 1;
+                }
+                _ => self.advance(),
+            }
+            let right = self.operators(binds, parts)?;
+            let span = left.span.to(right.span);
+            let kind = ExprKind::Binary(operator, Box::new(left), Box::new(right));
+            left = Expr { kind, span };
+        }
+        Some(left)
+    }
+
+    fn operand(&mut self, parts: &mut u32) -> Option<Expr> {
+        self.spend(parts)?;
+        let start = self.span();
+        let kind = match self.kind().clone() {
+            Kind::Integer(number) => {
+                self.advance();
+                ExprKind::Number(number.cast_unsigned())
+            }
+            Kind::Text(text) => match address(&text) {
+                Some(number) => {
+                    self.advance();
+                    ExprKind::Number(number)
+                }
+                None => {
+                    self.expected("an address", "texts are \"10.0.0.1\" or \"02:00:00:00:00:01\"");
+                    return None;
+                }
+            },
+            Kind::Mark(mark @ ('!' | '-' | '~')) => {
+                self.advance();
+                ExprKind::Unary(mark, Box::new(self.operand(parts)?))
+            }
+            Kind::Mark('(') => {
+                self.advance();
+                let inner = self.operators(0, parts)?;
+                self.mark(')', "close the parenthesis")?;
+                return Some(inner);
+            }
+            Kind::Name => {
+                let name = self.name("a name", "")?;
+                if self.takes(&Kind::Mark('.')) {
+                    ExprKind::Field(name, self.name("a field", "write `header.field`")?)
+                } else if self.takes(&Kind::Mark('(')) {
+                    let argument = self.operators(0, parts)?;
+                    self.mark(')', "close the parenthesis")?;
+                    ExprKind::Call(name, Box::new(argument))
+                } else {
+                    match name.text.as_str() {
+                        "true" => ExprKind::Bool(true),
+                        "false" => ExprKind::Bool(false),
+                        _ => ExprKind::Name(name.text),
+                    }
+                }
+            }
+            _ => {
+                self.expected("an expression", "a number, a name, header.field, byte(offset)");
+                return None;
+            }
+        };
+        let span = start.to(self.before());
+        Some(Expr { kind, span })
+    }
+}
+
+/// The number of an IPv4 or an Ethernet address.
+fn address(text: &str) -> Option<u64> {
+    if let Ok(address) = text.parse::<Ipv4Addr>() {
+        return Some(address.to_bits().into());
+    }
+    let parts: Vec<&str> = text.split(':').collect();
+    let is_byte = |part: &&str| part.len() == 2 && part.bytes().all(|c| c.is_ascii_hexdigit());
+    if parts.len() != 6 || !parts.iter().all(is_byte) {
+        return None;
+    }
+    u64::from_str_radix(&parts.concat(), 16).ok()
+}

@@ -1,0 +1,66 @@
+//! The layout of definitions of apps: lines stay as they are and are indented by their braces.
+
+use super::lex::{Kind, Token};
+
+/// What has been seen of a definition.
+#[derive(Default)]
+pub(super) struct Body {
+    /// Braces that are open.
+    open: usize,
+    /// The last token was a sign of a number, not an operator between two.
+    is_sign: bool,
+}
+
+/// What stands before a token.
+pub(super) enum Space {
+    None,
+    Blanks(usize),
+    /// Ends of lines, then an indent by so many levels.
+    Lines(usize, usize),
+}
+
+impl Body {
+    /// What stands between two tokens that `lines` ends of lines are between.
+    pub(super) fn space(
+        &mut self,
+        (before, was): (&Token, &str),
+        (token, source): (&Token, &str),
+        lines: usize,
+    ) -> Space {
+        let closes = token.kind == Kind::Mark('}');
+        let opened = before.kind == Kind::Mark('{');
+        self.open += usize::from(opened);
+        self.open -= usize::from(closes).min(self.open);
+        let is_sign = std::mem::take(&mut self.is_sign);
+        if let Kind::Mark('-' | '!' | '~') = token.kind {
+            self.is_sign = match before.kind {
+                Kind::Operator(_) => true,
+                Kind::Mark(mark) => mark != ')',
+                Kind::Name => matches!(was, "if" | "by"),
+                _ => false,
+            };
+        }
+        if lines > 0 {
+            let begins =
+                matches!(before.kind, Kind::Mark('{' | '}' | ';' | ',') | Kind::Comment) || closes;
+            let is_comment = token.kind == Kind::Comment;
+            let more = usize::from(!begins && !is_comment);
+            let in_keys = self.open == 0 && !closes && !opened;
+            let lines = if opened || closes { 1 } else { lines };
+            return Space::Lines(lines, self.open + more.max(usize::from(in_keys)));
+        }
+        if token.kind == Kind::Comment {
+            return Space::Blanks(2);
+        }
+        let calls = token.kind == Kind::Mark('(') && before.kind == Kind::Name && was != "if";
+        let range = Kind::Operator("..");
+        let is_tight = calls
+            || is_sign && (token.kind == Kind::Name || source == "(")
+            || matches!(before.kind, Kind::Mark('(' | '.'))
+            || matches!(token.kind, Kind::Mark(')' | '.' | ',' | ';' | ':'))
+            || before.kind == range
+            || token.kind == range
+            || opened && closes;
+        if is_tight { Space::None } else { Space::Blanks(1) }
+    }
+}

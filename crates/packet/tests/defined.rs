@@ -1,0 +1,299 @@
+//! Apps that a file defines: what they do to packets, the same in both engines.
+
+use std::cell::RefCell;
+
+use tidemill_diag::{FileId, Sources};
+use tidemill_packet::app::{App, Catalogue, Config, Declared, Fault, Io, Start};
+use tidemill_packet::flow::code::lower::lower;
+use tidemill_packet::flow::parse::{Item, parse};
+use tidemill_packet::flow::{Options, load_text};
+use tidemill_packet::graph::Graph;
+use tidemill_stdx::rng::Rng;
+
+use crate::common::both::Both;
+
+thread_local! {
+    /// Packets that `Keep` has taken.
+    static KEPT: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
+}
+
+app! {
+    /// Keeps the bytes of packets.
+    Keep KeepConfig {} (input: Input(Push, Many)) ()
+}
+struct Keep;
+impl App for Keep {
+    fn new(_: KeepConfig, _: &mut Start) -> Result<Keep, Fault> {
+        Ok(Keep)
+    }
+    fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
+        for input in 0..io.inputs() {
+            while let Some(packet) = io.receive(input) {
+                KEPT.with_borrow_mut(|kept| kept.push(packet.bytes().to_vec()));
+            }
+        }
+        Ok(())
+    }
+}
+
+app! {
+    /// Sends nothing.
+    Mute MuteConfig {} (output: Output(Push, One)) ()
+}
+struct Mute;
+impl App for Mute {
+    fn new(_: MuteConfig, _: &mut Start) -> Result<Mute, Fault> {
+        Ok(Mute)
+    }
+}
+
+fn graph_of(text: &str) -> Graph {
+    load(text).unwrap_or_else(|found| panic!("{found}\n{text}"))
+}
+
+/// The graph of a text, or what is wrong with it.
+fn load(text: &str) -> Result<Graph, String> {
+    let mut sources = Sources::new();
+    let kinds = Catalogue::new(&[Keep::declaration(), Mute::declaration()]);
+    let loaded = load_text("test.flow", text, &Options::default(), &kinds, &mut sources);
+    let found: String = loaded.diagnostics.iter().map(|one| sources.render(one)).collect();
+    loaded.graph.ok_or(found)
+}
+
+/// What two instances of a program in a row make of packets: the same in both engines.
+fn run(program: &str, packets: &[Vec<u8>]) -> (Both, Vec<Vec<u8>>) {
+    let text = format!(
+        "{program}
+        mute :: Mute  one :: P  two :: P  end :: Keep
+        mute -> one.in  one.out -> two.in  two.out -> end  one.other -> end.b  two.other -> end.c"
+    );
+    let mut both = Both::new();
+    both.configure(&graph_of(&text));
+    let mut seen = [Vec::new(), Vec::new()];
+    for (engine, seen) in [&mut both.compiled, &mut both.dispatched].into_iter().zip(&mut seen) {
+        KEPT.with_borrow_mut(Vec::clear);
+        for bytes in packets {
+            let packet = engine.pool().packet_of(bytes).expect("they are few");
+            engine.inject("one", "in", packet).expect("it has this link");
+            (0..3).for_each(|_| _ = engine.breathe());
+        }
+        *seen = KEPT.take();
+    }
+    both.compare();
+    let [compiled, dispatched] = seen;
+    assert_eq!(compiled, dispatched, "{text}");
+    (both, compiled)
+}
+
+/// The sum of RFC 1071 of bytes.
+fn sum(bytes: &[u8], before: u64) -> u64 {
+    let words = bytes.chunks(2);
+    let all = words.map(|word| u64::from(word[0]) << 8 | u64::from(*word.get(1).unwrap_or(&0)));
+    let mut sum = before + all.sum::<u64>();
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    sum
+}
+
+/// A frame with tags, options of IPv4 and right checksums.
+fn frame(random: &mut Rng, tags: usize, protocol: u8) -> Vec<u8> {
+    let mut bytes: Vec<u8> = (0..12).map(|_| random.below(256) as u8).collect();
+    (0..tags).for_each(|_| bytes.extend([0x81, 0, 0x20, 7]));
+    bytes.extend([8, 0]);
+    let network = bytes.len();
+    let words = 5 + random.below(3) as u8;
+    let transport = network + usize::from(words) * 4;
+    let payload = 20 + random.below(40) as usize;
+    bytes.resize(transport + payload, 0);
+    bytes[network + 1..].iter_mut().for_each(|byte| *byte = random.below(256) as u8);
+    bytes[network] = 0x40 | words;
+    let total = (transport + payload - network) as u16;
+    bytes[network + 2..network + 4].copy_from_slice(&total.to_be_bytes());
+    bytes[network + 6..network + 8].copy_from_slice(&[0x40, 0]);
+    bytes[network + 9] = protocol;
+    bytes[network + 10..network + 12].fill(0);
+    let header = !(sum(&bytes[network..transport], 0) as u16);
+    bytes[network + 10..network + 12].copy_from_slice(&header.to_be_bytes());
+    if protocol == 17 {
+        bytes[transport + 4..transport + 6].copy_from_slice(&(payload as u16).to_be_bytes());
+    }
+    let field = transport + if protocol == 6 { 16 } else { 6 };
+    bytes[field..field + 2].fill(0);
+    let pseudo = u64::from(protocol) + payload as u64;
+    let pseudo = sum(&bytes[network + 12..network + 20], pseudo);
+    let made = match !(sum(&bytes[transport..], pseudo) as u16) {
+        0 => 0xFFFF,
+        made => made,
+    };
+    bytes[field..field + 2].copy_from_slice(&made.to_be_bytes());
+    assert!(is_right(&bytes, network), "made right");
+    bytes
+}
+
+/// Whether the checksums of a frame are right.
+fn is_right(bytes: &[u8], network: usize) -> bool {
+    let transport = network + usize::from(bytes[network] & 15) * 4;
+    let protocol = bytes[network + 9];
+    let pseudo = u64::from(protocol) + (bytes.len() - transport) as u64;
+    let pseudo = sum(&bytes[network + 12..network + 20], pseudo);
+    let field = transport + 6;
+    let has_none = protocol == 17 && bytes[field..field + 2] == [0, 0];
+    sum(&bytes[network..transport], 0) == 0xFFFF
+        && (has_none || sum(&bytes[transport..], pseudo) == 0xFFFF)
+}
+
+const REWRITER: &str = "app P {
+    ports { input in; output out; output other; }
+    state seen = 0;
+    counter changed;
+    on packet(in) {
+        seen = seen + 0x123456789ABCDEF;
+        when ipv4 {
+            ipv4.source = seen >> 7;
+            ipv4.destination = seen >> 13;
+            ipv4.ttl = seen >> 3;
+            ipv4.dscp = seen;
+            ipv4.ecn = seen >> 9;
+            ipv4.id = seen >> 11;
+            count changed;
+            when tcp { tcp.source = seen; tcp.flags = seen >> 4; tcp.sequence = seen >> 5; }
+            else when udp { udp.destination = seen >> 2; }
+        }
+        when tcp { tcp.window = tcp.window * 3; }
+        send out;
+    }
+}";
+
+#[test]
+fn checksums_stay_right() {
+    let mut random = Rng::new(7);
+    for tags in 0..3 {
+        for protocol in [6, 17] {
+            let packets: Vec<_> = (0..300).map(|_| frame(&mut random, tags, protocol)).collect();
+            let (both, kept) = run(REWRITER, &packets);
+            assert_eq!(kept.len(), 300);
+            for (before, after) in packets.iter().zip(&kept) {
+                assert_ne!(before, after);
+                assert!(is_right(after, 14 + 4 * tags), "{before:x?}\n{after:x?}");
+            }
+            let counts = both.compiled.app_stats("two").expect("it runs");
+            assert!(counts.contains(&("changed".to_owned(), 300)), "{counts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_datagram_without_checksum_keeps_none() {
+    let mut bytes = frame(&mut Rng::new(1), 0, 17);
+    let transport = 14 + usize::from(bytes[14] & 15) * 4;
+    bytes[transport + 6..transport + 8].fill(0);
+    let (_, kept) = run(REWRITER, &[bytes]);
+    assert_eq!(kept[0][transport + 6..transport + 8], [0, 0]);
+}
+
+/// Statements that fit anywhere, some with a place for others.
+const STATEMENTS: [&str; 14] = [
+    "s = s + length * 3 ^ byte(s & 63);",
+    "count c by s & 15;",
+    "mark = s;",
+    "if (s & 3) == 1 { @ }",
+    "if byte(12) < s % 200 || length >= 60 { @ } else { @ }",
+    "when ethernet { ethernet.source = s; @ }",
+    "when vlan { vlan.id = s; @ } else { @ }",
+    "when ipv4 { ipv4.ttl = ipv4.ttl - 1; raw ipv4.id = s; @ }",
+    "when ipv6 { ipv6.flow_label = s; ipv6.source_low = s; @ } else { @ }",
+    "when tcp { tcp.window = s; @ } else when udp { udp.source = s / 7; @ }",
+    "when icmp { icmp.sequence = ~s; @ }",
+    "for i# in 0..3 { s = s + byte(i# * 9) << i#; @ }",
+    "if s % 7 == 0 { drop seventh; }",
+    "if s % 5 == 0 { send other; }",
+];
+
+fn statements(random: &mut Rng, depth: u32) -> String {
+    let mut out = String::new();
+    for _ in 0..random.below(4) {
+        let parts = random.pick(&STATEMENTS).copied().unwrap_or_default().split('@');
+        for (at, part) in parts.enumerate() {
+            if at > 0 && depth > 0 {
+                out += &statements(random, depth - 1);
+            }
+            out += &part.replace('#', &depth.to_string());
+        }
+        out += "\n";
+    }
+    out
+}
+
+#[test]
+fn generated_programs_agree_interpreted_and_compiled() {
+    let mut random = Rng::new(11);
+    let (mut changed, mut ran) = (0, 0);
+    for _ in 0..200 {
+        let body = statements(&mut random, 2);
+        let program = format!(
+            "app P {{ ports {{ input in; output out; output other; }} state s = 1; counter c;
+            on packet(in) {{ s = s * 0x5851F42D4C957F2D + 1; {body} send out; }} }}"
+        );
+        // Loops in loops become long.
+        if let Err(found) = load(&program) {
+            assert!(
+                found.contains("[too-many-steps]") || found.contains("[empty-graph]"),
+                "{found}"
+            );
+            if found.contains("[too-many-steps]") {
+                continue;
+            }
+        }
+        ran += 1;
+        let mut packets = vec![Vec::new(), vec![0; 13], vec![0x81; 17]];
+        for at in 0..12 {
+            let mut bytes = frame(&mut random, at % 3, [6, 17, 1][at / 4]);
+            if random.below(4) == 0 {
+                bytes.truncate(random.below(bytes.len() as u64) as usize);
+            }
+            if random.below(3) == 0 && bytes.len() > 14 {
+                bytes[12..15].copy_from_slice(&[0x86, 0xDD, 0x60]);
+            }
+            packets.push(bytes);
+        }
+        let (both, kept) = run(&program, &packets);
+        changed += usize::from(kept != packets);
+        let graph = both.compiled.graph();
+        assert_eq!(&graph_of(&graph.to_string()), graph, "it prints as it reads");
+    }
+    assert!(ran > 100, "most programs are short: {ran}");
+    assert!(changed > 50, "programs change packets: {changed}");
+}
+
+#[test]
+fn the_book_shows_what_a_program_becomes() {
+    let path = tidemill_support::root().join("docs/book/kernels.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let shown = page.split("```flow\n").find(|part| part.starts_with("app OneOf"));
+    let program = shown.and_then(|part| part.split("```").next()).expect("the program");
+    let parsed = parse(FileId(0), program);
+    let [(_, Item::App(definition))] = parsed.items.as_slice() else { panic!("one definition") };
+    let (kernel, found) = lower(definition, &Config::new());
+    assert_eq!(found, []);
+    let kernel = kernel.expect("it is right").to_string();
+    assert!(page.contains(&kernel), "{kernel}");
+}
+
+#[test]
+fn programs_of_the_book_are_right() {
+    let path = tidemill_support::root().join("docs/book/kernels.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let programs = page.split("```flow\n").skip(1).filter_map(|part| part.split("```").next());
+    let mut definitions = 0;
+    for program in programs {
+        let parsed = parse(FileId(0), program);
+        assert_eq!(parsed.diagnostics, [], "{program}");
+        for (_, item) in &parsed.items {
+            let Item::App(definition) = item else { continue };
+            assert_eq!(lower(definition, &Config::new()).1, [], "{program}");
+            definitions += 1;
+        }
+    }
+    assert_eq!(definitions, 6);
+}

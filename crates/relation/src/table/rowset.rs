@@ -131,8 +131,9 @@ impl RowSet {
         found
     }
 
-    /// Enters a row, for which there is [room](RowSet::has_room). The slot of one that was taken out
-    /// is used again: else where a row is replaced in each commit probes would get longer and longer.
+    /// Enters a row, for which there is [room](RowSet::has_room). The slot of one that was taken
+    /// out is used again: else where a row is replaced in each commit probes would get longer and
+    /// longer.
     #[inline]
     pub(super) fn insert(&mut self, hash: u64, row: u32) {
         let mut at = self.home(hash);

@@ -1,21 +1,15 @@
 //! Programs that go on as another version while they run: what is there finishes on the code it
 //! has, what is made from then on has the new one; on both engines.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
-use tidemill_cl::check::check;
 use tidemill_cl::compile::{Checkpoints, Choices, compile, compile_next};
 use tidemill_cl::interpret::{interpret, interpret_next};
 use tidemill_cl::ir;
 use tidemill_cl::ir::succession::{Succession, succeed};
-use tidemill_cl::lower::lower;
-use tidemill_cl::parse::parse_files;
-use tidemill_diag::{FileId, Sources, has_errors};
-use tidemill_proc::console::{Console, Lines, Sink};
-use tidemill_proc::fault::{Fault, Reports};
+use tidemill_proc::console::{Console, Lines};
 use tidemill_proc::program::Executable;
 use tidemill_proc::{Options, Worker};
+
+use crate::engines::compare::{self, Log, Program};
 
 const CHOICES: Choices =
     Choices { checkpoints: Checkpoints::Count, several: false, listing: false };
@@ -26,42 +20,8 @@ enum Engine {
     Interpreted,
 }
 
-#[derive(Clone, Default)]
-struct Log(Rc<RefCell<Vec<u8>>>);
-
-impl Sink for Log {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.borrow_mut().extend_from_slice(bytes);
-    }
-}
-
-impl Reports for Log {
-    fn fault(&mut self, fault: &Fault) {
-        self.write(format!("{fault:?}\n").as_bytes());
-    }
-
-    fn deadlock(&mut self, waiting: u64, _: &[String]) {
-        self.write(format!("{waiting} wait\n").as_bytes());
-    }
-}
-
-impl Log {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.borrow()).into_owned()
-    }
-}
-
-fn load(source: &str) -> (Sources, ir::Program) {
-    let mut sources = Sources::new();
-    sources.add("program.com", source);
-    let (tree, mut found) = parse_files(&[FileId(0)], &sources);
-    let (checked, more) = check(&tree);
-    found.extend(more);
-    let shown: String = found.iter().map(|one| sources.render(one)).collect();
-    assert!(!has_errors(&found), "{shown}");
-    let ir = lower(&checked);
-    assert_eq!(ir::verify::verify(&ir), Vec::<String>::new());
-    (sources, ir)
+fn load(source: &str) -> Program {
+    compare::load(source).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
 /// A run that goes from version to version.
@@ -75,7 +35,7 @@ struct Versions {
 
 impl Versions {
     fn start(engine: Engine, source: &str) -> Versions {
-        let (sources, ir) = load(source);
+        let Program { sources, ir } = load(source);
         let made = match engine {
             Engine::Compiled => {
                 compile(&ir, &sources, 1, &CHOICES).expect("code can be made").program
@@ -93,7 +53,7 @@ impl Versions {
 
     /// Goes on with another version.
     fn replace(&mut self, source: &str) -> Succession {
-        let (sources, next) = load(source);
+        let Program { sources, ir: next } = load(source);
         let succession = succeed(&self.ir, &next);
         assert_eq!(ir::verify::verify(&succession.program), Vec::<String>::new());
         assert!(!succession.begins_otherwise, "the entry component is the same");
@@ -194,9 +154,9 @@ fn new_components_have_the_new_code_and_old_ones_finish_on_theirs() {
 #[test]
 fn what_is_the_same_is_not_made_again() {
     let source = program("", "INC(count); !Answer(\"first\")", "");
-    let (_, first) = load(&source);
+    let first = load(&source).ir;
     let moved = format!("(* Another comment. *)\n\n{}", source.replace("  ", "\n"));
-    let succession = succeed(&first, &load(&moved).1);
+    let succession = succeed(&first, &load(&moved).ir);
     assert_eq!(succession.program, first);
     assert!(succession.succeeded.is_empty() && succession.replaced.is_empty());
 }
@@ -210,9 +170,9 @@ fn constants_are_compared_bit_by_bit() {
              COMPONENT {{ENTRYPOINT}} Main; VARIABLE z: Zero; BEGIN NEW(z) END Main;\n"
         )
     };
-    let (one, other) = (load(&source("0.0")).1, load(&source("0.00")).1);
+    let (one, other) = (load(&source("0.0")).ir, load(&source("0.00")).ir);
     assert!(succeed(&one, &other).succeeded.is_empty());
-    let third = load(&source("1.0E-300")).1;
+    let third = load(&source("1.0E-300")).ir;
     assert_eq!(succeed(&one, &third).succeeded.len(), 1);
 }
 
@@ -228,7 +188,7 @@ fn who_names_a_type_with_another_interface_has_changed_with_it() {
              COMPONENT {{ENTRYPOINT}} Main; VARIABLE outer: Outer; BEGIN NEW(outer) END Main;\n"
         )
     };
-    let (one, other) = (load(&source("This")).1, load(&source("That")).1);
+    let (one, other) = (load(&source("This")).ir, load(&source("That")).ir);
     let succession = succeed(&one, &other);
     let names = |id: ir::ComponentId| succession.program.components[id].name.as_str();
     let pairs = succession.succeeded.iter().map(|(from, to)| (names(*from), names(*to)));
@@ -242,5 +202,5 @@ fn who_names_a_type_with_another_interface_has_changed_with_it() {
 fn another_entry_component_is_noticed() {
     let first = program("", "!Answer(\"first\")", "");
     let other = first.replace("1 TO 6", "1 TO 7");
-    assert!(succeed(&load(&first).1, &load(&other).1).begins_otherwise);
+    assert!(succeed(&load(&first).ir, &load(&other).ir).begins_otherwise);
 }

@@ -39,8 +39,8 @@ impl Limits {
 
 /// A program that is ready to run.
 pub struct Program {
-    sources: Sources,
-    ir: ir::Program,
+    pub sources: Sources,
+    pub ir: ir::Program,
 }
 
 /// What is seen of a run.
@@ -57,7 +57,14 @@ pub struct Seen {
 
 /// Gathers output and reports in the order in which they come.
 #[derive(Clone, Default)]
-struct Log(Rc<RefCell<Vec<u8>>>);
+pub struct Log(Rc<RefCell<Vec<u8>>>);
+
+impl Log {
+    /// What has come.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.borrow()).into_owned()
+    }
+}
 
 impl Sink for Log {
     fn write(&mut self, bytes: &[u8]) {
@@ -220,7 +227,7 @@ fn run_through(
     }
     let ended = worker.ended().map(|ended| format!("{ended:?}"));
     worker.clear();
-    let log = String::from_utf8_lossy(&log.0.borrow()).into_owned();
+    let log = log.text();
     Seen { log, ended, counts: worker.counts(), slices }
 }
 

@@ -4,7 +4,7 @@
 //! only.
 
 mod awaits;
-mod compare;
+pub mod compare;
 mod generate;
 
 use compare::{Limits, check_bytes, difference, difference_of_versions, load};

@@ -21,7 +21,6 @@ use tidemill::tuples;
 use tidemill_diag::{Diagnostic, FileId, Sources as Texts, Span};
 use tidemill_event::{Os, User};
 use tidemill_overlog::fleet::{Extra, Seal};
-use tidemill_relation::plan::Plan;
 use tidemill_relation::text::parse_pattern;
 use tidemill_stdx::sorted::SortedSet;
 
@@ -99,8 +98,10 @@ pub fn failed(report: Reporter, message: &str) -> Status {
     Status::Failed
 }
 
-/// The tuples of `--fact` and `--inject`, in that order.
-pub fn tuples(given: &Tuples, plan: &Plan, report: Reporter) -> Result<Vec<Extra>, Status> {
+/// The tuples of `--fact` and `--inject` for the rules of a program, in that order.
+pub fn tuples(given: &Tuples, program: &Program, report: Reporter) -> Result<Vec<Extra>, Status> {
+    let Some(rules) = &program.rules.program else { return Ok(Vec::new()) };
+    let plan = &rules.plan;
     let facts = given.fact.iter().map(|text| ("--fact", text));
     let injected = given.inject.iter().map(|text| ("--inject", text));
     let mut extra = Vec::new();

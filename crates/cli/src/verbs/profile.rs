@@ -43,10 +43,7 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
         seed: seed.unwrap_or(1),
         end_ns: Some(end.unwrap_or(END_NS)),
         landmark: common::landmark(&args.sources.defines),
-        extra: match &program.rules.program {
-            Some(rules) => common::tuples(&tuples, &rules.plan, report)?,
-            None => Vec::new(),
-        },
+        extra: common::tuples(&tuples, &program, report)?,
         memory_max: components::most_of_memory(),
         packets: sim::engine_of_graphs(None, nodes.unwrap_or(1)),
         profile: true,

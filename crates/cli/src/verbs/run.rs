@@ -49,10 +49,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     }
     common::refuse_root(args.root.as_deref(), &program, report)?;
     let has_rules = kinds.has(FileKind::Rules);
-    let extra = match &program.rules.program {
-        Some(rules) => common::tuples(&args.tuples, &rules.plan, report)?,
-        None => Vec::new(),
-    };
+    let extra = common::tuples(&args.tuples, &program, report)?;
     let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
     let on_terminate = if has_rules { OnTerminate::Drain } else { OnTerminate::End };
     let interrupt = Interrupt::new(on_terminate).map_err(no_signals)?;

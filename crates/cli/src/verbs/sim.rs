@@ -90,10 +90,7 @@ fn options(
     interrupt: &Interrupt,
     report: Reporter,
 ) -> Result<SimOptions, Status> {
-    let extra = match &program.rules.program {
-        Some(rules) => common::tuples(&args.tuples, &rules.plan, report)?,
-        None => Vec::new(),
-    };
+    let extra = common::tuples(&args.tuples, program, report)?;
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = common::seal(&keys, report)?;
     let default = SimOptions::default();

@@ -96,10 +96,7 @@ fn options(
     interrupt: &Interrupt,
     report: Reporter,
 ) -> Result<TestOptions, Status> {
-    let extra = match &program.rules.program {
-        Some(rules) => common::tuples(&args.tuples, &rules.plan, report)?,
-        None => Vec::new(),
-    };
+    let extra = common::tuples(&args.tuples, program, report)?;
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = common::seal(&keys, report)?;
     let nodes = args.nodes.clone().unwrap_or(1..=1);

@@ -11,5 +11,5 @@ mod source;
 pub mod text;
 
 pub use diagnostic::{Diagnostic, Severity, has_errors};
-pub use names::{nearest, nearest_three};
+pub use names::{meant, nearest, nearest_three};
 pub use source::{FileId, Place, Sources, Span};

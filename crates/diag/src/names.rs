@@ -8,6 +8,18 @@ pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
     near(wrong, names).min().map(|(_, name)| name)
 }
 
+/// The help for a name that there is not: which one is meant, or else what `otherwise` says.
+pub fn meant<'n>(
+    wrong: &str,
+    names: impl IntoIterator<Item = &'n str>,
+    otherwise: impl FnOnce() -> String,
+) -> String {
+    match nearest(wrong, names) {
+        Some(name) => format!("is {name} meant?"),
+        None => otherwise(),
+    }
+}
+
 /// Those of `names` that `wrong` may be a misspelling of, at most three, the nearest first.
 pub fn nearest_three<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
     let mut near: Vec<_> = near(wrong, names).collect();

@@ -171,14 +171,12 @@ impl Both<'_> {
         interfaces: IdVec<InterfaceId, InterfaceId>,
         texts: IdVec<TextId, TextId>,
     ) -> Numbers {
-        let beyond = |count: usize, id: usize| count + id;
+        let (first, first_function) = (self.before.components.len(), self.before.functions.len());
         let components = self.known.iter_enumerated().map(|(id, known)| {
-            let new = || beyond(self.before.components.len(), id.index());
-            known.unwrap_or_else(|| ComponentId::from_index(new()))
+            known.unwrap_or_else(|| ComponentId::from_index(first + id.index()))
         });
         let functions = self.next.functions.ids();
-        let functions = functions
-            .map(|id| FunctionId::from_index(beyond(self.before.functions.len(), id.index())));
+        let functions = functions.map(|id| FunctionId::from_index(first_function + id.index()));
         let mut functions: IdVec<FunctionId, FunctionId> = functions.collect();
         for (id, known) in self.known.iter_enumerated() {
             let Some(known) = *known else { continue };

@@ -58,17 +58,6 @@ pub enum EngineKind {
     Interpret,
 }
 
-impl EngineKind {
-    /// As it is written on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            EngineKind::Compiled => "compiled",
-            EngineKind::Dispatch => "dispatch",
-            EngineKind::Interpret => "interpret",
-        }
-    }
-}
-
 /// `run`.
 #[derive(Args, Debug)]
 pub struct RunArgs {

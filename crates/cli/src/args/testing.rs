@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use tidemill::script::seconds_text;
 use tidemill::test::Faults;
 
@@ -87,7 +87,8 @@ impl TestArgs {
         for (name, device) in &self.devices.all() {
             add("--device", format!("{name}={device}"));
         }
-        self.engine.into_iter().for_each(|engine| add("--engine", engine.name().to_owned()));
+        let engine = self.engine.and_then(|engine| engine.to_possible_value());
+        engine.iter().for_each(|engine| add("--engine", engine.get_name().to_owned()));
         self.turn_limit.into_iter().for_each(|most| add("--turn-limit", most.to_string()));
         arguments
     }

@@ -8,15 +8,15 @@ use std::time::Instant;
 use tidemill::console::Form;
 use tidemill::program::{Kinds, Program};
 use tidemill::run::EngineKind as GraphEngine;
-use tidemill::script;
+use tidemill::script::{self, Script};
 use tidemill::sim::{SimOptions, Simulation};
-use tidemill_diag::{Sources, has_errors};
+use tidemill_diag::{Diagnostic, Sources as Texts, has_errors};
 
 use super::common::{self, console};
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
 use super::{Relations, packets};
-use crate::args::{EngineKind, Keys, SimArgs, unused};
+use crate::args::{EngineKind, Keys, SimArgs, Sources, Tuples, unused};
 use crate::output::explain_failure;
 use crate::report::Reporter;
 use crate::status::Status;
@@ -32,16 +32,28 @@ fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
     let kinds = Kinds::of(&args.sources.files);
     common::refuse(&unused(&args, kinds), report)?;
     let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
-    let injected = common::injected(&args.tuples, args.script.as_deref());
-    let relations = Relations { injected: Some(injected), ..Relations::default() };
-    let program = super::load(&args.sources, relations, report);
-    if program.has_errors() {
-        return Err(Status::Failed);
-    }
-    common::refuse_root(args.root.as_deref(), &program, report)?;
+    let (script, root) = (args.script.as_deref(), args.root.as_deref());
+    let program = load(&args.sources, &args.tuples, (script, root), report)?;
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     interrupt.insist(report).map_err(no_signals)?;
     simulate(program, args, interrupt, report)
+}
+
+/// Loads a program that is to be simulated.
+pub fn load(
+    sources: &Sources,
+    tuples: &Tuples,
+    (script, root): (Option<&Path>, Option<&Path>),
+    report: Reporter,
+) -> Result<Program, Status> {
+    let injected = common::injected(tuples, script);
+    let relations = Relations { injected: Some(injected), ..Relations::default() };
+    let program = super::load(sources, relations, report);
+    if program.has_errors() {
+        return Err(Status::Failed);
+    }
+    common::refuse_root(root, &program, report)?;
+    Ok(program)
 }
 
 /// Simulates a program.
@@ -134,16 +146,25 @@ pub fn add_script(
     path: &Path,
     report: Reporter,
 ) -> Result<(), Status> {
+    let mut sources = Texts::new();
+    let script = read_script(path, &mut sources, report)?;
+    told(&sources, &simulation.script(&script, &sources), report)
+}
+
+/// Reads a script.
+pub fn read_script(path: &Path, sources: &mut Texts, report: Reporter) -> Result<Script, Status> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| {
         common::failed(report, &format!("{name}: cannot read the script: {error}"))
     })?;
-    let mut sources = Sources::new();
     let file = sources.add(name, text.clone());
-    let (script, mut found) = script::parse(file, &text);
-    if !has_errors(&found) {
-        found.extend(simulation.script(&script, &sources));
-    }
-    report.diagnostics(&sources, &found);
-    if has_errors(&found) { Err(Status::Failed) } else { Ok(()) }
+    let (script, found) = script::parse(file, &text);
+    told(sources, &found, report)?;
+    Ok(script)
+}
+
+/// Reports what was found, and fails if there are errors.
+pub fn told(sources: &Texts, found: &[Diagnostic], report: Reporter) -> Result<(), Status> {
+    report.diagnostics(sources, found);
+    if has_errors(found) { Err(Status::Failed) } else { Ok(()) }
 }

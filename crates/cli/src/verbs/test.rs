@@ -1,21 +1,18 @@
 //! `test`.
 
-use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
 use std::time::Duration;
 
 use tidemill::program::{Kinds, Program};
-use tidemill::script::{self, Script};
+use tidemill::script::Script;
 use tidemill::sim::SimOptions;
 use tidemill::test::{Fault, SimCommand, Test, TestEvent, TestOptions, TestReport};
-use tidemill_diag::{Sources, has_errors};
+use tidemill_diag::Sources;
 
-use super::Relations;
 use super::common;
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
-use super::sim::engine_of_graphs;
+use super::sim::{self, engine_of_graphs};
 use crate::args::{Keys, TestArgs, unused};
 use crate::output::Out;
 use crate::report::Reporter;
@@ -38,15 +35,10 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
         format!("--faults {name} has no effect here: the nodes of the program send no datagrams")
     }));
     common::refuse(&wrong, report)?;
-    let injected = common::injected(&args.tuples, args.script.as_deref());
-    let relations = Relations { injected: Some(injected), ..Relations::default() };
-    let program = super::load(&args.sources, relations, report);
-    if program.has_errors() {
-        return Err(Status::Failed);
-    }
-    common::refuse_root(args.root.as_deref(), &program, report)?;
+    let (script, root) = (args.script.as_deref(), args.root.as_deref());
+    let program = sim::load(&args.sources, &args.tuples, (script, root), report)?;
     let mut sources = Sources::new();
-    let script = args.script.as_deref().map(|path| read(path, &mut sources, report)).transpose()?;
+    let script = script.map(|path| sim::read_script(path, &mut sources, report)).transpose()?;
     let ends = script.as_ref().is_some_and(Script::ends);
     let end_ns = args.end.or((!ends).then_some(END_NS));
     let interrupt = Interrupt::new(OnTerminate::End)
@@ -56,11 +48,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let test = Test::new(program, options);
     let mut test = test.map_err(|message| common::failed(report, &message))?;
     if let Some(script) = &script {
-        let found = test.script(script, &sources);
-        report.diagnostics(&sources, &found);
-        if has_errors(&found) {
-            return Err(Status::Failed);
-        }
+        sim::told(&sources, &test.script(script, &sources), report)?;
     }
     if let Some(reason) = test.alone() {
         report.note(&format!("one worker only: {reason}"));
@@ -129,23 +117,6 @@ fn options(
         },
         nodes,
     })
-}
-
-/// Reads a script.
-fn read(path: &Path, sources: &mut Sources, report: Reporter) -> Result<Script, Status> {
-    let name = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|error| {
-        common::failed(report, &format!("{name}: cannot read the script: {error}"))
-    })?;
-    let file = sources.add(name, text.clone());
-    let (script, found) = script::parse(file, &text);
-    match has_errors(&found) {
-        true => {
-            report.diagnostics(sources, &found);
-            Err(Status::Failed)
-        }
-        false => Ok(script),
-    }
 }
 
 /// A line on the terminal that is written again and again.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, nearest};
+use tidemill_diag::{Diagnostic, FileId, Sources, Span, has_errors, meant};
 use tidemill_stdx::hash::Map;
 
 use super::code::app::declare;
@@ -310,10 +310,8 @@ impl<'l> Loader<'l> {
         let message = format!("there is no app type `{}`", kind.text);
         let types = self.catalogue.types().iter().map(|one| one.name);
         let own = self.types.keys().map(String::as_str);
-        let help = match nearest(&kind.text, types.chain(own)) {
-            Some(meant) => format!("is {meant} meant?"),
-            None => "`tidemill apps` lists the types".to_owned(),
-        };
+        let help =
+            meant(&kind.text, types.chain(own), || "`tidemill apps` lists the types".to_owned());
         self.found.push(Diagnostic::error("unknown-type", kind.span, message).help(help));
     }
 
@@ -358,10 +356,9 @@ impl<'l> Loader<'l> {
             Some(app) => *app,
             None => {
                 let message = format!("there is no app `{}`", stop.app.text);
-                let help = match nearest(&stop.app.text, names.keys().map(String::as_str)) {
-                    Some(meant) => format!("is {meant} meant?"),
-                    None => format!("declare it: `{} :: Type`", stop.app.text),
-                };
+                let help = meant(&stop.app.text, names.keys().map(String::as_str), || {
+                    format!("declare it: `{} :: Type`", stop.app.text)
+                });
                 let unknown = Diagnostic::error("unknown-app", stop.app.span, message).help(help);
                 // A stop in the middle of a chain is asked for twice.
                 if !self.found.contains(&unknown) {

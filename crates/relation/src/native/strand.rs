@@ -61,14 +61,14 @@ impl Writer<'_, '_> {
             from = match bind {
                 Bind::Reg(reg) if self.is_integer(*reg) => self.read_integer(*reg, from),
                 Bind::Reg(reg) => {
-                    let after = self.read(from, reg.0 as usize);
+                    let after = self.pass(from, Some(reg.0 as usize));
                     self.bind(*reg, Operand::Slot(reg.0 as usize));
                     after
                 }
-                Bind::Ignore => self.skip(from),
+                Bind::Ignore => self.pass(from, None),
                 Bind::Equal(expr) => {
                     let slot = self.slots.another();
-                    let after = self.read(from, slot);
+                    let after = self.pass(from, Some(slot));
                     let wanted = self.value(expr);
                     self.leave_unless_equal(wanted, Operand::Slot(slot), self.done);
                     after
@@ -96,41 +96,28 @@ impl Writer<'_, '_> {
         self.body.ins().iadd_imm_u(from, INTEGER_BYTES)
     }
 
-    /// Reads a column of the trigger into a slot; what follows it.
-    fn read(&mut self, from: Ir, slot: usize) -> Ir {
+    /// Reads a column of the trigger into a slot, if one is given; what follows it.
+    fn pass(&mut self, from: Ir, to: Option<usize>) -> Ir {
         let (other, end) = (self.body.cold_block(), self.body.create_block());
         let after = self.body.append_block_param(end, types::I64);
-        let text = self.text_length(from, other);
-        let bytes = self.body.ins().iadd_imm_u(from, 5);
-        self.store_text(slot, bytes, text);
-        let behind = self.body.ins().iadd(bytes, text);
-        self.body.ins().jump(end, &[behind.into()]);
-        self.body.switch_to_block(other);
-        let to = self.address(slot);
-        if let Some(behind) = self.call(self.helpers.read, &[from, to]) {
+        if to.is_none() {
+            let [number, text] = [(); 2].map(|()| self.body.create_block());
+            let is_integer = self.is_tagged(from, flat::tag::INT);
+            self.body.ins().brif(is_integer, number, &[], text, &[]);
+            self.body.switch_to_block(number);
+            let behind = self.body.ins().iadd_imm_u(from, INTEGER_BYTES);
             self.body.ins().jump(end, &[behind.into()]);
+            self.body.switch_to_block(text);
         }
-        self.body.switch_to_block(end);
-        after
-    }
-
-    /// What follows a column of the trigger that nobody wants.
-    fn skip(&mut self, from: Ir) -> Ir {
-        let [number, text, end] = [(); 3].map(|()| self.body.create_block());
-        let other = self.body.cold_block();
-        let after = self.body.append_block_param(end, types::I64);
-        let is_integer = self.is_tagged(from, flat::tag::INT);
-        self.body.ins().brif(is_integer, number, &[], text, &[]);
-        self.body.switch_to_block(number);
-        let behind = self.body.ins().iadd_imm_u(from, INTEGER_BYTES);
-        self.body.ins().jump(end, &[behind.into()]);
-        self.body.switch_to_block(text);
         let length = self.text_length(from, other);
         let bytes = self.body.ins().iadd_imm_u(from, 5);
+        if let Some(slot) = to {
+            self.store_text(slot, bytes, length);
+        }
         let behind = self.body.ins().iadd(bytes, length);
         self.body.ins().jump(end, &[behind.into()]);
         self.body.switch_to_block(other);
-        let slot = self.slots.another();
+        let slot = to.unwrap_or_else(|| self.slots.another());
         let to = self.address(slot);
         if let Some(behind) = self.call(self.helpers.read, &[from, to]) {
             self.body.ins().jump(end, &[behind.into()]);

@@ -60,19 +60,6 @@ impl Constant {
         }
     }
 
-    /// Whether it is a text, this one.
-    #[inline]
-    fn is(&self, value: &Value<'_>) -> bool {
-        matches!((&self.text, value), (Some(one), Value::Str(other)) if **one == **other)
-    }
-
-    fn equals(&self, value: &Value<'_>) -> bool {
-        match (&self.text, value) {
-            (Some(one), Value::Str(other)) => **one == **other,
-            _ => self.get().equal(value),
-        }
-    }
-
     /// [`Value::hash`] of it, by the secret of the table.
     pub(super) fn hash(&self) -> u64 {
         self.hash
@@ -104,9 +91,7 @@ impl Repr {
             (Repr::Int32, Value::Int(value)) => i32::try_from(*value).is_ok(),
             (Repr::Word(kind), value) => *kind == value.type_of(),
             (Repr::Text, Value::Str(_)) | (Repr::Id, Value::Id(_)) | (Repr::Any, _) => true,
-            (Repr::Const(constant), value) => {
-                constant.is(value) || constant.get().is_identical(value)
-            }
+            (Repr::Const(constant), value) => constant.get().is_identical(value),
             _ => false,
         }
     }
@@ -268,7 +253,7 @@ pub(super) fn hash(repr: &Repr, words: &[u32], heap: &Heap, secret: &Secret) -> 
 #[inline]
 pub(super) fn hash_of(repr: &Repr, value: &Value<'_>, secret: &Secret) -> u64 {
     match repr {
-        Repr::Const(constant) if constant.is(value) => constant.hash,
+        Repr::Const(constant) if constant.get().is_identical(value) => constant.hash,
         _ => value.hash(secret),
     }
 }
@@ -279,7 +264,6 @@ pub(super) fn holds(repr: &Repr, words: &[u32], heap: &Heap, value: &Value<'_>) 
     match (repr, value) {
         (Repr::Int32, Value::Int(value)) => i64::from(words[0] as i32) == *value,
         (Repr::Text, Value::Str(text)) => load_bytes(words, heap) == text.as_bytes(),
-        (Repr::Const(constant), value) => constant.equals(value),
         _ => load(repr, words, heap).equal(value),
     }
 }

@@ -17,23 +17,25 @@ use tidemill_overlog::node::Program as Rules;
 use super::crew::Proposal;
 use super::pending::Pending;
 use super::{Machine, others};
-use crate::borders::Checked;
 
-/// Has all workers go on with other rules if the nodes of each can. What becomes of it is noted.
+/// Has all nodes go on with other rules: at once, or once the other workers have said that theirs
+/// can. What becomes of it then is noted.
 ///
 /// # Errors
-/// Why the nodes of the first worker cannot.
-pub(super) fn propose(
+/// Why the nodes of this worker cannot.
+pub(super) fn replace(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     rules: Arc<Rules>,
-    borders: &Checked,
+    pending: Pending,
 ) -> Result<(), String> {
+    if machine.crew.is_none() {
+        return go_on(machine, events, rules, pending);
+    }
     fleet::can_replace(machine, events, &rules).map_err(|why| why.to_string())?;
     let Some(crew) = &mut machine.crew else { return Ok(()) };
     let left = crew.others.len();
-    let number =
-        crew.proposals.propose(Proposal { rules: rules.clone(), borders: borders.clone(), left });
+    let number = crew.proposals.propose(Proposal { rules: rules.clone(), pending, left });
     others::all(machine, move |machine, events| {
         let vote = fleet::can_replace(machine, events, &rules).map_err(|why| why.to_string());
         others::first(machine, move |machine, events| voted(machine, events, number, vote));
@@ -46,27 +48,32 @@ fn voted(machine: &mut Machine, events: &mut Loop<Machine>, number: u64, vote: R
     let Some(proposal) = crew.proposals.get(number) else { return };
     if let Err(why) = vote {
         crew.proposals.forget();
-        machine.note(&format!("the old rules go on: {why}"));
-        return;
+        return note(machine, &why);
     }
     proposal.left -= 1;
     if proposal.left > 0 {
         return;
     }
-    let Some(Proposal { rules, borders, .. }) = crew.proposals.forget() else { return };
-    go_on(machine, events, (rules.clone(), borders.clone()));
-    others::all(machine, move |machine, events| {
-        go_on(machine, events, (rules.clone(), borders.clone()));
-    });
+    let Some(Proposal { rules, pending, .. }) = crew.proposals.forget() else { return };
+    let all = move |machine: &mut Machine, events: &mut Loop<Machine>| {
+        if let Err(why) = go_on(machine, events, rules.clone(), pending.clone()) {
+            note(machine, &why);
+        }
+    };
+    all(machine, events);
+    others::all(machine, all);
 }
 
 fn go_on(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
-    (rules, borders): (Arc<Rules>, Checked),
-) {
-    machine.pending = Some(Pending { borders, graph: None });
-    if let Err(why) = fleet::replace(machine, events, rules) {
-        machine.note(&format!("the old rules go on: {why}"));
-    }
+    rules: Arc<Rules>,
+    pending: Pending,
+) -> Result<(), String> {
+    machine.pending = Some(pending);
+    fleet::replace(machine, events, rules).map_err(|why| why.to_string())
+}
+
+fn note(machine: &Machine, why: &str) {
+    machine.note(&format!("the old rules go on: {why}"));
 }

@@ -7,7 +7,7 @@ use tidemill_overlog::node::Program as Rules;
 use tidemill_overlog::query::AskerId;
 use tidemill_stdx::sorted::SortedMap;
 
-use crate::borders::Checked;
+use super::pending::Pending;
 
 /// The first connection to a worker has this number times that of the worker, so that askers of
 /// different workers differ.
@@ -45,7 +45,7 @@ impl<W> Crew<W> {
 /// What the first worker has proposed to the others.
 pub(super) struct Proposal {
     pub(super) rules: Arc<Rules>,
-    pub(super) borders: Checked,
+    pub(super) pending: Pending,
     /// Votes that are still to come.
     pub(super) left: usize,
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tidemill_cl::ir::succession::Succession;
 use tidemill_event::Loop;
 use tidemill_overlog::control::{End, RULES_BYTES_MAX, Status};
-use tidemill_overlog::fleet::{self, Switched};
+use tidemill_overlog::fleet::Switched;
 use tidemill_packet::drive;
 use tidemill_packet::graph::Graph;
 
@@ -266,14 +266,8 @@ fn replace_rules(
     let Revision { outline, rules, borders, graph, .. } = revision;
     let Some(rules) = rules_of(rules, &borders, source.engine)? else { return Ok(()) };
     borders.schemas.count_on(&source.borders.schemas);
-    let rules = Arc::new(rules);
-    match machine.crew.is_some() {
-        true => agree::propose(machine, events, rules, &borders)?,
-        false => {
-            machine.pending = Some(Pending { borders: borders.clone(), graph });
-            fleet::replace(machine, events, rules).map_err(|why| why.to_string())?;
-        }
-    }
+    let pending = Pending { borders: borders.clone(), graph };
+    agree::replace(machine, events, Arc::new(rules), pending)?;
     (source.outline, source.borders) = (outline, borders);
     Ok(())
 }

@@ -2,23 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tidemill_diag::{Diagnostic, FileId};
+use tidemill_diag::Diagnostic;
 
-use super::ast::{Definition, KeyDef};
+use super::ast::{Definition, KeyDef, PortDef};
 use super::lower::{KEY_TYPES, lower, number_of};
 use crate::app::{
     App, Config, Count, Declaration, Declared, Default, Fault, Flow, Instance, Io, Key, Port,
     Reconfigured, Setting, Settings, Start, Value, Wrong,
 };
-use crate::flow::parse::{Item, parse};
 use crate::kernel::Running;
 
 /// An app that a file defines.
 struct Defined {
     running: Running,
-    definition: Definition,
+    definition: &'static Definition,
 }
 
 /// Its config as it is written: the declaration says of which types it is.
@@ -85,17 +84,12 @@ fn construct(
     config: &Config,
     _: &mut Start,
 ) -> Result<Instance, Fault> {
-    let source = kind.source.unwrap_or_default();
-    let items = parse(FileId(0), source).items;
-    let definition = items.into_iter().find_map(|(_, item)| match item {
-        Item::App(definition) => Some(definition),
-        _ => None,
-    });
-    let definition = definition.ok_or_else(|| Fault::new("the definition is no longer one"))?;
-    let (kernel, found) = lower(&definition, config);
+    let known = known().get(kind.source.unwrap_or_default()).copied();
+    let Known { definition, .. } = known.ok_or_else(|| Fault::new("no file defines it"))?;
+    let (kernel, found) = lower(definition, config);
     let wrong = || found.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; ");
     let kernel = kernel.ok_or_else(|| Fault::new(wrong()))?;
-    Ok(Instance::new(Defined { running: Running::new(kernel), definition: *definition }))
+    Ok(Instance::new(Defined { running: Running::new(kernel), definition }))
 }
 
 /// What reads values of a type, and what it is called.
@@ -117,9 +111,20 @@ fn type_of(name: &str) -> Option<Read> {
     })
 }
 
-/// The declarations of all definitions there have been, by source: graphs name them for as long as
-/// the process lives, and a file that is loaded again defines the same ones.
-static DECLARATIONS: Mutex<BTreeMap<String, &'static Declaration>> = Mutex::new(BTreeMap::new());
+/// A definition and its declaration, for as long as the process lives: graphs name them, and a file
+/// that is loaded again defines the same ones.
+#[derive(Clone, Copy)]
+struct Known {
+    definition: &'static Definition,
+    declaration: &'static Declaration,
+}
+
+/// All definitions there have been, by source.
+static KNOWN: Mutex<BTreeMap<&'static str, Known>> = Mutex::new(BTreeMap::new());
+
+fn known() -> MutexGuard<'static, BTreeMap<&'static str, Known>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// The app type of a definition, and what is wrong with it; a type too if its program is wrong, so
 /// that graphs can be checked.
@@ -130,12 +135,13 @@ pub fn declare(definition: &Definition) -> (&'static Declaration, Vec<Diagnostic
     }
     let (_, wrong) = lower(definition, &Config::new());
     found.extend(wrong);
-    let mut known = DECLARATIONS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(declaration) = known.get(&definition.source) {
-        return (declaration, found);
+    let mut all = known();
+    if let Some(known) = all.get(definition.source.as_str()) {
+        return (known.declaration, found);
     }
+    let definition: &'static Definition = Box::leak(Box::new(definition.clone()));
     let declaration: &'static Declaration = Box::leak(Box::new(declaration(definition)));
-    known.insert(definition.source.clone(), declaration);
+    all.insert(&definition.source, Known { definition, declaration });
     (declaration, found)
 }
 
@@ -151,19 +157,14 @@ fn check_key(key: &KeyDef, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn leaked(text: &str) -> &'static str {
-    Box::leak(text.to_owned().into_boxed_str())
-}
-
-fn declaration(definition: &Definition) -> Declaration {
-    let key = |key: &KeyDef| {
+fn declaration(definition: &'static Definition) -> Declaration {
+    let key = |key: &'static KeyDef| {
         let (read, type_name) = type_of(&key.kind.text).unwrap_or_else(reads::<u64>);
-        let default = key.default.clone();
-        let default = default.map(|value| Default::Written(Box::leak(Box::new(value))));
-        Key { name: leaked(&key.name.text), about: "", type_name, default, read }
+        let default = key.default.as_ref().map(Default::Written);
+        Key { name: &key.name.text, about: "", type_name, default, read }
     };
-    let port = |port: &super::ast::PortDef| Port {
-        name: leaked(&port.name.text),
+    let port = |port: &'static PortDef| Port {
+        name: &port.name.text,
         about: "",
         direction: port.direction,
         flow: Flow::Either,
@@ -172,11 +173,11 @@ fn declaration(definition: &Definition) -> Declaration {
     let keys: Vec<Key> = definition.keys.iter().map(key).collect();
     let ports: Vec<Port> = definition.ports.iter().map(port).collect();
     Declaration {
-        name: leaked(&definition.name.text),
+        name: &definition.name.text,
         about: "An app that the file defines.",
         keys: keys.leak(),
         ports: ports.leak(),
-        source: Some(leaked(&definition.source)),
+        source: Some(&definition.source),
         ..COMMON
     }
 }

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use tidemill_diag::{Diagnostic, Span, nearest};
+use tidemill_diag::{Diagnostic, Span, meant};
 
 use super::ast::{Definition, Expr, ExprKind, Statement, Word};
 use super::headers::{Field, Header};
@@ -185,10 +185,9 @@ impl Lower<'_> {
         }
         let kind = if direction == Direction::Input { "input" } else { "output" };
         let message = format!("there is no {kind} `{}`", word.text);
-        let help = match nearest(&word.text, names.iter().copied()) {
-            Some(meant) => format!("is {meant} meant?"),
-            None => format!("declare it in `ports`: `{kind} {};`", word.text),
-        };
+        let help = meant(&word.text, names.iter().copied(), || {
+            format!("declare it in `ports`: `{kind} {};`", word.text)
+        });
         self.wrong("no-such-port", word.span, message, &help);
         0
     }
@@ -403,10 +402,9 @@ impl Lower<'_> {
             return Some(*meaning);
         }
         let names = self.names.iter().map(|(text, _)| text.as_str()).chain(READABLE);
-        let help = match nearest(&name.text, names) {
-            Some(meant) => format!("is {meant} meant?"),
-            None => "declare it with `let`, `var`, `state` or `counter`, or as a key".to_owned(),
-        };
+        let help = meant(&name.text, names, || {
+            "declare it with `let`, `var`, `state` or `counter`, or as a key".to_owned()
+        });
         let message = format!("there is no `{}`", name.text);
         self.wrong("unknown-name", name.span, message, &help);
         None
@@ -418,10 +416,7 @@ impl Lower<'_> {
             return Some(*header);
         }
         let names = Header::NAMES.map(|(_, name)| name);
-        let help = match nearest(&word.text, names) {
-            Some(meant) => format!("is {meant} meant?"),
-            None => format!("there are {}", names.join(", ")),
-        };
+        let help = meant(&word.text, names, || format!("there are {}", names.join(", ")));
         let message = format!("there is no header `{}`", word.text);
         self.wrong("unknown-header", word.span, message, &help);
         None
@@ -431,10 +426,9 @@ impl Lower<'_> {
         let found = self.header(header)?;
         let Some(known) = found.fields().iter().find(|known| known.name == field.text) else {
             let names: Vec<&str> = found.fields().iter().map(|known| known.name).collect();
-            let help = match nearest(&field.text, names.iter().copied()) {
-                Some(meant) => format!("is {meant} meant?"),
-                None => format!("its fields are {}", names.join(", ")),
-            };
+            let help = meant(&field.text, names.iter().copied(), || {
+                format!("its fields are {}", names.join(", "))
+            });
             let message = format!("{} has no field `{}`", header.text, field.text);
             self.wrong("unknown-field", field.span, message, &help);
             return None;

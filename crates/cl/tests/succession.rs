@@ -4,7 +4,7 @@
 use tidemill_cl::compile::{Checkpoints, Choices, compile, compile_next};
 use tidemill_cl::interpret::{interpret, interpret_next};
 use tidemill_cl::ir;
-use tidemill_cl::ir::succession::{Succession, succeed};
+use tidemill_cl::ir::succession::{Succession, merge};
 use tidemill_proc::console::{Console, Lines};
 use tidemill_proc::program::Executable;
 use tidemill_proc::{Options, Worker};
@@ -54,7 +54,7 @@ impl Versions {
     /// Goes on with another version.
     fn replace(&mut self, source: &str) -> Succession {
         let Program { sources, ir: next } = load(source);
-        let succession = succeed(&self.ir, &next);
+        let succession = merge(&self.ir, &next);
         assert_eq!(ir::verify::verify(&succession.program), Vec::<String>::new());
         assert!(!succession.begins_otherwise, "the entry component is the same");
         let made = match self.engine {
@@ -138,7 +138,7 @@ fn new_components_have_the_new_code_and_old_ones_finish_on_theirs() {
             procedure,
         );
         let succession = run.replace(&second);
-        assert_eq!(succession.succeeded.len(), 1, "only the oracle has changed");
+        assert_eq!(succession.successors.len(), 1, "only the oracle has changed");
         run.run_to(4);
         run.replace(&program("", "!Answer(\"third\")", ""));
         assert_eq!(
@@ -156,9 +156,9 @@ fn what_is_the_same_is_not_made_again() {
     let source = program("", "INC(count); !Answer(\"first\")", "");
     let first = load(&source).ir;
     let moved = format!("(* Another comment. *)\n\n{}", source.replace("  ", "\n"));
-    let succession = succeed(&first, &load(&moved).ir);
+    let succession = merge(&first, &load(&moved).ir);
     assert_eq!(succession.program, first);
-    assert!(succession.succeeded.is_empty() && succession.replaced.is_empty());
+    assert!(succession.successors.is_empty() && succession.replaced.is_empty());
 }
 
 /// A constant that is equal as a number, and is another one.
@@ -171,9 +171,9 @@ fn constants_are_compared_bit_by_bit() {
         )
     };
     let (one, other) = (load(&source("0.0")).ir, load(&source("0.00")).ir);
-    assert!(succeed(&one, &other).succeeded.is_empty());
+    assert!(merge(&one, &other).successors.is_empty());
     let third = load(&source("1.0E-300")).ir;
-    assert_eq!(succeed(&one, &third).succeeded.len(), 1);
+    assert_eq!(merge(&one, &third).successors.len(), 1);
 }
 
 #[test]
@@ -189,9 +189,9 @@ fn who_names_a_type_with_another_interface_has_changed_with_it() {
         )
     };
     let (one, other) = (load(&source("This")).ir, load(&source("That")).ir);
-    let succession = succeed(&one, &other);
+    let succession = merge(&one, &other);
     let names = |id: ir::ComponentId| succession.program.components[id].name.as_str();
-    let pairs = succession.succeeded.iter().map(|(from, to)| (names(*from), names(*to)));
+    let pairs = succession.successors.iter().map(|(from, to)| (names(*from), names(*to)));
     // Outer has the same face, so Main goes on; Inner has not.
     assert_eq!(pairs.collect::<Vec<_>>(), [("Outer", "Outer")]);
     assert_eq!(succession.replaced.len(), 1);
@@ -202,5 +202,5 @@ fn who_names_a_type_with_another_interface_has_changed_with_it() {
 fn another_entry_component_is_noticed() {
     let first = program("", "!Answer(\"first\")", "");
     let other = first.replace("1 TO 6", "1 TO 7");
-    assert!(succeed(&load(&first).ir, &load(&other).ir).begins_otherwise);
+    assert!(merge(&load(&first).ir, &load(&other).ir).begins_otherwise);
 }

@@ -50,14 +50,14 @@ impl Executable {
         before: &Executable,
         mut program: Program,
         interpreter: Option<Arc<dyn Interpreter>>,
-        succeeded: &[(u32, u32)],
+        successors: &[(u32, u32)],
     ) -> Executable {
         program.latest.clone_from(&before.latest);
         for number in before.components.len()..program.components.len() {
             program.latest.push(number as u32);
             program.components[number].origin = number as u32;
         }
-        for &(from, to) in succeeded {
+        for &(from, to) in successors {
             program.latest[from as usize] = to;
             // The first is the oldest.
             let origin = program.components[from as usize].origin;

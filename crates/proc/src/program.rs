@@ -32,8 +32,8 @@ pub struct Program {
     pub files: Vec<String>,
     /// The component type that is the program.
     pub entry: u32,
-    /// The type that is made where one is asked for: of a type that another version has succeeded,
-    /// that. An [`Executable`] fills it.
+    /// By type, the one that is made where it is asked for: its latest successor, or itself. An
+    /// [`Executable`] fills it.
     pub(crate) latest: Vec<u32>,
 }
 

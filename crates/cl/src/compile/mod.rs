@@ -119,9 +119,9 @@ pub fn compile_next(
 ) -> Result<Executable, Error> {
     succession.expect_after(before.components.len(), before.functions.len());
     let generated = generate(Some(&**before), &succession.program, sources, choices)?;
-    let succeeded = succession.succeeded_raw();
+    let successors = succession.successors_raw();
     // SAFETY: as above; the lists of the program before were only added to.
-    Ok(unsafe { Executable::after(before, generated.program, None, &succeeded) })
+    Ok(unsafe { Executable::after(before, generated.program, None, &successors) })
 }
 
 /// Descriptors with their code.

@@ -47,11 +47,11 @@ pub(super) fn executable_after(
     before: &Executable,
     program: Program,
     machine: Machine,
-    succeeded: &[(u32, u32)],
+    successors: &[(u32, u32)],
 ) -> Executable {
     let machine = Machine { before: before.interpreter(), ..machine };
     // SAFETY: as above; functions of the version before are left to its machine.
-    unsafe { Executable::after(before, program, Some(std::sync::Arc::new(machine)), succeeded) }
+    unsafe { Executable::after(before, program, Some(std::sync::Arc::new(machine)), successors) }
 }
 
 impl Access<'_, '_> {

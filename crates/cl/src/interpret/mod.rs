@@ -66,7 +66,7 @@ pub fn interpret_next(
     let ir = &succession.program;
     let descriptors = Descriptors::after(before, ir, sources, files);
     let (program, machine) = prepared(ir, descriptors, has_checkpoints);
-    access::executable_after(before, program, machine, &succession.succeeded_raw())
+    access::executable_after(before, program, machine, &succession.successors_raw())
 }
 
 /// Numbers all functions that are not described yet, and describes them.

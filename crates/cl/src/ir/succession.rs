@@ -2,12 +2,12 @@
 //! and what has is added behind, so that code and components of both can live side by side.
 //!
 //! ```text
-//! before:  A B C        next:  A B' D        both:  A B C B' D      B' succeeds B
+//! before:  A B C        next:  A B' D        both:  A B C B' D      B' is the successor of B
 //! ```
 //! A component type is unchanged if its declaration is, with its functions, wherever these stand in
-//! the source. A changed one *succeeds* the one before if it offers and requires the same: whoever
-//! makes one of the former makes one of the latter from then on. One that offers or requires
-//! something else does not, and whoever names it has changed with it.
+//! the source. A changed one is the *successor* of the one before if it offers and requires the
+//! same: code that made the one before makes its successor from then on. One that offers or
+//! requires something else is none, and a component that names it has changed with it.
 
 use tidemill_stdx::id::{Id, IdSet, IdVec};
 
@@ -24,12 +24,12 @@ pub struct Succession {
     /// Both of them: first the one before. It begins with the component of that one.
     pub program: Program,
     /// The number that stands for each component type of the next version: that of the first
-    /// which it succeeds, or its own.
+    /// whose successor it is, or its own.
     pub components: IdVec<ComponentId, ComponentId>,
     /// The number that each interface of the next version has.
     pub interfaces: IdVec<InterfaceId, InterfaceId>,
-    /// By which type each is succeeded, if it is by another than itself.
-    pub succeeded: Vec<(ComponentId, ComponentId)>,
+    /// Types that have a successor, each with the latest one.
+    pub successors: Vec<(ComponentId, ComponentId)>,
     /// Interfaces of the version before of which the next one has another declaration.
     pub replaced: Vec<InterfaceId>,
     /// Whether the next version begins with another component, or a changed one.
@@ -48,8 +48,8 @@ impl Succession {
     }
 
     /// The pairs of types as the run-time has them.
-    pub(crate) fn succeeded_raw(&self) -> Vec<(u32, u32)> {
-        self.succeeded.iter().map(|(from, to)| (from.raw(), to.raw())).collect()
+    pub(crate) fn successors_raw(&self) -> Vec<(u32, u32)> {
+        self.successors.iter().map(|(from, to)| (from.raw(), to.raw())).collect()
     }
 }
 
@@ -79,7 +79,7 @@ impl Rename for Numbers {
     }
 }
 
-/// Of equal constants the first for all; for types that are succeeded what succeeds them.
+/// Of equal constants the first for all; for types that have a successor the latest one.
 struct Equal<'p>(&'p Program);
 
 impl Rename for Equal<'_> {
@@ -102,7 +102,7 @@ fn known_text(program: &Program, text: &[u8]) -> Option<TextId> {
 }
 
 /// The program `before`, which may be made of several versions, with the `next` one.
-pub fn succeed(before: &Program, next: &Program) -> Succession {
+pub fn merge(before: &Program, next: &Program) -> Succession {
     let mut program = before.clone();
     let (interfaces, replaced) = interfaces(&mut program, next);
     let texts = next
@@ -116,17 +116,17 @@ pub fn succeed(before: &Program, next: &Program) -> Succession {
     while both.compare(&numbers) {}
     both.number_anew(&mut program, &mut numbers);
     both.add(&mut program, &numbers);
-    let succeeded = both.succeeded(&program, &numbers);
+    let successors = both.successors(&program, &numbers);
     let stands_for = |id: ComponentId| {
         let number = numbers.components[id];
-        let first = succeeded.iter().find(|(_, to)| *to == number);
+        let first = successors.iter().find(|(_, to)| *to == number);
         first.map_or(number, |(from, _)| *from)
     };
     let components = next.components.ids().map(stands_for).collect();
     let begins_otherwise = next.entry.map(|entry| numbers.components[entry]) != before.entry;
     let interfaces = numbers.interfaces;
     let known = (before.components.len(), before.functions.len());
-    Succession { program, components, interfaces, succeeded, replaced, begins_otherwise, known }
+    Succession { program, components, interfaces, successors, replaced, begins_otherwise, known }
 }
 
 /// The numbers of the interfaces of the next version, of which unknown ones are added; and those
@@ -216,7 +216,7 @@ impl Both<'_> {
             })
     }
 
-    /// Whether a function names a type that has changed and does not succeed the one before.
+    /// Whether a function names a type that has changed and is no successor of the one before.
     fn names_others(&self, function: &Function, numbers: &Numbers) -> bool {
         let is_other = |id: ComponentId| self.changed.contains(id) && !self.is_like(id, numbers);
         let blocks = function.blocks.iter();
@@ -266,8 +266,8 @@ impl Both<'_> {
         }
     }
 
-    /// All types that one of the next version succeeds: the one before, and what that succeeded.
-    fn succeeded(&self, both: &Program, numbers: &Numbers) -> Vec<(ComponentId, ComponentId)> {
+    /// All types that have a successor in the next version: the one before, and those before that.
+    fn successors(&self, both: &Program, numbers: &Numbers) -> Vec<(ComponentId, ComponentId)> {
         let mut pairs = Vec::new();
         for id in self.next.components.ids() {
             let to = numbers.components[id];

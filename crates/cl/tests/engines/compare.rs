@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tidemill_cl::check::check;
 use tidemill_cl::compile::{Checkpoints, Choices, compile, compile_next};
 use tidemill_cl::interpret::{interpret, interpret_next};
-use tidemill_cl::ir::succession::succeed;
+use tidemill_cl::ir::succession::merge;
 use tidemill_cl::ir::{self, Storage, Type, Variable};
 use tidemill_cl::lower::lower;
 use tidemill_cl::optimise::optimise;
@@ -175,7 +175,7 @@ fn through_versions(program: &Program, seed: Option<u64>, limits: Limits, native
                 component.variables.push(Variable { name, storage, synchronous: false });
             }
         }
-        let succession = succeed(&ir, &next);
+        let succession = merge(&ir, &next);
         assert!(!succession.begins_otherwise, "the entry component is the same");
         made = match native {
             true => compile_next(&made, &succession, sources, &choices).expect("code can be made"),

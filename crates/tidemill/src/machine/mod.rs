@@ -19,7 +19,7 @@
 //! | `source` | where the program comes from |
 //! | `pending` | what takes the place of a part of it |
 //! | `versions` | its components, with those that took their place |
-//! | `succeed` | others take their place |
+//! | `replace_components` | others take their place |
 //! | `reload` | it is read again, and replaced as far as it can be |
 //! | `parts` | what nodes are made from |
 //! | `node` | the engines of one node, and where they are when it is not its turn |
@@ -52,10 +52,11 @@ pub(crate) mod packets;
 pub(crate) mod parts;
 mod pending;
 pub(crate) mod reload;
+mod replace_components;
 pub(crate) mod share;
 pub(crate) mod simulated;
 mod source;
-mod succeed;
+
 mod system;
 mod turns;
 mod versions;

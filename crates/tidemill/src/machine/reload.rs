@@ -12,7 +12,7 @@ use tidemill_packet::graph::Graph;
 
 use super::parts::rules_of;
 use super::pending::Pending;
-use super::{Machine, Source, agree, nodes, succeed};
+use super::{Machine, Source, agree, nodes, replace_components};
 use crate::borders;
 use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
@@ -192,7 +192,7 @@ fn replace(
     let Next { revision, changed, succession } = next;
     if let Some((versions, succession)) = source.versions.as_mut().zip(succession) {
         let sources = (&revision.sources, revision.components.files);
-        succeed::replace(machine, events, versions, succession, sources)
+        replace_components::replace(machine, events, versions, succession, sources)
             .map_err(|why| ("the old program goes on", why))?;
     }
     // With the rules changed a graph that has not goes on untouched.
@@ -237,7 +237,9 @@ fn refused(
     if changed.has(FileKind::Components) {
         let borders = (&source.borders, &revision.borders);
         let why = match source.versions.as_ref().zip(succession.as_ref()) {
-            Some((running, with)) => succeed::refused(machine, events, running, with, borders),
+            Some((running, with)) => {
+                replace_components::refused(machine, events, running, with, borders)
+            }
             None => Some("components do not come or go as a whole".to_owned()),
         };
         if why.is_some() {

@@ -1,7 +1,7 @@
 //! The components that run, with all that have taken the place of some of them.
 
 use tidemill_cl::ir;
-use tidemill_cl::ir::succession::{Succession, succeed};
+use tidemill_cl::ir::succession::{Succession, merge};
 use tidemill_proc::program::Executable;
 
 use super::components::Making;
@@ -25,6 +25,6 @@ impl Versions {
 
     /// Them with others that were written since.
     pub(super) fn with(&self, written: &ir::Program) -> Succession {
-        succeed(&self.program, written)
+        merge(&self.program, written)
     }
 }

@@ -4,6 +4,7 @@
 //! lines that editors and scripts read: `FILE:LINE:COLUMN: error[CODE]: ...`. With `--log json`
 //! every line is an object like those of the log.
 
+use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -64,6 +65,19 @@ impl Reporter {
     pub fn note(self, text: &str) {
         if !self.quiet {
             self.line(Level::Info, &format!("tidemill: {text}"));
+        }
+    }
+
+    /// Whether notes are not printed.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// Something worth knowing that has several lines.
+    pub fn block(self, lines: impl fmt::Display) {
+        if !self.quiet {
+            // Standard error may be closed: then there is nowhere to report that.
+            let _ = write!(self.notes(), "{lines}");
         }
     }
 

@@ -248,3 +248,34 @@ watchmod(seen, \"i\").
     assert_eq!(later.len(), 2, "{text}");
     assert!(later.iter().all(|line| line.ends_with(", 3)")), "{text}");
 }
+
+/// The tree goes back to what came from outside, on the other node too.
+#[test]
+fn a_violation_is_explained() {
+    let folder = Folder::new();
+    let rules = "\
+        p1 ping(@L, N) :- periodic(@N, _, 1, 1), NODE_INDEX == 1, L := LANDMARK.\n\
+        p2 pong(@N, L) :- ping(@L, N).\n\
+        p3 violation(@N, L) :- pong(@N, L).\n";
+    let file = folder.file("pong.olg", rules);
+    for workers in [1, 2] {
+        let output =
+            run(&format!("sim {file} --nodes 2 --for 5 --latency 10..10 --workers {workers}"));
+        assert_eq!(status(&output), 1);
+        let notes = stderr(&output);
+        let tree = notes.lines().skip_while(|line| !line.starts_with("violation("));
+        let tree: Vec<&str> = tree.take(4).collect();
+        let wanted = [
+            ("violation(\"n1:1\", \"n0:1\")  by p3 (", ") at 1.020000"),
+            ("└─ pong(\"n1:1\", \"n0:1\")  from n0:1 at 1.020000, by p2 (", ") at 1.010000"),
+            ("   └─ ping(\"n0:1\", \"n1:1\")  from n1:1 at 1.010000, by p1 (", ") at 1.000000"),
+            ("      └─ periodic(\"n1:1\", ", "  timer"),
+        ];
+        assert_eq!(tree.len(), 4, "{notes}");
+        for (line, (begin, end)) in tree.iter().zip(wanted) {
+            assert!(line.starts_with(begin) && line.ends_with(end), "{line}");
+        }
+    }
+    let quiet = stderr(&run(&format!("sim {file} --nodes 2 --for 5 -q")));
+    assert!(!quiet.contains("by p3"), "{quiet}");
+}

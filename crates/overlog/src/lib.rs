@@ -19,6 +19,7 @@ mod ir;
 pub mod lex;
 mod localise;
 mod lower;
+mod names;
 pub mod net;
 pub mod node;
 mod options;

@@ -6,11 +6,10 @@
 //! has no gap. What is started by the record itself, or follows from that, is not: it would never
 //! end.
 
-use tidemill_relation::Value;
-use tidemill_relation::plan::{Plan, Relation, RelationId, Step, Strand, ViewRule};
-use tidemill_relation::tuple_id::Naming;
+use tidemill_relation::plan::{Plan, RelationId, RuleId, Step, Strand, ViewRule};
 
 use crate::check::system::{self, PERIODIC};
+use crate::names::Names;
 
 /// The columns of `sys::tuple` that have an index in any case: the id.
 pub(crate) const TUPLE_INDEX: [u32; 1] = [1];
@@ -32,17 +31,7 @@ pub struct Traces {
     inputs: Vec<bool>,
     /// By relation: it comes from the record.
     from_record: Vec<bool>,
-    named: Vec<Named>,
-}
-
-/// How the tuples of a relation are told apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Named {
-    naming: Naming,
-    /// Leading columns that do not count.
-    skip: usize,
-    /// Of rows that are shipped, the column that says where to.
-    ships_to: Option<u32>,
+    names: Names,
 }
 
 /// What leads from relations to others besides the plan.
@@ -102,8 +91,8 @@ impl Traces {
             rule.body.iter().for_each(|atom| inputs[atom.relation.index()] = true);
         }
         traced.iter().for_each(|it| inputs[it.index()] = true);
-        let named = named(plan, around.shipped);
-        Some(Traces { rule_exec, tuple, strands, starts, views, inputs, from_record, named })
+        let names = Names::new(plan, around.shipped);
+        Some(Traces { rule_exec, tuple, strands, starts, views, inputs, from_record, names })
     }
 
     /// Whether a strand of the plan is traced.
@@ -131,46 +120,23 @@ impl Traces {
         self.from_record[relation.index()]
     }
 
-    /// The id of a tuple: see [`tidemill_relation::tuple_id`].
-    pub(crate) fn id<'v>(
-        &self,
-        relation: RelationId,
-        columns: impl Iterator<Item = Value<'v>>,
-    ) -> i64 {
-        let Named { naming, skip, .. } = self.named[relation.index()];
-        naming.id(columns.skip(skip))
+    /// Whether a view rule is traced.
+    pub(crate) fn view_rule(&self, plan: &Plan, rule: RuleId) -> bool {
+        let all = plan.strata.iter().zip(&self.views);
+        let mut all = all.flat_map(|(stratum, traced)| stratum.rules.iter().zip(traced));
+        all.any(|(it, traced)| *traced && it.rule == rule)
     }
 
-    /// The column of a row of a view that says to which node it is shipped, if it is.
-    pub(crate) fn ships_to(&self, relation: RelationId) -> Option<u32> {
-        self.named[relation.index()].ships_to
+    /// How tuples are told apart.
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
     }
 }
 
 /// Hidden relations that stand between the parts of a rule.
-fn is_part(plan: &Plan, relation: RelationId) -> bool {
+pub(crate) fn is_part(plan: &Plan, relation: RelationId) -> bool {
     let it = plan.relation(relation);
     it.hidden && it.name != PERIODIC && system::find(&it.name).is_none()
-}
-
-/// Rows that were shipped are those that the sender has, and candidates are rows of their table.
-fn named(plan: &Plan, shipped: &[(RelationId, RelationId)]) -> Vec<Named> {
-    let plain = |relation: &Relation| {
-        let naming = Naming::new(&relation.name);
-        Named { naming, skip: 0, ships_to: None }
-    };
-    let mut named: Vec<Named> = plan.relations.iter().map(plain).collect();
-    for (out, into) in shipped {
-        named[into.index()].naming = named[out.index()].naming;
-        named[out.index()].ships_to = Some(plan.relation(*into).location);
-    }
-    for (at, relation) in plan.relations.iter().enumerate() {
-        if let Some(candidates) = relation.candidates {
-            let naming = named[at].naming;
-            named[candidates.index()] = Named { naming, skip: 1, ships_to: None };
-        }
-    }
-    named
 }
 
 /// Something that leads from relations to another.

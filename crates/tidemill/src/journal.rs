@@ -11,13 +11,15 @@ use std::io;
 use std::rc::Rc;
 
 use tidemill_overlog::fleet::NodeId;
-use tidemill_overlog::node::{GivenUp, Kept, Limit, Observer, Sighting};
+use tidemill_overlog::node::{Execution, GivenUp, Kept, Limit, Observer, Receipt, Sighting};
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::Overrun;
 
 use crate::console::{Console, Form};
 use crate::lines::{Kind, Lines, Writer, Written};
+pub use crate::seconds::Seconds;
+use crate::why::Explaining;
 
 /// What a run has written and found so far.
 #[derive(Debug)]
@@ -43,6 +45,8 @@ pub struct Journal {
     written: Written,
     /// The node that has found a violation, until its turn is over.
     violated: Option<Writer>,
+    /// What rules did, if that is to be explained.
+    pub(crate) explaining: Option<Box<Explaining>>,
 }
 
 impl Journal {
@@ -60,6 +64,7 @@ impl Journal {
             skip: 0,
             written: Written::default(),
             violated: None,
+            explaining: None,
         }
     }
 
@@ -190,16 +195,6 @@ fn write_json(json: &mut JsonWriter, sighting: &Sighting<'_>) {
     });
 }
 
-/// Nanoseconds as seconds with 6 decimals, cut off behind.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seconds(pub u64);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:06}", self.0 / 1_000_000_000, self.0 % 1_000_000_000 / 1000)
-    }
-}
-
 const COMPUTING: &str = "views that compute values as they recurse";
 
 /// A turn that was given up, as an error at the first rule of its cycle.
@@ -283,6 +278,22 @@ impl Observer for SharedJournal {
         }
         journal.note(sighting.node, Kind::Violation, note);
         journal.violated.get_or_insert(Writer::of(sighting.node));
+        if let Some(explaining) = &mut journal.explaining {
+            let is_earlier = |one: &str, other: &str| Writer::of(one) < Writer::of(other);
+            explaining.violated(&sighting, is_earlier);
+        }
+    }
+
+    fn executed(&mut self, execution: Execution<'_>) {
+        if let Some(explaining) = &mut self.get_mut().explaining {
+            explaining.account.executed(execution);
+        }
+    }
+
+    fn received(&mut self, receipt: Receipt<'_>) {
+        if let Some(explaining) = &mut self.get_mut().explaining {
+            explaining.account.received(receipt);
+        }
     }
 
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str) {

@@ -37,6 +37,7 @@
 //! | [`borders`] | where the parts of a program reach each other |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`profile`] | what rules cost, as tables and as a flame graph |
+//! | [`why`] | why a simulation found a violation |
 //! | [`journal`], [`console`], [`summary`] | what a run prints, finds and amounts to |
 //! | [`tape`] | a stream into memory, for what a run prints |
 //! | [`keys`] | files of keys, for nodes that seal what they send |
@@ -74,6 +75,7 @@ pub mod reload;
 pub mod run;
 pub mod schemas;
 pub mod script;
+mod seconds;
 pub mod service;
 pub mod sim;
 pub mod summary;
@@ -83,3 +85,4 @@ pub mod test;
 pub mod top;
 pub mod tuples;
 mod watched;
+pub mod why;

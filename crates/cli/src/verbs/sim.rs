@@ -72,7 +72,7 @@ fn simulate(
         add_script(&mut simulation, path, report)?;
     }
     let form = if json { Form::Json } else { Form::Text };
-    let began = Instant::now();
+    let (began, again) = (Instant::now(), simulation.clone());
     let ran = simulation.run(console(form, report));
     interrupt.over();
     let ended = ran.map_err(|message| common::failed(report, &message))?;
@@ -87,12 +87,25 @@ fn simulate(
         return Ok(interrupt.status());
     }
     if !ended.is_well() {
+        if ended.nodes.as_ref().is_some_and(|summary| summary.violations > 0) && !report.is_quiet()
+        {
+            explain(&again, report);
+        }
         if !ended.is_plain {
             report.error(&format!("failed; --seed {} repeats it", seed));
         }
         return Err(Status::Failed);
     }
     Ok(ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure)))
+}
+
+/// Says why a simulation found a violation.
+fn explain(simulation: &Simulation, report: Reporter) {
+    match simulation.why() {
+        Ok(Some(why)) => report.block(why),
+        Ok(None) => {}
+        Err(message) => report.note(&format!("the violation is not explained: {message}")),
+    }
 }
 
 /// What the command line says of a simulation.

@@ -40,9 +40,9 @@ impl Alive {
         self.log_drop(from, bytes, drops);
         // What a peer's earlier life left goes before what its new life brings.
         let mut count = self.settle_fates();
-        let traces = self.node.program().compiled.traces.as_ref();
+        let has_origins = self.node.program().has_origins();
         let own = &self.node.identity().address;
-        let sender: Option<Arc<str>> = traces.map(|_| spelled_like(own, from).into());
+        let sender: Option<Arc<str>> = has_origins.then(|| spelled_like(own, from).into());
         for (relation, row, delete) in arrived.drain(..) {
             if self.node.waiting() >= INBOX_MAX {
                 self.node.counters_mut().dropped_queue_full += 1;

@@ -91,7 +91,7 @@ impl Node {
             Traced::Recorded(records) => self.turn.records.append(records),
             Traced::Received(Received { relation, row, delete, sender }) => {
                 if !delete {
-                    self.note_sender(*relation, row.as_seq(), sender);
+                    self.note_sender(*relation, row.as_seq(), sender, observer);
                 }
                 self.begin_tuple(*relation, row.as_seq(), (*delete, true), observer);
             }

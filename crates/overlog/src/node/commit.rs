@@ -100,7 +100,7 @@ impl Node {
     }
 
     fn finish_all(&mut self, observer: &mut dyn Observer) -> usize {
-        let recorded = self.record_views();
+        let recorded = self.record_views(observer);
         let follows = recorded + self.announce(observer);
         self.counters.dropped_table_full = self.views.refused();
         self.stayed_within_limits();

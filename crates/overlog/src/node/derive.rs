@@ -18,6 +18,7 @@ use super::recording::Recording;
 use super::stages::Stage;
 use super::tuples::{Columns, Crossing, CrossingKind, Derived, Origin};
 use super::watch::Observer;
+use crate::traces::Traces;
 
 impl Node {
     /// Runs strands for at most `tuples_max` event tuples. [`Progress::Exceeded`] has been
@@ -159,6 +160,7 @@ impl Node {
         let strands = program.dispatch.strands(start, relation);
         let traced = TRACED && program.watching.wants(relation, Stage::AfterJoin);
         let traces = program.compiled.traces.as_ref().filter(|_| TRACED);
+        let explained = program.explained.as_deref().filter(|_| TRACED);
         let most = &self.allowances;
         let tuples_left = most.tuples.get().saturating_sub(self.turn.taken.tuples);
         let mut began = if MEASURES { self.profiler.now() } else { None };
@@ -198,17 +200,19 @@ impl Node {
             let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
             let number = position as usize;
             let recorded = traces.filter(|traces| traces.strand(number));
+            let names = explained.or(recorded.map(Traces::names));
             // Code knows nothing of watches.
             let code = program.compilation.code(number).filter(|_| !traced);
-            let probes = match (recorded, code) {
-                (Some(traces), _) => {
+            let probes = match (names, code) {
+                (Some(names), _) => {
                     let mut sink = Recording {
                         inner: sink,
-                        traces,
+                        names,
                         database: &self.database,
-                        records: &mut self.turn.records,
+                        records: recorded.map(|_| &mut self.turn.records),
+                        is_explained: explained.is_some(),
                         premises: Premises::new(&strand.output),
-                        trigger: traces.id(relation, columns.iter()),
+                        trigger: (relation, columns),
                         at_ns: self.ambient.now_ns(),
                     };
                     run_traced(strand, columns, reading, scope, &mut sink);

@@ -13,6 +13,7 @@ use super::compilation::Compilation;
 use super::dispatch::Dispatch;
 use super::records::RECORDED_MAX;
 use super::watch::Watching;
+use crate::names::Names;
 use crate::net::mail::Post;
 use crate::program::Compiled;
 use crate::stage::Registry;
@@ -37,6 +38,8 @@ pub struct Program {
     post: Arc<Post>,
     pub(super) registry: Arc<Registry>,
     pub(super) compilation: Arc<Compilation>,
+    /// How the tuples are told apart that observers hear of, if they hear of executions.
+    pub(super) explained: Option<Arc<Names>>,
 }
 
 impl Program {
@@ -95,6 +98,7 @@ impl Program {
             post,
             registry,
             compilation,
+            explained: None,
         })
     }
 
@@ -110,6 +114,15 @@ impl Program {
     /// Its strands are interpreted, however often they run.
     pub fn interpret(&mut self) {
         self.compilation = Arc::new(Compilation::none(&self.compiled.plan));
+    }
+
+    /// Observers hear of each execution of a rule, and of each tuple that comes from another node.
+    /// Nothing else follows from it.
+    pub fn explain(&mut self) {
+        let exports = self.compiled.exports.iter().map(|export| (export.out, export.into));
+        let shipped: Vec<_> = exports.collect();
+        self.explained = Some(Arc::new(Names::new(&self.compiled.plan, &shipped)));
+        self.watching.see_joins();
     }
 
     /// Hands the event tuples of a relation, or the changes of a table, to
@@ -129,16 +142,26 @@ impl Program {
         self.watching.watches(relation)
     }
 
+    /// Whether it is recorded where some tuples come from.
+    pub(crate) fn has_origins(&self) -> bool {
+        self.explained.is_some() || self.compiled.traces.is_some()
+    }
+
     /// Whether it is recorded where tuples of a relation come from.
     pub(crate) fn records_origin(&self, relation: RelationId) -> bool {
-        self.compiled.traces.as_ref().is_some_and(|traces| traces.takes(relation))
+        self.explained.is_some()
+            || self.compiled.traces.as_ref().is_some_and(|traces| traces.takes(relation))
     }
 
     /// Has the views of a node note what traced rules derive.
     pub(super) fn trace(&self, views: &mut Views) {
-        if let Some(traces) = &self.compiled.traces {
-            let plan = &self.compiled.plan;
-            views.trace(plan, |stratum, rule| traces.view(stratum, rule), RECORDED_MAX);
+        let traces = self.compiled.traces.as_ref();
+        let is_explained = self.explained.is_some();
+        if is_explained || traces.is_some() {
+            let is_traced = |stratum, rule| {
+                is_explained || traces.is_some_and(|traces| traces.view(stratum, rule))
+            };
+            views.trace(&self.compiled.plan, is_traced, RECORDED_MAX);
         }
     }
 

@@ -10,19 +10,37 @@ use tidemill_relation::expr::{Ambient, Scope};
 use tidemill_relation::plan::{Action, RelationId};
 use tidemill_relation::table::{Access, Visible};
 use tidemill_relation::view::Derivation;
-use tidemill_relation::{Seq, Value};
+use tidemill_relation::{Seq, TupleBuf, Value};
 
 use super::Node;
 use super::event::{Event, Traced};
-use super::records::{Executed, Execution, NotedIds, Origin, Records, Role};
+use super::execution::{Execution, Named, Receipt};
+use super::records::{Executed, Input, NotedIds, Origin, Records, Role};
+use super::watch::Observer;
 use crate::traces::{TUPLE_INDEX, Traces};
 
 impl Node {
-    /// Notes where a tuple comes from that goes into traced executions.
-    pub(super) fn note_sender(&mut self, relation: RelationId, row: Seq<'_>, sender: &Arc<str>) {
-        if let Some(traces) = &self.program.compiled.traces {
-            let id = traces.id(relation, row.iter());
+    /// Notes where a tuple comes from that goes into traced executions, and tells an observer who
+    /// explains.
+    pub(super) fn note_sender(
+        &mut self,
+        relation: RelationId,
+        row: Seq<'_>,
+        sender: &Arc<str>,
+        observer: &mut dyn Observer,
+    ) {
+        let program = self.program.clone();
+        if let Some(traces) = program.compiled.traces.as_ref().filter(|it| it.takes(relation)) {
+            let id = traces.names().id(relation, row.iter());
             self.turn.records.received.push(Origin { id, sender: sender.clone() });
+        }
+        if let Some(names) = &program.explained {
+            observer.received(Receipt {
+                at_ns: self.turn.now_ns,
+                node: &self.identity.address,
+                sender,
+                tuple: &Named::new(names, program.plan(), relation, row.iter()),
+            });
         }
     }
 
@@ -58,7 +76,7 @@ impl Node {
             }
         }
         known.extend(&made);
-        for &Execution { rule, input, output, remote, role, at_ns } in &executions {
+        for &Input { rule, input, output, remote, role, at_ns } in &executions {
             if known.insert(input) && !self.knows_origin(traces, input) {
                 local(self, input);
             }
@@ -89,34 +107,60 @@ impl Node {
         table.rows(access, &[Value::Int(id)], Visible::Live).next().is_some()
     }
 
-    /// Queues what views have derived in the running commit; how many events came of it.
-    pub(super) fn record_views(&mut self) -> usize {
+    /// Queues what views have derived in the running commit, to be recorded; how many events came
+    /// of it. An observer who explains hears of it now.
+    pub(super) fn record_views(&mut self, observer: &mut dyn Observer) -> usize {
         if !self.views.is_traced() {
             return 0;
         }
         let program = self.program.clone();
-        let Some(traces) = &program.compiled.traces else { return 0 };
+        let (plan, traces) = (program.plan(), program.compiled.traces.as_ref());
+        let Some(names) = program.explained.as_deref().or(traces.map(Traces::names)) else {
+            return 0;
+        };
         let mut records = Records::default();
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
         let (at_ns, address) = (self.ambient.now_ns(), &self.identity.address);
-        let plan = program.plan();
         // Two passes over the tables: a derivation cannot be hashed while they are asked for more.
-        let mut found = Vec::new();
+        let (mut found, mut heads) = (Vec::new(), TupleBuf::new());
         let mut take = |it: Derivation<'_>| {
-            let output = traces.id(it.head, it.columns.iter().copied());
-            let to = traces.ships_to(it.head).and_then(|column| it.columns.get(column as usize));
+            let output = names.id(it.head, it.columns.iter().copied());
+            let to = names.ships_to(it.head).and_then(|column| it.columns.get(column as usize));
             let remote = to.is_some_and(|to| to.as_str() != Some(address));
             found.push((Executed { rule: it.rule, output, remote, at_ns }, it.premises.to_vec()));
+            heads.push(it.head, it.columns);
         };
         self.views.derivations(plan, &mut self.database, scope, &mut take);
-        for (executed, premises) in found {
-            for (position, premise) in premises.iter().enumerate() {
-                let role = if position == 0 { Role::Event } else { Role::Precondition };
-                let values = self.database.table(premise.relation).values(premise.row);
-                records.input(executed, traces.id(premise.relation, values), role);
+        for ((executed, premises), (head, columns)) in found.iter().zip(heads.iter()) {
+            let rows = premises
+                .iter()
+                .map(|it| (it.relation, self.database.table(it.relation).values(it.row)));
+            // Where all is explained, not all is traced.
+            let recorded = match program.explained {
+                None => traces,
+                Some(_) => traces.filter(|it| it.view_rule(plan, executed.rule)),
+            };
+            if recorded.is_some() {
+                for (position, (relation, values)) in rows.clone().enumerate() {
+                    let role = if position == 0 { Role::Event } else { Role::Precondition };
+                    records.input(*executed, names.id(relation, values), role);
+                }
+            }
+            if program.explained.is_some() {
+                let inputs = rows.map(|(relation, row)| Named::new(names, plan, relation, row));
+                observer.executed(Execution {
+                    at_ns: self.turn.now_ns,
+                    node: address,
+                    rule: &plan.rules[executed.rule.index()],
+                    output: &Named::new(names, plan, head, columns.iter()),
+                    is_remote: executed.remote,
+                    inputs: &inputs.collect::<Vec<_>>(),
+                });
             }
         }
-        records.beyond += self.views.derivations_beyond();
+        if traces.is_some() {
+            records.beyond += self.views.derivations_beyond();
+        }
         if records.is_empty() {
             return 0;
         }

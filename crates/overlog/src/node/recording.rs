@@ -1,26 +1,64 @@
 //! The traced variant of a strand's sink: it also notes what came of what.
 
-use tidemill_relation::Value;
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::EvalError;
-use tidemill_relation::plan::{Action, Output, RuleId};
+use tidemill_relation::plan::{Action, Output, RelationId, RuleId};
 use tidemill_relation::strand::{JoinedRow, Premises, Sink};
+use tidemill_relation::{Seq, Value};
 
 use super::deriving::Deriving;
+use super::execution::{Execution, Named};
 use super::records::{Executed, Records, Role};
-use crate::traces::Traces;
+use crate::names::Names;
 
 /// Derives, and records.
 pub(super) struct Recording<'n, 'd> {
     pub(super) inner: Deriving<'n>,
-    pub(super) traces: &'d Traces,
+    pub(super) names: &'d Names,
     pub(super) database: &'d Database,
-    pub(super) records: &'d mut Records,
+    /// Where it is recorded, if it is.
+    pub(super) records: Option<&'d mut Records>,
+    /// Whether the observer hears of it.
+    pub(super) is_explained: bool,
     pub(super) premises: Premises,
     /// The tuple that started the strand.
-    pub(super) trigger: i64,
+    pub(super) trigger: (RelationId, Seq<'d>),
     /// As rules see the time.
     pub(super) at_ns: i64,
+}
+
+impl Recording<'_, '_> {
+    fn record(&mut self, output: &Output, columns: &[Value<'_>], remote: bool) {
+        let (names, (relation, trigger)) = (self.names, self.trigger);
+        let Some(records) = &mut self.records else { return };
+        let id = names.id(output.relation, columns.iter().copied());
+        let executed = Executed { rule: self.inner.rule, output: id, remote, at_ns: self.at_ns };
+        records.input(executed, names.id(relation, trigger.iter()), Role::Event);
+        for premise in self.premises.of_result() {
+            let values = self.database.table(premise.relation).values(premise.row);
+            records.input(executed, names.id(premise.relation, values), Role::Precondition);
+        }
+    }
+
+    fn explain(&mut self, output: &Output, columns: &[Value<'_>], is_remote: bool) {
+        let (names, (relation, trigger)) = (self.names, self.trigger);
+        let failing = &mut self.inner.failing;
+        let plan = failing.program.plan();
+        let mut inputs = vec![Named::new(names, plan, relation, trigger.iter())];
+        inputs.extend(self.premises.of_result().iter().map(|premise| {
+            let values = self.database.table(premise.relation).values(premise.row);
+            Named::new(names, plan, premise.relation, values)
+        }));
+        let output = Named::new(names, plan, output.relation, columns.iter().copied());
+        failing.observer.executed(Execution {
+            at_ns: self.inner.now_ns,
+            node: failing.node,
+            rule: &plan.rules[self.inner.rule.index()],
+            output: &output,
+            is_remote,
+            inputs: &inputs,
+        });
+    }
 }
 
 impl Sink for Recording<'_, '_> {
@@ -29,14 +67,9 @@ impl Sink for Recording<'_, '_> {
         if output.action == Action::Delete {
             return;
         }
-        let id = self.traces.id(output.relation, columns.iter().copied());
-        let (rule, at_ns) = (self.inner.rule, self.at_ns);
-        let executed = Executed { rule, output: id, remote: !local, at_ns };
-        self.records.input(executed, self.trigger, Role::Event);
-        for premise in self.premises.of_result() {
-            let values = self.database.table(premise.relation).values(premise.row);
-            let input = self.traces.id(premise.relation, values);
-            self.records.input(executed, input, Role::Precondition);
+        self.record(output, columns, !local);
+        if self.is_explained {
+            self.explain(output, columns, !local);
         }
     }
 

@@ -11,7 +11,7 @@ pub const RECORDED_MAX: usize = 100_000;
 /// What a turn records.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Records {
-    pub(super) executions: Vec<Execution>,
+    pub(super) executions: Vec<Input>,
     pub(super) received: Vec<Origin>,
     /// Executions beyond [`RECORDED_MAX`].
     pub(super) beyond: u64,
@@ -19,7 +19,7 @@ pub struct Records {
 
 /// A tuple that came in, and the one that came of it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Execution {
+pub(super) struct Input {
     pub(super) rule: RuleId,
     pub(super) input: i64,
     pub(super) output: i64,
@@ -86,7 +86,7 @@ impl Records {
             return;
         }
         let Executed { rule, output, remote, at_ns } = executed;
-        self.executions.push(Execution { rule, input, output, remote, role, at_ns });
+        self.executions.push(Input { rule, input, output, remote, role, at_ns });
     }
 
     /// Adds what an earlier commit has derived.

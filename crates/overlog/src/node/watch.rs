@@ -6,6 +6,7 @@ use tidemill_relation::plan::{Pattern, Plan, RelationId};
 use tidemill_stdx::region::Bump;
 
 use super::allowances::GivenUp;
+use super::execution::{Execution, Receipt};
 use super::kept::Kept;
 use super::stages::{Stage, Stages};
 use crate::program::Query;
@@ -47,6 +48,16 @@ pub trait Observer {
     /// A turn was given up.
     fn given_up(&mut self, given_up: GivenUp<'_>) {
         let _ = given_up;
+    }
+
+    /// A rule has derived a tuple, in a program that is [explained](super::Program::explain).
+    fn executed(&mut self, execution: Execution<'_>) {
+        let _ = execution;
+    }
+
+    /// A tuple came from another node, in such a program.
+    fn received(&mut self, receipt: Receipt<'_>) {
+        let _ = receipt;
     }
 }
 
@@ -119,6 +130,12 @@ impl Watching {
         let index = relation.index();
         self.stages[index].contains(stage)
             || self.queries[index].iter().any(|query| fits(&query.columns, columns, ambient))
+    }
+
+    /// All joins are seen from now on.
+    pub(super) fn see_joins(&mut self) {
+        self.traced = vec![true; self.stages.len()];
+        self.any = true;
     }
 
     /// True if anything of the relation is watched.

@@ -56,6 +56,7 @@ use crate::program::Program;
 use crate::run::{ComponentOptions, Report};
 use crate::script::{Cue, Script, bind};
 use crate::switch::Plug;
+use crate::why::Why;
 
 use setup::{Common, Setup};
 
@@ -144,6 +145,27 @@ impl Simulation {
     pub(crate) fn writes_files(&self) -> bool {
         let mut apps = self.parts.graph.iter().flat_map(|graph| &graph.apps);
         self.parts.borders.have_files() || apps.any(|app| app.kind.exclusive && !app.kind.device)
+    }
+
+    /// Runs it again to say why it found a violation; nothing if it found none. What files it
+    /// writes it would write anew, so one that does is not run again.
+    ///
+    /// # Errors
+    /// What keeps the loop from running at all.
+    pub fn why(&self) -> Result<Option<Why>, String> {
+        if self.writes_files() {
+            return Ok(None);
+        }
+        let Simulation { rules, parts, has, options, identities, plugs, cues } = self.explained();
+        let common = Common { rules, has, options, identities, cues };
+        Setup { common, parts, plugs, share: Share::ALL }.explain()
+    }
+
+    /// The same, whose observers hear of each execution of a rule.
+    pub(crate) fn explained(&self) -> Simulation {
+        let mut rules = (*self.rules).clone();
+        rules.explain();
+        Simulation { rules: Arc::new(rules), ..self.clone() }
     }
 
     /// Runs it; the summary is the last line written, but for one node that has components and no

@@ -28,6 +28,7 @@ use crate::profile::Profile;
 use crate::run::{Report, first_ns};
 use crate::script::Cue;
 use crate::switch::Plug;
+use crate::why::Why;
 
 /// What all parts of a simulation have alike.
 #[derive(Clone)]
@@ -103,6 +104,31 @@ impl Setup {
             std::mem::forget((machine, events));
         }
         Ok(report)
+    }
+
+    /// Runs all nodes in this thread, and finds out why there was a violation.
+    ///
+    /// # Errors
+    /// What keeps the loop from running at all.
+    pub(super) fn explain(self) -> Result<Option<Why>, String> {
+        let end = self.common.options.end_ns;
+        let console = Console::silent();
+        let mut journal = match self.common.is_in_order() {
+            true => Journal::in_order(console, 0),
+            false => Journal::new(console),
+        };
+        journal.explaining = Some(Box::default());
+        let (mut machine, mut events) = self.build(journal)?;
+        let outcome = match end {
+            Some(end) => events.run_until(&mut machine, Time(end)),
+            None => events.run(&mut machine),
+        };
+        if let Outcome::Failed(error) = outcome {
+            return Err(format!("the simulation cannot run: {error}"));
+        }
+        machine.clear(&mut events);
+        let explaining = machine.journal.get_mut().explaining.take();
+        Ok(explaining.and_then(|explaining| explaining.why()))
     }
 
     /// Makes the machine and starts its nodes.

@@ -1,0 +1,64 @@
+//! Executions of rules, for an observer of a program that is [explained](super::Program::explain).
+
+use tidemill_relation::Value;
+use tidemill_relation::plan::{Plan, RelationId, Rule};
+
+use crate::names::Names;
+use crate::traces::is_part;
+
+/// A rule has derived a tuple.
+#[derive(Clone, Copy, Debug)]
+pub struct Execution<'a> {
+    /// Nanoseconds since the start of the loop.
+    pub at_ns: u64,
+    /// The node.
+    pub node: &'a str,
+    /// The rule.
+    pub rule: &'a Rule,
+    /// What it has derived.
+    pub output: &'a Named<'a>,
+    /// Whether that goes to another node.
+    pub is_remote: bool,
+    /// What that was derived from: first the tuple that started the rule.
+    pub inputs: &'a [Named<'a>],
+}
+
+/// A tuple came from another node.
+#[derive(Clone, Copy, Debug)]
+pub struct Receipt<'a> {
+    /// Nanoseconds since the start of the loop.
+    pub at_ns: u64,
+    /// The node.
+    pub node: &'a str,
+    /// Who sent it.
+    pub sender: &'a str,
+    /// What came.
+    pub tuple: &'a Named<'a>,
+}
+
+/// A tuple and its name.
+#[derive(Clone, Debug)]
+pub struct Named<'a> {
+    /// A hash of its relation and columns; it is the same at all nodes.
+    pub id: i64,
+    /// The relation.
+    pub relation: &'a str,
+    /// Whether it is only passed between the parts of a rule.
+    pub is_part: bool,
+    /// Its columns.
+    pub columns: Vec<Value<'a>>,
+}
+
+impl<'a> Named<'a> {
+    pub(super) fn new(
+        names: &Names,
+        plan: &'a Plan,
+        relation: RelationId,
+        columns: impl Iterator<Item = Value<'a>>,
+    ) -> Named<'a> {
+        let columns: Vec<Value<'a>> = columns.collect();
+        let id = names.id(relation, columns.iter().copied());
+        let is_part = is_part(plan, relation);
+        Named { id, relation: &plan.relation(relation).name, is_part, columns }
+    }
+}

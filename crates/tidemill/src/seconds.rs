@@ -1,0 +1,13 @@
+//! Times as runs print them.
+
+use std::fmt;
+
+/// Nanoseconds as seconds with 6 decimals, cut off behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seconds(pub u64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:06}", self.0 / 1_000_000_000, self.0 % 1_000_000_000 / 1000)
+    }
+}

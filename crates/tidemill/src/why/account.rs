@@ -1,0 +1,245 @@
+//! What rules did in a run: which tuples they derived from which, and what came from other nodes.
+
+use std::fmt::Write as _;
+
+use tidemill_overlog::node::{Execution, Named, Receipt};
+use tidemill_relation::Value;
+use tidemill_relation::text::DisplayTuple;
+use tidemill_stdx::hash::Map;
+
+/// Executions that are kept; of more the older half goes.
+const EXECUTIONS_MAX: usize = 1 << 20;
+
+/// Bytes of a tuple's text that are kept.
+const TEXT_BYTES_MAX: usize = 400;
+
+/// A tuple, among all of an account.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct TupleNo(u32);
+
+/// A node, among all of an account.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct NodeNo(u32);
+
+/// What rules did in a run. What happened is in its order; its positions say what was before what.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    nodes: Names,
+    tuples: Vec<Tuple>,
+    numbers: Map<i64, TupleNo>,
+    /// Rules, each with its place.
+    rules: Names,
+    executions: Vec<Executed>,
+    inputs: Vec<TupleNo>,
+    made: Map<(NodeNo, TupleNo), Vec<u32>>,
+    receipts: Map<(NodeNo, TupleNo), Vec<Received>>,
+    /// Whether older executions are gone.
+    pub(super) is_cut: bool,
+}
+
+/// A tuple as it is shown.
+#[derive(Debug)]
+pub(super) struct Tuple {
+    id: i64,
+    pub(super) text: Box<str>,
+    /// It is only passed between the parts of a rule.
+    pub(super) is_part: bool,
+    /// It is what a timer gives.
+    pub(super) is_timer: bool,
+}
+
+/// An execution of a rule.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Executed {
+    pub(super) at_ns: u64,
+    pub(super) node: NodeNo,
+    rule: u32,
+    output: TupleNo,
+    pub(super) is_remote: bool,
+    first_input: u32,
+    inputs: u32,
+}
+
+/// A tuple came from another node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Received {
+    /// Executions that there had been.
+    pub(super) after: u32,
+    pub(super) at_ns: u64,
+    pub(super) sender: NodeNo,
+}
+
+/// Texts, each with its number.
+#[derive(Debug, Default)]
+struct Names {
+    texts: Vec<Box<str>>,
+    numbers: Map<Box<str>, u32>,
+}
+
+impl Names {
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.texts.len() as u32;
+        self.texts.push(text.into());
+        self.numbers.insert(text.into(), number);
+        number
+    }
+}
+
+impl Account {
+    /// A rule has derived a tuple.
+    pub(crate) fn executed(&mut self, it: Execution<'_>) {
+        if self.executions.len() >= EXECUTIONS_MAX {
+            self.cut();
+        }
+        let node = NodeNo(self.nodes.number(it.node));
+        let rule = self.rules.number(&format!("{} ({})", it.rule.name, it.rule.place));
+        let output = self.tuple(it.output);
+        let first_input = self.inputs.len() as u32;
+        for input in it.inputs {
+            let input = self.tuple(input);
+            if !self.inputs[first_input as usize..].contains(&input) {
+                self.inputs.push(input);
+            }
+        }
+        let inputs = self.inputs.len() as u32 - first_input;
+        let (at_ns, is_remote) = (it.at_ns, it.is_remote);
+        self.made.entry((node, output)).or_default().push(self.executions.len() as u32);
+        let executed = Executed { at_ns, node, rule, output, is_remote, first_input, inputs };
+        self.executions.push(executed);
+    }
+
+    /// A tuple came from another node.
+    pub(crate) fn received(&mut self, it: Receipt<'_>) {
+        let node = NodeNo(self.nodes.number(it.node));
+        let sender = NodeNo(self.nodes.number(it.sender));
+        let tuple = self.tuple(it.tuple);
+        let received = Received { after: self.executions.len() as u32, at_ns: it.at_ns, sender };
+        self.receipts.entry((node, tuple)).or_default().push(received);
+    }
+
+    fn tuple(&mut self, named: &Named<'_>) -> TupleNo {
+        if let Some(number) = self.numbers.get(&named.id) {
+            return *number;
+        }
+        let number = TupleNo(self.tuples.len() as u32);
+        let is_timer = named.relation == "periodic";
+        let text = text(named.relation, &named.columns);
+        let (id, is_part) = (named.id, named.is_part);
+        self.tuples.push(Tuple { id, text, is_part, is_timer });
+        self.numbers.insert(id, number);
+        number
+    }
+
+    /// The older half of the executions goes, and what only that knew.
+    fn cut(&mut self) {
+        let mut old = std::mem::take(self);
+        let first = old.executions.len() / 2;
+        self.is_cut = true;
+        (self.nodes, self.rules) = (std::mem::take(&mut old.nodes), std::mem::take(&mut old.rules));
+        let mut renumbered: Map<TupleNo, TupleNo> = Map::default();
+        let mut keep = |account: &mut Account, tuple: TupleNo| {
+            *renumbered.entry(tuple).or_insert_with(|| {
+                let number = TupleNo(account.tuples.len() as u32);
+                let Tuple { id, ref mut text, is_part, is_timer } = old.tuples[tuple.0 as usize];
+                let text = std::mem::take(text);
+                account.tuples.push(Tuple { id, text, is_part, is_timer });
+                account.numbers.insert(id, number);
+                number
+            })
+        };
+        for it in &old.executions[first..] {
+            let output = keep(self, it.output);
+            let first_input = self.inputs.len() as u32;
+            let inputs = it.first_input as usize..(it.first_input + it.inputs) as usize;
+            for input in &old.inputs[inputs] {
+                let input = keep(self, *input);
+                self.inputs.push(input);
+            }
+            self.made.entry((it.node, output)).or_default().push(self.executions.len() as u32);
+            self.executions.push(Executed { output, first_input, ..*it });
+        }
+        for ((node, tuple), all) in old.receipts {
+            let newer = all.into_iter().filter(|it| it.after as usize >= first);
+            let newer: Vec<Received> =
+                newer.map(|it| Received { after: it.after - first as u32, ..it }).collect();
+            if !newer.is_empty() {
+                let tuple = keep(self, tuple);
+                self.receipts.insert((node, tuple), newer);
+            }
+        }
+    }
+
+    /// Executions so far.
+    pub(super) fn now(&self) -> u32 {
+        self.executions.len() as u32
+    }
+
+    pub(super) fn find_node(&self, name: &str) -> Option<NodeNo> {
+        self.nodes.numbers.get(name).map(|number| NodeNo(*number))
+    }
+
+    pub(super) fn find_tuple(&self, id: i64) -> Option<TupleNo> {
+        self.numbers.get(&id).copied()
+    }
+
+    pub(super) fn tuple_of(&self, number: TupleNo) -> &Tuple {
+        &self.tuples[number.0 as usize]
+    }
+
+    pub(super) fn node(&self, number: NodeNo) -> &str {
+        &self.nodes.texts[number.0 as usize]
+    }
+
+    /// The last execution that made a tuple at a node, before another; for the node itself, or for
+    /// others.
+    ///
+    /// What groups of views yield is heard at the end of a commit, behind what came of it: without
+    /// one before, it may be one of the same turn.
+    pub(super) fn maker(&self, at: (NodeNo, TupleNo), before: u32, is_remote: bool) -> Option<u32> {
+        let all = self.made.get(&at)?;
+        let earlier = all.partition_point(|number| *number < before);
+        let (earlier, later) = all.split_at(earlier);
+        let fits = |number: &&u32| self.execution(**number).is_remote == is_remote;
+        let same_turn = |number: &&u32| {
+            let known = self.executions.get(before as usize);
+            let it = self.execution(**number);
+            known.is_some_and(|known| (known.node, known.at_ns) == (it.node, it.at_ns))
+        };
+        let of_turn = || later.iter().take_while(same_turn).find(fits);
+        earlier.iter().rev().find(fits).or_else(of_turn).copied()
+    }
+
+    /// The last time before an execution that a tuple came to a node.
+    pub(super) fn receipt(&self, at: (NodeNo, TupleNo), before: u32) -> Option<&Received> {
+        self.receipts.get(&at)?.iter().rev().find(|it| it.after <= before)
+    }
+
+    pub(super) fn execution(&self, number: u32) -> &Executed {
+        &self.executions[number as usize]
+    }
+
+    /// The name of a rule, and its place.
+    pub(super) fn rule(&self, executed: &Executed) -> &str {
+        &self.rules.texts[executed.rule as usize]
+    }
+
+    /// What went into an execution: first what started it.
+    pub(super) fn inputs(&self, it: &Executed) -> &[TupleNo] {
+        &self.inputs[it.first_input as usize..(it.first_input + it.inputs) as usize]
+    }
+}
+
+/// The text of a tuple, the end of a long one left out.
+pub(super) fn text(relation: &str, columns: &[Value<'_>]) -> Box<str> {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{}", DisplayTuple::new(relation, columns.iter().copied()));
+    if text.len() > TEXT_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+        text.push_str("...");
+    }
+    text.into()
+}

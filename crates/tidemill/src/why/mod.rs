@@ -1,0 +1,61 @@
+//! Why a simulation found a violation.
+//!
+//! A run is repeated with an observer that hears of each execution of a rule; nothing else follows
+//! from that, so it does the same. What it heard ([account]) is walked back from the violation
+//! ([tree]). Runs that nobody explains know nothing of it.
+
+mod account;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use tidemill_overlog::node::Sighting;
+use tidemill_relation::tuple_id::Naming;
+
+pub(crate) use account::Account;
+pub use tree::Why;
+
+/// What an observer has heard, up to the first violation.
+#[derive(Debug, Default)]
+pub(crate) struct Explaining {
+    pub(crate) account: Account,
+    /// The first violation of those that happened at the same time.
+    violated: Option<Violated>,
+}
+
+#[derive(Debug)]
+struct Violated {
+    at_ns: u64,
+    node: String,
+    tuple: i64,
+    /// Executions that there had been.
+    after: u32,
+}
+
+impl Explaining {
+    /// A violation has appeared; `is_earlier` says whether a node's lines come before another's.
+    pub(crate) fn violated(
+        &mut self,
+        sighting: &Sighting<'_>,
+        is_earlier: impl FnOnce(&str, &str) -> bool,
+    ) {
+        let is_first = self.violated.as_ref().is_none_or(|known| {
+            known.at_ns == sighting.at_ns && is_earlier(sighting.node, &known.node)
+        });
+        if is_first {
+            self.violated = Some(Violated {
+                at_ns: sighting.at_ns,
+                node: sighting.node.to_owned(),
+                tuple: Naming::new(sighting.relation).id(sighting.columns.iter().copied()),
+                after: self.account.now(),
+            });
+        }
+    }
+
+    /// Why the violation was there; nothing if there was none, or nothing is known of it.
+    pub(crate) fn why(&self) -> Option<Why> {
+        let Violated { node, tuple, after, .. } = self.violated.as_ref()?;
+        let node = self.account.find_node(node)?;
+        Some(Why::new(&self.account, node, self.account.find_tuple(*tuple)?, *after))
+    }
+}

@@ -1,0 +1,169 @@
+//! What is explained, and that nothing else follows from it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::program::{LoadOptions, Program};
+use crate::sim::{SimOptions, Simulation};
+use crate::tape::taped;
+
+fn simulation(text: &str, nodes: u32) -> Simulation {
+    let program = Program::of_text("a.olg", text, &LoadOptions::default());
+    let options = SimOptions {
+        nodes,
+        end_ns: Some(20_000_000_000),
+        latency: (std::time::Duration::from_millis(10), std::time::Duration::from_millis(10)),
+        ..SimOptions::default()
+    };
+    Simulation::new(program, options).expect("a program")
+}
+
+fn why(text: &str, nodes: u32) -> String {
+    let why = simulation(text, nodes).why().expect("a loop").expect("a violation");
+    // The numbers that periodics draw.
+    let lines = why.to_string();
+    let mut shown = String::new();
+    for part in lines.split_inclusive(", ") {
+        let is_drawn = part.len() > 8 && part.trim_end_matches(", ").parse::<i64>().is_ok();
+        shown.push_str(if is_drawn { "E, " } else { part });
+    }
+    shown
+}
+
+/// Programs of rules alone that run by themselves.
+fn examples() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let folders = fs::read_dir(root).expect("examples").filter_map(Result::ok);
+    let files = folders.filter_map(|folder| fs::read_dir(folder.path()).ok()).flatten();
+    let paths = files.filter_map(Result::ok).map(|file| file.path());
+    let mut rules: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|it| it == "olg")).collect();
+    rules.sort();
+    rules
+}
+
+#[test]
+fn a_run_that_is_explained_does_the_same() {
+    let mut compared = 0;
+    for path in examples() {
+        let program = Program::load(std::slice::from_ref(&path), &LoadOptions::default());
+        if program.has_errors() {
+            continue; // a part of a program
+        }
+        let options = SimOptions {
+            nodes: 5,
+            end_ns: Some(12_000_000_000),
+            loss: 0.05,
+            duplicate: 0.05,
+            churn_ns: Some(9_000_000_000),
+            trace: true,
+            ..SimOptions::default()
+        };
+        let Ok(simulation) = Simulation::new(program, options) else { continue };
+        if simulation.writes_files() {
+            continue;
+        }
+        let of = |simulation: Simulation| {
+            let (console, data, notes) = taped();
+            simulation.run(console).expect("a loop");
+            (data.text(), notes.text())
+        };
+        let explained = of(simulation.explained());
+        assert!(of(simulation) == explained, "{}", path.display());
+        compared += usize::from(explained.0.len() > 1000);
+    }
+    assert!(compared >= 10, "{compared} programs");
+}
+
+#[test]
+fn what_came_from_other_nodes_is_followed_there() {
+    let text = "\
+        p1 ping(@L, N) :- periodic(@N, _, 1, 1), NODE_INDEX == 1, L := LANDMARK.\n\
+        p2 pong(@N, L) :- ping(@L, N).\n\
+        p3 violation(@N, L) :- pong(@N, L).\n";
+    let lines = [
+        "violation(\"n1:1\", \"n0:1\")  by p3 (a.olg:3:4) at 1.020000",
+        "└─ pong(\"n1:1\", \"n0:1\")  from n0:1 at 1.020000, by p2 (a.olg:2:4) at 1.010000",
+        "   └─ ping(\"n0:1\", \"n1:1\")  from n1:1 at 1.010000, by p1 (a.olg:1:4) at 1.000000",
+        "      └─ periodic(\"n1:1\", E, 1, 0)  timer",
+    ];
+    assert_eq!(why(text, 2).lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn the_shortest_explanation_comes_first_and_facts_end_it() {
+    let text = "\
+        materialize(a, infinity, infinity, keys(1, 2)).\n\
+        materialize(b, infinity, infinity, keys(1, 2)).\n\
+        materialize(c, infinity, infinity, keys(1, 2)).\n\
+        a(\"n0:1\", 1).\n\
+        v1 b(@N, X + 1) :- a(@N, X).\n\
+        v2 c(@N, a_COUNT<*>) :- b(@N, X).\n\
+        v3 violation(@N, C, X) :- periodic(@N, _, 1, 1), c(@N, C), a(@N, X).\n";
+    assert_eq!(
+        why(text, 1),
+        "violation(\"n0:1\", 1, 1)  by v3 (a.olg:7:4) at 1.000000\n\
+         ├─ periodic(\"n0:1\", E, 1, 0)  timer\n\
+         ├─ a(\"n0:1\", 1)  given\n\
+         └─ c(\"n0:1\", 1)  by v2 (a.olg:6:4) at 0.000000\n   \
+            └─ b(\"n0:1\", 2)  by v1 (a.olg:5:4) at 0.000000\n      \
+               └─ a(\"n0:1\", 1)  given\n"
+    );
+}
+
+/// Rules over several locations and aggregates over tables are carried out in parts.
+#[test]
+fn a_rule_in_parts_is_one_line() {
+    let text = "\
+        materialize(link, infinity, infinity, keys(1, 2)).\n\
+        materialize(up, infinity, infinity, keys(1)).\n\
+        link(\"n0:1\", \"n1:1\").\n\
+        up(\"n1:1\").\n\
+        r1 seen(@A, B) :- periodic(@A, _, 1, 1), link(@A, B), up(@B).\n\
+        r2 violation(@A, B) :- seen(@A, B).\n";
+    let tree = why(text, 2);
+    let lines: Vec<&str> = tree.lines().collect();
+    assert!(lines[0].starts_with("violation(\"n0:1\", \"n1:1\")  by r2"), "{tree}");
+    assert!(lines[1].starts_with("└─ seen(\"n0:1\", \"n1:1\")  from n1:1"), "{tree}");
+    let ends = ["periodic(\"n0:1\"", "link(\"n0:1\", \"n1:1\")  given", "up(\"n1:1\")  given"];
+    assert!(ends.iter().all(|end| lines[2..].iter().any(|line| line.contains(end))), "{tree}");
+    assert_eq!(lines.len(), 5, "{tree}");
+}
+
+#[test]
+fn views_of_other_nodes_are_followed_there() {
+    let text = "\
+        materialize(a, infinity, infinity, keys(1, 2)).\n\
+        materialize(b, infinity, infinity, keys(1, 2)).\n\
+        materialize(c, infinity, infinity, keys(1, 2)).\n\
+        a(\"n0:1\", \"n1:1\").\n\
+        v1 b(@Y, X) :- a(@X, Y).\n\
+        v2 c(@X, Y) :- b(@X, Y).\n\
+        v3 violation(@X, Y) :- c(@X, Y).\n";
+    let tree = why(text, 2);
+    let lines: Vec<&str> = tree.lines().collect();
+    assert!(lines[2].contains("b(\"n1:1\", \"n0:1\")"), "{tree}");
+    assert!(lines[2].contains("from n0:1") && lines[2].contains("by v1"), "{tree}");
+    assert!(lines[3].ends_with("a(\"n0:1\", \"n1:1\")  given"), "{tree}");
+    assert_eq!(lines.len(), 4, "{tree}");
+}
+
+#[test]
+fn a_long_chain_is_cut_and_says_so() {
+    let text = "\
+        materialize(n, infinity, infinity, keys(1)).\n\
+        n(\"n0:1\", 0).\n\
+        r1 n(@N, X + 1) :- n(@N, X), X < 500.\n\
+        r2 violation(@N, X) :- n(@N, X), X == 500.\n";
+    let text = text.replace("r1 n(@N, X + 1) :- n(@N, X)", "r1 n(@N, X + 1) :- m(@N, X)");
+    let text = format!("{text}r0 m(@N, X) :- n(@N, X).\n");
+    let tree = why(&text, 1);
+    assert_eq!(tree.lines().count(), 64, "{tree}");
+    assert!(tree.ends_with("; and more\n"), "{tree}");
+}
+
+#[test]
+fn without_a_violation_there_is_nothing_to_explain() {
+    let none = simulation("r1 a(@N) :- periodic(@N, _, 1).\n", 1).why();
+    assert_eq!(none, Ok(None));
+}

@@ -1,0 +1,188 @@
+//! Why a tuple was there: the tree of what it was derived from, across nodes, down to what came
+//! from outside.
+//!
+//! The tree is made from its root, level by level, up to a number of lines: what is nearest is in
+//! it. A tuple stands in it once; what was before is named where it is used again. Rules that are
+//! carried out in parts appear as one.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use tidemill_stdx::hash::Set;
+
+use super::account::{Account, NodeNo, Received, Tuple, TupleNo};
+use crate::seconds::Seconds;
+
+/// Lines of a tree.
+const LINES_MAX: usize = 64;
+
+/// Executions of parts of rules that one line passes through.
+const PARTS_MAX: usize = 256;
+
+/// Why a tuple was there, to be shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Why {
+    lines: Vec<Line>,
+    /// Older executions are gone.
+    is_cut: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Line {
+    text: String,
+    /// What it was derived from, the shortest explanation first.
+    children: Vec<usize>,
+    /// More was behind it than there was room for.
+    has_more: bool,
+}
+
+/// A tuple whose reason is wanted.
+struct Wanted {
+    tuple: TupleNo,
+    node: NodeNo,
+    /// It was there before this execution.
+    before: u32,
+    line: usize,
+}
+
+impl Why {
+    /// Why a tuple was at a node at the end of what an account has up to an execution.
+    pub(super) fn new(account: &Account, node: NodeNo, tuple: TupleNo, before: u32) -> Why {
+        let blank = || Line { text: String::new(), children: Vec::new(), has_more: false };
+        let (mut lines, mut seen) = (vec![blank()], Set::default());
+        let mut open = VecDeque::from([Wanted { tuple, node, before, line: 0 }]);
+        while let Some(wanted) = open.pop_front() {
+            let (text, causes) = explain(account, &wanted, &mut seen);
+            lines[wanted.line].text = text;
+            for (node, tuple, before) in causes {
+                if lines.len() >= LINES_MAX {
+                    lines[wanted.line].has_more = true;
+                    break;
+                }
+                let line = lines.len();
+                lines.push(blank());
+                lines[wanted.line].children.push(line);
+                open.push_back(Wanted { tuple, node, before, line });
+            }
+        }
+        // Children are behind their parents.
+        let mut sizes = vec![1; lines.len()];
+        for at in (0..lines.len()).rev() {
+            let mut children = std::mem::take(&mut lines[at].children);
+            children.sort_by_key(|child| sizes[*child]);
+            sizes[at] += children.iter().map(|child| sizes[*child]).sum::<usize>();
+            lines[at].children = children;
+        }
+        Why { lines, is_cut: account.is_cut }
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>, at: usize, indent: &str) -> fmt::Result {
+        let Line { text, children, has_more } = &self.lines[at];
+        let more = if *has_more { "; and more" } else { "" };
+        writeln!(f, "{text}{more}")?;
+        for (position, child) in children.iter().enumerate() {
+            let (branch, below) = match position + 1 == children.len() {
+                true => ("└─ ", "   "),
+                false => ("├─ ", "│  "),
+            };
+            write!(f, "{indent}{branch}")?;
+            self.write(f, *child, &format!("{indent}{below}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Why {
+    /// Lines, each with its end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, 0, "")?;
+        if self.is_cut {
+            writeln!(f, "(only the last executions of rules are known)")?;
+        }
+        Ok(())
+    }
+}
+
+/// What was there at a node before an execution.
+type Cause = (NodeNo, TupleNo, u32);
+
+/// The line of a tuple, and what it came from.
+fn explain(
+    account: &Account,
+    &Wanted { tuple, node, before, .. }: &Wanted,
+    seen: &mut Set<(NodeNo, TupleNo, u32)>,
+) -> (String, Vec<Cause>) {
+    let Tuple { text, is_timer, .. } = account.tuple_of(tuple);
+    let Some(origin) = Origin::find(account, (node, tuple), before) else {
+        let how = if *is_timer { "timer" } else { "given" };
+        return (format!("{text}  {how}"), Vec::new());
+    };
+    let (causes, passed) = origin.made.map_or_else(Default::default, |made| causes(account, made));
+    // Of a view that is shipped, what arrives is a part of its rule.
+    let Origin { receipt, made } = match passed {
+        Some(passed) if origin.receipt.is_none() => passed,
+        _ => origin,
+    };
+    let mut line = format!("{text}  ");
+    if let Some(Received { sender, at_ns, .. }) = receipt {
+        line += &format!("from {} at {}", account.node(sender), Seconds(at_ns));
+    }
+    let Some(number) = made else { return (line, Vec::new()) };
+    let executed = account.execution(number);
+    let comma = if receipt.is_some() { ", " } else { "" };
+    let (rule, at) = (account.rule(executed), Seconds(executed.at_ns));
+    line += &format!("{comma}by {rule} at {at}");
+    if !seen.insert((node, tuple, number)) {
+        return (format!("{line}, see above"), Vec::new());
+    }
+    (line, causes)
+}
+
+/// Where a tuple came from.
+#[derive(Clone, Copy, Debug)]
+struct Origin {
+    /// How it came from another node, if it did.
+    receipt: Option<Received>,
+    /// The execution that made it, here or there, if that is known.
+    made: Option<u32>,
+}
+
+impl Origin {
+    /// Where a tuple of a node came from that was there before an execution.
+    fn find(account: &Account, at: (NodeNo, TupleNo), before: u32) -> Option<Origin> {
+        let local = account.maker(at, before, false);
+        let is_later = |it: &&Received| local.is_none_or(|made| made < it.after);
+        let receipt = account.receipt(at, before).filter(is_later);
+        match receipt {
+            None => local.map(|made| Origin { receipt: None, made: Some(made) }),
+            Some(receipt) => {
+                let made = account.maker((receipt.sender, at.1), receipt.after, true);
+                Some(Origin { receipt: Some(*receipt), made })
+            }
+        }
+    }
+}
+
+/// What an execution came from; instead of what is passed between the parts of a rule, what that
+/// came from. Of such a part that came from another node, where it came from.
+fn causes(account: &Account, made: u32) -> (Vec<Cause>, Option<Origin>) {
+    let (mut causes, mut passed): (Vec<Cause>, _) = (Vec::new(), None);
+    let mut open = VecDeque::from([made]);
+    for _ in 0..PARTS_MAX {
+        let Some(number) = open.pop_front() else { break };
+        let executed = account.execution(number);
+        for &input in account.inputs(executed) {
+            let cause = (executed.node, input, number);
+            if !account.tuple_of(input).is_part {
+                if !causes.contains(&cause) {
+                    causes.push(cause);
+                }
+                continue;
+            }
+            let origin = Origin::find(account, (executed.node, input), number);
+            passed = passed.or(origin.filter(|it| it.receipt.is_some()));
+            open.extend(origin.and_then(|it| it.made));
+        }
+    }
+    (causes, passed)
+}

@@ -25,6 +25,7 @@ mod monitors;
 mod older;
 mod outside;
 mod profile;
+mod properties;
 mod reload;
 mod replaced;
 mod run;

@@ -14,8 +14,9 @@ use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratu
 
 use crate::ast::{Name, Program, Stage, Statement};
 use crate::check::rule::unlabelled;
-use crate::check::{self, Checked, system};
+use crate::check::{self, Checked, symbols, system};
 use crate::exports;
+use crate::global;
 use crate::ir::Catalog;
 use crate::lower;
 use crate::node::Stages;
@@ -31,6 +32,26 @@ use crate::translate;
 ///
 /// Gives the program unless there is an error among the diagnostics.
 pub fn compile(
+    program: &Program,
+    sources: &Sources,
+    options: &Options,
+) -> (Option<Compiled>, Vec<Diagnostic>) {
+    let Some(split) = global::split(program) else {
+        return compile_rules(program, sources, options);
+    };
+    let (mut compiled, mut diagnostics) = compile_rules(&split.local, sources, options);
+    let symbols = symbols::collect(&split.local, &options.operators, &mut Vec::new());
+    let (global, found) = split.compile(&symbols, compiled.as_ref(), sources, compile_rules);
+    diagnostics.extend(found);
+    sort::by_key(&mut diagnostics, |found| (found.span.file, found.span.start));
+    if let Some(compiled) = &mut compiled {
+        compiled.global = global.map(Box::new);
+    }
+    (compiled.filter(|_| !has_errors(&diagnostics)), diagnostics)
+}
+
+/// The same of a program without rules at `@SIM`.
+fn compile_rules(
     program: &Program,
     sources: &Sources,
     options: &Options,

@@ -15,6 +15,7 @@ pub mod control;
 pub mod exports;
 pub mod fleet;
 pub mod fmt;
+pub mod global;
 mod ir;
 pub mod lex;
 mod localise;

@@ -34,6 +34,42 @@ pub struct Compiled {
     pub arrivals: Arrivals,
     /// What is traced, if anything is.
     pub traces: Option<Traces>,
+    /// Its rules at `@SIM`, which nodes do not know.
+    pub global: Option<Box<Global>>,
+}
+
+/// Rules at `@SIM`, as a program of one node that has the rows of all: see [`crate::global`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Global {
+    /// The program.
+    pub compiled: Compiled,
+    /// The tables that it reads. There rows have two columns more: the address of the node that
+    /// holds it, and that of the one node.
+    pub reads: Vec<GlobalRead>,
+    /// What it derives.
+    pub heads: Vec<GlobalHead>,
+}
+
+/// A table that rules at `@SIM` read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GlobalRead {
+    /// In the program of the nodes.
+    pub here: RelationId,
+    /// In that of the one node.
+    pub there: RelationId,
+}
+
+/// The table of a rule at `@SIM`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GlobalHead {
+    /// In the program of the one node.
+    pub relation: RelationId,
+    /// What its rows are rows of: `violation`, `unsettled` or `history`.
+    pub name: String,
+    /// The rule.
+    pub rule: String,
+    /// What of them is watched.
+    pub stages: Stages,
 }
 
 /// A fact.

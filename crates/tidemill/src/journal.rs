@@ -88,9 +88,17 @@ impl Journal {
 
     /// The turn of a node is over.
     pub(crate) fn turned(&mut self, NodeId(node): NodeId, now_ns: u64) {
+        self.settle(Writer::Node(node), now_ns);
+    }
+
+    /// What rules say of all nodes has been derived anew.
+    pub(crate) fn all_turned(&mut self, now_ns: u64) {
+        self.settle(Writer::All, now_ns);
+    }
+
+    fn settle(&mut self, writer: Writer, now_ns: u64) {
         let Some(lines) = &mut self.lines else { return };
         lines.settle(now_ns);
-        let writer = Writer::Node(node);
         if self.violated.take_if(|violated| *violated == writer).is_some() {
             lines.push(Some(now_ns), (writer, Kind::End), "");
         }

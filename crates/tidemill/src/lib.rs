@@ -47,7 +47,8 @@
 //! | [`top`] | counters of a process as text |
 //! | [`tuples`] | tuples from outside, matched with a program |
 //!
-//! Inside, `machine` has what the loop of a run works on: all engines side by side.
+//! Inside, `machine` has what the loop of a run works on: all engines side by side; `properties`
+//! what rules say of all nodes of a simulation.
 //!
 //! It knows the crates below it and joins them; it parses no command line and writes to no
 //! stream that it is not given.
@@ -70,6 +71,7 @@ pub mod meters;
 pub mod packets;
 pub mod profile;
 pub mod program;
+mod properties;
 pub mod reach;
 pub mod reload;
 pub mod run;

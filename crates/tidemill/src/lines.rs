@@ -7,10 +7,13 @@
 //!          n0:1     line, line ...
 //!          n1:1     line, violation, line ... [end]     the turn that found it is over
 //!          n2:1     ...                                 not written any more
+//!          SIM      rules about all nodes
 //! ```
 //! Lines are kept until all of their time are there, and then go to a [`Console`].
 
 use std::fmt::{self, Write};
+
+use tidemill_overlog::global::SIM;
 
 use crate::console::Console;
 
@@ -23,11 +26,16 @@ pub(crate) enum Writer {
     Script,
     /// A node.
     Node(u32),
+    /// Rules about all nodes, after the nodes.
+    All,
 }
 
 impl Writer {
-    /// The node of an address of a simulation: `n12:1` is node 12.
+    /// The node of an address of a simulation: `n12:1` is node 12, `SIM` are all.
     pub(crate) fn of(address: &str) -> Writer {
+        if address == SIM {
+            return Writer::All;
+        }
         let digits = address.bytes().skip(1).take_while(u8::is_ascii_digit);
         let number = digits.fold(0_u32, |number, digit| {
             number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0'))
@@ -215,5 +223,6 @@ mod tests {
     fn an_address_names_its_node() {
         assert_eq!(Writer::of("n0:1"), Writer::Node(0));
         assert_eq!(Writer::of("n4711:1"), Writer::Node(4711));
+        assert_eq!(Writer::of("SIM"), Writer::All);
     }
 }

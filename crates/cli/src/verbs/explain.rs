@@ -71,6 +71,9 @@ fn rules(program: &Program, out: &mut Out) {
     let Some(rules) = &program.rules.program else { return };
     out.write(&format!("tree\n\n{}\n", program.rules.tree));
     out.write(&format!("plan\n\n{}\n", rules.plan));
+    if let Some(global) = &rules.global {
+        out.write(&format!("plan at SIM\n\n{}\n", global.compiled.plan));
+    }
 }
 
 /// Draws a program.

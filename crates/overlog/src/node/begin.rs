@@ -71,6 +71,11 @@ impl Node {
                     self.begin_tuple(*relation, row.as_seq(), (false, false), observer);
                 }
             }
+            Event::Rows { rows } => {
+                for (relation, delete, row) in rows {
+                    self.begin_tuple(*relation, row.as_seq(), (*delete, false), observer);
+                }
+            }
             Event::Everywhere { relation, rows } => {
                 let location = self.program.plan().relation(*relation).location as usize;
                 let address = self.identity.address.clone();

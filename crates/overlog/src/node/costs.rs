@@ -71,7 +71,7 @@ impl TurnKind {
             Event::Tuple { relation, delete: true, .. } => TurnKind::Delete(*relation),
             Event::Change { relation, .. } => TurnKind::Change(*relation),
             Event::Periodic { timer } => TurnKind::Timer(*timer),
-            Event::Facts { .. } | Event::Everywhere { .. } => TurnKind::Facts,
+            Event::Facts { .. } | Event::Rows { .. } | Event::Everywhere { .. } => TurnKind::Facts,
             Event::Expiry => TurnKind::Expiry,
             Event::Release => TurnKind::Release,
             Event::Resume => TurnKind::Resume,

@@ -45,6 +45,11 @@ pub enum Event {
         /// Each with its relation.
         tuples: Vec<(RelationId, SeqBuilder)>,
     },
+    /// Rows of tables that come and go, in one commit: each with its table, and whether it goes.
+    Rows {
+        /// In this order.
+        rows: Vec<(RelationId, bool, SeqBuilder)>,
+    },
     /// Rows that are the same at all nodes but for their location, in one commit.
     Everywhere {
         /// The table.

@@ -159,6 +159,7 @@ impl Node {
                 format!("the timer of {}", plan.rules[strand.rule.index()].name)
             }
             Event::Facts { .. } => "facts".to_owned(),
+            Event::Rows { .. } => "rows of nodes".to_owned(),
             Event::Expiry => "rows that expire".to_owned(),
             Event::Release => "rows that were held back".to_owned(),
             Event::Resume => "rows of a stage".to_owned(),

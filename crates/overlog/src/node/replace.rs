@@ -334,6 +334,11 @@ fn translated(event: Event, old: &Plan, new: &Plan, timers: &[Option<usize>]) ->
             let tuple = |(relation, row)| Some((same(old, new, relation)?, row));
             Event::Facts { tuples: tuples.filter_map(tuple).collect() }
         }
+        Event::Rows { rows } => {
+            let rows = rows.into_iter();
+            let row = |(relation, delete, row)| Some((same(old, new, relation)?, delete, row));
+            Event::Rows { rows: rows.filter_map(row).collect() }
+        }
         Event::Everywhere { relation, rows } => {
             Event::Everywhere { relation: same(old, new, relation)?, rows }
         }

@@ -7,6 +7,7 @@ use tidemill_fabric::reliable::LEASE_NS;
 use tidemill_overlog::fleet::NodeId;
 use tidemill_relation::plan::RelationId;
 
+use crate::properties::Properties;
 use crate::switch::{Plug, Switches};
 
 /// Time for what the end of a lease brings about.
@@ -27,6 +28,8 @@ pub(crate) struct Simulated {
     /// It goes on when the main parts of all nodes have ended: it has a time of its own, or a
     /// script that has yet to come.
     pub(crate) lasts: bool,
+    /// What rules say of all nodes together, if they do.
+    pub(crate) properties: Option<Box<Properties>>,
     /// Turns of lives that have ended.
     pub(crate) retired: u64,
     /// The devices of each node that are at links, and the links.

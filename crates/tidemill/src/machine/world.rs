@@ -15,6 +15,8 @@ use tidemill_relation::{OwnedValue, TupleBuf};
 use super::{Machine, nodes, others, packets, reload, system};
 use crate::borders;
 use crate::components::system as offered;
+use crate::journal::SharedJournal;
+use crate::properties::{Moment, Properties};
 
 /// How long data may wait before it is written.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
@@ -42,8 +44,12 @@ impl fleet::World for Machine {
         crate::control::adopt(self, events, call.endpoint, (node, call.from), call.bytes);
     }
 
-    fn crossed(&mut self, events: &mut Loop<Machine>, _: NodeId, tuples: &TupleBuf<Crossing>) {
+    fn crossed(&mut self, events: &mut Loop<Machine>, node: NodeId, tuples: &TupleBuf<Crossing>) {
         borders::crossed(self, events, tuples);
+        self.with_properties(events, |properties, fleet, moment, observer| {
+            let address = &fleet.identity(node).address;
+            properties.turned(address, tuples, moment, observer);
+        });
     }
 
     fn replaced(&mut self, events: &mut Loop<Machine>, switched: Switched) {
@@ -146,6 +152,19 @@ impl Machine {
             true => nodes::drain(self, events),
             false => events.stop(),
         }
+    }
+
+    /// Derives anew what rules say of all nodes of a simulation, if they do.
+    pub(crate) fn with_properties(
+        &mut self,
+        events: &mut Loop<Machine>,
+        change: impl FnOnce(&mut Properties, &Fleet, Moment, &mut SharedJournal),
+    ) {
+        let properties = self.sim.as_mut().and_then(|sim| sim.properties.as_deref_mut());
+        let Some(properties) = properties else { return };
+        let moment = Moment { now_ns: events.now().0, wall_ns: events.wall() };
+        change(properties, &self.fleet, moment, &mut self.journal);
+        self.journal.get_mut().all_turned(moment.now_ns);
     }
 
     /// Ends the run if its journal says that it is over. Where lines have an order that is that of

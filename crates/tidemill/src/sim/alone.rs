@@ -13,6 +13,9 @@ pub(super) fn reason(setup: &Setup) -> Option<String> {
     if !common.is_in_order() || setup.parts.borders.have_files() {
         return Some("the program has more than rules".to_owned());
     }
+    if common.properties.is_some() {
+        return Some("rules at @SIM look at all nodes".to_owned());
+    }
     if least_latency_ns(setup) == 0 {
         return Some("datagrams may take no time".to_owned());
     }

@@ -27,6 +27,10 @@ pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
     // What is under way to it is lost.
     events.host().close(endpoint);
     roll::note(machine, events, node);
+    machine.with_properties(events, |properties, fleet, moment, observer| {
+        properties.crashed(&fleet.identity(NodeId(node)).address, moment, observer);
+    });
+    machine.stop_if_over(events);
 }
 
 /// Starts a crashed node again, empty; nothing happens if it is alive.

@@ -53,7 +53,8 @@ use crate::machine::components::Making;
 use crate::machine::parts::{Compiled, Has, Parts};
 use crate::machine::share::Share;
 use crate::program::Program;
-use crate::run::{ComponentOptions, Report};
+use crate::properties::PropertyRules;
+use crate::run::{ComponentOptions, Engine, Report};
 use crate::script::{Cue, Script, bind};
 use crate::switch::Plug;
 use crate::why::Why;
@@ -66,6 +67,7 @@ pub use options::SimOptions;
 #[derive(Clone)]
 pub struct Simulation {
     rules: Arc<Rules>,
+    properties: Option<Arc<PropertyRules>>,
     parts: Parts,
     has: Has,
     options: SimOptions,
@@ -104,10 +106,11 @@ impl Simulation {
         let plugs = devices::replace(&mut compiled.parts.graph, &options.devices)?;
         let has = compiled.has();
         let idle = || Rules::new(OfRules::default());
-        let rules = compiled.rules.map_or_else(idle, Ok).map_err(|error| error.to_string())?;
+        let mut rules = compiled.rules.map_or_else(idle, Ok).map_err(|error| error.to_string())?;
+        let properties = properties(&mut rules, options.components == Engine::Interpreter)?;
         let rules = Arc::new(rules);
         let (parts, cues): (_, Arc<[Cue]>) = (compiled.parts, Arc::new([]));
-        Ok(Simulation { rules, parts, has, options, identities, plugs, cues })
+        Ok(Simulation { rules, properties, parts, has, options, identities, plugs, cues })
     }
 
     /// Adds what a script does; says what in it does not fit the program and its nodes.
@@ -178,8 +181,8 @@ impl Simulation {
     /// What keeps the loop from running at all.
     pub fn run(self, console: Console) -> Result<Report, String> {
         let workers = self.options.workers.min(self.options.nodes);
-        let Simulation { rules, parts, has, options, identities, plugs, cues } = self;
-        let common = Common { rules, has, options, identities, cues };
+        let Simulation { rules, properties, parts, has, options, identities, plugs, cues } = self;
+        let common = Common { rules, properties, has, options, identities, cues };
         let setup = Setup { common, parts, plugs, share: Share::ALL };
         if workers > 1 {
             match alone::reason(&setup) {
@@ -193,6 +196,17 @@ impl Simulation {
         }
         setup.run(console)
     }
+}
+
+/// The rules at `@SIM`; nodes report the rows that these read.
+fn properties(
+    rules: &mut Rules,
+    is_interpreted: bool,
+) -> Result<Option<Arc<PropertyRules>>, String> {
+    let Some(global) = rules.compiled.global.take() else { return Ok(None) };
+    let properties = PropertyRules::new(*global, rules.operators().clone(), is_interpreted)?;
+    properties.reads().for_each(|relation| rules.cross(relation));
+    Ok(Some(Arc::new(properties)))
 }
 
 /// The nodes of a simulation.

@@ -25,6 +25,7 @@ use crate::machine::share::Share;
 use crate::machine::simulated::Simulated;
 use crate::machine::{Machine, components, nodes};
 use crate::profile::Profile;
+use crate::properties::{Properties, PropertyRules};
 use crate::run::{Report, first_ns};
 use crate::script::Cue;
 use crate::switch::Plug;
@@ -34,6 +35,7 @@ use crate::why::Why;
 #[derive(Clone)]
 pub(super) struct Common {
     pub(super) rules: Arc<Rules>,
+    pub(super) properties: Option<Arc<PropertyRules>>,
     pub(super) has: Has,
     pub(super) options: SimOptions,
     pub(super) identities: Arc<[Identity]>,
@@ -134,7 +136,7 @@ impl Setup {
     /// Makes the machine and starts its nodes.
     pub(super) fn build(self, journal: Journal) -> Result<(Machine, Loop<Machine>), String> {
         let Setup { common, parts, plugs, share } = self;
-        let Common { rules, has, mut options, identities, cues } = common;
+        let Common { rules, properties, has, mut options, identities, cues } = common;
         let host = Sim::new(options.seed).with_conditions(Conditions {
             latency: options.latency.0..=options.latency.1,
             loss: options.loss,
@@ -152,7 +154,7 @@ impl Setup {
         events.stop_when(stop.clone());
         machine.fleet = fleet(rules, &mut options, &stop, Box::new(journal));
         machine.sinks = Sinks::new(&parts.borders.sinks, &machine.registry);
-        let root = options.root.clone();
+        let (root, of_all) = (options.root.clone(), stop.clone());
         if has.components || has.packets {
             Machine::follow(&mut events);
             machine.maker = Some(Rc::new(maker(parts, &options, &machine, stop)));
@@ -164,7 +166,13 @@ impl Setup {
         let addresses = identities.iter().map(|identity| identity.address.as_str());
         let switches = devices::switches(&plugs, addresses);
         let (retired, down_elsewhere) = (0, Vec::new());
-        let sim = Simulated { down_elsewhere, roll, vigil, lasts, retired, plugs, switches };
+        let properties = properties.map(|shared| {
+            let landmark = identities.first().map_or("", |first| first.landmark.as_str());
+            let nodes = (options.nodes, landmark);
+            Box::new(Properties::new(shared, nodes, (options.seed, &of_all)))
+        });
+        let sim =
+            Simulated { down_elsewhere, roll, vigil, lasts, properties, retired, plugs, switches };
         (machine.share, machine.sim) = (share, Some(sim));
         // Before the nodes: what a script does at a time comes before what else happens then.
         for (number, cue) in (0..).zip(cues.iter()) {

@@ -1,0 +1,195 @@
+//! Properties of all nodes of a simulation together: rules at `@SIM`.
+//!
+//! ```text
+//! turn of a node ── rows that came and went ──> the one node, which has the rows of all
+//!                                                    │ views, kept up to date
+//!                                        violation, unsettled, history ──> journal
+//! ```
+//! After each turn of a node the rows that it has changed of tables that these rules read are
+//! changed in the one node, too, and what follows from that is derived there. A turn that changes
+//! no such row costs nothing; neither does a program without such rules.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use tidemill_overlog::global::SIM;
+use tidemill_overlog::node::{
+    Crossing, CrossingKind, Event, Identity, Node, Observer, Program as Rules, Sighting, Stage,
+};
+use tidemill_overlog::program::{Global, GlobalHead, GlobalRead};
+use tidemill_overlog::stage::Registry;
+use tidemill_relation::plan::RelationId;
+use tidemill_relation::view::Progress;
+use tidemill_relation::{SeqBuilder, TupleBuf, Value};
+use tidemill_stdx::keyed::Secret;
+
+/// Event tuples whose strands run in one call.
+const DERIVE_BATCH: usize = 256;
+
+/// Rules at `@SIM`, ready to run; shared by the runs of a program.
+#[derive(Debug)]
+pub(crate) struct PropertyRules {
+    rules: Arc<Rules>,
+    reads: Vec<GlobalRead>,
+    heads: Vec<GlobalHead>,
+}
+
+impl PropertyRules {
+    /// Prepares them.
+    ///
+    /// # Errors
+    /// None that a program could cause: their tuples never travel.
+    pub(crate) fn new(
+        global: Global,
+        operators: Arc<Registry>,
+        is_interpreted: bool,
+    ) -> Result<PropertyRules, String> {
+        let Global { compiled, reads, heads } = global;
+        let rules = Rules::with_operators(compiled, operators);
+        let mut rules = rules.map_err(|error| error.to_string())?;
+        heads.iter().for_each(|head| rules.cross(head.relation));
+        if is_interpreted {
+            rules.interpret();
+        }
+        Ok(PropertyRules { rules: Arc::new(rules), reads, heads })
+    }
+
+    /// The tables of nodes that they read.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = RelationId> {
+        self.reads.iter().map(|read| read.here)
+    }
+}
+
+/// What holds of all nodes of a run.
+#[derive(Debug)]
+pub(crate) struct Properties {
+    shared: Arc<PropertyRules>,
+    node: Node,
+    /// What is to be changed there.
+    rows: Vec<(RelationId, bool, SeqBuilder)>,
+}
+
+/// When something happens: by the loop's clock, and as rules see it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) now_ns: u64,
+    pub(crate) wall_ns: i64,
+}
+
+impl Properties {
+    /// Those of a run of so many nodes, none of which has a row yet.
+    pub(crate) fn new(
+        shared: Arc<PropertyRules>,
+        (nodes, landmark): (u32, &str),
+        (seed, stop): (u64, &Arc<AtomicBool>),
+    ) -> Properties {
+        let identity = Identity {
+            address: SIM.to_owned(),
+            index: nodes,
+            count: nodes,
+            landmark: landmark.to_owned(),
+        };
+        let mut node = Node::new(shared.rules.clone(), identity, seed, Secret::FIXED);
+        node.interrupt_by(stop.clone());
+        Properties { shared, node, rows: Vec::new() }
+    }
+
+    /// A node has changed rows in a turn.
+    pub(crate) fn turned(
+        &mut self,
+        address: &str,
+        tuples: &TupleBuf<Crossing>,
+        moment: Moment,
+        observer: &mut dyn Observer,
+    ) {
+        for (Crossing { relation, kind }, columns) in tuples.iter() {
+            let read = self.shared.reads.iter().find(|read| read.here == relation);
+            let Some(GlobalRead { there, .. }) = read else { continue };
+            let mut row = SeqBuilder::default();
+            row.extend(columns);
+            row.push(Value::Str(address));
+            row.push(Value::Str(SIM));
+            self.rows.push((*there, kind == CrossingKind::Delete, row));
+        }
+        self.turn(moment, observer);
+    }
+
+    /// A node has ended, and its rows with it.
+    pub(crate) fn crashed(&mut self, address: &str, moment: Moment, observer: &mut dyn Observer) {
+        let (rows, node) = (&mut self.rows, &self.node);
+        for GlobalRead { there, .. } in &self.shared.reads {
+            node.rows(*there, |columns| {
+                let holder = columns.iter().rev().nth(1).and_then(Value::as_str);
+                if holder == Some(address) {
+                    rows.push((*there, true, SeqBuilder::from_iter(columns.iter().copied())));
+                }
+            });
+        }
+        self.turn(moment, observer);
+    }
+
+    /// Changes the rows that wait, and derives what follows.
+    fn turn(&mut self, moment: Moment, observer: &mut dyn Observer) {
+        if self.rows.is_empty() {
+            return;
+        }
+        self.node.enqueue(Event::Rows { rows: std::mem::take(&mut self.rows) });
+        while self.node.begin(moment.now_ns, moment.wall_ns, observer) {
+            let progress = self.run(observer);
+            if self.node.is_interrupted() {
+                return; // what is there is incomplete
+            }
+            match progress {
+                Progress::Exceeded => self.node.abandon(),
+                Progress::Done | Progress::More => drop(self.node.finish(observer)),
+            }
+            let crossings = self.node.take_crossings();
+            self.report(&crossings, moment, observer);
+        }
+    }
+
+    fn run(&mut self, observer: &mut dyn Observer) -> Progress {
+        loop {
+            match self.node.derive(DERIVE_BATCH, observer) {
+                Progress::More => {}
+                Progress::Done => break,
+                Progress::Exceeded => return Progress::Exceeded,
+            }
+        }
+        self.node.commit(observer);
+        loop {
+            match self.node.refine(observer) {
+                Progress::More if self.node.is_interrupted() => return Progress::More,
+                Progress::More => {}
+                over => return over,
+            }
+        }
+    }
+
+    /// Lets out what rules have derived.
+    fn report(&self, crossings: &TupleBuf<Crossing>, moment: Moment, observer: &mut dyn Observer) {
+        for (Crossing { relation, kind }, columns) in crossings.iter() {
+            let head = self.shared.heads.iter().find(|head| head.relation == relation);
+            let Some(head) = head else { continue };
+            let stage = match kind {
+                CrossingKind::Delete => Stage::Deleted,
+                CrossingKind::Insert | CrossingKind::Event => Stage::Inserted,
+            };
+            let columns: Vec<Value<'_>> = columns.iter().collect();
+            let sighting = Sighting {
+                at_ns: moment.now_ns,
+                node: SIM,
+                stage,
+                rule: Some(&head.rule),
+                relation: &head.name,
+                columns: &columns,
+            };
+            if head.stages.contains(stage) {
+                observer.sighted(sighting);
+            }
+            if head.name == "violation" && stage == Stage::Inserted {
+                observer.violated(sighting);
+            }
+        }
+    }
+}

@@ -60,6 +60,9 @@ fn load(text: &str) -> Result<Graph, String> {
     loaded.graph.ok_or(found)
 }
 
+/// Time between two packets.
+const PACKET_NS: u64 = 10_000_000;
+
 /// What two instances of a program in a row make of packets: the same in both engines.
 fn run(program: &str, packets: &[Vec<u8>]) -> (Both, Vec<Vec<u8>>) {
     let text = format!(
@@ -72,7 +75,8 @@ fn run(program: &str, packets: &[Vec<u8>]) -> (Both, Vec<Vec<u8>>) {
     let mut seen = [Vec::new(), Vec::new()];
     for (engine, seen) in [&mut both.compiled, &mut both.dispatched].into_iter().zip(&mut seen) {
         KEPT.with_borrow_mut(Vec::clear);
-        for bytes in packets {
+        for (at, bytes) in packets.iter().enumerate() {
+            engine.set_time((at as u64 + 1) * PACKET_NS, 0);
             let packet = engine.pool().packet_of(bytes).expect("they are few");
             engine.inject("one", "in", packet).expect("it has this link");
             (0..3).for_each(|_| _ = engine.breathe());
@@ -80,6 +84,12 @@ fn run(program: &str, packets: &[Vec<u8>]) -> (Both, Vec<Vec<u8>>) {
         *seen = KEPT.take();
     }
     both.compare();
+    for (app, table) in
+        ["one", "two"].into_iter().flat_map(|app| ["t", "p", "q"].map(|it| (app, it)))
+    {
+        let rows = [&both.compiled, &both.dispatched].map(|engine| engine.table_rows(app, table));
+        assert_eq!(rows[0], rows[1], "{text}");
+    }
     let [compiled, dispatched] = seen;
     assert_eq!(compiled, dispatched, "{text}");
     (both, compiled)
@@ -193,7 +203,7 @@ fn a_datagram_without_checksum_keeps_none() {
 }
 
 /// Statements that fit anywhere, some with a place for others.
-const STATEMENTS: [&str; 14] = [
+const STATEMENTS: [&str; 24] = [
     "s = s + length * 3 ^ byte(s & 63);",
     "count c by s & 15;",
     "mark = s;",
@@ -206,9 +216,22 @@ const STATEMENTS: [&str; 14] = [
     "when tcp { tcp.window = s; @ } else when udp { udp.source = s / 7; @ }",
     "when icmp { icmp.sequence = ~s; @ }",
     "for i# in 0..3 { s = s + byte(i# * 9) << i#; @ }",
+    "find t(s & 7, byte(20)) { t.n = t.n + s; count t.m by length; @ } else { s = s + 1; @ }",
+    "find t(s & 3, 1) { if t.n % 3 == 0 { delete t; } else { refresh t; s = s ^ t.n + t.a; } @ }",
+    "insert t(s & 7, byte(20)) -> (s >> 3, 1);",
+    "insert t(s % 11, 1) -> (s, s) else { count c; @ }",
+    "find p(s << 3 & 0xFFFFFFFF) { s = s + p.n; p.n = p.n * 3; @ } else { @ }",
+    "insert p(s << 3) prefix s % 37 -> (s & 0xFFFF);",
+    "insert p(s << 9) prefix 24 -> (7) else { count c; }",
+    "find q((s & 1) == 1, s >> 1) { s = s * 31 + q.n; if s % 2 == 0 { delete q; } @ } else { @ }",
+    "insert q((s & 2) == 0, s >> 2) mask (s & 1, 3 << (s & 3)) priority s & 3 -> (s);",
+    "insert q(true, s) -> (5);",
     "if s % 7 == 0 { drop seventh; }",
     "if s % 5 == 0 { send other; }",
 ];
+
+/// What is counted of tables.
+const TABLES_DO: [&str; 5] = ["_inserted", "_deleted", "_expired", "_evicted", "_refused"];
 
 fn statements(random: &mut Rng, depth: u32) -> String {
     let mut out = String::new();
@@ -228,11 +251,18 @@ fn statements(random: &mut Rng, depth: u32) -> String {
 #[test]
 fn generated_programs_agree_interpreted_and_compiled() {
     let mut random = Rng::new(11);
-    let (mut changed, mut ran) = (0, 0);
+    let (mut changed, mut ran, mut done) = (0, 0, [0; TABLES_DO.len()]);
     for _ in 0..200 {
         let body = statements(&mut random, 2);
         let program = format!(
             "app P {{ ports {{ input in; output out; output other; }} state s = 1; counter c;
+            table t exact(a: u16, b: u8) -> (n: u64, m: u16) {{
+                writer kernel; size 6; full evict; expire 0.03;
+            }}
+            table p prefix(a: u32) -> (n: u16) {{ writer kernel; size 9; full evict; }}
+            table q ternary(a: bool, b: u64) -> (n: u64) {{ writer kernel; size 7; expire 0.1; }}
+            on expire(t) {{ s = s ^ t.n + t.b; find p(s) {{ count c by p.n; }} }}
+            on tick(0.02) {{ s = s + 3; find q(s % 2 == 0, s) {{ delete q; }} }}
             on packet(in) {{ s = s * 0x5851F42D4C957F2D + 1; {body} send out; }} }}"
         );
         // Loops in loops become long.
@@ -259,11 +289,16 @@ fn generated_programs_agree_interpreted_and_compiled() {
         }
         let (both, kept) = run(&program, &packets);
         changed += usize::from(kept != packets);
+        for (name, count) in both.compiled.app_stats("one").expect("it runs") {
+            let what = TABLES_DO.iter().position(|what| name.ends_with(what));
+            what.into_iter().for_each(|at| done[at] += count);
+        }
         let graph = both.compiled.graph();
         assert_eq!(&graph_of(&graph.to_string()), graph, "it prints as it reads");
     }
     assert!(ran > 100, "most programs are short: {ran}");
     assert!(changed > 50, "programs change packets: {changed}");
+    assert!(done.iter().all(|&count| count > 10), "{TABLES_DO:?}: {done:?}");
 }
 
 #[test]
@@ -295,5 +330,45 @@ fn programs_of_the_book_are_right() {
             definitions += 1;
         }
     }
-    assert_eq!(definitions, 6);
+    assert_eq!(definitions, 7);
+}
+
+/// A program that remembers the lengths of packets, with something to be changed in it.
+fn lengths(size: u32, more: &str) -> String {
+    format!(
+        "app P {{ ports {{ input in; output out; }}
+            table lengths(length: u16) -> (n: u64) {{ writer kernel; size {size}; full evict; }}
+            on packet(in) {{
+                find lengths(length) {{ count lengths.n; }} else {{ insert lengths(length) -> (1); }}
+                {more}
+                send out;
+            }}
+        }}
+        mute :: Mute  one :: P  end :: Keep
+        mute -> one -> end"
+    )
+}
+
+#[test]
+fn another_program_keeps_tables_that_it_declares_in_the_same_way() {
+    let mut both = Both::new();
+    both.configure(&graph_of(&lengths(2, "")));
+    let rows = |both: &Both| {
+        let rows = both.compiled.table_rows("one", "lengths").expect("it has one");
+        assert_eq!(both.dispatched.table_rows("one", "lengths").as_ref(), Some(&rows));
+        rows.into_iter().map(|row| (row.key[0], row.values[0])).collect::<Vec<_>>()
+    };
+    for bytes in [20, 30, 20, 40] {
+        both.inject("one", "in", &vec![0; bytes]);
+        both.breathe(0);
+    }
+    assert_eq!(rows(&both), [(30, 1), (40, 1)]);
+    both.configure(&graph_of(&lengths(2, "mark = 1;")));
+    both.inject("one", "in", &[0; 30]);
+    both.breathe(0);
+    assert_eq!(rows(&both), [(30, 2), (40, 1)]);
+    let counts = both.compiled.app_stats("one").expect("it runs");
+    assert!(counts.contains(&("lengths_evicted".to_owned(), 1)), "{counts:?}");
+    both.configure(&graph_of(&lengths(3, "mark = 1;")));
+    assert_eq!(rows(&both), []);
 }

@@ -75,6 +75,12 @@ impl Secret {
         })
     }
 
+    /// The offset, the factor of [`Secret::word`] and that of [`Secret::combine`]: for code that
+    /// hashes by itself, and nobody else.
+    pub const fn words(&self) -> [u64; 3] {
+        [self.offset, self.word_factor, self.step_factor]
+    }
+
     /// Hash of one word.
     #[inline]
     pub const fn word(&self, word: u64) -> u64 {

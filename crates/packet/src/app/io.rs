@@ -6,9 +6,11 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 
 use tidemill_stdx::hash::hash_bytes;
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::rng::Rng;
 
 use super::fault::Fault;
+use crate::kernel::table::Table;
 use crate::link::Ring;
 use crate::packet::{Packet, Pool};
 
@@ -20,6 +22,8 @@ pub(crate) struct Common {
     /// The wall clock then, in nanoseconds since the epoch.
     pub wall_ns: Cell<i64>,
     pub seed: u64,
+    /// What tables hash keys with.
+    pub hash_secret: Secret,
     /// When packets of captures come.
     pub captures: Option<CaptureTime>,
 }
@@ -211,6 +215,9 @@ pub struct Start {
     pub(crate) seed: u64,
     pub(crate) now_ns: u64,
     pub(crate) captures: Option<CaptureTime>,
+    pub(crate) hash_secret: Secret,
+    /// Tables of the app whose place it takes.
+    pub(crate) tables: Vec<Rc<Table>>,
 }
 
 impl Start {

@@ -6,6 +6,7 @@ use tidemill_jit::Body;
 use tidemill_jit::build::{InstBuilder, IntCC, Value};
 
 use crate::kernel::Kernel;
+use crate::kernel::table::TableAddresses;
 
 /// A graph as addresses: all that code is made of.
 pub(crate) struct Blueprint {
@@ -71,8 +72,23 @@ pub(crate) struct AppPart {
     pub is_sink: bool,
     /// Where the word is that says whether a pull would bring anything.
     pub bell: Option<usize>,
-    /// A kernel, and where its words are.
-    pub kernel: Option<(Arc<Kernel>, usize)>,
+    pub kernel: Option<KernelPart>,
+}
+
+/// A kernel, and where its memory is.
+#[derive(Clone)]
+pub(crate) struct KernelPart {
+    pub kernel: Arc<Kernel>,
+    pub words: usize,
+    /// By number.
+    pub tables: Vec<TableAddresses>,
+}
+
+/// Memory stays where it is: what has the same has the same tables.
+impl PartialEq for KernelPart {
+    fn eq(&self, other: &KernelPart) -> bool {
+        Arc::ptr_eq(&self.kernel, &other.kernel) && self.words == other.words
+    }
 }
 
 /// A link.
@@ -122,6 +138,12 @@ pub(crate) struct Helpers {
     pub clear: usize,
     /// `(buffer, bytes) -> u8`: puts zeros before the packet, if there is room.
     pub prepend: usize,
+    /// `(table) -> entry`: that of the key which code has put there, or 0.
+    pub find: usize,
+    /// `(table, now) -> entry`: takes the draft in; 0 if there is no room.
+    pub insert: usize,
+    /// `(table, entry)`: deletes it.
+    pub delete: usize,
 }
 
 /// What code and engine share.

@@ -80,7 +80,7 @@ fn joins(blueprint: &Blueprint, chain: &Chain, app: usize) -> Option<usize> {
 }
 
 fn kernel_of(blueprint: &Blueprint, app: usize) -> Option<&Kernel> {
-    blueprint.apps[app].kernel.as_ref().map(|(kernel, _)| &**kernel)
+    blueprint.apps[app].kernel.as_ref().map(|part| &*part.kernel)
 }
 
 fn copies(kernel: &Kernel) -> bool {
@@ -98,14 +98,14 @@ fn has_one_way_to_each(kernel: &Kernel) -> bool {
 fn is_kernel(blueprint: &Blueprint, app: usize) -> bool {
     let part = &blueprint.apps[app];
     let inputs = part.inputs.iter().flatten().count();
-    let takes = part.kernel.as_ref().is_some_and(|(kernel, _)| kernel.supply.is_none());
+    let takes = part.kernel.as_ref().is_some_and(|part| part.kernel.supply.is_none());
     takes && inputs > 0 && !leads_back(blueprint, app, app)
 }
 
 /// Whether an app may be pulled by code.
 pub(super) fn is_source(blueprint: &Blueprint, app: usize) -> bool {
     let part = &blueprint.apps[app];
-    let supplied = part.kernel.as_ref().is_some_and(|(kernel, _)| kernel.supply.is_some());
+    let supplied = part.kernel.as_ref().is_some_and(|part| part.kernel.supply.is_some());
     supplied && part.inputs.iter().flatten().count() == 0 && blueprint.has_room()
 }
 

@@ -19,6 +19,9 @@ pub(super) struct Imports {
     pub copy: FuncId,
     pub clear: FuncId,
     pub prepend: FuncId,
+    pub find: FuncId,
+    pub insert: FuncId,
+    pub delete: FuncId,
 }
 
 impl Imports {
@@ -43,6 +46,9 @@ impl Imports {
             copy: import("bytes.copy", helpers.copy, &[wide, wide, wide], &[]),
             clear: import("bytes.clear", helpers.clear, &[wide, wide], &[]),
             prepend: import("packet.prepend", helpers.prepend, &[wide, wide], &[byte]),
+            find: import("table.find", helpers.find, &[wide], &[wide]),
+            insert: import("table.insert", helpers.insert, &[wide, wide], &[wide]),
+            delete: import("table.delete", helpers.delete, &[wide, wide], &[]),
         }
     }
 }

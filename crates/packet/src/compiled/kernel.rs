@@ -180,6 +180,16 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.forget();
                 self.truncate(scope.get(value));
             }
+            Step::Put(table, entry, at, value) => {
+                let (entry, value) = (scope.get(entry), scope.get(value));
+                self.put(scope.at, table, entry, at, value);
+            }
+            Step::Refresh(table, entry) => self.refresh(scope.at, table, scope.get(entry)),
+            Step::Delete(table, entry) => self.delete(scope.at, table, scope.get(entry)),
+            Step::Draft(table, word, value) => {
+                let (_, addresses) = self.table(scope.at, table);
+                self.body.store_word(scope.get(value), addresses.draft, word as usize * 8);
+            }
         }
     }
 
@@ -332,6 +342,16 @@ impl<'p> Writer<'_, '_, 'p> {
                 let constant = scope.kernel.constant_of(b);
                 self.binary(operator, scope.get(a), scope.get(b), constant)
             }
+            Expr::Find(table, key) => {
+                let words: Vec<Number> = key.words().iter().map(|&it| scope.get(it)).collect();
+                self.find(scope.at, table, &words)
+            }
+            Expr::Insert(table) => self.insert(scope.at, table),
+            Expr::EntryKey(table, entry, word) => {
+                self.entry_word(scope.at, table, scope.get(entry), word as usize)
+            }
+            Expr::Get(table, entry, at) => self.get_value(scope.at, table, scope.get(entry), at),
+            Expr::Entry(_) => unreachable!("code is made of what packets meet"),
         }
     }
 

@@ -4,7 +4,7 @@
 //! A word is of that kind if the kernel only ever adds to it, once, in its first block, before
 //! anything that may drop the packet, and if it looks at the word for nothing else.
 
-use crate::kernel::{BlockId, End, Expr, Facts, Kernel, Operator, Place, Step, Value};
+use crate::kernel::{BlockId, End, Expr, Facts, Kernel, Operator, Step, Value};
 
 /// What is added to a word for each packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,18 +82,11 @@ fn expr_of(kernel: &Kernel, value: Value) -> Option<Expr> {
 /// How often a value is used.
 fn uses(kernel: &Kernel, value: Value) -> usize {
     let is = |other: Value| usize::from(other == value);
-    let at = |place: Place| place.base.map_or(0, is);
-    let of_step = |step: &Step| match *step {
-        Step::Let(_, Expr::Binary(_, one, other)) => is(one) + is(other),
-        Step::Let(_, Expr::Load(_, place)) | Step::Need(place, _) => at(place),
-        Step::Store(_, place, what) => at(place) + is(what),
-        Step::SetWord(_, what) | Step::SetMark(what) | Step::Truncate(what) => is(what),
-        Step::Let(..) | Step::Prepend(..) | Step::Strip(_) => 0,
-    };
+    let of_step = |step: &Step| step.operands().map(is).sum::<usize>();
     let of_end = |end: End| match end {
         End::If(condition, ..) => is(condition),
         _ => 0,
     };
     let blocks = kernel.blocks.iter();
-    blocks.map(|block| block.steps.iter().map(of_step).sum::<usize>() + of_end(block.end)).sum()
+    blocks.map(|block| block.steps.iter().map(&of_step).sum::<usize>() + of_end(block.end)).sum()
 }

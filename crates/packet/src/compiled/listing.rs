@@ -21,8 +21,15 @@ impl Names {
             name(app.oldest, format!("{}.oldest", app.name));
             name(app.io, format!("{}.ports", app.name));
             name(app.state, format!("{}.state", app.name));
-            if let Some((_, words)) = &app.kernel {
-                name(*words, format!("{}.words", app.name));
+            let Some(part) = &app.kernel else { continue };
+            name(part.words, format!("{}.words", app.name));
+            for (spec, table) in part.kernel.tables.iter().zip(&part.tables) {
+                let named = format!("{}.{}", app.name, spec.name);
+                name(table.index, format!("{named}.index"));
+                name(table.entries, format!("{named}.entries"));
+                name(table.query, format!("{named}.query"));
+                name(table.draft, format!("{named}.draft"));
+                name(table.table, named);
             }
         }
         for link in &blueprint.links {

@@ -30,6 +30,7 @@
 //! | `run` | runs of kernels: what happens to each packet, and what is counted |
 //! | `feed` | where its packets come from and go: links, the pool |
 //! | `kernel` | the steps of one kernel |
+//! | `table` | what kernels look up and change in tables |
 //! | `bytes` | loads and stores of a packet's bytes |
 //! | `known` | bytes of headers that are in registers |
 //! | `linear` | counters that follow from how many packets came |
@@ -51,19 +52,19 @@ mod linear;
 mod listing;
 mod run;
 mod source;
-
-use std::sync::Arc;
+mod table;
 
 use tidemill_jit::{Code, Error, FuncId, Module, Options};
 
-use crate::kernel::Kernel;
-pub(crate) use blueprint::{AppPart, Blueprint, Doing, Frame, Helpers, LinkPart, PoolPart};
+pub(crate) use blueprint::{
+    AppPart, Blueprint, Doing, Frame, Helpers, KernelPart, LinkPart, PoolPart,
+};
 use calls::Calls;
 use imports::Imports;
 
-/// What code knows of an app besides its place, which stays: its kernel and where the words of that
-/// are, and where its bell is.
-pub(crate) type KnownApp = (Option<(Arc<Kernel>, usize)>, Option<usize>);
+/// What code knows of an app besides its place, which stays: its kernel, where the memory of that
+/// is, and where its bell is.
+pub(crate) type KnownApp = (Option<KernelPart>, Option<usize>);
 
 /// The breath: the flags, breaths at most, breaths at most if nothing moves; breaths taken.
 pub(crate) type Breathe = unsafe extern "C" fn(flags: *const u8, breaths: u64, idle: u64) -> u64;
@@ -86,15 +87,7 @@ impl Native {
 
     /// Whether an app is still what the code was made of.
     pub fn fits(&self, app: usize, is: &KnownApp) -> bool {
-        let Some((kernel, bell)) = self.known.get(app) else { return false };
-        let same = match (kernel, &is.0) {
-            (Some((known, words)), Some((kernel, address))) => {
-                Arc::ptr_eq(known, kernel) && words == address
-            }
-            (None, None) => true,
-            _ => false,
-        };
-        same && *bell == is.1
+        self.known.get(app).is_some_and(|known| known == is)
     }
 
     /// Bytes and compile time of each function, as a table.

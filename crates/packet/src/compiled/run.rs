@@ -22,6 +22,8 @@ use super::blueprint::Blueprint;
 use super::imports::Imports;
 use super::known::Known;
 use super::linear::{Each, Linear, linear};
+use crate::kernel::table::TableAddresses;
+use crate::kernel::table::spec::TableSpec;
 use crate::kernel::{End, Flowing, Kernel, Step, flow};
 use crate::link::{QUEUED_MAX, SLOTS, offsets as ring};
 use crate::packet::offsets as buffer;
@@ -183,8 +185,16 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
 
     pub fn kernel(&self, at: usize) -> (&'p Kernel, usize) {
         let part = &self.blueprint.apps[self.run.apps[at]];
-        let (kernel, words) = part.kernel.as_ref().expect("runs are made of kernels");
-        (kernel, *words)
+        let part = part.kernel.as_ref().expect("runs are made of kernels");
+        (&part.kernel, part.words)
+    }
+
+    /// A table of a kernel.
+    pub fn table(&self, at: usize, table: u32) -> (&'p TableSpec, TableAddresses) {
+        let part = &self.blueprint.apps[self.run.apps[at]];
+        let part = part.kernel.as_ref().expect("runs are made of kernels");
+        let table = table as usize;
+        (&part.kernel.tables[table], part.tables[table])
     }
 
     /// The position of the run's kernel `at` in the graph.

@@ -43,8 +43,8 @@ pub(super) fn write(
 
 /// The kernel of a source, its supply, and where its words are.
 fn supply(blueprint: &Blueprint, app: usize) -> (&Kernel, Supply, usize) {
-    let (kernel, words) = blueprint.apps[app].kernel.as_ref().expect("sources are kernels");
-    (kernel, kernel.supply.expect("sources have a supply"), *words)
+    let part = blueprint.apps[app].kernel.as_ref().expect("sources are kernels");
+    (&part.kernel, part.kernel.supply.expect("sources have a supply"), part.words)
 }
 
 /// The word in which a pull promises packets: behind the words of the kernel and its drops.

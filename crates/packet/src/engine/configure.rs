@@ -6,6 +6,7 @@
 //! that cannot run leaves the old one running.
 
 use std::fmt;
+use std::rc::Rc;
 
 use super::plan::{Fate, Origin, Plan, Shape};
 use super::slot::{LinkSlot, Slot};
@@ -15,6 +16,7 @@ use crate::compiled::{Doing, Native};
 use crate::engine::meters::{AppMeters, LinkMeters};
 use crate::flags::Flag;
 use crate::graph::{AppSpec, Graph, Problem};
+use crate::kernel::table::Table;
 use crate::link::Link;
 use tidemill_stdx::hash::Map;
 
@@ -128,13 +130,19 @@ impl Engine {
                     fates.push(Fate::Keep(at));
                 }
                 Some(at) if self.slots[at].instance.is_some() => fates.push(Fate::Offer(at)),
-                _ => match construct(spec, &self.common) {
+                _ => match construct(spec, &self.common, self.tables_of(before)) {
                     Ok(instance) => fates.push(Fate::Begin(instance, before)),
                     Err(fault) => faults.push((spec.name.clone(), fault)),
                 },
             }
         }
         if faults.is_empty() { Ok(fates) } else { Err(Refused::Faults(faults)) }
+    }
+
+    /// The tables of an app, for the one that takes its place. Both have them until that begins.
+    fn tables_of(&self, app: Option<usize>) -> Vec<Rc<Table>> {
+        let memory = app.and_then(|at| self.slots[at].memory());
+        memory.map_or_else(Vec::new, |memory| memory.tables.to_vec())
     }
 
     /// Takes the rings out of all ports.

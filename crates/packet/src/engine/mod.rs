@@ -27,6 +27,7 @@
 //! | `plan` | a graph that is ready to run |
 //! | `notify` | which app is woken by packets on which link, bound when the graph is configured |
 //! | `supervise` | apps that failed: back-off and restart |
+//! | `tables` | tables of kernels, for those around the graph |
 //! | `meters` | counters in mapped files |
 //!
 //! An engine knows no clock: its driver ([`drive`](crate::drive)) passes it the time before each
@@ -42,6 +43,7 @@ mod outside;
 mod plan;
 mod slot;
 mod supervise;
+mod tables;
 
 use std::cell::Cell;
 use std::os::fd::RawFd;
@@ -50,12 +52,15 @@ use std::rc::Rc;
 
 use tidemill_stat::Registry;
 use tidemill_stdx::hash::Map;
+use tidemill_stdx::keyed::Secret;
 
 pub use crate::app::CaptureTime;
 use crate::app::{Bell, Common, Count, Direction, Fault, Instance};
 use crate::compiled::{Frame, Native};
 use crate::flags::{Flags, flags};
 use crate::graph::Graph;
+use crate::kernel::Memory;
+use crate::kernel::table::Table;
 use crate::link::{LinkStats, Targets};
 use crate::packet::{Packet, Pool, PoolStats};
 
@@ -88,6 +93,8 @@ pub struct Options {
     pub packets_max: usize,
     /// What random numbers of apps follow from.
     pub seed: u64,
+    /// What tables of kernels hash keys with, which strangers choose.
+    pub hash_secret: Secret,
     /// Packets of captures come at their times; without it, as fast as they are taken.
     pub captures: Option<CaptureTime>,
     /// Where its counters are.
@@ -101,6 +108,7 @@ impl Default for Options {
             listing: false,
             packets_max: 1 << 20,
             seed: 1,
+            hash_secret: Secret::of_process(),
             captures: None,
             registry: Registry::in_memory(),
         }
@@ -147,8 +155,8 @@ pub struct Engine {
     listing: bool,
     /// The graph as code; without it the loop is used.
     code: Option<Native>,
-    /// The words of kernels that the code knows: they outlive it, whatever their apps do.
-    held: Vec<Rc<[Cell<u64>]>>,
+    /// The memory of kernels that the code knows: it outlives the code, whatever their apps do.
+    held: Vec<Rc<Memory>>,
     held_bells: Vec<Bell>,
     /// An app is no longer what the code was made of.
     is_stale: bool,
@@ -177,6 +185,7 @@ impl Engine {
             now_ns: Cell::new(0),
             wall_ns: Cell::new(0),
             seed: options.seed,
+            hash_secret: options.hash_secret,
             captures: options.captures,
         };
         Engine {
@@ -367,13 +376,19 @@ impl Drop for Engine {
     }
 }
 
-/// Starts an app; panics of its constructor are faults too.
-fn construct(spec: &crate::graph::AppSpec, common: &Common) -> Result<Instance, Fault> {
+/// Starts an app, which may go on with `tables`; panics of its constructor are faults too.
+fn construct(
+    spec: &crate::graph::AppSpec,
+    common: &Common,
+    tables: Vec<Rc<Table>>,
+) -> Result<Instance, Fault> {
     let mut start = crate::app::Start {
         name: spec.name.clone(),
         seed: common.seed,
         now_ns: common.now_ns.get(),
         captures: common.captures,
+        hash_secret: common.hash_secret,
+        tables,
     };
     crate::app::contained(|| (spec.kind.construct)(spec.kind, &spec.config, &mut start))
         .and_then(|made| made)

@@ -5,16 +5,17 @@
 //! over between two breaths. That is the one thread here; it gets plain data and gives code back.
 
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::mpsc::{TryRecvError, channel};
 
 use super::plan::{Fate, Next, Origin, Plan, Shape};
 use super::slot::{Slot, kernel_of};
 use super::{Changes, Engine, EngineKind, Note, Refused, notify, ports_of};
 use crate::app::{Direction, Instance, Io, Status};
-use crate::compiled::{AppPart, Blueprint, Frame, Helpers, LinkPart, Native, PoolPart, compile};
+use crate::compiled::{
+    AppPart, Blueprint, Frame, Helpers, KernelPart, LinkPart, Native, PoolPart, compile,
+};
 use crate::graph::Graph;
-use crate::kernel::Kernel;
+use crate::kernel::table::Table;
 use crate::link::Ring;
 use crate::packet::{Buffer, Freelist, Packet};
 
@@ -86,7 +87,8 @@ impl Engine {
         }
         let engine = Engine::new(super::Options { listing: true, ..super::Options::default() });
         let make = |spec: &crate::graph::AppSpec| {
-            spec.kind.kernel.then(|| super::construct(spec, &engine.common)).transpose()
+            let make = || super::construct(spec, &engine.common, Vec::new());
+            spec.kind.kernel.then(make).transpose()
         };
         let made: Result<Vec<Option<Instance>>, _> = graph.apps.iter().map(make).collect();
         let made = made.map_err(|fault| fault.to_string())?;
@@ -141,7 +143,7 @@ impl Engine {
 
     /// Keeps what code knows the addresses of.
     fn hold(&mut self) {
-        self.held = self.slots.iter().filter_map(Slot::words).collect();
+        self.held = self.slots.iter().filter_map(Slot::memory).collect();
         self.held_bells = self.slots.iter().filter_map(|slot| slot.bell.clone()).collect();
     }
 
@@ -232,7 +234,7 @@ impl Engine {
                 outputs: links(at, Direction::Output, &outputs[at]),
                 bell: place.instance.and_then(Instance::bell).map(|bell| bell.address()),
                 is_sink: graph.apps[at].kind.ports(Direction::Output).next().is_none(),
-                kernel: place.kernel.map(|(kernel, words)| (kernel.clone(), words)),
+                kernel: place.kernel.clone(),
             }
         };
         let [itself, free, allocated, freed] = self.common.pool.addresses();
@@ -263,7 +265,7 @@ const NOWHERE: usize = 1 << 62;
 /// An app as code sees it.
 struct PlannedApp<'a> {
     instance: Option<&'a Instance>,
-    kernel: Option<(&'a Arc<Kernel>, usize)>,
+    kernel: Option<KernelPart>,
     io: &'a Io,
 }
 
@@ -281,6 +283,9 @@ fn helpers() -> Helpers {
         copy: copy as *const () as usize,
         clear: clear as *const () as usize,
         prepend: prepend as *const () as usize,
+        find: find as *const () as usize,
+        insert: insert as *const () as usize,
+        delete: delete as *const () as usize,
     }
 }
 
@@ -372,4 +377,22 @@ unsafe extern "C" fn prepend(buffer: NonNull<Buffer>, bytes: u64) -> u8 {
     let mut packet = std::mem::ManuallyDrop::new(unsafe { Packet::from_raw(buffer) });
     let zeros = [0; crate::kernel::HEADER_MAX as usize];
     u8::from(packet.prepend(&zeros[..(bytes as usize).min(zeros.len())]).is_ok())
+}
+
+/// The entry of the key that code has put into a table; 0: there is none.
+unsafe extern "C" fn find(table: NonNull<Table>) -> u64 {
+    // SAFETY: code calls this with a table of a kernel of its graph.
+    unsafe { table.as_ref() }.find_query().into()
+}
+
+/// Takes the draft of a table in; 0: there was no room.
+unsafe extern "C" fn insert(table: NonNull<Table>, now_ns: u64) -> u64 {
+    // SAFETY: as for `find`.
+    unsafe { table.as_ref() }.insert(now_ns).into()
+}
+
+/// Deletes an entry, which is there.
+unsafe extern "C" fn delete(table: NonNull<Table>, entry: u64) {
+    // SAFETY: as for `find`.
+    unsafe { table.as_ref() }.delete(entry as u32);
 }

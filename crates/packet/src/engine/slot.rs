@@ -1,17 +1,16 @@
 //! The places of apps and links in an engine.
 
-use std::cell::Cell;
 use std::os::fd::RawFd;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use tidemill_stat::Registry;
 
 use super::meters::{AppMeters, LinkMeters};
 use crate::app::{Bell, Instance, Io};
+use crate::compiled::KernelPart;
 use crate::flags::Flag;
 use crate::graph::AppSpec;
-use crate::kernel::{Kernel, Running};
+use crate::kernel::{Memory, Running};
 use crate::link::{Link, Ring};
 
 /// The place of one app: outlives the instances that fail in it.
@@ -159,19 +158,18 @@ impl Slot {
     }
 
     /// What the kernel of an app that is given as code remembers.
-    pub fn words(&self) -> Option<Rc<[Cell<u64>]>> {
-        Some(self.instance.as_ref()?.kernel()?.words().clone())
+    pub fn memory(&self) -> Option<Rc<Memory>> {
+        Some(self.instance.as_ref()?.kernel()?.memory().clone())
     }
 
-    /// The kernel of an app that is given as code, and where its words are.
-    pub fn kernel(&self) -> Option<(&Arc<Kernel>, usize)> {
+    /// The kernel of an app that is given as code, and where its memory is.
+    pub fn kernel(&self) -> Option<KernelPart> {
         kernel_of(self.instance.as_ref()?)
     }
 
     /// What generated code must know of an app that is made anew.
     pub fn known(&self) -> crate::compiled::KnownApp {
-        let kernel = self.kernel().map(|(kernel, words)| (kernel.clone(), words));
-        (kernel, self.bell.as_ref().map(Bell::address))
+        (self.kernel(), self.bell.as_ref().map(Bell::address))
     }
 
     pub fn due_ns(&self) -> u64 {
@@ -210,9 +208,15 @@ impl Slot {
     }
 }
 
-/// The kernel of an app that is given as code, and where its words are.
-pub(super) fn kernel_of(instance: &Instance) -> Option<(&Arc<Kernel>, usize)> {
-    instance.kernel().map(|running| (running.kernel(), running.words().as_ptr() as usize))
+/// The kernel of an app that is given as code, and where its memory is.
+pub(super) fn kernel_of(instance: &Instance) -> Option<KernelPart> {
+    let running = instance.kernel()?;
+    let memory = running.memory();
+    Some(KernelPart {
+        kernel: running.kernel().clone(),
+        words: memory.words.as_ptr() as usize,
+        tables: memory.tables.iter().map(|table| table.addresses()).collect(),
+    })
 }
 
 /// A link of the graph and its counters.

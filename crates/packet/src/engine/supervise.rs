@@ -70,7 +70,7 @@ impl Engine {
 
     /// Makes a failed app anew, on the links it had.
     pub(super) fn restart(&mut self, index: usize) {
-        let made = construct(&self.graph.apps[index], &self.common);
+        let made = construct(&self.graph.apps[index], &self.common, Vec::new());
         let made = made.and_then(|mut instance| {
             let all = || self.graph.links.iter().enumerate();
             let inputs: Vec<usize> =

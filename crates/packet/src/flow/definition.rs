@@ -2,7 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use super::code::ast::{Definition, Expr, ExprKind, KeyDef, PortDef, Statement, WordDef};
+use super::code::ast::Word;
+use super::code::ast::{Definition, Expr, ExprKind, KeyDef, On, PortDef, Statement, WordDef};
 use super::lex::Kind;
 use super::parse::{Parser, Written};
 use crate::app::Direction;
@@ -51,6 +52,7 @@ impl Parser<'_> {
             keys: Vec::new(),
             ports: Vec::new(),
             words: Vec::new(),
+            tables: Vec::new(),
             handlers: Vec::new(),
             source: String::new(),
         };
@@ -96,7 +98,7 @@ impl Parser<'_> {
         Some(KeyDef { name, kind, default })
     }
 
-    fn mark(&mut self, mark: char, help: &str) -> Option<()> {
+    pub(super) fn mark(&mut self, mark: char, help: &str) -> Option<()> {
         if !self.takes(&Kind::Mark(mark)) {
             self.expected(&format!("`{mark}`"), help);
             return None;
@@ -104,7 +106,7 @@ impl Parser<'_> {
         Some(())
     }
 
-    fn word(&mut self, word: &str) -> bool {
+    pub(super) fn word(&mut self, word: &str) -> bool {
         let is = self.kind() == &Kind::Name && self.source() == word;
         if is {
             self.advance();
@@ -112,7 +114,7 @@ impl Parser<'_> {
         is
     }
 
-    fn semicolon(&mut self) -> Option<()> {
+    pub(super) fn semicolon(&mut self) -> Option<()> {
         self.mark(';', "end it with `;`")
     }
 
@@ -134,21 +136,45 @@ impl Parser<'_> {
             self.semicolon()?;
             made.words.push(WordDef { name, is_counter: true, initial: 0 });
         } else if self.word("on") {
-            if !self.word("packet") {
-                self.expected("`packet`", "write `on packet(in) { ... }`");
-                return None;
-            }
-            self.mark('(', "write `on packet(in) { ... }`")?;
-            let port = self.name("an input", "write `on packet(in) { ... }`")?;
-            self.mark(')', "write `on packet(in) { ... }`")?;
+            let on = self.on()?;
             let body = self.block(0)?;
-            made.handlers.push((port, body));
+            made.handlers.push((on, body));
+        } else if self.word("table") {
+            made.tables.push(self.table_definition()?);
         } else {
-            let help = "an app has ports, state, counters and `on packet(in) { ... }`";
+            let help = "an app has ports, state, counters, tables and `on packet(in) { ... }`";
             self.expected("a part of an app", help);
             return None;
         }
         Some(())
+    }
+
+    /// What stands between `on` and the block.
+    fn on(&mut self) -> Option<On> {
+        let span = self.span();
+        if self.word("tick") {
+            let mut every_ns = 1_000_000_000;
+            if self.takes(&Kind::Mark('(')) {
+                every_ns = self.seconds("write `on tick { ... }` or `on tick(0.5) { ... }`")?;
+                self.mark(')', "write `on tick(0.5) { ... }`")?;
+            }
+            return Some(On::Tick(Word { text: "tick".to_owned(), span }, every_ns));
+        }
+        let is_expire = self.word("expire");
+        let (what, help) = match is_expire {
+            true => ("a table", "write `on expire(table) { ... }`"),
+            false => ("an input", "write `on packet(in) { ... }`"),
+        };
+        if !is_expire && !self.word("packet") {
+            let help =
+                "write `on packet(in) { ... }`, `on tick { ... }` or `on expire(table) { ... }`";
+            self.expected("`packet`, `tick` or `expire`", help);
+            return None;
+        }
+        self.mark('(', help)?;
+        let name = self.name(what, help)?;
+        self.mark(')', help)?;
+        Some(if is_expire { On::Expire(name) } else { On::Packet(name) })
     }
 
     fn port_definition(&mut self) -> Option<PortDef> {
@@ -166,7 +192,7 @@ impl Parser<'_> {
         Some(PortDef { name, direction, is_optional })
     }
 
-    fn number(&mut self, what: &str, help: &str) -> Option<u64> {
+    pub(super) fn number(&mut self, what: &str, help: &str) -> Option<u64> {
         match *self.kind() {
             Kind::Integer(number) if number >= 0 => {
                 self.advance();
@@ -179,7 +205,7 @@ impl Parser<'_> {
         }
     }
 
-    fn block(&mut self, depth: u32) -> Option<Vec<Statement>> {
+    pub(super) fn block(&mut self, depth: u32) -> Option<Vec<Statement>> {
         self.mark('{', "statements stand in braces")?;
         if depth > BLOCKS_MAX {
             self.expected("a simpler program", "blocks are nested too deeply");
@@ -201,7 +227,7 @@ impl Parser<'_> {
     }
 
     /// Goes on behind the next `;`, or before the `}` that ends the block.
-    fn recover_statement(&mut self, before: usize) {
+    pub(super) fn recover_statement(&mut self, before: usize) {
         let mut open = 0_u32;
         while self.kind() != &Kind::End {
             match self.kind() {
@@ -261,8 +287,22 @@ impl Parser<'_> {
             "count" => {
                 self.advance();
                 let name = self.name("a counter", "write `count name;`")?;
+                let column = match self.takes(&Kind::Mark('.')) {
+                    true => Some(self.name("a column", "write `count table.column;`")?),
+                    false => None,
+                };
                 let by = if self.word("by") { Some(self.expr()?) } else { None };
-                Statement::Count(name, by)
+                Statement::Count(name, column, by)
+            }
+            "find" => return self.find(depth),
+            "insert" => return self.insert(depth),
+            "delete" => {
+                self.advance();
+                Statement::Delete(self.name("a table", "write `delete table;`")?)
+            }
+            "refresh" => {
+                self.advance();
+                Statement::Refresh(self.name("a table", "write `refresh table;`")?)
             }
             "send" => {
                 self.advance();
@@ -286,7 +326,7 @@ impl Parser<'_> {
         Some(Statement::If(condition, yes, no))
     }
 
-    fn otherwise(&mut self, depth: u32) -> Option<Vec<Statement>> {
+    pub(super) fn otherwise(&mut self, depth: u32) -> Option<Vec<Statement>> {
         if !self.word("else") {
             return Some(Vec::new());
         }
@@ -302,7 +342,8 @@ impl Parser<'_> {
     }
 
     fn assignment(&mut self) -> Option<Statement> {
-        let help = "statements are let, var, if, when, for, count, send, drop and assignments";
+        let help = "statements are let, var, if, when, for, find, insert, delete, refresh, count, \
+                    send, drop and assignments";
         let mut first = self.name("a statement", help)?;
         let is_raw = first.text == "raw" && self.kind() == &Kind::Name;
         if is_raw {
@@ -327,7 +368,7 @@ impl Parser<'_> {
         }
     }
 
-    fn expr(&mut self) -> Option<Expr> {
+    pub(super) fn expr(&mut self) -> Option<Expr> {
         let mut parts = PARTS_MAX;
         self.operators(0, &mut parts)
     }

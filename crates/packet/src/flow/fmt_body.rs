@@ -52,7 +52,9 @@ impl Body {
         if token.kind == Kind::Comment {
             return Space::Blanks(2);
         }
-        let calls = token.kind == Kind::Mark('(') && before.kind == Kind::Name && was != "if";
+        let calls = token.kind == Kind::Mark('(')
+            && before.kind == Kind::Name
+            && !matches!(was, "if" | "mask");
         let range = Kind::Operator("..");
         let is_tight = calls
             || is_sign && (token.kind == Kind::Name || source == "(")

@@ -20,7 +20,7 @@
 //! |---|---|
 //! | [`lex`] | text to tokens |
 //! | [`parse`] | tokens to a tree, whatever is wrong |
-//! | `definition` | the same for definitions of apps |
+//! | `definition`, `definition_table` | the same for definitions of apps |
 //! | [`code`] | apps that a file defines |
 //! | [`load`](mod@load) | files to a graph |
 //! | [`fmt`] | the common layout |
@@ -28,6 +28,7 @@
 
 pub mod code;
 mod definition;
+mod definition_table;
 pub mod fmt;
 mod fmt_body;
 pub mod lex;

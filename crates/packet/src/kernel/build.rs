@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use tidemill_stdx::id::{Id, IdVec};
 
+use super::table::spec::TableSpec;
 use super::{
-    Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Supply, Test, Value, Width, Word,
+    Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Place, Step, Supply, Test,
+    Value, Width, Word,
 };
 
 /// Writes a kernel. Blocks are made with [`Builder::block`] and filled one after the other: what is
@@ -36,13 +38,28 @@ pub struct Builder {
     /// Blocks whose end has not been written have none.
     ends: IdVec<BlockId, Option<End>>,
     at: BlockId,
+    /// What each value is.
+    exprs: Vec<Expr>,
+    /// The handler that is written; nothing: the kernel itself.
+    event: Option<Event>,
+    /// The blocks and values of the kernel itself, once a handler is written.
+    own: Option<(IdVec<BlockId, Block>, u32)>,
+    wrong: Vec<String>,
 }
 
 impl Builder {
     /// A kernel of this name, with one block.
     pub fn new(name: &str) -> Builder {
         let kernel = Kernel::empty(name);
-        let mut builder = Builder { kernel, ends: IdVec::new(), at: BlockId::from_index(0) };
+        let mut builder = Builder {
+            kernel,
+            ends: IdVec::new(),
+            at: BlockId::from_index(0),
+            exprs: Vec::new(),
+            event: None,
+            own: None,
+            wrong: Vec::new(),
+        };
         builder.block();
         builder
     }
@@ -70,6 +87,36 @@ impl Builder {
         self.kernel.reasons.len() as u32 - 1
     }
 
+    /// A table.
+    pub fn table(&mut self, spec: TableSpec) -> u32 {
+        self.kernel.tables.push(spec);
+        self.kernel.tables.len() as u32 - 1
+    }
+
+    /// Goes on with a handler: what is written from now on, blocks included, belongs to it. The
+    /// kernel itself, and a handler before, must have their ends.
+    pub fn handler(&mut self, event: Event) {
+        self.close();
+        self.event = Some(event);
+        self.block();
+        self.at(BlockId::from_index(0));
+    }
+
+    /// Puts what has been written where it belongs.
+    fn close(&mut self) {
+        if let Some((block, _)) = self.ends.iter_enumerated().find(|(_, end)| end.is_none()) {
+            self.wrong.push(format!("{block} has no end"));
+        }
+        self.ends = IdVec::new();
+        let blocks = std::mem::take(&mut self.kernel.blocks);
+        let values = std::mem::take(&mut self.kernel.values);
+        match self.event.take() {
+            None => self.own = Some((blocks, values)),
+            Some(event) => self.kernel.handlers.push(Handler { event, blocks, values }),
+        }
+        self.exprs.clear();
+    }
+
     /// Steps and blocks that there are so far.
     pub fn steps(&self) -> usize {
         let blocks = self.kernel.blocks.iter();
@@ -95,8 +142,27 @@ impl Builder {
     pub fn value(&mut self, expr: Expr) -> Value {
         let value = Value::from_index(self.kernel.values as usize);
         self.kernel.values += 1;
+        self.exprs.push(expr);
         self.step(Step::Let(value, expr));
         value
+    }
+
+    /// How many of the low bits of a value may be ones, as far as that is easily seen.
+    pub fn bits(&self, value: Value) -> u32 {
+        let of = |value: Value| self.exprs[value.raw() as usize];
+        let constant = |value| match of(value) {
+            Expr::Const(number) => Some(number),
+            _ => None,
+        };
+        match of(value) {
+            Expr::Const(number) => 64 - number.leading_zeros(),
+            Expr::Load(width, _) => width.bytes() * 8,
+            Expr::Binary(Operator::Eq | Operator::Ne | Operator::Lt | Operator::Le, ..) => 1,
+            Expr::Binary(Operator::And, _, mask) => {
+                constant(mask).map_or(64, |mask| 64 - mask.leading_zeros())
+            }
+            _ => 64,
+        }
     }
 
     /// A number.
@@ -176,6 +242,31 @@ impl Builder {
         self.step(Step::SetMark(value));
     }
 
+    /// The entry of a table with a key; 0: there is none.
+    pub fn find(&mut self, table: u32, key: &[Value]) -> Value {
+        self.value(Expr::Find(table, Key::new(key)))
+    }
+
+    /// Changes a word of the entry to come.
+    pub fn draft(&mut self, table: u32, word: u32, value: Value) {
+        self.step(Step::Draft(table, word, value));
+    }
+
+    /// Changes a value of an entry.
+    pub fn put(&mut self, table: u32, entry: Value, at: u32, value: Value) {
+        self.step(Step::Put(table, entry, at, value));
+    }
+
+    /// The age of an entry begins anew.
+    pub fn refresh(&mut self, table: u32, entry: Value) {
+        self.step(Step::Refresh(table, entry));
+    }
+
+    /// Deletes an entry.
+    pub fn delete(&mut self, table: u32, entry: Value) {
+        self.step(Step::Delete(table, entry));
+    }
+
     fn end(&mut self, end: End) {
         self.ends[self.at] = Some(end);
         self.kernel.blocks[self.at].end = end;
@@ -221,9 +312,13 @@ impl Builder {
     ///
     /// # Errors
     /// All that is wrong with it.
-    pub fn finish(self) -> Result<Arc<Kernel>, Vec<String>> {
-        if let Some((block, _)) = self.ends.iter_enumerated().find(|(_, end)| end.is_none()) {
-            return Err(vec![format!("{block} has no end")]);
+    pub fn finish(mut self) -> Result<Arc<Kernel>, Vec<String>> {
+        self.close();
+        if !self.wrong.is_empty() {
+            return Err(self.wrong);
+        }
+        if let Some((blocks, values)) = self.own.take() {
+            (self.kernel.blocks, self.kernel.values) = (blocks, values);
         }
         let wrong = self.kernel.verify();
         if wrong.is_empty() { Ok(Arc::new(self.kernel)) } else { Err(wrong) }

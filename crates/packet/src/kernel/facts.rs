@@ -14,11 +14,14 @@ pub(crate) struct Facts {
     behind: Vec<(Value, u32)>,
     /// Values that are set, by number.
     set: Vec<bool>,
+    /// Values that are an entry of a table or 0, and whether it is known that they are an entry.
+    entries: Vec<(Value, u32, bool)>,
 }
 
 impl Facts {
     pub fn new(kernel: &Kernel, bytes: u64) -> Facts {
-        Facts { bytes, behind: Vec::new(), set: vec![false; kernel.values as usize] }
+        let set = vec![false; kernel.values as usize];
+        Facts { bytes, behind: Vec::new(), set, entries: Vec::new() }
     }
 
     pub fn is_set(&self, value: Value) -> bool {
@@ -33,6 +36,24 @@ impl Facts {
         }
     }
 
+    /// Whether a value is an entry of a table that is there.
+    pub fn is_entry(&self, value: Value, table: u32) -> bool {
+        self.entries.contains(&(value, table, true))
+    }
+
+    /// What is known besides where a value is not 0.
+    fn learn(&mut self, value: Value) {
+        let is_it = |entry: &&mut (Value, u32, bool)| entry.0 == value;
+        if let Some(entry) = self.entries.iter_mut().find(is_it) {
+            entry.2 = true;
+        }
+    }
+
+    /// Entries of a table may have gone.
+    fn forget(&mut self, table: u32) {
+        self.entries.retain(|entry| entry.1 != table);
+    }
+
     /// Whether so many bytes at a place may be touched.
     pub fn covers(&self, width: Width, place: Place) -> bool {
         let end = place.offset.checked_add(width.bytes());
@@ -42,11 +63,21 @@ impl Facts {
     /// After a step.
     pub fn step(&mut self, kernel: &Kernel, step: Step) {
         match step {
-            Step::Let(value, _) => {
+            Step::Let(value, expr) => {
                 if let Some(set) = self.set.get_mut(value.raw() as usize) {
                     *set = true;
                 }
+                match expr {
+                    Expr::Find(table, _) => self.entries.push((value, table, false)),
+                    Expr::Entry(table) => self.entries.push((value, table, true)),
+                    Expr::Insert(table) => {
+                        self.forget(table);
+                        self.entries.push((value, table, false));
+                    }
+                    _ => {}
+                }
             }
+            Step::Delete(table, _) => self.forget(table),
             Step::Need(Place { base: None, offset }, _) => {
                 self.bytes = self.bytes.max(u64::from(offset));
             }
@@ -68,7 +99,12 @@ impl Facts {
                 self.bytes = self.bytes.min(kernel.constant_of(value).unwrap_or(0));
                 self.behind.clear();
             }
-            Step::SetWord(..) | Step::SetMark(_) | Step::Store(..) => {}
+            Step::SetWord(..)
+            | Step::SetMark(_)
+            | Step::Store(..)
+            | Step::Put(..)
+            | Step::Refresh(..)
+            | Step::Draft(..) => {}
         }
     }
 
@@ -77,6 +113,11 @@ impl Facts {
         self.bytes = self.bytes.min(other.bytes);
         self.behind.retain(|&(base, offset)| other.reach(Place { base: Some(base), offset }));
         self.set.iter_mut().zip(&other.set).for_each(|(set, other)| *set &= other);
+        self.entries.retain_mut(|(value, table, is_sure)| {
+            let known = other.entries.iter().find(|entry| (entry.0, entry.1) == (*value, *table));
+            *is_sure &= known.is_some_and(|entry| entry.2);
+            known.is_some()
+        });
     }
 }
 
@@ -135,9 +176,16 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
             End::Drop(_) | End::Take => may_end = true,
             end => {
                 for to in end.targets().filter(|&to| to > id) {
+                    let mut facts = facts.clone();
+                    if let End::If(value, yes, no) = end
+                        && to == yes
+                        && yes != no
+                    {
+                        facts.learn(value);
+                    }
                     match blocks.get_mut(to) {
                         Some(Some(known)) => known.meet(&facts),
-                        Some(unknown) => *unknown = Some(facts.clone()),
+                        Some(unknown) => *unknown = Some(facts),
                         None => {}
                     }
                 }

@@ -1,20 +1,30 @@
 //! Carries a kernel out, step by step: the plain oracle of the generated code.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
-use super::{BlockId, End, Expr, HEADER_MAX, Kernel, Place, Step, Value, Viewed, Width};
+use tidemill_stdx::id::IdVec;
+
+use super::table::Table;
+use super::table::spec::KEY_WORDS_MAX;
+use super::{
+    Block, BlockId, End, Expr, HEADER_MAX, Handler, Kernel, Place, Step, Value, Viewed, Width,
+};
+use crate::app::Io;
 use crate::packet::Packet;
 
 /// What a kernel sees besides the packet.
 pub(super) struct Around<'a> {
     /// What it remembers.
     pub words: &'a [Cell<u64>],
-    /// The time of the event loop.
-    pub now_ns: u64,
-    /// Whether outputs have links.
-    pub is_linked: &'a dyn Fn(u32) -> bool,
+    /// What it remembers by key.
+    pub tables: &'a [Rc<Table>],
+    /// Its ports, and the time.
+    pub io: &'a mut Io,
     /// Room for its values.
     pub values: &'a mut [u64],
+    /// In a handler of that: the entry whose time is over.
+    pub entry: u32,
 }
 
 /// What becomes of a packet; numbers are those of the kernel.
@@ -60,6 +70,23 @@ pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, around: &mut Aroun
     }
 }
 
+/// A verified handler, which has no packet.
+pub(super) fn handle(handler: &Handler, around: &mut Around<'_>) {
+    let blocks: &IdVec<BlockId, Block> = &handler.blocks;
+    let mut at = BlockId::new(0);
+    loop {
+        for &step in &blocks[at].steps {
+            around.step_alone(step);
+        }
+        at = match blocks[at].end {
+            End::Jump(to) => to,
+            End::If(value, yes, _) if around.get(value) != 0 => yes,
+            End::If(_, _, no) => no,
+            _ => return,
+        };
+    }
+}
+
 fn viewed(packet: &Packet) -> Viewed<'_> {
     let wire_length = u32::try_from(packet.wire_len()).unwrap_or(u32::MAX);
     Viewed { bytes: packet.bytes(), wire_length, is_outgoing: packet.is_outgoing() }
@@ -82,7 +109,6 @@ impl Around<'_> {
             Step::Let(value, expr) => {
                 self.values[value.raw() as usize] = self.expr(packet, expr);
             }
-            Step::SetWord(word, value) => self.words[word as usize].set(self.get(value)),
             Step::SetMark(value) => packet.set_mark(self.get(value)),
             Step::Store(width, place, value) => {
                 let (at, number) = (self.at(place), self.get(value).to_be_bytes());
@@ -99,21 +125,77 @@ impl Around<'_> {
                 let length = usize::try_from(self.get(value)).unwrap_or(usize::MAX);
                 packet.truncate(length);
             }
+            step => self.step_alone(step),
         }
         None
     }
 
-    fn expr(&self, packet: &Packet, expr: Expr) -> u64 {
+    /// Does a step for which no packet is needed.
+    fn step_alone(&mut self, step: Step) {
+        match step {
+            Step::Let(value, expr) => {
+                self.values[value.raw() as usize] = self.expr_alone(expr);
+            }
+            Step::SetWord(word, value) => self.words[word as usize].set(self.get(value)),
+            Step::Put(table, entry, at, value) => {
+                let table = &self.tables[table as usize];
+                let column = &table.spec().values[at as usize];
+                table.set_value(self.entry(entry), at, self.get(value) & column.mask());
+            }
+            Step::Refresh(table, entry) => {
+                self.tables[table as usize].refresh(self.entry(entry), self.io.now_ns());
+            }
+            Step::Delete(table, entry) => self.tables[table as usize].delete(self.entry(entry)),
+            Step::Draft(table, word, value) => {
+                self.tables[table as usize].set_draft(word, self.get(value));
+            }
+            Step::SetMark(_)
+            | Step::Store(..)
+            | Step::Need(..)
+            | Step::Prepend(..)
+            | Step::Strip(_)
+            | Step::Truncate(_) => unreachable!("a verified handler touches no packet"),
+        }
+    }
+
+    /// An entry of a table: a verified kernel has found it.
+    fn entry(&self, value: Value) -> u32 {
+        self.get(value) as u32
+    }
+
+    fn expr(&mut self, packet: &Packet, expr: Expr) -> u64 {
         match expr {
-            Expr::Const(number) => number,
             Expr::Length => packet.len() as u64,
             Expr::WireLength => packet.wire_len() as u64,
-            Expr::Now => self.now_ns,
             Expr::Mark => packet.mark(),
-            Expr::Word(word) => self.words[word as usize].get(),
-            Expr::Linked(output) => u64::from((self.is_linked)(output)),
             Expr::Load(width, place) => load(packet.bytes(), width, self.at(place)),
+            expr => self.expr_alone(expr),
+        }
+    }
+
+    fn expr_alone(&mut self, expr: Expr) -> u64 {
+        match expr {
+            Expr::Const(number) => number,
+            Expr::Now => self.io.now_ns(),
+            Expr::Word(word) => self.words[word as usize].get(),
+            Expr::Linked(output) => u64::from(self.io.is_linked(output as usize)),
             Expr::Binary(operator, a, b) => operator.apply(self.get(a), self.get(b)),
+            Expr::Find(table, key) => {
+                let mut words = [0; KEY_WORDS_MAX];
+                for (word, value) in words.iter_mut().zip(key.words()) {
+                    *word = self.get(*value);
+                }
+                self.tables[table as usize].find(&words[..key.words().len()]).into()
+            }
+            Expr::Insert(table) => self.tables[table as usize].insert(self.io.now_ns()).into(),
+            Expr::Entry(_) => self.entry.into(),
+            Expr::EntryKey(table, entry, word) => {
+                self.tables[table as usize].key(self.entry(entry), word)
+            }
+            Expr::Get(table, entry, at) => self.tables[table as usize].value(self.entry(entry), at),
+            Expr::Length | Expr::WireLength | Expr::Mark | Expr::Load(..) => {
+                unreachable!("a verified handler looks at no packet")
+            }
         }
     }
 }

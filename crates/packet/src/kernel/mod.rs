@@ -22,6 +22,31 @@
 //! ```
 //! A kernel with a *supply* is a source: its packets are fresh ones of zeros.
 //!
+//! ```text
+//!   table 0 flows exact kernel 65536 evict 60000000000 key source:32 port:16 values packets:64
+//!   b0:
+//!     v0 = const 7
+//!     v1 = find 0 v0                 the entry with this key, or 0
+//!     if v1 b1 b2
+//!   b1:
+//!     v2 = get 0 v1 0                its first value
+//!     put 0 v1 0 v2                  changes it
+//!     refresh 0 v1                   its age begins anew
+//!     delete 0 v1
+//!     take
+//!   b2:
+//!     draft 0 0 v0                   a word of the entry to come: key, mask, priority, values
+//!     v3 = insert 0                  the entry; 0: there was no room
+//!     take
+//!   on expire 0                      without a packet: when the time of an entry is over
+//!   b0:
+//!     v0 = entry 0                   which entry that is
+//!     v1 = key 0 v0 0                a word of its key
+//!     take
+//! ```
+//! An entry may be touched only where it is known to be there: behind an `if` that asks for it, and
+//! before the next `insert` into its table or `delete` from it.
+//!
 //! *Values* are numbers of 64 bits without sign; each is set once, before it is used, on every way.
 //! *Words* are what a kernel remembers: `state` words are its own, `counter` words are reported
 //! under their name. *Tests* are conditions that others bring along, such as filters: they have a
@@ -40,6 +65,7 @@ mod interpret;
 mod print;
 mod read;
 mod running;
+pub mod table;
 mod test;
 mod verify;
 
@@ -47,11 +73,15 @@ use std::sync::Arc;
 
 use tidemill_stdx::id::IdVec;
 
+use table::spec::{KEY_WORDS_MAX, TableSpec};
+
 pub use build::Builder;
 pub(crate) use facts::{Facts, Flowing, flow};
 pub use read::parse;
+pub(crate) use running::Memory;
 pub use running::Running;
 pub use test::{Looked, Test, Viewed};
+pub(crate) use verify::TABLES_MAX;
 
 /// Bytes that a step puts before a packet at most.
 pub(crate) const HEADER_MAX: u32 = 256;
@@ -223,6 +253,40 @@ pub enum Expr {
     Load(Width, Place),
     /// Of two values.
     Binary(Operator, Value, Value),
+    /// The entry of a table, by number, with a key; 0: there is none.
+    Find(u32, Key),
+    /// Takes the draft of a table in; the entry, or 0: there was no room.
+    Insert(u32),
+    /// The entry of a table whose time is over, in a handler of that.
+    Entry(u32),
+    /// A word of the key of an entry.
+    EntryKey(u32, Value, u32),
+    /// A value of an entry.
+    Get(u32, Value, u32),
+}
+
+/// The words of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Key {
+    words: [Value; KEY_WORDS_MAX],
+    count: u8,
+}
+
+impl Key {
+    /// A key of these words; what is beyond the longest key is left out.
+    pub fn new(words: &[Value]) -> Key {
+        let mut key = Key { words: [Value::new(0); KEY_WORDS_MAX], count: 0 };
+        for (to, from) in key.words.iter_mut().zip(words) {
+            *to = *from;
+            key.count += 1;
+        }
+        key
+    }
+
+    /// Its words.
+    pub fn words(&self) -> &[Value] {
+        &self.words[..usize::from(self.count)]
+    }
 }
 
 /// A step of a block.
@@ -244,6 +308,42 @@ pub enum Step {
     Strip(u32),
     /// Cuts what is longer than the value; the length on the wire stays.
     Truncate(Value),
+    /// Changes a value of an entry of a table.
+    Put(u32, Value, u32, Value),
+    /// The age of an entry begins anew.
+    Refresh(u32, Value),
+    /// Deletes an entry.
+    Delete(u32, Value),
+    /// Changes a word of a table's draft.
+    Draft(u32, u32, Value),
+}
+
+impl Step {
+    /// The values that it uses.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = Value> {
+        let (mut one, mut key) = ([None; 3], None);
+        match self {
+            Step::Let(_, expr) => match expr {
+                Expr::Load(_, place) => one[0] = place.base,
+                Expr::Binary(_, a, b) => one = [Some(*a), Some(*b), None],
+                Expr::EntryKey(_, entry, _) | Expr::Get(_, entry, _) => one[0] = Some(*entry),
+                Expr::Find(_, words) => key = Some(*words),
+                _ => {}
+            },
+            Step::Store(_, place, value) => one = [place.base, Some(*value), None],
+            Step::Need(place, _) => one[0] = place.base,
+            Step::SetWord(_, value)
+            | Step::SetMark(value)
+            | Step::Truncate(value)
+            | Step::Refresh(_, value)
+            | Step::Delete(_, value)
+            | Step::Draft(_, _, value) => one[0] = Some(*value),
+            Step::Put(_, entry, _, value) => one = [Some(*entry), Some(*value), None],
+            Step::Prepend(..) | Step::Strip(_) => {}
+        }
+        let words = key.map(|key| key.words().to_vec()).unwrap_or_default();
+        one.into_iter().flatten().chain(words)
+    }
 }
 
 /// How a block ends.
@@ -310,6 +410,26 @@ pub struct Supply {
     pub left: u32,
 }
 
+/// When a handler is carried out that has no packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// Each time so many nanoseconds have passed.
+    Tick(u64),
+    /// The time of an entry of a table, by number, is over. It is removed afterwards.
+    Expire(u32),
+}
+
+/// What happens without a packet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Handler {
+    /// When.
+    pub event: Event,
+    /// The blocks; the first is where it begins.
+    pub blocks: IdVec<BlockId, Block>,
+    /// How many values there are.
+    pub values: u32,
+}
+
 /// An app as code.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -323,10 +443,14 @@ pub struct Kernel {
     pub reasons: Vec<String>,
     /// Conditions from outside.
     pub tests: Vec<Arc<dyn Test>>,
+    /// What it remembers by key.
+    pub tables: Vec<TableSpec>,
     /// The blocks; the first is where it begins.
     pub blocks: IdVec<BlockId, Block>,
     /// How many values there are.
     pub values: u32,
+    /// What it does without a packet.
+    pub handlers: Vec<Handler>,
 }
 
 impl Kernel {
@@ -338,9 +462,21 @@ impl Kernel {
             words: Vec::new(),
             reasons: Vec::new(),
             tests: Vec::new(),
+            tables: Vec::new(),
             blocks: IdVec::new(),
             values: 0,
+            handlers: Vec::new(),
         }
+    }
+}
+
+impl Kernel {
+    /// How often it does something by time.
+    fn tick_ns(&self) -> Option<u64> {
+        self.handlers.iter().find_map(|handler| match handler.event {
+            Event::Tick(every_ns) => Some(every_ns.max(1)),
+            Event::Expire(_) => None,
+        })
     }
 }
 
@@ -352,6 +488,7 @@ impl PartialEq for Kernel {
         };
         (&self.name, &self.words, &self.reasons) == (&other.name, &other.words, &other.reasons)
             && self.supply == other.supply
+            && (&self.tables, &self.handlers) == (&other.tables, &other.handlers)
             && (&self.blocks, self.values) == (&other.blocks, other.values)
             && names(self) == names(other)
     }

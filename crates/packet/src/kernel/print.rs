@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::{End, Expr, Kernel, Operator, Place, Step, Supply};
+use tidemill_stdx::id::IdVec;
+
+use super::{Block, BlockId, End, Event, Expr, Kernel, Operator, Place, Step, Supply};
 
 impl Operator {
     pub(crate) fn name(self) -> &'static str {
@@ -33,6 +35,14 @@ impl fmt::Display for Expr {
             Expr::Linked(output) => write!(f, "linked {output}"),
             Expr::Load(width, place) => write!(f, "load{} {place}", width.bytes() * 8),
             Expr::Binary(operator, a, b) => write!(f, "{} {a} {b}", operator.name()),
+            Expr::Find(table, key) => {
+                write!(f, "find {table}")?;
+                key.words().iter().try_for_each(|word| write!(f, " {word}"))
+            }
+            Expr::Insert(table) => write!(f, "insert {table}"),
+            Expr::Entry(table) => write!(f, "entry {table}"),
+            Expr::EntryKey(table, entry, word) => write!(f, "key {table} {entry} {word}"),
+            Expr::Get(table, entry, value) => write!(f, "get {table} {entry} {value}"),
         }
     }
 }
@@ -50,6 +60,10 @@ impl fmt::Display for Step {
             Step::Prepend(bytes, reason) => write!(f, "prepend {bytes} else {reason}"),
             Step::Strip(bytes) => write!(f, "strip {bytes}"),
             Step::Truncate(value) => write!(f, "truncate {value}"),
+            Step::Put(table, entry, at, value) => write!(f, "put {table} {entry} {at} {value}"),
+            Step::Refresh(table, entry) => write!(f, "refresh {table} {entry}"),
+            Step::Delete(table, entry) => write!(f, "delete {table} {entry}"),
+            Step::Draft(table, word, value) => write!(f, "draft {table} {word} {value}"),
         }
     }
 }
@@ -84,13 +98,34 @@ impl fmt::Display for Kernel {
         for (number, test) in self.tests.iter().enumerate() {
             writeln!(f, "  test {number} {}", test.name())?;
         }
-        for (id, block) in self.blocks.iter_enumerated() {
-            writeln!(f, "  {id}:")?;
-            for step in &block.steps {
-                writeln!(f, "    {step}")?;
-            }
-            writeln!(f, "    {}", block.end)?;
+        for (number, table) in self.tables.iter().enumerate() {
+            writeln!(f, "  table {number} {table}")?;
+        }
+        write_blocks(f, &self.blocks)?;
+        for handler in &self.handlers {
+            writeln!(f, "  {}", handler.event)?;
+            write_blocks(f, &handler.blocks)?;
         }
         Ok(())
     }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Tick(every_ns) => write!(f, "on tick {every_ns}"),
+            Event::Expire(table) => write!(f, "on expire {table}"),
+        }
+    }
+}
+
+fn write_blocks(f: &mut fmt::Formatter<'_>, blocks: &IdVec<BlockId, Block>) -> fmt::Result {
+    for (id, block) in blocks.iter_enumerated() {
+        writeln!(f, "  {id}:")?;
+        for step in &block.steps {
+            writeln!(f, "    {step}")?;
+        }
+        writeln!(f, "    {}", block.end)?;
+    }
+    Ok(())
 }

@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use tidemill_diag::text::ir::{IrError, IrReader, Layout, Read};
 
+use tidemill_stdx::id::IdVec;
+
+use super::table::spec::{Column, KEY_WORDS_MAX, TableKind, TableSpec, TableWriter, WhenFull};
 use super::{
-    Block, BlockId, End, Expr, Kernel, Operator, Place, Step, Supply, Test, Value, Width, Word,
+    Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Place, Step, Supply, Test,
+    Value, Width, Word,
 };
 
 /// Reads a kernel as it is printed. `tests` makes conditions of their names. What is read may still
@@ -18,15 +22,16 @@ pub fn parse(text: &str, tests: &dyn Fn(&str) -> Option<Arc<dyn Test>>) -> Resul
     words.expect("kernel")?;
     let kernel = Kernel::empty(words.rest_of_line());
     words.end_line()?;
-    let mut reader = Reader { tests, kernel, words, open: None };
+    let mut reader = Reader { tests, kernel, words, open: None, handler: None };
     while !reader.words.at_end() {
         reader.line()?;
         reader.words.end_line()?;
     }
-    match reader.open {
-        None => Ok(reader.kernel),
-        Some(_) => reader.words.fail("the last block has no end"),
+    if reader.open.is_some() {
+        return reader.words.fail("the last block has no end");
     }
+    reader.end_handler();
+    Ok(reader.kernel)
 }
 
 struct Reader<'t> {
@@ -35,6 +40,8 @@ struct Reader<'t> {
     kernel: Kernel,
     /// The steps of a block that has no end yet.
     open: Option<Vec<Step>>,
+    /// The handler that is read, and the blocks and values of the kernel itself meanwhile.
+    handler: Option<(Event, IdVec<BlockId, Block>, u32)>,
 }
 
 impl Reader<'_> {
@@ -47,7 +54,17 @@ impl Reader<'_> {
             self.open = Some(Vec::new());
             return self.words.expect(&expected);
         }
-        let Some(mut steps) = self.open.take() else { return self.head() };
+        let Some(mut steps) = self.open.take() else {
+            if self.words.eat("on") {
+                self.end_handler();
+                let event = event(&mut self.words)?;
+                let blocks = std::mem::take(&mut self.kernel.blocks);
+                let values = std::mem::take(&mut self.kernel.values);
+                self.handler = Some((event, blocks, values));
+                return Ok(());
+            }
+            return self.head();
+        };
         match self.end()? {
             Some(end) => {
                 self.kernel.blocks.push(Block { steps, end });
@@ -58,6 +75,14 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Puts what was read for a handler there.
+    fn end_handler(&mut self) {
+        let Some((event, blocks, values)) = self.handler.take() else { return };
+        let blocks = std::mem::replace(&mut self.kernel.blocks, blocks);
+        let values = std::mem::replace(&mut self.kernel.values, values);
+        self.kernel.handlers.push(Handler { event, blocks, values });
     }
 
     /// A line before the first block.
@@ -71,9 +96,10 @@ impl Reader<'_> {
             "state" | "counter" => kernel.words.len(),
             "reason" => kernel.reasons.len(),
             "test" => kernel.tests.len(),
-            _ => return words.expected("state, counter, supply, reason or test"),
+            "table" => kernel.tables.len(),
+            _ => return words.expected("state, counter, supply, reason, test or table"),
         };
-        if !kernel.blocks.is_empty() {
+        if !kernel.blocks.is_empty() || self.handler.is_some() {
             return words.expected("a block");
         }
         let what = words.word();
@@ -87,6 +113,7 @@ impl Reader<'_> {
                     None => return before.fail(format!("no test `{name}`")),
                 }
             }
+            "table" => kernel.tables.push(table(words)?),
             "reason" => kernel.reasons.push(words.until_blank().to_owned()),
             _ => {
                 let name = words.until_blank().to_owned();
@@ -116,6 +143,10 @@ impl Reader<'_> {
             "prepend" => Step::Prepend(words.number()?, reason(words)?),
             "strip" => Step::Strip(words.number()?),
             "truncate" => Step::Truncate(value(words)?),
+            "put" => Step::Put(words.number()?, value(words)?, words.number()?, value(words)?),
+            "refresh" => Step::Refresh(words.number()?, value(words)?),
+            "delete" => Step::Delete(words.number()?, value(words)?),
+            "draft" => Step::Draft(words.number()?, words.number()?, value(words)?),
             _ => {
                 *words = first;
                 let value = id(words, "v")?;
@@ -189,6 +220,43 @@ fn supply(words: &mut IrReader<'_>) -> Read<Supply> {
     Ok(Supply { bytes, burst, left: words.number()? })
 }
 
+fn event(words: &mut IrReader<'_>) -> Read<Event> {
+    if words.eat("tick") {
+        return Ok(Event::Tick(words.number()?));
+    }
+    words.expect("expire")?;
+    Ok(Event::Expire(words.number()?))
+}
+
+fn table(words: &mut IrReader<'_>) -> Read<TableSpec> {
+    let name = words.until_blank().to_owned();
+    let kind = words.named("exact, prefix or ternary", &TableKind::NAMES)?;
+    let writer = words.named("kernel or program", &TableWriter::NAMES)?;
+    let size = words.number()?;
+    let when_full = words.named("evict or refuse", &WhenFull::NAMES)?;
+    let expire_ns = words.number()?;
+    words.expect("key")?;
+    let mut key = Vec::new();
+    while !words.peek().is_empty() && words.peek() != "values" {
+        key.push(column(words)?);
+    }
+    words.expect("values")?;
+    let mut values = Vec::new();
+    while !words.peek().is_empty() {
+        values.push(column(words)?);
+    }
+    Ok(TableSpec { name, kind, key, values, writer, size, when_full, expire_ns })
+}
+
+fn column(words: &mut IrReader<'_>) -> Read<Column> {
+    let before = *words;
+    let text = words.until_blank();
+    let column = text
+        .rsplit_once(':')
+        .and_then(|(name, bits)| Some(Column { name: name.to_owned(), bits: bits.parse().ok()? }));
+    column.map_or_else(|| before.expected("a column as `name:bits`"), Ok)
+}
+
 fn expr(words: &mut IrReader<'_>) -> Read<Expr> {
     if let Some(width) = width(words.peek(), "load") {
         words.word();
@@ -203,6 +271,18 @@ fn expr(words: &mut IrReader<'_>) -> Read<Expr> {
         "mark" => Expr::Mark,
         "word" => Expr::Word(words.number()?),
         "linked" => Expr::Linked(words.number()?),
+        "find" => {
+            let table = words.number()?;
+            let mut key = Vec::new();
+            while words.peek().starts_with('v') && key.len() < KEY_WORDS_MAX {
+                key.push(value(words)?);
+            }
+            Expr::Find(table, Key::new(&key))
+        }
+        "insert" => Expr::Insert(words.number()?),
+        "entry" => Expr::Entry(words.number()?),
+        "key" => Expr::EntryKey(words.number()?, value(words)?, words.number()?),
+        "get" => Expr::Get(words.number()?, value(words)?, words.number()?),
         _ => {
             *words = first;
             let operator = words.named("an operation", &Operator::NAMES)?;

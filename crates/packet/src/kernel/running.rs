@@ -3,11 +3,27 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::interpret::{Around, Verdict, interpret};
-use super::{Kernel, Supply};
-use crate::app::{Io, Progress};
+use tidemill_stdx::keyed::Secret;
+
+use super::interpret::{Around, Verdict, handle, interpret};
+use super::table::Table;
+use super::table::spec::TableSpec;
+use super::{Event, Handler, Kernel, Supply};
+use crate::app::{Io, Progress, Start};
 use crate::packet::Packet;
+
+/// What a kernel remembers, at addresses that generated code knows: whoever has such code holds it
+/// too.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    /// The words, then how many packets were dropped by reason, then those that were `unlinked`,
+    /// then those that a pull has promised to the push that follows it, which is for code only.
+    pub words: Box<[Cell<u64>]>,
+    /// By number.
+    pub tables: Box<[Rc<Table>]>,
+}
 
 /// A kernel that runs. An app given as code keeps one, hands it to the engine from
 /// [`App::kernel`](crate::app::App::kernel), and calls [`Running::push`] from its `push`, which is
@@ -15,21 +31,43 @@ use crate::packet::Packet;
 #[derive(Debug)]
 pub struct Running {
     kernel: Arc<Kernel>,
-    /// The words, then how many packets were dropped by reason, then those that were `unlinked`,
-    /// then those that a pull has promised to the push that follows it, which is for code only.
-    /// Generated code knows the address, and whoever has such code holds them too.
-    words: Rc<[Cell<u64>]>,
+    memory: Rc<Memory>,
     values: Box<[u64]>,
+    /// When the handler of ticks is due.
+    tick_at_ns: u64,
 }
 
 impl Running {
-    /// A kernel that has seen nothing.
+    /// A kernel without tables and handlers that has seen nothing.
     pub fn new(kernel: Arc<Kernel>) -> Running {
+        Running::with_tables(kernel, Secret::of_process(), &[], 0)
+    }
+
+    /// A kernel that begins. Of the tables of the app that it takes the place of, it keeps those
+    /// that it declares in the same way.
+    pub fn start(kernel: Arc<Kernel>, start: &Start) -> Running {
+        Running::with_tables(kernel, start.hash_secret, &start.tables, start.now_ns)
+    }
+
+    fn with_tables(
+        kernel: Arc<Kernel>,
+        secret: Secret,
+        before: &[Rc<Table>],
+        now_ns: u64,
+    ) -> Running {
         let initial = kernel.words.iter().map(|word| word.initial);
         let drops = std::iter::repeat_n(0, kernel.reasons.len() + 2);
         let words = initial.chain(drops).map(Cell::new).collect();
-        let values = vec![0; kernel.values as usize].into();
-        Running { kernel, words, values }
+        let table = |spec: &TableSpec| {
+            let same = before.iter().find(|table| table.spec() == spec);
+            same.map_or_else(|| Rc::new(Table::new(spec.clone(), secret)), Rc::clone)
+        };
+        let tables = kernel.tables.iter().map(table).collect();
+        let memory = Rc::new(Memory { words, tables });
+        let most = kernel.handlers.iter().map(|handler| handler.values).max();
+        let values = vec![0; most.unwrap_or(0).max(kernel.values) as usize].into();
+        let tick_at_ns = now_ns.saturating_add(kernel.tick_ns().unwrap_or(u64::MAX));
+        Running { kernel, memory, values, tick_at_ns }
     }
 
     /// What it does.
@@ -40,13 +78,13 @@ impl Running {
     /// What a word is.
     pub fn word(&self, name: &str) -> Option<u64> {
         let at = self.kernel.words.iter().position(|word| word.name == name)?;
-        Some(self.words[at].get())
+        Some(self.memory.words[at].get())
     }
 
     /// Changes a word; a name that is not there changes nothing.
     pub fn set_word(&mut self, name: &str, number: u64) {
         if let Some(at) = self.kernel.words.iter().position(|word| word.name == name) {
-            self.words[at].set(number);
+            self.memory.words[at].set(number);
         }
     }
 
@@ -55,11 +93,12 @@ impl Running {
     pub fn become_another(&mut self, mut other: Running) {
         for (name, count) in self.counts() {
             if name.strip_prefix("drop_") == Some("unlinked") {
-                other.words[other.kernel.words.len() + other.kernel.reasons.len()].set(count);
+                other.memory.words[other.kernel.words.len() + other.kernel.reasons.len()]
+                    .set(count);
             } else if let Some(reason) = name.strip_prefix("drop_")
                 && let Some(at) = other.kernel.reasons.iter().position(|own| own == reason)
             {
-                other.words[other.kernel.words.len() + at].set(count);
+                other.memory.words[other.kernel.words.len() + at].set(count);
             } else if other.kernel.words.iter().any(|own| own.is_counter && own.name == name) {
                 other.set_word(&name, count);
             }
@@ -67,20 +106,41 @@ impl Running {
         *self = other;
     }
 
-    /// The words, where they are.
-    pub(crate) fn words(&self) -> &Rc<[Cell<u64>]> {
-        &self.words
+    /// What it remembers, where that is.
+    pub(crate) fn memory(&self) -> &Rc<Memory> {
+        &self.memory
+    }
+
+    /// A table.
+    pub fn table(&self, name: &str) -> Option<&Rc<Table>> {
+        self.memory.tables.iter().find(|table| table.spec().name == name)
     }
 
     /// Its counters, and `drop_<reason>` for what was dropped.
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
-        let words = self.kernel.words.iter().zip(&*self.words);
+        let words = self.kernel.words.iter().zip(&self.memory.words);
         let own = words.filter(|(word, _)| word.is_counter);
         let own = own.map(|(word, count)| (word.name.clone(), count.get()));
         let reasons = self.kernel.reasons.iter().map(String::as_str).chain(["unlinked"]);
-        let drops = reasons.zip(&self.words[self.kernel.words.len()..]);
+        let drops = reasons.zip(&self.memory.words[self.kernel.words.len()..]);
         let drops = drops.filter(|(_, count)| count.get() > 0);
-        own.chain(drops.map(|(why, count)| (format!("drop_{why}"), count.get()))).collect()
+        let drops = drops.map(|(why, count)| (format!("drop_{why}"), count.get()));
+        own.chain(self.table_counts()).chain(drops).collect()
+    }
+
+    fn table_counts(&self) -> impl Iterator<Item = (String, u64)> {
+        self.memory.tables.iter().flat_map(|table| {
+            let (name, counts) = (&table.spec().name, table.counts());
+            let counts = [
+                ("entries", counts.entries),
+                ("inserted", counts.inserted),
+                ("deleted", counts.deleted),
+                ("expired", counts.expired),
+                ("evicted", counts.evicted),
+                ("refused", counts.refused),
+            ];
+            counts.map(|(what, count)| (format!("{name}_{what}"), count))
+        })
     }
 
     /// Takes all packets of all inputs, one after the other.
@@ -96,7 +156,7 @@ impl Running {
     pub fn pull(&mut self, io: &mut Io) -> Progress {
         let Some(Supply { bytes, burst, left }) = self.kernel.supply else { return Progress::Done };
         let left = left as usize;
-        let count = (io.room(0) as u64).min(burst.into()).min(self.words[left].get());
+        let count = (io.room(0) as u64).min(burst.into()).min(self.memory.words[left].get());
         for _ in 0..count {
             let Some(mut packet) = io.packet() else { return Progress::Poll };
             if packet.resize(bytes as usize).is_err() {
@@ -104,20 +164,58 @@ impl Running {
                 continue;
             }
             self.take(io, packet);
-            if self.words[left].get() != u64::MAX {
-                self.words[left].set(self.words[left].get() - 1);
+            if self.memory.words[left].get() != u64::MAX {
+                self.memory.words[left].set(self.memory.words[left].get() - 1);
             }
         }
-        if self.words[left].get() == 0 { Progress::Done } else { Progress::Ready }
+        if self.memory.words[left].get() == 0 { Progress::Done } else { Progress::Ready }
+    }
+
+    /// How often [`Running::tick`] must be called; never, if nothing.
+    pub fn tick_every(&self) -> Option<Duration> {
+        let wheels = self.memory.tables.iter().filter_map(|table| table.tick_ns());
+        let every_ns = match (self.kernel.tick_ns(), wheels.min()) {
+            // The handler is due at one of the ticks, so they are a part of its time.
+            (Some(own_ns), Some(wheel_ns)) => own_ns / own_ns.div_ceil(wheel_ns).max(1),
+            (own_ns, wheel_ns) => own_ns.or(wheel_ns)?,
+        };
+        Some(Duration::from_nanos(every_ns.max(1)))
+    }
+
+    /// Removes entries whose time is over, and carries out what the kernel does by time.
+    pub fn tick(&mut self, io: &mut Io) {
+        let (kernel, memory) = (self.kernel.clone(), self.memory.clone());
+        let now_ns = io.now_ns();
+        for (number, table) in memory.tables.iter().enumerate() {
+            let event = Event::Expire(number as u32);
+            let handler = kernel.handlers.iter().find(|handler| handler.event == event);
+            while let Some(entry) = table.expired(now_ns) {
+                if let Some(handler) = handler {
+                    self.handle(io, handler, entry);
+                }
+                table.expire(entry);
+            }
+        }
+        if let Some(every_ns) = kernel.tick_ns().filter(|_| self.tick_at_ns <= now_ns) {
+            self.tick_at_ns = now_ns.saturating_add(every_ns);
+            let is_tick = |handler: &&Handler| matches!(handler.event, Event::Tick(_));
+            if let Some(handler) = kernel.handlers.iter().find(is_tick) {
+                self.handle(io, handler, 0);
+            }
+        }
+    }
+
+    fn handle(&mut self, io: &mut Io, handler: &Handler, entry: u32) {
+        let Memory { words, tables } = &*self.memory;
+        handle(handler, &mut Around { words, tables, io, values: &mut self.values, entry });
     }
 
     /// One packet.
     fn take(&mut self, io: &mut Io, mut packet: Packet) {
         let kernel = &self.kernel;
-        let (words, drops) = self.words.split_at(kernel.words.len());
-        let is_linked = |output: u32| io.is_linked(output as usize);
-        let mut around =
-            Around { words, now_ns: io.now_ns(), is_linked: &is_linked, values: &mut self.values };
+        let (words, drops) = self.memory.words.split_at(kernel.words.len());
+        let (tables, values) = (&self.memory.tables, &mut self.values);
+        let mut around = Around { words, tables, io, values, entry: 0 };
         let drop = |number: usize| drops[number].set(drops[number].get() + 1);
         let output = match interpret(kernel, &mut packet, &mut around) {
             Verdict::Emit(output) => output as usize,

@@ -113,3 +113,33 @@ fn what_is_no_kernel_is_told_by_line() {
         assert_eq!(parse(text, &|_| None).unwrap_err().line, line, "{text}");
     }
 }
+
+#[test]
+fn entries_are_touched_where_they_are_known_to_be_there() {
+    let of = |blocks: &str| {
+        let tables = "table 0 t exact kernel 4 evict 5000000 key a:16 values n:8\n\
+                      table 1 given exact program 4 refuse 0 key a:64 b:1 values n:8";
+        read(&format!("kernel K\n{tables}\nb0:\n{blocks}"))
+    };
+    let refused = |blocks: &str, what: &str| {
+        let error = of(blocks).unwrap_err();
+        assert!(error.contains(what), "{blocks}: {error}");
+    };
+    let found = |steps: &str| format!("v0 = const 1\nv1 = find 0 v0\nif v1 b1 b2\nb1:\n{steps}");
+    let all = "v2 = get 0 v1 0\nput 0 v1 0 v2\nrefresh 0 v1\ndelete 0 v1\ntake\nb2:\ntake";
+    of(&found(all)).unwrap();
+    refused("v0 = const 1\nv1 = find 0 v0\nv2 = get 0 v1 0\ntake", "v1 may be no entry of table 0");
+    refused(&found("jump b2\nb2:\nv2 = get 0 v1 0\ntake"), "may be no entry");
+    refused(&found("delete 0 v1\nrefresh 0 v1\ntake\nb2:\ntake"), "may be no entry");
+    refused(&found("v2 = insert 0\nrefresh 0 v1\ntake\nb2:\ntake"), "may be no entry");
+    refused(&found("v2 = get 1 v1 0\ntake\nb2:\ntake"), "v1 may be no entry of table 1");
+    refused(&found("v2 = get 0 v1 1\ntake\nb2:\ntake"), "table 0: it has no such value");
+    refused("v0 = const 1\nv1 = find 1 v0\ntake", "table 1: its key is of another length");
+    refused("v0 = const 1\ndraft 1 0 v0\ntake", "table 1: the program writes it");
+    refused("v0 = insert 2\ntake", "there is no table 2");
+    refused("v0 = entry 0\ntake", "no entry has expired");
+    refused("take\non tick 5\nb0:\nv0 = length\ntake", "on tick 5: b0: there is no packet");
+    refused("take\non tick 5\nb0:\nemit 0", "there is no packet");
+    refused("take\non expire 0\nb0:\nv0 = insert 0\ntake", "the table lets an entry go");
+    refused("take\non tick 1\nb0:\ntake\non tick 2\nb0:\ntake", "there is another handler");
+}

@@ -1,18 +1,54 @@
 //! What can be wrong with a kernel.
 
-use super::{BlockId, End, Expr, Facts, HEADER_MAX, Kernel, Place, Step, Supply, Value, flow};
+use tidemill_stdx::id::IdVec;
+
+use super::table::spec::{TableSpec, TableWriter};
+use super::{
+    BlockId, End, Event, Expr, Facts, HEADER_MAX, Handler, Kernel, Place, Step, Supply, Value, flow,
+};
 use crate::link::QUEUED_MAX;
 use crate::packet::BYTES_MAX;
 
 /// Limits of a kernel, beyond which it is no small thing any more.
 const BLOCKS_MAX: usize = 4096;
 const STEPS_MAX: usize = 65_536;
+/// Tables of a kernel at most.
+pub(crate) const TABLES_MAX: usize = 16;
 /// How many outputs may be named.
 const OUTPUTS_MAX: u32 = 256;
 
 impl Kernel {
     /// All that is wrong; nothing, if code may be made of it.
     pub fn verify(&self) -> Vec<String> {
+        let mut wrong: Vec<String> = self.tables.iter().filter_map(TableSpec::verify).collect();
+        if self.tables.len() > TABLES_MAX {
+            wrong.push(format!("it has more than {TABLES_MAX} tables"));
+        }
+        wrong.extend(self.verify_program(None));
+        for (number, handler) in self.handlers.iter().enumerate() {
+            let Handler { event, ref blocks, values } = *handler;
+            let is_other = |other: &Handler| match (other.event, event) {
+                (Event::Tick(_), Event::Tick(_)) => false,
+                (other, event) => other != event,
+            };
+            if !self.handlers[..number].iter().all(is_other) {
+                wrong.push(format!("{event}: there is another handler of that"));
+            }
+            let kernel = self.of_handler(blocks.clone(), values);
+            wrong.extend(
+                kernel.verify_program(Some(event)).iter().map(|what| format!("{event}: {what}")),
+            );
+        }
+        wrong
+    }
+
+    /// What it does without a packet, as a kernel.
+    fn of_handler(&self, blocks: IdVec<BlockId, super::Block>, values: u32) -> Kernel {
+        Kernel { blocks, values, supply: None, handlers: Vec::new(), ..self.clone() }
+    }
+
+    /// What is wrong with its blocks; of those of a handler, if they are for an event.
+    fn verify_program(&self, event: Option<Event>) -> Vec<String> {
         let steps: usize = self.blocks.iter().map(|block| block.steps.len()).sum();
         if self.blocks.is_empty() {
             return vec!["it has no block".to_owned()];
@@ -28,6 +64,11 @@ impl Kernel {
             self.verify_end(id, block.end, &mut wrong);
             let missing = block.steps.iter().filter_map(|&step| self.missing(step));
             wrong.extend(missing.map(|what| format!("{id}: {what}")));
+            let misplaced = block.steps.iter().filter_map(|&step| misplaced(step, event));
+            wrong.extend(misplaced.map(|what| format!("{id}: {what}")));
+            if event.is_some() && !matches!(block.end, End::Jump(_) | End::If(..) | End::Take) {
+                wrong.push(format!("{id}: there is no packet"));
+            }
             // What cannot be reached does no harm beyond that: it is never carried out, and no code
             // is made.
             let Some(mut facts) = flowing.blocks[id].clone() else { continue };
@@ -58,7 +99,9 @@ impl Kernel {
             wrong.push(format!("there is no word {left}"));
         }
         // It is counted for a whole burst at once, or packet by packet, as suits the engine.
-        let is_used = self.blocks.iter().flat_map(|block| &block.steps).any(|step| match *step {
+        let handled = self.handlers.iter().flat_map(|handler| &handler.blocks);
+        let mut steps = self.blocks.iter().chain(handled).flat_map(|block| &block.steps);
+        let is_used = steps.any(|step| match *step {
             Step::Let(_, Expr::Word(word)) | Step::SetWord(word, _) => word == left,
             _ => false,
         });
@@ -113,8 +156,34 @@ impl Kernel {
             Step::Need(_, reason) | Step::Prepend(_, reason) if self.lacks_reason(reason) => {
                 Some(format!("there is no reason {reason}"))
             }
-            _ => None,
+            _ => self.missing_of_table(step),
         }
+    }
+
+    /// What a step asks of a table that it does not have.
+    fn missing_of_table(&self, step: Step) -> Option<String> {
+        let (number, writes) = table_of(step)?;
+        let Some(table) = self.tables.get(number as usize).filter(|it| it.verify().is_none())
+        else {
+            return Some(format!("there is no table {number}"));
+        };
+        let what = match step {
+            Step::Let(_, Expr::Find(_, key)) if key.words().len() != table.key_words() => {
+                "its key is of another length"
+            }
+            Step::Let(_, Expr::EntryKey(_, _, word)) if word as usize >= table.key_words() => {
+                "its key has no such word"
+            }
+            Step::Let(_, Expr::Get(_, _, at)) | Step::Put(_, _, at, _)
+                if at as usize >= table.values.len() =>
+            {
+                "it has no such value"
+            }
+            Step::Draft(_, word, _) if word >= table.draft_words() => "its draft is shorter",
+            _ if writes && table.writer == TableWriter::Program => "the program writes it",
+            _ => return None,
+        };
+        Some(format!("table {number}: {what}"))
     }
 
     /// What does not hold when a step is reached.
@@ -131,8 +200,15 @@ impl Kernel {
                         .then(|| format!("{bytes} bytes at {place} may not be there"))
                 }),
                 Expr::Binary(_, a, b) => unset(a).or_else(|| unset(b)),
+                Expr::Find(_, key) => key.words().iter().copied().find_map(unset),
+                Expr::EntryKey(table, value, _) | Expr::Get(table, value, _) => {
+                    gone(value, table, facts)
+                }
                 _ => None,
             },
+            Step::Put(table, entry, _, value) => unset(value).or_else(|| gone(entry, table, facts)),
+            Step::Refresh(table, entry) | Step::Delete(table, entry) => gone(entry, table, facts),
+            Step::Draft(_, _, value) => unset(value),
             Step::SetWord(_, value) | Step::SetMark(value) | Step::Truncate(value) => unset(value),
             Step::Store(width, place, value) => {
                 unset(value).or_else(|| base(place)).or_else(|| {
@@ -147,5 +223,50 @@ impl Kernel {
             Step::Strip(bytes) => (u64::from(bytes) > facts.bytes)
                 .then(|| format!("the packet may not have {bytes} bytes to take off")),
         }
+    }
+}
+
+/// What is wrong with a value as an entry.
+fn gone(value: Value, table: u32, facts: &Facts) -> Option<String> {
+    (!facts.is_entry(value, table)).then(|| format!("{value} may be no entry of table {table}"))
+}
+
+/// The table that a step is about, and whether it changes that.
+fn table_of(step: Step) -> Option<(u32, bool)> {
+    match step {
+        Step::Let(_, Expr::Find(table, _) | Expr::Entry(table))
+        | Step::Let(_, Expr::EntryKey(table, ..) | Expr::Get(table, ..)) => Some((table, false)),
+        Step::Let(_, Expr::Insert(table))
+        | Step::Put(table, ..)
+        | Step::Refresh(table, _)
+        | Step::Delete(table, _)
+        | Step::Draft(table, ..) => Some((table, true)),
+        _ => None,
+    }
+}
+
+/// What a step may not do where it is: in the blocks for packets, or in a handler.
+fn misplaced(step: Step, event: Option<Event>) -> Option<&'static str> {
+    let handled = match event {
+        Some(Event::Expire(table)) => Some(table),
+        _ => None,
+    };
+    match step {
+        Step::Let(_, Expr::Entry(table)) if handled != Some(table) => Some("no entry has expired"),
+        Step::Let(_, Expr::Insert(table)) | Step::Delete(table, _) if handled == Some(table) => {
+            Some("the table lets an entry go")
+        }
+        Step::Let(_, Expr::Length | Expr::WireLength | Expr::Mark | Expr::Load(..))
+        | Step::SetMark(_)
+        | Step::Store(..)
+        | Step::Need(..)
+        | Step::Prepend(..)
+        | Step::Strip(_)
+        | Step::Truncate(_)
+            if event.is_some() =>
+        {
+            Some("there is no packet")
+        }
+        _ => None,
     }
 }

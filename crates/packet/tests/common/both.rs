@@ -2,10 +2,13 @@
 
 use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
 use tidemill_packet::graph::Graph;
+use tidemill_stdx::keyed::Secret;
 
-/// An engine that keeps its listing.
+/// An engine that keeps its listing. Each kind hashes with a secret of its own: nothing may follow
+/// it.
 pub fn engine(kind: EngineKind) -> Engine {
-    Engine::new(Options { kind, listing: true, ..Options::default() })
+    let hash_secret = Secret::new(kind as u64);
+    Engine::new(Options { kind, listing: true, hash_secret, ..Options::default() })
 }
 
 /// Both ways to breathe, with the same graph.

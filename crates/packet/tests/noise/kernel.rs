@@ -2,6 +2,7 @@
 //! packets interpreted and compiled.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tidemill_packet::app::{App, Config, Declared, Fault, Io, Start};
 use tidemill_packet::engine::{Engine, EngineKind, Options};
@@ -28,8 +29,17 @@ tidemill_packet::declare! {
 struct Coded(Running);
 
 impl App for Coded {
-    fn new(config: CodedConfig, _: &mut Start) -> Result<Coded, Fault> {
-        Ok(Coded(Running::new(Arc::new(parse(&config.text, &|_| None)?))))
+    fn new(config: CodedConfig, start: &mut Start) -> Result<Coded, Fault> {
+        Ok(Coded(Running::start(Arc::new(parse(&config.text, &|_| None)?), start)))
+    }
+
+    fn tick_every(&self) -> Option<Duration> {
+        self.0.tick_every()
+    }
+
+    fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
+        self.0.tick(io);
+        Ok(())
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
@@ -103,6 +113,9 @@ fn graph(text: &str) -> Graph {
     graph
 }
 
+/// Time between two breaths.
+const BREATH_NS: u64 = 20_000_000;
+
 /// Panics if reading, printing, interpreting and compiling `input` do not agree: a kernel up to the
 /// first zero, then packets, each 40 bytes.
 pub fn check(input: &[u8]) {
@@ -119,7 +132,10 @@ pub fn check(input: &[u8]) {
             let packet = engine.pool().packet_of(bytes).expect("they are few");
             engine.inject("one", "in", packet).expect("it has this link");
         }
-        (0..3).for_each(|_| _ = engine.breathe());
+        for breath in 0..4 {
+            engine.set_time(breath * BREATH_NS, 0);
+            engine.breathe();
+        }
         let names = ["one", "two", "end"];
         let apps: Vec<_> = names.iter().map(|name| engine.app_stats(name)).collect();
         let links: Vec<_> =

@@ -6,7 +6,7 @@ use tidemill_packet::engine::{CaptureTime, Changes, Note};
 use tidemill_packet::graph::Graph;
 
 use super::Machine;
-use super::parts::driver;
+use super::parts::{driver, secret_of};
 use crate::borders;
 use crate::run::{PacketOptions, PacketsEnded};
 
@@ -18,7 +18,8 @@ pub(crate) fn start(
     options: PacketOptions,
     chosen: (u64, Option<CaptureTime>),
 ) -> Result<(), String> {
-    let driver = driver(options.engine, chosen, machine.registry.clone());
+    let secret = secret_of(events.host())?;
+    let driver = driver(options.engine, chosen, machine.registry.clone(), secret);
     machine.node.driver = if options.busy_wait { driver.busy_wait() } else { driver };
     configure(machine, events, graph)
 }

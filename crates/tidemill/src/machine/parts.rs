@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use tidemill_event::Loop;
+use tidemill_event::{Host, Loop};
 use tidemill_overlog::fleet::NodeId;
 use tidemill_overlog::node::Program as Rules;
 use tidemill_packet::drive::Driver;
@@ -14,6 +14,7 @@ use tidemill_proc::console::Sink;
 use tidemill_proc::program::Executable;
 use tidemill_stat::Registry;
 use tidemill_stdx::hash::combine;
+use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::sorted::SortedMap;
 
 use super::components::{self, Making, Outputs, Seeds};
@@ -214,7 +215,9 @@ impl Maker {
             // They begin with the life of the node.
             let now_ns = events.now().0;
             let captures = self.captures.map(|it| CaptureTime { loop_ns: now_ns, ..it });
-            node.driver = driver(self.engine, (seed, captures), self.registry.clone());
+            let secret = secret_of(events.host())?;
+            let registry = self.registry.clone();
+            node.driver = driver(self.engine, (seed, captures), registry, secret);
         }
         Ok(node)
     }
@@ -235,7 +238,14 @@ pub(crate) fn driver(
     kind: EngineKind,
     (seed, captures): (u64, Option<CaptureTime>),
     registry: Registry,
+    hash_secret: Secret,
 ) -> Driver {
     let default = engine::Options::default();
-    Driver::new(Engine::new(engine::Options { kind, seed, captures, registry, ..default }))
+    let options = engine::Options { kind, seed, captures, registry, hash_secret, ..default };
+    Driver::new(Engine::new(options))
+}
+
+/// What the tables of a graph hash keys with.
+pub(crate) fn secret_of(host: &mut dyn Host) -> Result<Secret, String> {
+    host.hash_secret().map_err(|error| format!("no random numbers: {error}"))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tidemill_diag::Diagnostic;
 
@@ -65,6 +66,15 @@ impl App for Defined {
         Ok(())
     }
 
+    fn tick_every(&self) -> Option<Duration> {
+        self.running.tick_every()
+    }
+
+    fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
+        self.running.tick(io);
+        Ok(())
+    }
+
     fn kernel(&self) -> Option<&Running> {
         Some(&self.running)
     }
@@ -82,14 +92,14 @@ impl App for Defined {
 fn construct(
     kind: &'static Declaration,
     config: &Config,
-    _: &mut Start,
+    start: &mut Start,
 ) -> Result<Instance, Fault> {
     let known = known().get(kind.source.unwrap_or_default()).copied();
     let Known { definition, .. } = known.ok_or_else(|| Fault::new("no file defines it"))?;
     let (kernel, found) = lower(definition, config);
     let wrong = || found.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; ");
     let kernel = kernel.ok_or_else(|| Fault::new(wrong()))?;
-    Ok(Instance::new(Defined { running: Running::new(kernel), definition }))
+    Ok(Instance::new(Defined { running: Running::start(kernel, start), definition }))
 }
 
 /// What reads values of a type, and what it is called.

@@ -3,6 +3,7 @@
 use tidemill_diag::Span;
 
 use crate::app::{Direction, Value};
+use crate::kernel::table::spec::{TableKind, TableWriter, WhenFull};
 
 /// A word and where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,8 +25,10 @@ pub struct Definition {
     pub ports: Vec<PortDef>,
     /// What it remembers.
     pub words: Vec<WordDef>,
-    /// Handlers: the input and what is done with its packets.
-    pub handlers: Vec<(Word, Vec<Statement>)>,
+    /// What it remembers by key.
+    pub tables: Vec<TableDef>,
+    /// What it does, and when.
+    pub handlers: Vec<(On, Vec<Statement>)>,
     /// All of it, as it is written.
     pub source: String,
 }
@@ -63,6 +66,66 @@ pub struct WordDef {
     pub initial: u64,
 }
 
+/// When a handler is carried out.
+#[derive(Clone, PartialEq, Debug)]
+pub enum On {
+    /// For each packet of an input.
+    Packet(Word),
+    /// Each time so many nanoseconds have passed; the word is `tick`.
+    Tick(Word, u64),
+    /// When the time of an entry of a table is over.
+    Expire(Word),
+}
+
+/// `table name kind(key) -> (values) { ... }`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TableDef {
+    /// Its name.
+    pub name: Word,
+    /// How keys are compared.
+    pub kind: TableKind,
+    /// Columns of the key.
+    pub key: Vec<ColumnDef>,
+    /// The other columns.
+    pub values: Vec<ColumnDef>,
+    /// Who changes it.
+    pub writer: Option<TableWriter>,
+    /// Entries at most.
+    pub size: Option<u64>,
+    /// What happens then.
+    pub when_full: WhenFull,
+    /// How long entries stay, in nanoseconds; 0: for ever.
+    pub expire_ns: u64,
+}
+
+/// `name: type` of a table.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ColumnDef {
+    /// Its name.
+    pub name: Word,
+    /// Its type.
+    pub kind: Word,
+}
+
+/// `insert table(key) -> (values)`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Insert {
+    /// The table.
+    pub table: Word,
+    /// Columns of the key.
+    pub key: Vec<Expr>,
+    /// Bits of the last column that count, in a table of prefixes.
+    pub prefix: Option<Expr>,
+    /// Bits of each column that count, in a ternary table.
+    pub mask: Option<Vec<Expr>>,
+    /// The priority there.
+    pub priority: Option<Expr>,
+    /// The other columns.
+    pub values: Vec<Expr>,
+    /// What is done if there is no room.
+    pub refused: Vec<Statement>,
+}
+
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Statement {
@@ -89,8 +152,16 @@ pub enum Statement {
     When(Word, Vec<Statement>, Vec<Statement>),
     /// `for name in first..end { ... }`
     For(Word, u64, u64, Vec<Statement>),
-    /// `count name;` or `count name by value;`
-    Count(Word, Option<Expr>),
+    /// `find table(key) { ... } else { ... }`
+    Find(Word, Vec<Expr>, Vec<Statement>, Vec<Statement>),
+    /// `insert table(key) -> (values);`
+    Insert(Box<Insert>),
+    /// `delete table;`
+    Delete(Word),
+    /// `refresh table;`
+    Refresh(Word),
+    /// `count name;`, `count table.column;`, with or without `by value`
+    Count(Word, Option<Word>, Option<Expr>),
     /// `send port;`
     Send(Word),
     /// `drop reason;`

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Span, meant};
 
-use super::ast::{Definition, Expr, ExprKind, Statement, Word};
+use super::ast::{Definition, Expr, ExprKind, On, Statement, Word};
 use super::headers::{Field, Header};
+use super::names::{DeclaredTable, FoundEntry, Known, Meaning, Type};
 use crate::app::{Config, Direction, Value as Written};
-use crate::kernel::{BlockId, Builder, Expr as Computed, Kernel, Operator, Value, Width};
+use crate::kernel::{BlockId, Builder, Event, Expr as Computed, Kernel, Operator, Value, Width};
 
 /// Steps that a packet meets at most, blocks included: all that there are.
 pub const STEPS_MAX: usize = 4096;
@@ -21,31 +22,6 @@ const FUNCTIONS: [&str; 1] = ["byte"];
 
 /// What every program can read.
 const READABLE: [&str; 4] = ["length", "wire_length", "now", "mark"];
-
-/// The type of an expression.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Type {
-    Number,
-    Bool,
-}
-
-impl Type {
-    fn name(self) -> &'static str {
-        match self {
-            Type::Number => "a number",
-            Type::Bool => "a truth value",
-        }
-    }
-}
-
-/// What a name stands for.
-#[derive(Clone, Copy)]
-enum Meaning {
-    Value(Value, Type),
-    /// A word and whether programs may set it.
-    Word(u32, Type, bool),
-    Counter(u32),
-}
 
 /// A header that the packet is known to have.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +41,14 @@ pub(super) struct Lower<'d> {
     pub(super) here: BlockId,
     names: Vec<(String, Meaning)>,
     present: Vec<Present>,
+    /// By number.
+    pub(super) tables: Vec<DeclaredTable>,
+    /// Entries that have been found.
+    pub(super) found_entries: Vec<FoundEntry>,
+    /// The table whose entry expires in the handler that is written.
+    pub(super) expiring: Option<u32>,
+    /// There is none in handlers of time.
+    has_packet: bool,
     reasons: Vec<String>,
     scratch: Vec<(&'static str, u32)>,
     found: Vec<Diagnostic>,
@@ -81,6 +65,10 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
         here: BlockId::new(0),
         names: Vec::new(),
         present: Vec::new(),
+        tables: Vec::new(),
+        found_entries: Vec::new(),
+        expiring: None,
+        has_packet: true,
         reasons: Vec::new(),
         scratch: Vec::new(),
         found: Vec::new(),
@@ -88,6 +76,7 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
     };
     lower.declare(config);
     lower.handle();
+    lower.handle_time();
     let Lower { build, mut found, .. } = lower;
     if !found.is_empty() {
         return (None, found);
@@ -103,7 +92,7 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
 }
 
 impl Lower<'_> {
-    fn wrong(&mut self, code: &'static str, span: Span, message: String, help: &str) {
+    pub(super) fn wrong(&mut self, code: &'static str, span: Span, message: String, help: &str) {
         let diagnostic = Diagnostic::error(code, span, message).help(help);
         // Loops are unrolled: what is wrong in them is said once.
         if !self.found.contains(&diagnostic) {
@@ -128,6 +117,10 @@ impl Lower<'_> {
                 Meaning::Word(number, Type::Number, true)
             };
             self.name(&word.name, meaning);
+        }
+        for table in &definition.tables {
+            let number = self.declare_table(table);
+            self.name(&table.name, Meaning::Table(number));
         }
         let inputs = definition.ports.iter().filter(|port| port.direction == Direction::Input);
         if inputs.count() != 1 {
@@ -159,12 +152,16 @@ impl Lower<'_> {
 
     fn handle(&mut self) {
         let definition = self.definition;
-        let Some((port, statements)) = definition.handlers.first() else {
+        let mut handlers = definition.handlers.iter().filter_map(|(on, body)| match on {
+            On::Packet(port) => Some((port, body)),
+            _ => None,
+        });
+        let Some((port, statements)) = handlers.next() else {
             let message = "the app does nothing with its packets".to_owned();
             let help = "write `on packet(in) { ... }`";
             return self.wrong("no-handler", definition.name.span, message, help);
         };
-        if let Some((port, _)) = definition.handlers.get(1) {
+        if let Some((port, _)) = handlers.next() {
             let message = "there are two handlers of packets".to_owned();
             self.wrong("duplicate-name", port.span, message, "an app has one input");
         }
@@ -173,6 +170,63 @@ impl Lower<'_> {
             let message =
                 "a packet may come to the end of the handler without a verdict".to_owned();
             self.wrong("no-verdict", port.span, message, "end with `send port;` or `drop reason;`");
+        }
+    }
+
+    /// Handlers without a packet.
+    fn handle_time(&mut self) {
+        let definition = self.definition;
+        let mut seen: Vec<Event> = Vec::new();
+        for (on, statements) in &definition.handlers {
+            let (word, event) = match on {
+                On::Packet(_) => continue,
+                On::Tick(word, every_ns) => (word, Some(Event::Tick(*every_ns))),
+                On::Expire(word) => (word, self.expiring_table(word).map(Event::Expire)),
+            };
+            let Some(event) = event else { continue };
+            let is_tick = matches!(event, Event::Tick(_));
+            if seen.iter().any(|of| *of == event || is_tick && matches!(of, Event::Tick(_))) {
+                let message = format!("there are two handlers of `{}`", word.text);
+                self.wrong("duplicate-name", word.span, message, "write one");
+                continue;
+            }
+            seen.push(event);
+            self.begin_handler(event);
+            if !self.statements(statements) {
+                self.build.take();
+            }
+        }
+    }
+
+    fn begin_handler(&mut self, event: Event) {
+        self.build.handler(event);
+        self.here = BlockId::new(0);
+        self.present.clear();
+        self.found_entries.clear();
+        (self.has_packet, self.expiring) = (false, None);
+        if let Event::Expire(table) = event {
+            let entry = self.build.value(Computed::Entry(table));
+            self.found_entries.push(FoundEntry { table, entry, is_gone: false });
+            self.expiring = Some(table);
+        }
+    }
+
+    /// Whether there is a packet; where there is none, that is wrong.
+    fn needs_packet(&mut self, span: Span) -> bool {
+        if !self.has_packet {
+            let message = "there is no packet here".to_owned();
+            let help = "packets are handled in `on packet(in) { ... }`";
+            self.wrong("no-packet", span, message, help);
+        }
+        self.has_packet
+    }
+
+    /// The table that a name stands for.
+    pub(super) fn table_of(&self, name: &str) -> Option<u32> {
+        let found = self.names.iter().rev().find(|(text, _)| text == name);
+        match found {
+            Some((_, Meaning::Table(table))) => Some(*table),
+            _ => None,
         }
     }
 
@@ -273,6 +327,11 @@ impl Lower<'_> {
                 self.name(name, Meaning::Word(word, kind, true));
             }
             Statement::Set(name, value) => self.set(name, value),
+            Statement::Assign { is_raw, header, field, value }
+                if self.table_of(&header.text).is_some() =>
+            {
+                self.set_column(header, field, value, *is_raw);
+            }
             Statement::Assign { is_raw, header, field, value } => {
                 let value = self.typed(value, Type::Number);
                 if let Some((at, field)) = self.field_of(header, field) {
@@ -281,20 +340,31 @@ impl Lower<'_> {
             }
             Statement::If(condition, yes, no) => {
                 let value = self.typed(condition, Type::Bool);
-                let mut missed = Vec::new();
+                let (mut missed, known) = (Vec::new(), self.known());
                 self.guard(value, &mut missed);
-                let present = self.present.len();
-                return self.branches(yes, no, missed, present);
+                return self.branches(yes, no, missed, known);
             }
             Statement::When(header, yes, no) => return self.when(header, yes, no),
             Statement::For(name, first, end, body) => return self.repeat(name, *first, *end, body),
-            Statement::Count(name, by) => self.count(name, by.as_ref()),
+            Statement::Find(table, key, yes, no) => return self.find(table, key, yes, no),
+            Statement::Insert(insert) => return self.insert(insert),
+            Statement::Delete(table) => self.delete(table),
+            Statement::Refresh(table) => self.refresh(table),
+            Statement::Count(name, column, by) => self.count(name, column.as_ref(), by.as_ref()),
             Statement::Send(port) => {
+                if !self.needs_packet(port.span) {
+                    self.build.take();
+                    return true;
+                }
                 let port = self.port(port, Direction::Output);
                 self.build.emit(port);
                 return true;
             }
             Statement::Drop(reason) => {
+                if !self.needs_packet(reason.span) {
+                    self.build.take();
+                    return true;
+                }
                 let reason = self.reason(&reason.text);
                 self.build.drop(reason);
                 return true;
@@ -303,28 +373,42 @@ impl Lower<'_> {
         false
     }
 
-    /// What follows a condition: this block, and those that missed it, where the first `present`
-    /// headers are known.
-    fn branches(
+    /// What is known of the packet and of tables.
+    pub(super) fn known(&self) -> Known {
+        Known { present: self.present.len(), entries: self.found_entries.clone() }
+    }
+
+    /// What follows a condition: this block, and those that missed it, where no more is known than
+    /// `known`.
+    pub(super) fn branches(
         &mut self,
         yes: &[Statement],
         no: &[Statement],
         missed: Vec<BlockId>,
-        present: usize,
+        known: Known,
     ) -> bool {
-        let mut open = Vec::new();
+        let (mut open, mut gone) = (Vec::new(), Vec::new());
+        let entries = known.entries.len();
         if !self.statements(yes) {
             open.push(self.here);
+            gone.extend(self.found_entries[..entries].iter().map(|entry| entry.is_gone));
         }
-        self.present.truncate(present);
+        self.present.truncate(known.present);
+        self.found_entries.clone_from(&known.entries);
         let other = self.build.block();
         for block in missed {
             self.build.at(block);
             self.build.jump(other);
         }
         self.at(other);
-        if !self.statements(no) {
+        if self.statements(no) {
+            self.found_entries = known.entries;
+        } else {
             open.push(self.here);
+        }
+        // What has gone on one way may have gone.
+        for (entry, gone) in self.found_entries.iter_mut().zip(gone) {
+            entry.is_gone |= gone;
         }
         let Some(last) = open.pop() else { return true };
         self.at(last);
@@ -333,15 +417,18 @@ impl Lower<'_> {
     }
 
     fn when(&mut self, word: &Word, yes: &[Statement], no: &[Statement]) -> bool {
+        if !self.needs_packet(word.span) {
+            return false;
+        }
         let Some(header) = self.header(word) else { return false };
-        let (mut missed, before) = (Vec::new(), self.present.len());
+        let (mut missed, known) = (Vec::new(), self.known());
         let found = self.locate(header, &mut missed);
         self.present.push(found);
         if missed.is_empty() {
             // It was there already: no packet goes the other way.
             missed.push(self.build.block());
         }
-        self.branches(yes, no, missed, before)
+        self.branches(yes, no, missed, known)
     }
 
     fn repeat(&mut self, name: &Word, first: u64, end: u64, body: &[Statement]) -> bool {
@@ -361,11 +448,14 @@ impl Lower<'_> {
         false
     }
 
-    fn count(&mut self, name: &Word, by: Option<&Expr>) {
+    fn count(&mut self, name: &Word, column: Option<&Word>, by: Option<&Expr>) {
         let by = match by {
             Some(by) => self.typed(by, Type::Number),
             None => self.build.constant(1),
         };
+        if let Some(column) = column {
+            return self.count_column(name, column, by);
+        }
         match self.meaning(name) {
             Some(Meaning::Counter(word)) => self.build.count(word, by),
             Some(_) => {
@@ -379,6 +469,9 @@ impl Lower<'_> {
 
     fn set(&mut self, name: &Word, value: &Expr) {
         if name.text == "mark" {
+            if !self.needs_packet(name.span) {
+                return;
+            }
             let value = self.typed(value, Type::Number);
             return self.build.set_mark(value);
         }
@@ -423,6 +516,9 @@ impl Lower<'_> {
     }
 
     fn field_of(&mut self, header: &Word, field: &Word) -> Option<(Present, Field)> {
+        if !self.needs_packet(header.span) {
+            return None;
+        }
         let found = self.header(header)?;
         let Some(known) = found.fields().iter().find(|known| known.name == field.text) else {
             let names: Vec<&str> = found.fields().iter().map(|known| known.name).collect();
@@ -442,7 +538,7 @@ impl Lower<'_> {
         Some((at, *known))
     }
 
-    fn typed(&mut self, expr: &Expr, wanted: Type) -> Value {
+    pub(super) fn typed(&mut self, expr: &Expr, wanted: Type) -> Value {
         let (value, kind) = self.expr(expr);
         if kind != wanted {
             let message = format!("{} is expected, this is {}", wanted.name(), kind.name());
@@ -458,6 +554,9 @@ impl Lower<'_> {
             ExprKind::Number(number) => (self.build.constant(*number), Type::Number),
             ExprKind::Bool(truth) => (self.build.constant(u64::from(*truth)), Type::Bool),
             ExprKind::Name(name) => self.named(&Word { text: name.clone(), span: expr.span }),
+            ExprKind::Field(table, column) if self.table_of(&table.text).is_some() => {
+                self.column(table, column)
+            }
             ExprKind::Field(header, field) => match self.field_of(header, field) {
                 Some((at, field)) => (self.field(at.base, &field), Type::Number),
                 None => (self.build.constant(0), Type::Number),
@@ -493,12 +592,21 @@ impl Lower<'_> {
             _ => None,
         };
         if let Some(read) = read {
+            if read != Computed::Now && !self.needs_packet(name.span) {
+                return (self.build.constant(0), Type::Number);
+            }
             return (self.build.value(read), Type::Number);
         }
         match self.meaning(name) {
             Some(Meaning::Value(value, kind)) => (value, kind),
             Some(Meaning::Word(word, kind, _)) => (self.build.word(word), kind),
             Some(Meaning::Counter(word)) => (self.build.word(word), Type::Number),
+            Some(Meaning::Table(_)) => {
+                let message = format!("`{}` is a table", name.text);
+                let help = format!("look a key up: `find {}(key) {{ ... }}`", name.text);
+                self.wrong("bad-type", name.span, message, &help);
+                (self.build.constant(0), Type::Number)
+            }
             None => (self.build.constant(0), Type::Number),
         }
     }
@@ -507,6 +615,9 @@ impl Lower<'_> {
         if !FUNCTIONS.contains(&name.text.as_str()) {
             let message = format!("there is no function `{}`", name.text);
             self.wrong("unknown-name", name.span, message, "there is byte(offset)");
+            return argument;
+        }
+        if !self.needs_packet(name.span) {
             return argument;
         }
         let word = self.scratch("@byte");
@@ -568,9 +679,13 @@ fn span_of(statement: &Statement) -> Span {
         | Statement::Assign { field: word, .. }
         | Statement::When(word, ..)
         | Statement::For(word, ..)
-        | Statement::Count(word, _)
+        | Statement::Count(word, ..)
+        | Statement::Find(word, ..)
+        | Statement::Delete(word)
+        | Statement::Refresh(word)
         | Statement::Send(word)
         | Statement::Drop(word) => word.span,
         Statement::If(condition, ..) => condition.span,
+        Statement::Insert(insert) => insert.table.span,
     }
 }

@@ -10,7 +10,9 @@
 //! | [`ast`] | the tree |
 //! | [`headers`] | the fields of headers |
 //! | `lower` | from the tree to a kernel |
+//! | `names` | what names stand for |
 //! | `locate` | finds headers in a packet |
+//! | `tables` | declares tables, looks keys up, changes entries |
 //! | `assign` | changes fields, and checksums by difference |
 //! | [`app`] | a definition as an app type |
 
@@ -20,3 +22,5 @@ pub mod ast;
 pub mod headers;
 mod locate;
 pub mod lower;
+mod names;
+mod tables;

@@ -1,0 +1,151 @@
+//! What kernels look up and change in tables, as code.
+//!
+//! Keys of exact tables are looked up here: the hash with the table's secret, whose words are
+//! constants of the code, then the probes of `kernel::table::index`. Values are loads and stores.
+//! The rest is called: it walks masks, queues and wheels.
+
+use tidemill_jit::asm::aligned;
+use tidemill_jit::build::{InstBuilder, IntCC, Value, types};
+
+use super::run::Writer;
+use crate::kernel::table::EntryLayout;
+use crate::kernel::table::spec::TableKind;
+
+impl Writer<'_, '_, '_> {
+    /// The entry of a table of kernel `at` with a key; 0: there is none.
+    pub(super) fn find(&mut self, at: usize, table: u32, key: &[Value]) -> Value {
+        let (spec, addresses) = self.table(at, table);
+        if spec.kind == TableKind::Exact {
+            return self.probe(at, table, key);
+        }
+        for (word, &value) in key.iter().enumerate() {
+            self.body.store_word(value, addresses.query, word * 8);
+        }
+        let itself = self.body.address(addresses.table);
+        self.body.call(self.imports.find, &[itself])[0]
+    }
+
+    fn probe(&mut self, at: usize, table: u32, key: &[Value]) -> Value {
+        let (_, addresses) = self.table(at, table);
+        let hash = self.hash(addresses.secret, key);
+        let tag = self.body.ins().ishl_imm_u(hash, 32);
+        let home = self.body.ins().band_imm_u(hash, addresses.index_mask as i64);
+        let [probe, some, same, next, over] = [(); 5].map(|()| self.body.create_block());
+        let slot_at = self.body.append_block_param(probe, types::I64);
+        let entry = self.body.append_block_param(over, types::I64);
+        self.body.ins().jump(probe, &[home.into()]);
+        self.body.switch_to_block(probe);
+        let index = self.body.address(addresses.index);
+        let offset = self.body.ins().ishl_imm_u(slot_at, 3);
+        let slot = self.body.ins().iadd(index, offset);
+        let slot = self.body.ins().load(types::I64, aligned(), slot, 0);
+        self.body.ins().brif(slot, some, &[], over, &[slot.into()]);
+        self.body.switch_to_block(some);
+        // With the same tag nothing but the entry is left.
+        let found = self.body.ins().bxor(slot, tag);
+        let is_same = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThan, found, 1 << 32);
+        self.body.ins().brif(is_same, same, &[], next, &[]);
+        self.body.switch_to_block(same);
+        let mut differs = None;
+        for (word, &value) in key.iter().enumerate() {
+            let own = self.entry_word(at, table, found, word);
+            let one = self.body.ins().bxor(own, value);
+            differs = Some(differs.map_or(one, |others| self.body.ins().bor(others, one)));
+        }
+        match differs {
+            Some(differs) => self.body.ins().brif(differs, next, &[], over, &[found.into()]),
+            None => self.body.ins().jump(over, &[found.into()]),
+        };
+        self.body.switch_to_block(next);
+        let following = self.body.ins().iadd_imm_u(slot_at, 1);
+        let following = self.body.ins().band_imm_u(following, addresses.index_mask as i64);
+        self.body.ins().jump(probe, &[following.into()]);
+        self.body.switch_to_block(over);
+        entry
+    }
+
+    /// As [`Secret::word`](tidemill_stdx::keyed::Secret::word) and `combine` of the further words.
+    fn hash(&mut self, secret: [u64; 3], key: &[Value]) -> Value {
+        let [offset, word_factor, step_factor] = secret.map(u64::cast_signed);
+        let mut hash = None;
+        for &word in key {
+            let word = self.body.ins().bxor_imm_s(word, offset);
+            hash = Some(match hash {
+                None => self.fold(word, word_factor),
+                Some(hash) => {
+                    let turned = self.body.ins().rotl_imm_u(hash, 32);
+                    let word = self.body.ins().bxor(word, turned);
+                    self.fold(word, step_factor)
+                }
+            });
+        }
+        hash.unwrap_or_else(|| self.body.ins().iconst(types::I64, 0))
+    }
+
+    fn fold(&mut self, word: Value, factor: i64) -> Value {
+        let factor = self.body.ins().iconst(types::I64, factor);
+        let low = self.body.ins().imul(word, factor);
+        let high = self.body.ins().umulhi(word, factor);
+        self.body.ins().bxor(low, high)
+    }
+
+    /// The address of an entry, which is there.
+    fn entry_at(&mut self, at: usize, table: u32, entry: Value) -> Value {
+        let (spec, addresses) = self.table(at, table);
+        let bytes = EntryLayout::of(spec).words * 8;
+        let entries = self.body.address(addresses.entries);
+        let offset = self.body.ins().imul_imm_u(entry, bytes as i64);
+        self.body.ins().iadd(entries, offset)
+    }
+
+    /// A word of an entry.
+    pub(super) fn entry_word(&mut self, at: usize, table: u32, entry: Value, word: usize) -> Value {
+        let entry = self.entry_at(at, table, entry);
+        self.body.ins().load(types::I64, aligned(), entry, (word * 8) as i32)
+    }
+
+    fn store_entry(&mut self, at: usize, table: u32, entry: Value, word: usize, value: Value) {
+        let entry = self.entry_at(at, table, entry);
+        self.body.ins().store(aligned(), value, entry, (word * 8) as i32);
+    }
+
+    /// A value of an entry.
+    pub(super) fn get_value(&mut self, at: usize, table: u32, entry: Value, value: u32) -> Value {
+        let layout = EntryLayout::of(self.table(at, table).0);
+        self.entry_word(at, table, entry, layout.found_by + value as usize)
+    }
+
+    /// Changes a value of an entry: the bits that the column has.
+    pub(super) fn put(&mut self, at: usize, table: u32, entry: Value, value: u32, new: Value) {
+        let (spec, _) = self.table(at, table);
+        let column = &spec.values[value as usize];
+        let new = match column.bits {
+            64 => new,
+            _ => self.body.ins().band_imm_u(new, column.mask().cast_signed()),
+        };
+        let word = EntryLayout::of(spec).found_by + value as usize;
+        self.store_entry(at, table, entry, word, new);
+    }
+
+    /// The age of an entry begins anew.
+    pub(super) fn refresh(&mut self, at: usize, table: u32, entry: Value) {
+        let layout = EntryLayout::of(self.table(at, table).0);
+        let now = self.body.load_word(self.blueprint.now, 0);
+        self.store_entry(at, table, entry, layout.touched, now);
+    }
+
+    /// Takes the draft of a table in; 0: there was no room.
+    pub(super) fn insert(&mut self, at: usize, table: u32) -> Value {
+        let (_, addresses) = self.table(at, table);
+        let now = self.body.load_word(self.blueprint.now, 0);
+        let itself = self.body.address(addresses.table);
+        self.body.call(self.imports.insert, &[itself, now])[0]
+    }
+
+    /// Deletes an entry.
+    pub(super) fn delete(&mut self, at: usize, table: u32, entry: Value) {
+        let (_, addresses) = self.table(at, table);
+        let itself = self.body.address(addresses.table);
+        self.body.call(self.imports.delete, &[itself, entry]);
+    }
+}

@@ -1,0 +1,158 @@
+//! Tables in definitions of apps: their declarations, and the statements about them.
+
+use super::code::ast::{ColumnDef, Expr, Insert, Statement, TableDef};
+use super::lex::Kind;
+use super::parse::Parser;
+use crate::kernel::table::spec::{TableKind, TableWriter, WhenFull};
+
+/// How a table is declared.
+const HELP: &str =
+    "write `table name exact(key: type) -> (value: type) { writer kernel; size 1024; }`";
+
+/// Columns of a list at most; tables have fewer.
+const COLUMNS_MAX: usize = 64;
+
+/// Seconds at most.
+const SECONDS_MAX: f64 = 1e9;
+
+impl Parser<'_> {
+    /// Behind `table`.
+    pub(super) fn table_definition(&mut self) -> Option<TableDef> {
+        let name = self.name("the name of the table", HELP)?;
+        let mut kind = TableKind::Exact;
+        if self.kind() != &Kind::Mark('(') {
+            kind = self.one_of("exact, prefix or ternary", &TableKind::NAMES)?;
+        }
+        let key = self.columns()?;
+        let values = if self.takes(&Kind::Arrow) { self.columns()? } else { Vec::new() };
+        let (writer, size, when_full, expire_ns) = (None, None, WhenFull::Refuse, 0);
+        let mut made = TableDef { name, kind, key, values, writer, size, when_full, expire_ns };
+        self.mark('{', HELP)?;
+        while !self.takes(&Kind::Mark('}')) {
+            if self.kind() == &Kind::End {
+                self.expected("`}`", "close the table");
+                return None;
+            }
+            let before = self.at;
+            if self.option(&mut made).is_none() {
+                self.recover_statement(before);
+            }
+        }
+        Some(made)
+    }
+
+    fn option(&mut self, made: &mut TableDef) -> Option<()> {
+        if self.word("writer") {
+            made.writer = Some(self.one_of("kernel or program", &TableWriter::NAMES)?);
+        } else if self.word("size") {
+            made.size = Some(self.number("a number", "write `size 1024;`")?);
+        } else if self.word("full") {
+            made.when_full = self.one_of("evict or refuse", &WhenFull::NAMES)?;
+        } else if self.word("expire") {
+            made.expire_ns = self.seconds("write `expire 60;`, in seconds")?;
+        } else {
+            let help = "a table has `writer`, `size`, `full` and `expire`";
+            self.expected("an option of a table", help);
+            return None;
+        }
+        self.semicolon()
+    }
+
+    fn one_of<T: Copy>(&mut self, what: &str, names: &[(T, &str)]) -> Option<T> {
+        let found = names.iter().find(|(_, name)| self.source() == *name);
+        match found.filter(|_| self.kind() == &Kind::Name) {
+            Some((one, _)) => {
+                self.advance();
+                Some(*one)
+            }
+            None => {
+                self.expected(what, HELP);
+                None
+            }
+        }
+    }
+
+    fn columns(&mut self) -> Option<Vec<ColumnDef>> {
+        self.mark('(', HELP)?;
+        let mut columns = Vec::new();
+        while !self.takes(&Kind::Mark(')')) {
+            let name = self.name("a column", HELP)?;
+            self.mark(':', "write `column: type`")?;
+            let kind = self.name("a type", "there are u8, u16, u32, u64, bool, ipv4 and mac")?;
+            columns.push(ColumnDef { name, kind });
+            self.comma(columns.len())?;
+        }
+        Some(columns)
+    }
+
+    /// Behind an element of a list.
+    fn comma(&mut self, elements: usize) -> Option<()> {
+        let goes_on = self.takes(&Kind::Mark(',')) && elements < COLUMNS_MAX;
+        if !goes_on && self.kind() != &Kind::Mark(')') {
+            self.expected("`,` or `)`", "columns are separated by commas");
+            return None;
+        }
+        Some(())
+    }
+
+    /// Nanoseconds of a time that is written in seconds.
+    pub(super) fn seconds(&mut self, help: &str) -> Option<u64> {
+        let seconds = match *self.kind() {
+            Kind::Integer(seconds) => seconds as f64,
+            Kind::Double(seconds) => seconds,
+            _ => 0.0,
+        };
+        let ns = (seconds.clamp(0.0, SECONDS_MAX) * 1e9) as u64;
+        if ns == 0 || seconds > SECONDS_MAX {
+            self.expected("seconds, more than 0", help);
+            return None;
+        }
+        self.advance();
+        Some(ns)
+    }
+
+    /// `(value, ...)`
+    fn list_of_exprs(&mut self, help: &str) -> Option<Vec<Expr>> {
+        self.mark('(', help)?;
+        let mut all = Vec::new();
+        while !self.takes(&Kind::Mark(')')) {
+            all.push(self.expr()?);
+            self.comma(all.len())?;
+        }
+        Some(all)
+    }
+
+    pub(super) fn find(&mut self, depth: u32) -> Option<Statement> {
+        let help = "write `find table(key) { ... } else { ... }`";
+        self.advance();
+        let table = self.name("a table", help)?;
+        let key = self.list_of_exprs(help)?;
+        let yes = self.block(depth + 1)?;
+        let no = self.otherwise(depth)?;
+        Some(Statement::Find(table, key, yes, no))
+    }
+
+    pub(super) fn insert(&mut self, depth: u32) -> Option<Statement> {
+        let help = "write `insert table(key) -> (value);`";
+        self.advance();
+        let table = self.name("a table", help)?;
+        let key = self.list_of_exprs(help)?;
+        let prefix = if self.word("prefix") { Some(self.expr()?) } else { None };
+        let mask = match self.word("mask") {
+            true => Some(self.list_of_exprs("write `mask (bits, ...)`, one for each column")?),
+            false => None,
+        };
+        let priority = if self.word("priority") { Some(self.expr()?) } else { None };
+        let values = match self.takes(&Kind::Arrow) {
+            true => self.list_of_exprs(help)?,
+            false => Vec::new(),
+        };
+        let has_else = self.kind() == &Kind::Name && self.source() == "else";
+        let refused = self.otherwise(depth)?;
+        if !has_else {
+            self.semicolon()?;
+        }
+        let insert = Insert { table, key, prefix, mask, priority, values, refused };
+        Some(Statement::Insert(Box::new(insert)))
+    }
+}

@@ -1,0 +1,212 @@
+//! How old entries are: lists by the order in which they came, and a timer wheel.
+//!
+//! Entries are numbered from 1; lists are doubly linked by these numbers, and 0 ends them. A
+//! refresh only writes the time into the entry. Who looks for the oldest or for those whose time is
+//! over finds it there, and lets such an entry wait anew.
+
+use std::collections::VecDeque;
+
+/// Buckets of a wheel: twice the time that an entry stays.
+const BUCKETS: u64 = 256;
+
+/// The shortest time between two ticks of a wheel.
+const TICK_NS_MIN: u64 = 1_000_000;
+
+/// How long two ticks of a wheel are apart: entries go at most so long after their time.
+pub(super) fn tick_ns(expire_ns: u64) -> u64 {
+    expire_ns.div_ceil(BUCKETS / 2).max(TICK_NS_MIN)
+}
+
+/// An entry's neighbours in a list.
+#[derive(Clone, Copy, Default)]
+struct Links {
+    before: u32,
+    behind: u32,
+}
+
+/// Entries in the order in which they came.
+#[derive(Default)]
+pub(super) struct Queue {
+    links: Vec<Links>,
+    first: u32,
+    last: u32,
+}
+
+impl Queue {
+    fn links(&mut self, entry: u32) -> &mut Links {
+        let at = entry as usize;
+        if self.links.len() <= at {
+            self.links.resize(at + 1, Links::default());
+        }
+        &mut self.links[at]
+    }
+
+    pub fn first(&self) -> Option<u32> {
+        (self.first != 0).then_some(self.first)
+    }
+
+    pub fn append(&mut self, entry: u32) {
+        let before = std::mem::replace(&mut self.last, entry);
+        *self.links(entry) = Links { before, behind: 0 };
+        match before {
+            0 => self.first = entry,
+            before => self.links(before).behind = entry,
+        }
+    }
+
+    pub fn remove(&mut self, entry: u32) {
+        let Links { before, behind } = std::mem::take(self.links(entry));
+        match before {
+            0 => self.first = behind,
+            before => self.links(before).behind = behind,
+        }
+        match behind {
+            0 => self.last = before,
+            behind => self.links(behind).before = before,
+        }
+    }
+
+    /// From the oldest on.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let behind = |entry: u32| self.links[entry as usize].behind;
+        std::iter::successors(self.first(), move |&entry| Some(behind(entry)).filter(|&it| it != 0))
+    }
+}
+
+/// A timer wheel: entries by the tick at which to look whether their time is over.
+pub(super) struct Wheel {
+    expire_ns: u64,
+    tick_ns: u64,
+    /// The last tick that was looked at.
+    tick: u64,
+    /// The first of each bucket.
+    firsts: Vec<u32>,
+    links: Vec<Links>,
+    /// The bucket of each entry that is in one.
+    buckets: Vec<Option<u8>>,
+    /// Entries whose time is over, taken out of their buckets.
+    due: VecDeque<u32>,
+}
+
+impl Wheel {
+    pub fn new(expire_ns: u64) -> Wheel {
+        Wheel {
+            expire_ns,
+            tick_ns: tick_ns(expire_ns),
+            tick: 0,
+            firsts: vec![0; BUCKETS as usize],
+            links: Vec::new(),
+            buckets: Vec::new(),
+            due: VecDeque::new(),
+        }
+    }
+
+    /// The first tick at which the time of an entry is over that was touched then.
+    fn due_tick(&self, touched_ns: u64) -> u64 {
+        touched_ns.saturating_add(self.expire_ns).div_ceil(self.tick_ns)
+    }
+
+    pub fn add(&mut self, entry: u32, touched_ns: u64) {
+        let at = entry as usize;
+        if self.links.len() <= at {
+            self.links.resize(at + 1, Links::default());
+            self.buckets.resize(at + 1, None);
+        }
+        // What is due already is looked at next.
+        let tick = self.due_tick(touched_ns).max(self.tick + 1);
+        let bucket = (tick % BUCKETS) as u8;
+        let behind = std::mem::replace(&mut self.firsts[usize::from(bucket)], entry);
+        if behind != 0 {
+            self.links[behind as usize].before = entry;
+        }
+        self.links[at] = Links { before: 0, behind };
+        self.buckets[at] = Some(bucket);
+    }
+
+    pub fn remove(&mut self, entry: u32) {
+        let at = entry as usize;
+        let Some(bucket) = self.buckets.get_mut(at).and_then(Option::take) else {
+            self.due.retain(|&due| due != entry);
+            return;
+        };
+        let Links { before, behind } = std::mem::take(&mut self.links[at]);
+        match before {
+            0 => self.firsts[usize::from(bucket)] = behind,
+            before => self.links[before as usize].behind = behind,
+        }
+        if behind != 0 {
+            self.links[behind as usize].before = before;
+        }
+    }
+
+    /// The next entry whose time is over; `touched_ns` says when one was refreshed last. It stays
+    /// out of the wheel until it is removed.
+    pub fn expired(&mut self, now_ns: u64, touched_ns: impl Fn(u32) -> u64) -> Option<u32> {
+        let end = now_ns / self.tick_ns;
+        while self.due.is_empty() && self.tick < end {
+            // After a jump of the clock one round is enough.
+            self.tick = (self.tick + 1).max(end.saturating_sub(BUCKETS - 1));
+            self.turn(end, &touched_ns);
+        }
+        self.due.pop_front()
+    }
+
+    fn turn(&mut self, end: u64, touched_ns: &impl Fn(u32) -> u64) {
+        let mut next = std::mem::take(&mut self.firsts[(self.tick % BUCKETS) as usize]);
+        while next != 0 {
+            let entry = next;
+            next = self.links[entry as usize].behind;
+            self.buckets[entry as usize] = None;
+            let touched_ns = touched_ns(entry);
+            if self.due_tick(touched_ns) <= end {
+                self.due.push_back(entry);
+            } else {
+                self.add(entry, touched_ns);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_keeps_the_order() {
+        let mut queue = Queue::default();
+        (1..=4).for_each(|entry| queue.append(entry));
+        queue.remove(1);
+        queue.remove(3);
+        queue.append(1);
+        assert_eq!(queue.iter().collect::<Vec<_>>(), [2, 4, 1]);
+        [2, 4, 1].into_iter().for_each(|entry| queue.remove(entry));
+        assert_eq!(queue.first(), None);
+    }
+
+    /// All that go until a time, when `touched` says when each was refreshed.
+    fn go(wheel: &mut Wheel, now_ns: u64, touched: &[u64]) -> Vec<u32> {
+        let mut gone = Vec::new();
+        while let Some(entry) = wheel.expired(now_ns, |entry| touched[entry as usize]) {
+            gone.push(entry);
+        }
+        gone
+    }
+
+    #[test]
+    fn entries_go_at_the_first_tick_behind_their_time() {
+        const S: u64 = 1_000_000_000;
+        let mut wheel = Wheel::new(S);
+        let tick = tick_ns(S);
+        let mut touched = [0, 10 * S, 10 * S + 5, 10 * S];
+        assert_eq!(go(&mut wheel, 10 * S, &touched), []);
+        (1..=3).for_each(|entry| wheel.add(entry, touched[entry as usize]));
+        wheel.remove(3);
+        touched[2] = 10 * S + S / 2;
+        assert_eq!(go(&mut wheel, 11 * S - 1, &touched), []);
+        assert_eq!(go(&mut wheel, 11 * S + tick, &touched), [1]);
+        assert_eq!(go(&mut wheel, 11 * S + S / 2 - 1, &touched), []);
+        // The clock jumps.
+        assert_eq!(go(&mut wheel, 1000 * S, &touched), [2]);
+        assert_eq!(go(&mut wheel, 2000 * S, &touched), []);
+    }
+}

@@ -1,0 +1,479 @@
+//! Tables: what a kernel remembers by key.
+//!
+//! ```text
+//! entry = | words of the key | mask's number | values | when it was refreshed |    from 1 on
+//!                              (not if exact)
+//! draft = | words of a key | its mask | priority | values |      what the next insert takes
+//! ```
+//! All memory is there from the beginning and stays where it is, so generated code looks keys up,
+//! reads values and writes them by itself; for the rest it calls. Entries are found by a hash with
+//! a secret ([`Secret`]), as keys come from strangers. Entry 0 is none.
+//!
+//! | part | does |
+//! |---|---|
+//! | [`spec`] | the declaration |
+//! | `index` | from the hash of a key to its entry |
+//! | `masks` | prefixes and masks with priorities |
+//! | `zeros` | memory that is there from the beginning |
+//! | `age` | the oldest entry; a timer wheel for those whose time is over |
+//!
+//! It reads no clock: the time is an argument.
+
+mod age;
+mod index;
+mod masks;
+pub mod spec;
+mod zeros;
+
+use std::cell::{Cell, RefCell};
+
+use tidemill_stdx::keyed::Secret;
+
+use age::{Queue, Wheel};
+use index::Index;
+#[cfg(test)]
+use masks::MASKS_MAX;
+use masks::{Masks, Words};
+use spec::{KEY_WORDS_MAX, TableKind, TableSpec, VALUES_MAX, WhenFull};
+use zeros::zeros;
+
+/// Refreshed entries that are passed over in search of the oldest, at most.
+const PASSED_MAX: usize = 16;
+
+/// Words of a draft at most.
+const DRAFT_WORDS_MAX: usize = 2 * KEY_WORDS_MAX + 1 + VALUES_MAX;
+
+/// What has happened to a table.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TableCounts {
+    /// Entries that are there.
+    pub entries: u64,
+    /// Entries that came.
+    pub inserted: u64,
+    /// Entries that were deleted.
+    pub deleted: u64,
+    /// Entries whose time was over.
+    pub expired: u64,
+    /// Entries that went to make room.
+    pub evicted: u64,
+    /// Inserts for which there was no room.
+    pub refused: u64,
+}
+
+/// An entry as its columns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The columns of the key.
+    pub key: Vec<u64>,
+    /// The bits of each that count; all, if the table is exact.
+    pub mask: Vec<u64>,
+    /// The priority; 0 in tables without.
+    pub priority: u64,
+    /// The other columns.
+    pub values: Vec<u64>,
+}
+
+/// Where the parts of a table are, for generated code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TableAddresses {
+    pub table: usize,
+    pub index: usize,
+    pub index_mask: usize,
+    pub entries: usize,
+    pub query: usize,
+    pub draft: usize,
+    /// See [`Secret::words`].
+    pub secret: [u64; 3],
+}
+
+/// A table.
+pub struct Table {
+    spec: TableSpec,
+    layout: EntryLayout,
+    secret: Secret,
+    index: Index,
+    entries: Box<[Cell<u64>]>,
+    /// The key that code looks up.
+    query: [Cell<u64>; KEY_WORDS_MAX],
+    draft: [Cell<u64>; DRAFT_WORDS_MAX],
+    books: RefCell<Books>,
+}
+
+impl std::fmt::Debug for Table {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Table({}: {:?})", self.spec, self.counts())
+    }
+}
+
+/// Words of an entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EntryLayout {
+    /// Words of the key.
+    pub key: usize,
+    /// Words that an entry is found by: the key, and the number of its mask.
+    pub found_by: usize,
+    /// Where the time of the last refresh is.
+    pub touched: usize,
+    /// All of them.
+    pub words: usize,
+}
+
+impl EntryLayout {
+    pub fn of(spec: &TableSpec) -> EntryLayout {
+        let key = spec.key_words();
+        let found_by = key + usize::from(spec.kind != TableKind::Exact);
+        let touched = found_by + spec.values.len();
+        EntryLayout { key, found_by, touched, words: touched + 1 }
+    }
+}
+
+/// What only changes need.
+struct Books {
+    masks: Masks,
+    /// By number.
+    priorities: Vec<Priority>,
+    ages: Queue,
+    /// When each entry took its place in the queue, by number.
+    queued_ns: Vec<u64>,
+    wheel: Option<Wheel>,
+    free: Vec<u32>,
+    /// Numbers that have been used.
+    used: u32,
+    counts: TableCounts,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Priority {
+    priority: u64,
+    /// The less, the earlier it came.
+    order: u64,
+}
+
+impl Table {
+    /// An empty table; the declaration has been verified.
+    pub fn new(spec: TableSpec, secret: Secret) -> Table {
+        let layout = EntryLayout::of(&spec);
+        let books = Books {
+            masks: Masks::default(),
+            priorities: Vec::new(),
+            ages: Queue::default(),
+            queued_ns: Vec::new(),
+            wheel: (spec.expire_ns > 0).then(|| Wheel::new(spec.expire_ns)),
+            free: Vec::new(),
+            used: 0,
+            counts: TableCounts::default(),
+        };
+        Table {
+            layout,
+            secret,
+            index: Index::new(spec.size),
+            entries: zeros((spec.size as usize + 1) * layout.words),
+            query: [const { Cell::new(0) }; KEY_WORDS_MAX],
+            draft: [const { Cell::new(0) }; DRAFT_WORDS_MAX],
+            books: RefCell::new(books),
+            spec,
+        }
+    }
+
+    /// What it is declared as.
+    pub fn spec(&self) -> &TableSpec {
+        &self.spec
+    }
+
+    /// What has happened to it.
+    pub fn counts(&self) -> TableCounts {
+        self.books.borrow().counts
+    }
+
+    pub(crate) fn addresses(&self) -> TableAddresses {
+        TableAddresses {
+            table: std::ptr::from_ref(self).expose_provenance(),
+            index: self.index.address(),
+            index_mask: self.index.mask(),
+            entries: self.entries.as_ptr().expose_provenance(),
+            query: self.query.as_ptr().expose_provenance(),
+            draft: self.draft.as_ptr().expose_provenance(),
+            secret: self.secret.words(),
+        }
+    }
+
+    fn word(&self, entry: u32, word: usize) -> &Cell<u64> {
+        &self.entries[entry as usize * self.layout.words + word]
+    }
+
+    /// A word of an entry's key.
+    pub(crate) fn key(&self, entry: u32, word: u32) -> u64 {
+        self.word(entry, word as usize).get()
+    }
+
+    /// A value of an entry.
+    pub(crate) fn value(&self, entry: u32, value: u32) -> u64 {
+        self.word(entry, self.layout.found_by + value as usize).get()
+    }
+
+    /// Changes a value of an entry.
+    pub(crate) fn set_value(&self, entry: u32, value: u32, number: u64) {
+        self.word(entry, self.layout.found_by + value as usize).set(number);
+    }
+
+    /// The entry's age begins anew.
+    pub(crate) fn refresh(&self, entry: u32, now_ns: u64) {
+        self.word(entry, self.layout.touched).set(now_ns);
+    }
+
+    /// Changes a word of what the next insert takes.
+    pub(crate) fn set_draft(&self, word: u32, number: u64) {
+        self.draft[word as usize].set(number);
+    }
+
+    fn hash(&self, words: &[u64]) -> u64 {
+        let (first, rest) = words.split_first().map_or((0, words), |(first, rest)| (*first, rest));
+        rest.iter().fold(self.secret.word(first), |hash, &word| self.secret.combine(hash, word))
+    }
+
+    /// The entry that is found by these words.
+    fn probe(&self, words: &[u64]) -> u32 {
+        let is_it = |entry| {
+            let own = self.entries[entry as usize * self.layout.words..].iter();
+            own.zip(words).all(|(own, word)| own.get() == *word)
+        };
+        self.index.find(self.hash(words), is_it)
+    }
+
+    /// What entries of a mask are found by.
+    fn found_by(&self, left: Words, number: u64) -> [u64; KEY_WORDS_MAX + 1] {
+        let mut words = [0; KEY_WORDS_MAX + 1];
+        words[..KEY_WORDS_MAX].copy_from_slice(&left);
+        if self.spec.kind != TableKind::Exact {
+            words[self.layout.key] = number;
+        }
+        words
+    }
+
+    /// The entry of a key; 0: there is none.
+    pub(crate) fn find(&self, key: &[u64]) -> u32 {
+        let words = self.layout.found_by;
+        match self.spec.kind {
+            TableKind::Exact => self.probe(key),
+            TableKind::Prefix => {
+                let books = self.books.borrow();
+                let entries = books
+                    .masks
+                    .iter()
+                    .map(|mask| self.probe(&self.found_by(mask.of(key), mask.number)[..words]));
+                entries.into_iter().find(|&entry| entry != 0).unwrap_or(0)
+            }
+            TableKind::Ternary => {
+                let books = self.books.borrow();
+                let (mut best, mut rank) = (0, (0, 0));
+                for mask in books.masks.iter() {
+                    if best != 0 && mask.priority_max < rank.0 {
+                        break;
+                    }
+                    let entry = self.probe(&self.found_by(mask.of(key), mask.number)[..words]);
+                    let Priority { priority, order } = books.priorities[entry as usize];
+                    // Of the same priority the first that came.
+                    if entry != 0 && (best == 0 || (priority, !order) > rank) {
+                        (best, rank) = (entry, (priority, !order));
+                    }
+                }
+                best
+            }
+        }
+    }
+
+    /// The entry of the key that code has put there.
+    pub(crate) fn find_query(&self) -> u32 {
+        let key = [0, 1, 2, 3].map(|at: usize| self.query[at].get());
+        self.find(&key[..self.layout.key])
+    }
+
+    /// Takes the draft in; the entry, or 0 if there is no room. An entry of the same key gets the
+    /// new values.
+    pub(crate) fn insert(&self, now_ns: u64) -> u32 {
+        let (words, drafted) = (self.layout.key, |at: usize| self.draft[at].get());
+        let (mut key, mut mask) = ([0; KEY_WORDS_MAX], [0; KEY_WORDS_MAX]);
+        for word in 0..words {
+            (key[word], mask[word]) = (drafted(word), drafted(words + word));
+        }
+        let priority = match self.spec.kind {
+            TableKind::Exact => 0,
+            // The longest wins.
+            TableKind::Prefix => mask.iter().map(|word| u64::from(word.count_ones())).sum(),
+            TableKind::Ternary => drafted(2 * words),
+        };
+        let books = &mut *self.books.borrow_mut();
+        if self.spec.kind == TableKind::Exact {
+            mask = [u64::MAX; KEY_WORDS_MAX];
+        }
+        for (key, mask) in key.iter_mut().zip(&mask) {
+            *key &= mask;
+        }
+        let entry = self.entry_for(books, key, mask, now_ns);
+        if entry == 0 {
+            books.counts.refused += 1;
+            return 0;
+        }
+        for (value, column) in self.spec.values.iter().enumerate() {
+            let number = drafted(2 * words + 1 + value) & column.mask();
+            self.set_value(entry, value as u32, number);
+        }
+        self.refresh(entry, now_ns);
+        if self.spec.kind != TableKind::Exact {
+            books.priorities[entry as usize].priority = priority;
+            books.masks.raise(self.key(entry, words as u32), priority);
+        }
+        entry
+    }
+
+    /// The entry of a key, or a new one, if there is room.
+    fn entry_for(&self, books: &mut Books, key: Words, mask: Words, now_ns: u64) -> u32 {
+        let known = match self.spec.kind {
+            TableKind::Exact => Some(0),
+            _ => books.masks.find(&mask).map(|mask| mask.number),
+        };
+        let found_by = self.layout.found_by;
+        let found = known.map(|number| self.probe(&self.found_by(key, number)[..found_by]));
+        if let Some(entry) = found.filter(|&entry| entry != 0) {
+            books.ages.remove(entry);
+            books.append(entry, now_ns);
+            return entry;
+        }
+        if books.counts.entries == u64::from(self.spec.size) {
+            match self.spec.when_full {
+                WhenFull::Refuse => return 0,
+                WhenFull::Evict => self.evict(books),
+            }
+        }
+        let number = match self.spec.kind {
+            TableKind::Exact => 0,
+            _ => match books.masks.add(&mask) {
+                Some(mask) => mask.number,
+                None => return 0,
+            },
+        };
+        let entry = books.number();
+        let words = &self.found_by(key, number)[..found_by];
+        for (at, word) in words.iter().enumerate() {
+            self.word(entry, at).set(*word);
+        }
+        self.index.insert(self.hash(words), entry);
+        books.append(entry, now_ns);
+        if let Some(wheel) = &mut books.wheel {
+            wheel.add(entry, now_ns);
+        }
+        books.counts.entries += 1;
+        books.counts.inserted += 1;
+        books.priorities[entry as usize].order = books.counts.inserted;
+        entry
+    }
+
+    /// Makes room: the oldest goes. Those refreshed since they were queued wait anew, but not so
+    /// many that one packet would take long (second chance).
+    fn evict(&self, books: &mut Books) {
+        for _ in 0..PASSED_MAX {
+            let Some(oldest) = books.ages.first() else { return };
+            let touched_ns = self.word(oldest, self.layout.touched).get();
+            if touched_ns <= books.queued_ns[oldest as usize] {
+                break;
+            }
+            books.ages.remove(oldest);
+            books.append(oldest, touched_ns);
+        }
+        if let Some(oldest) = books.ages.first() {
+            self.remove(books, oldest);
+            books.counts.evicted += 1;
+        }
+    }
+
+    fn remove(&self, books: &mut Books, entry: u32) {
+        let first = entry as usize * self.layout.words;
+        let own = &self.entries[first..first + self.layout.found_by];
+        let mut words = [0; KEY_WORDS_MAX + 1];
+        for (word, own) in words.iter_mut().zip(own) {
+            *word = own.get();
+        }
+        self.index.remove(self.hash(&words[..self.layout.found_by]), entry);
+        if self.spec.kind != TableKind::Exact {
+            books.masks.remove(words[self.layout.key]);
+        }
+        books.ages.remove(entry);
+        if let Some(wheel) = &mut books.wheel {
+            wheel.remove(entry);
+        }
+        books.free.push(entry);
+        books.counts.entries -= 1;
+    }
+
+    /// Deletes an entry, which is there.
+    pub(crate) fn delete(&self, entry: u32) {
+        let books = &mut *self.books.borrow_mut();
+        self.remove(books, entry);
+        books.counts.deleted += 1;
+    }
+
+    /// The next entry whose time is over. The caller ends it with [`Table::expire`].
+    pub(crate) fn expired(&self, now_ns: u64) -> Option<u32> {
+        let books = &mut *self.books.borrow_mut();
+        let touched_ns = |entry| self.word(entry, self.layout.touched).get();
+        books.wheel.as_mut()?.expired(now_ns, touched_ns)
+    }
+
+    /// Ends an entry whose time is over.
+    pub(crate) fn expire(&self, entry: u32) {
+        let books = &mut *self.books.borrow_mut();
+        self.remove(books, entry);
+        books.counts.expired += 1;
+    }
+
+    /// How often somebody has to look for entries whose time is over.
+    pub(crate) fn tick_ns(&self) -> Option<u64> {
+        (self.spec.expire_ns > 0).then(|| age::tick_ns(self.spec.expire_ns))
+    }
+
+    /// All entries, in the order in which they came or were refreshed by an insert.
+    pub fn rows(&self) -> Vec<Row> {
+        let books = self.books.borrow();
+        let row = |entry| {
+            let key: Vec<u64> = (0..self.layout.key).map(|at| self.key(entry, at as u32)).collect();
+            let mask = match self.spec.kind {
+                TableKind::Exact => [u64::MAX; KEY_WORDS_MAX],
+                _ => {
+                    let number = self.key(entry, self.layout.key as u32);
+                    books.masks.numbered(number).map_or([0; KEY_WORDS_MAX], |mask| mask.words)
+                }
+            };
+            let values = (0..self.spec.values.len() as u32).map(|at| self.value(entry, at));
+            let is_ternary = self.spec.kind == TableKind::Ternary;
+            let priority = books.priorities[entry as usize].priority;
+            Row {
+                key: self.spec.unpack(&key),
+                mask: self.spec.unpack(&mask),
+                priority: if is_ternary { priority } else { 0 },
+                values: values.collect(),
+            }
+        };
+        books.ages.iter().map(row).collect()
+    }
+}
+
+impl Books {
+    fn number(&mut self) -> u32 {
+        if let Some(entry) = self.free.pop() {
+            return entry;
+        }
+        self.used += 1;
+        let count = self.used as usize + 1;
+        self.priorities.resize(count, Priority::default());
+        self.queued_ns.resize(count, 0);
+        self.used
+    }
+
+    fn append(&mut self, entry: u32, now_ns: u64) {
+        self.ages.append(entry);
+        self.queued_ns[entry as usize] = now_ns;
+    }
+}
+
+#[cfg(test)]
+mod tests;

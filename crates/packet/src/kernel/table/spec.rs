@@ -1,0 +1,219 @@
+//! What a table is declared as: its columns, who writes it, and what happens when it is full.
+
+use std::fmt;
+
+/// Words of a key at most.
+pub const KEY_WORDS_MAX: usize = 4;
+
+/// Values of an entry at most.
+pub const VALUES_MAX: usize = 8;
+
+/// Entries of a table at most.
+pub const SIZE_MAX: u32 = 1 << 20;
+
+/// How keys are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableKind {
+    /// All bits are equal.
+    Exact,
+    /// The bits of the entry's prefix are equal; the longest prefix wins.
+    Prefix,
+    /// The bits of the entry's mask are equal; the highest priority wins.
+    Ternary,
+}
+
+impl TableKind {
+    pub(crate) const NAMES: [(TableKind, &'static str); 3] = [
+        (TableKind::Exact, "exact"),
+        (TableKind::Prefix, "prefix"),
+        (TableKind::Ternary, "ternary"),
+    ];
+
+    /// As programs say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableKind::Exact => "exact",
+            TableKind::Prefix => "prefix",
+            TableKind::Ternary => "ternary",
+        }
+    }
+}
+
+/// Who changes a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableWriter {
+    /// The kernel, packet by packet.
+    Kernel,
+    /// The program around the graph, between two breaths.
+    Program,
+}
+
+impl TableWriter {
+    pub(crate) const NAMES: [(TableWriter, &'static str); 2] =
+        [(TableWriter::Kernel, "kernel"), (TableWriter::Program, "program")];
+
+    /// As programs say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            TableWriter::Kernel => "kernel",
+            TableWriter::Program => "program",
+        }
+    }
+}
+
+/// What becomes of an insert when there is no room.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WhenFull {
+    /// The oldest entry goes.
+    Evict,
+    /// The new one is not taken.
+    Refuse,
+}
+
+impl WhenFull {
+    pub(crate) const NAMES: [(WhenFull, &'static str); 2] =
+        [(WhenFull::Evict, "evict"), (WhenFull::Refuse, "refuse")];
+
+    /// As programs say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            WhenFull::Evict => "evict",
+            WhenFull::Refuse => "refuse",
+        }
+    }
+}
+
+/// A number of each entry.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// How many bits it has, 1 to 64.
+    pub bits: u32,
+}
+
+impl Column {
+    /// The greatest number that fits.
+    pub fn mask(&self) -> u64 {
+        low_bits(self.bits)
+    }
+}
+
+impl fmt::Display for Column {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.name, self.bits)
+    }
+}
+
+/// So many ones.
+pub fn low_bits(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// Where a column lies in the words of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyPlace {
+    /// The word.
+    pub word: usize,
+    /// Bits of the word below it.
+    pub shift: u32,
+}
+
+/// The declaration of a table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TableSpec {
+    /// Its name.
+    pub name: String,
+    /// How keys are compared.
+    pub kind: TableKind,
+    /// The columns of the key. Each lies within a word, packed from the lowest bits up.
+    pub key: Vec<Column>,
+    /// The other columns, a word each.
+    pub values: Vec<Column>,
+    /// Who changes it.
+    pub writer: TableWriter,
+    /// Entries at most.
+    pub size: u32,
+    /// What happens then.
+    pub when_full: WhenFull,
+    /// How long an entry stays that is not refreshed, in nanoseconds; 0: for ever.
+    pub expire_ns: u64,
+}
+
+impl TableSpec {
+    /// Where each column of the key lies.
+    pub fn key_places(&self) -> Vec<KeyPlace> {
+        let mut next = KeyPlace { word: 0, shift: 0 };
+        let place = |column: &Column| {
+            if next.shift + column.bits > 64 {
+                next = KeyPlace { word: next.word + 1, shift: 0 };
+            }
+            let place = next;
+            next.shift += column.bits;
+            place
+        };
+        self.key.iter().map(place).collect()
+    }
+
+    /// Words of the key.
+    pub fn key_words(&self) -> usize {
+        self.key_places().last().map_or(0, |last| last.word + 1)
+    }
+
+    /// Columns of a key as its words.
+    pub fn pack(&self, columns: &[u64]) -> [u64; KEY_WORDS_MAX] {
+        let mut words = [0; KEY_WORDS_MAX];
+        for ((place, column), number) in self.key_places().iter().zip(&self.key).zip(columns) {
+            if let Some(word) = words.get_mut(place.word) {
+                *word |= (number & column.mask()) << place.shift;
+            }
+        }
+        words
+    }
+
+    /// The columns of a key's words.
+    pub fn unpack(&self, words: &[u64]) -> Vec<u64> {
+        let places = self.key_places();
+        let column = |(place, column): (&KeyPlace, &Column)| {
+            words.get(place.word).map_or(0, |word| word >> place.shift & column.mask())
+        };
+        places.iter().zip(&self.key).map(column).collect()
+    }
+
+    /// Words of the draft of an entry: the key, its mask, the priority, the values.
+    pub fn draft_words(&self) -> u32 {
+        (2 * self.key_words() + 1 + self.values.len()) as u32
+    }
+
+    /// What is wrong with it.
+    pub fn verify(&self) -> Option<String> {
+        let is_column = |column: &Column| (1..=64).contains(&column.bits);
+        let name = &self.name;
+        if !self.key.iter().chain(&self.values).all(is_column) {
+            Some(format!("columns of `{name}` have 1 to 64 bits"))
+        } else if self.key.is_empty() || self.key_words() > KEY_WORDS_MAX {
+            let bits = KEY_WORDS_MAX * 64;
+            Some(format!("the key of `{name}` has at least one column and at most {bits} bits"))
+        } else if self.values.len() > VALUES_MAX {
+            Some(format!("`{name}` has more than {VALUES_MAX} values"))
+        } else if self.size == 0 || self.size > SIZE_MAX {
+            Some(format!("`{name}` has room for 1 to {SIZE_MAX} entries"))
+        } else if self.writer == TableWriter::Program && self.when_full == WhenFull::Evict {
+            Some(format!("`{name}` is written by the program, so it evicts nothing"))
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for TableSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let TableSpec { name, size, expire_ns, .. } = self;
+        let (kind, writer) = (self.kind.name(), self.writer.name());
+        let full = self.when_full.name();
+        write!(f, "{name} {kind} {writer} {size} {full} {expire_ns} key")?;
+        self.key.iter().try_for_each(|column| write!(f, " {column}"))?;
+        f.write_str(" values")?;
+        self.values.iter().try_for_each(|column| write!(f, " {column}"))
+    }
+}

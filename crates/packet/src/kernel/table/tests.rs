@@ -1,0 +1,206 @@
+//! Tables against a list that is searched from end to end.
+
+use tidemill_stdx::rng::Rng;
+
+use super::spec::{Column, TableWriter};
+use super::*;
+
+const MS: u64 = 1_000_000;
+
+fn spec(kind: TableKind, when_full: WhenFull, expire_ns: u64) -> TableSpec {
+    let column = |name: &str, bits| Column { name: name.to_owned(), bits };
+    TableSpec {
+        name: "t".to_owned(),
+        kind,
+        key: vec![column("a", 8), column("b", 64), column("c", 3)],
+        values: vec![column("n", 16)],
+        writer: TableWriter::Kernel,
+        size: 12,
+        when_full,
+        expire_ns,
+    }
+}
+
+/// An entry of the list.
+#[derive(Clone, Debug, PartialEq)]
+struct Known {
+    key: [u64; 3],
+    mask: [u64; 3],
+    priority: u64,
+    value: u64,
+    queued: u64,
+    touched: u64,
+    order: u64,
+}
+
+impl Known {
+    fn fits(&self, key: [u64; 3]) -> bool {
+        (0..3).all(|at| (key[at] ^ self.key[at]) & self.mask[at] == 0)
+    }
+}
+
+fn find(list: &[Known], key: [u64; 3]) -> Option<usize> {
+    let fitting = (0..list.len()).filter(|&at| list[at].fits(key));
+    fitting.max_by_key(|&at| (list[at].priority, !list[at].order))
+}
+
+fn masks(list: &[Known]) -> usize {
+    let mut masks: Vec<[u64; 3]> = list.iter().map(|known| known.mask).collect();
+    masks.sort_unstable();
+    masks.dedup();
+    masks.len()
+}
+
+fn packed(key: [u64; 3]) -> [u64; 3] {
+    // 8 bits, then 64 that do not fit beside them, then 3.
+    key
+}
+
+fn evict(list: &mut Vec<Known>) {
+    for _ in 0..PASSED_MAX {
+        if list[0].touched <= list[0].queued {
+            break;
+        }
+        let mut oldest = list.remove(0);
+        oldest.queued = oldest.touched;
+        list.push(oldest);
+    }
+    list.remove(0);
+}
+
+fn check(kind: TableKind, when_full: WhenFull, expire_ns: u64, seed: u64) {
+    let table = Table::new(spec(kind, when_full, expire_ns), Secret::new(seed));
+    let (mut rng, mut list, mut now, mut order) = (Rng::new(seed), Vec::<Known>::new(), 0, 0);
+    let mut seen = [0; 4];
+    for _ in 0..3000 {
+        now += rng.below(4) * MS;
+        let key = [rng.below(3), rng.below(4) << 62 | rng.below(2), rng.below(2) << 2];
+        let found = table.find(&packed(key));
+        assert_eq!(
+            find(&list, key).map(|at| list[at].value),
+            (found != 0).then(|| table.value(found, 0))
+        );
+        match rng.below(4) {
+            0 if found != 0 => {
+                let at = find(&list, key).expect("it is there");
+                table.delete(found);
+                list.remove(at);
+                seen[0] += 1;
+            }
+            1 if found != 0 => {
+                let at = find(&list, key).expect("it is there");
+                table.refresh(found, now);
+                list[at].touched = now;
+                seen[1] += 1;
+            }
+            _ => {
+                let mask = match kind {
+                    TableKind::Exact => [255, u64::MAX, 7],
+                    TableKind::Prefix => [255, u64::MAX, 7 << rng.below(4) & 7],
+                    TableKind::Ternary => [rng.below(2) * 255, u64::MAX << rng.below(64), 7],
+                };
+                let priority = match kind {
+                    TableKind::Exact => 0,
+                    TableKind::Prefix => mask.iter().map(|word| u64::from(word.count_ones())).sum(),
+                    TableKind::Ternary => rng.below(3),
+                };
+                let value = rng.below(1 << 16);
+                for at in 0..3 {
+                    table.set_draft(at, key[at as usize]);
+                    table.set_draft(3 + at, mask[at as usize]);
+                }
+                table.set_draft(6, priority);
+                table.set_draft(7, value | 1 << 40);
+                let inserted = table.insert(now) != 0;
+                let left = [key[0] & mask[0], key[1] & mask[1], key[2] & mask[2]];
+                let same = list.iter().position(|known| (known.key, known.mask) == (left, mask));
+                let mut known =
+                    Known { key: left, mask, priority, value, queued: now, touched: now, order };
+                let has_room = match same {
+                    Some(at) => {
+                        known.order = list.remove(at).order;
+                        true
+                    }
+                    None if list.len() == 12 && when_full == WhenFull::Refuse => false,
+                    None => {
+                        if list.len() == 12 {
+                            evict(&mut list);
+                            seen[2] += 1;
+                        }
+                        order += 1;
+                        known.order = order;
+                        true
+                    }
+                };
+                assert_eq!(inserted, has_room);
+                if has_room {
+                    list.push(known);
+                } else {
+                    seen[3] += 1;
+                }
+            }
+        }
+        while let Some(entry) = table.expired(now) {
+            let key = table.key(entry, 1);
+            let tick_ns = age::tick_ns(expire_ns);
+            let at = list.iter().position(|known| {
+                known.key[1] == key
+                    && known.touched + expire_ns <= now
+                    && known.value == table.value(entry, 0)
+            });
+            list.remove(at.expect("its time is over"));
+            table.expire(entry);
+            assert!(
+                list.iter().all(|known| known.touched + expire_ns + tick_ns > now - tick_ns * 4)
+            );
+        }
+        let rows = table.rows().into_iter().map(|row| (row.key, row.mask, row.values));
+        let known = list.iter().map(|it| (it.key.to_vec(), it.mask.to_vec(), vec![it.value]));
+        assert_eq!(rows.collect::<Vec<_>>(), known.collect::<Vec<_>>());
+        assert!(masks(&list) <= MASKS_MAX);
+        assert_eq!(table.counts().entries as usize, list.len());
+    }
+    let counts = table.counts();
+    assert_eq!([counts.deleted, counts.evicted, counts.refused], [seen[0], seen[2], seen[3]]);
+    assert!(seen[1] > 0 && (counts.expired > 0) == (expire_ns > 0));
+}
+
+#[test]
+fn tables_are_lists_that_are_searched() {
+    for (seed, kind) in
+        [TableKind::Exact, TableKind::Prefix, TableKind::Ternary].into_iter().enumerate()
+    {
+        for (when_full, expire_ns) in
+            [(WhenFull::Evict, 0), (WhenFull::Refuse, 0), (WhenFull::Evict, 40 * MS)]
+        {
+            check(kind, when_full, expire_ns, seed as u64);
+        }
+    }
+}
+
+#[test]
+fn there_are_as_many_masks_as_are_looked_up() {
+    let mut spec = spec(TableKind::Ternary, WhenFull::Refuse, 0);
+    spec.size = 1000;
+    let table = Table::new(spec, Secret::new(1));
+    let insert = |mask: u64| {
+        table.set_draft(4, mask);
+        table.insert(0) != 0
+    };
+    assert!((0..MASKS_MAX as u64).all(&insert));
+    assert!(!insert(MASKS_MAX as u64));
+    assert!(insert(3));
+    assert_eq!((table.counts().entries, table.counts().refused), (64, 1));
+}
+
+#[test]
+fn keys_are_packed_into_words() {
+    let mut spec = spec(TableKind::Exact, WhenFull::Refuse, 0);
+    assert_eq!(spec.pack(&[0x1FF, u64::MAX, 9]), [0xFF, u64::MAX, 1, 0]);
+    assert_eq!(spec.unpack(&[0xFF, u64::MAX, 1]), [0xFF, u64::MAX, 1]);
+    spec.key.remove(1);
+    assert_eq!((spec.pack(&[1, 2])[0], spec.key_words()), (0x201, 1));
+    assert_eq!(spec.verify(), None);
+    spec.key = vec![Column { name: "wide".to_owned(), bits: 64 }; 5];
+    assert!(spec.verify().is_some_and(|what| what.contains("256 bits")));
+}

@@ -17,6 +17,7 @@ use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::Overrun;
 
 use crate::console::{Console, Form};
+use crate::history::History;
 use crate::lines::{Kind, Lines, Writer, Written};
 
 /// What a run has written and found so far.
@@ -43,6 +44,8 @@ pub struct Journal {
     written: Written,
     /// The node that has found a violation, until its turn is over.
     violated: Option<Writer>,
+    /// What clients have called, if that is to be checked.
+    history: Option<History>,
 }
 
 impl Journal {
@@ -60,6 +63,7 @@ impl Journal {
             skip: 0,
             written: Written::default(),
             violated: None,
+            history: None,
         }
     }
 
@@ -73,6 +77,16 @@ impl Journal {
     pub(crate) fn of_part(form: Form) -> Journal {
         let console = Console::new(form, Box::new(io::sink()), Box::new(io::sink()));
         Journal { is_part: true, ..Journal::in_order(console, 0) }
+    }
+
+    /// Keeps the tuples of `history` from now on.
+    pub(crate) fn keep_history(&mut self) {
+        self.history.get_or_insert_default();
+    }
+
+    /// Takes what it has kept of them.
+    pub(crate) fn take_history(&mut self) -> History {
+        self.history.take().unwrap_or_default()
     }
 
     /// Whether it writes in the order of time and node. Then the run is over when all of a time has
@@ -283,6 +297,12 @@ impl Observer for SharedJournal {
         }
         journal.note(sighting.node, Kind::Violation, note);
         journal.violated.get_or_insert(Writer::of(sighting.node));
+    }
+
+    fn recorded(&mut self, sighting: Sighting<'_>) {
+        if let Some(history) = &mut self.get_mut().history {
+            history.record(sighting.columns);
+        }
     }
 
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str) {

@@ -14,6 +14,7 @@ mod events;
 mod extent;
 mod filter;
 mod floor;
+mod histories;
 mod json;
 mod loops;
 mod maps;
@@ -92,6 +93,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("pores", "a driver over a pore and a native one; a round trip to another process", pores::run),
     ("stat", "what counting costs", stat::run),
     ("filter", "packets through a filter per second", filter::run),
+    ("histories", "deciding whether histories are linearizable", histories::run),
     ("breath", "idle breaths of packet graphs against the number of apps", packets::breath),
     ("basic1", "packets from a source through a Tee to two sinks", packets::basic1),
     ("chain", "packets through 1, 5 and 20 apps that change the header", packets::chain),
@@ -158,7 +160,7 @@ mod tests {
         for &(name, _, run) in BENCHES {
             // Peers that are programs of other languages need more than tests may ask for.
             let peers = Bench::ALL.iter().all(|bench| bench.name() != name)
-                && !["json", "proto"].contains(&name);
+                && !["histories", "json", "proto"].contains(&name);
             let extent = Extent { peers, small: true, seconds: None, seed: None };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }

@@ -16,6 +16,7 @@ mod flow;
 mod flows;
 mod folders;
 mod graphs;
+mod histories;
 mod keys;
 mod kill;
 mod limits;

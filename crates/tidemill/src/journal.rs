@@ -17,6 +17,7 @@ use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::Overrun;
 
 use crate::console::{Console, Form};
+use crate::history::History;
 use crate::lines::{Kind, Lines, Writer, Written};
 pub use crate::seconds::Seconds;
 use crate::why::Explaining;
@@ -47,6 +48,8 @@ pub struct Journal {
     violated: Option<Writer>,
     /// What rules did, if that is to be explained.
     pub(crate) explaining: Option<Box<Explaining>>,
+    /// What clients have called, if that is to be checked.
+    history: Option<History>,
 }
 
 impl Journal {
@@ -65,6 +68,7 @@ impl Journal {
             written: Written::default(),
             violated: None,
             explaining: None,
+            history: None,
         }
     }
 
@@ -78,6 +82,16 @@ impl Journal {
     pub(crate) fn of_part(form: Form) -> Journal {
         let console = Console::new(form, Box::new(io::sink()), Box::new(io::sink()));
         Journal { is_part: true, ..Journal::in_order(console, 0) }
+    }
+
+    /// Keeps the tuples of `history` from now on.
+    pub(crate) fn keep_history(&mut self) {
+        self.history.get_or_insert_default();
+    }
+
+    /// Takes what it has kept of them.
+    pub(crate) fn take_history(&mut self) -> History {
+        self.history.take().unwrap_or_default()
     }
 
     /// Whether it writes in the order of time and node. Then the run is over when all of a time has
@@ -301,6 +315,12 @@ impl Observer for SharedJournal {
     fn received(&mut self, receipt: Receipt<'_>) {
         if let Some(explaining) = &mut self.get_mut().explaining {
             explaining.account.received(receipt);
+        }
+    }
+
+    fn recorded(&mut self, sighting: Sighting<'_>) {
+        if let Some(history) = &mut self.get_mut().history {
+            history.record(sighting.columns);
         }
     }
 

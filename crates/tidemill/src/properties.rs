@@ -23,6 +23,8 @@ use tidemill_relation::view::Progress;
 use tidemill_relation::{SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 
+use crate::why::Everywhere;
+
 /// Event tuples whose strands run in one call.
 const DERIVE_BATCH: usize = 256;
 
@@ -52,6 +54,17 @@ impl PropertyRules {
             rules.interpret();
         }
         Ok(PropertyRules { rules: Arc::new(rules), reads, heads })
+    }
+
+    /// The same, whose observer hears of each execution of a rule.
+    pub(crate) fn explained(&self) -> PropertyRules {
+        let mut rules = (*self.rules).clone();
+        rules.explain();
+        PropertyRules {
+            rules: Arc::new(rules),
+            reads: self.reads.clone(),
+            heads: self.heads.clone(),
+        }
     }
 
     /// The tables of nodes that they read.
@@ -133,6 +146,7 @@ impl Properties {
         if self.rows.is_empty() {
             return;
         }
+        let observer = &mut Everywhere(observer);
         self.node.enqueue(Event::Rows { rows: std::mem::take(&mut self.rows) });
         while self.node.begin(moment.now_ns, moment.wall_ns, observer) {
             let progress = self.run(observer);
@@ -189,6 +203,9 @@ impl Properties {
             }
             if head.name == "violation" && stage == Stage::Inserted {
                 observer.violated(sighting);
+            }
+            if head.name == "history" && stage == Stage::Inserted {
+                observer.recorded(sighting);
             }
         }
     }

@@ -12,6 +12,7 @@ use tidemill_overlog::node::{Counters, StageCounters};
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::plan::RelationId;
 
+use crate::history::Checked;
 use crate::journal::Seconds;
 
 /// The figures of a run.
@@ -45,6 +46,8 @@ pub struct Summary {
     pub interrupted: bool,
     /// Rules of the program, and how often they were started and have derived something.
     pub rules: RuleTotals,
+    /// What the comparison of the operations of clients with a model has found, if there was one.
+    pub history: Option<Checked>,
     /// What all chance followed from, where that was given.
     pub seed: Option<u64>,
 }
@@ -63,10 +66,11 @@ pub struct RuleTotals {
 }
 
 impl Summary {
-    /// True if the program did what it promised: no violation, no turn without an end, and all
-    /// expectations held.
+    /// True if the program did what it promised: no violation, no turn without an end, all
+    /// expectations held, and a history that was checked is linearizable.
     pub fn is_well(&self) -> bool {
-        self.violations == 0 && self.expectations_failed == 0 && self.given_up == 0
+        let has_order = self.history.as_ref().is_none_or(|checked| checked.failure.is_none());
+        self.violations == 0 && self.expectations_failed == 0 && self.given_up == 0 && has_order
     }
 
     /// The figures of a fleet and its loop so far.
@@ -158,6 +162,13 @@ impl Summary {
                 json.key("violations").number(self.violations);
                 json.key("expectations_met").number(self.expectations_met);
                 json.key("expectations_failed").number(self.expectations_failed);
+                if let Some(checked) = &self.history {
+                    json.key("history").object(|json| {
+                        json.key("model").string(checked.model.name());
+                        json.key("operations").number(checked.operations);
+                        json.key("linearizable").bool(checked.failure.is_none());
+                    });
+                }
                 if self.interrupted {
                     json.key("interrupted").bool(true);
                 }
@@ -277,6 +288,10 @@ impl fmt::Display for Summary {
         if self.violations > 0 {
             write!(f, "; violations: {}", self.violations)?;
         }
+        if let Some(Checked { model, operations, failure }) = &self.history {
+            let (model, not) = (model.name(), if failure.is_some() { "not " } else { "" });
+            write!(f, "; {model} history: {operations} operations, {not}linearizable")?;
+        }
         if let Some(seed) = self.seed {
             write!(f, "; seed {seed}")?;
         }
@@ -297,6 +312,7 @@ fn write_counts(f: &mut fmt::Formatter<'_>, title: &str, counts: &[(String, u64)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::Model;
 
     fn summary() -> Summary {
         Summary {
@@ -311,6 +327,20 @@ mod tests {
             seed: Some(7),
             ..Summary::default()
         }
+    }
+
+    #[test]
+    fn a_history_is_part_of_it() {
+        let failure = Some("no order".to_owned());
+        let checked = Checked { model: Model::Kv, operations: 9, failure };
+        let mut summary = Summary { history: Some(checked), ..summary() };
+        assert!(!summary.is_well());
+        let end = "; kv history: 9 operations, not linearizable; seed 7";
+        assert!(summary.to_string().ends_with(end), "{summary}");
+        summary.history.iter_mut().for_each(|checked| checked.failure = None);
+        assert!(summary.is_well());
+        let part = "\"history\":{\"model\":\"kv\",\"operations\":9,\"linearizable\":true}";
+        assert!(summary.json().contains(part), "{}", summary.json());
     }
 
     #[test]

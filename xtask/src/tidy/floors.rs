@@ -6,12 +6,13 @@ use super::manifest::{Entry, entries};
 use crate::tree::Tree;
 
 /// The crates and their floors. Crates of one floor do not know each other.
-const FLOORS: [(&str, u32); 20] = [
+const FLOORS: [(&str, u32); 21] = [
     ("stdx", 0),
     ("diag", 0),
     ("stat", 0),
     ("event", 1),
     ("jit", 1),
+    ("history", 1),
     ("wire", 2),
     ("pore", 2),
     ("proc", 2),

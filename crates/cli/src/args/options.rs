@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use tidemill_stdx::sorted::SortedMap;
 
 use tidemill::devices::SimDevice;
+use tidemill::history::{Model, parse_model};
 use tidemill_event::User;
 
 use super::Sources;
@@ -233,6 +234,9 @@ pub struct SimArgs {
     /// The folder that files of rules lie below; the current one if not given
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// Compare what `history` records with a model at the end; what has no order fails
+    #[arg(long, value_name = "register|kv|queue|set|counter", value_parser = parse_model)]
+    pub linearizable: Option<Model>,
     /// Print every stage of every tuple
     #[arg(long)]
     pub trace: bool,

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use tidemill::history::{Model, parse_model};
 use tidemill::script::seconds_text;
 use tidemill::test::Faults;
 
@@ -41,6 +42,9 @@ pub struct TestArgs {
     /// of which each has some. Their strengths are drawn from the seed, too
     #[arg(long, value_name = "none|LIST|swarm", default_value = "swarm", value_parser = faults)]
     pub faults: Faults,
+    /// Compare what `history` records with a model at the end of each run; what has no order fails
+    #[arg(long, value_name = "register|kv|queue|set|counter", value_parser = parse_model)]
+    pub linearizable: Option<Model>,
     /// Seal datagrams with the fleet key in FILE
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
@@ -80,6 +84,7 @@ impl TestArgs {
         self.sources.includes.iter().for_each(|folder| add("-I", path(folder)));
         end_ns.into_iter().for_each(|end_ns| add("--for", seconds_text(end_ns)));
         self.script.iter().for_each(|file| add("--script", path(file)));
+        self.linearizable.iter().for_each(|it| add("--linearizable", it.name().to_owned()));
         self.tuples.fact.iter().for_each(|tuple| add("--fact", tuple.clone()));
         self.tuples.inject.iter().for_each(|tuple| add("--inject", tuple.clone()));
         self.key.iter().for_each(|file| add("--key", path(file)));

@@ -9,7 +9,7 @@ use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 use super::{Sources, TestArgs};
 
 /// Options, and the kinds of files that they concern.
-const CONCERNS: [(&str, &[FileKind]); 44] = [
+const CONCERNS: [(&str, &[FileKind]); 45] = [
     ("--listen", &[Rules]),
     ("--nodes", &[Rules, Components, Packets]),
     ("--device", &[Packets]),
@@ -27,6 +27,7 @@ const CONCERNS: [(&str, &[FileKind]); 44] = [
     ("--reorder", &[Rules, Components]),
     ("--churn", &[Rules, Components, Packets]),
     ("--script", &[Rules, Components, Packets]),
+    ("--linearizable", &[Rules]),
     ("--trace", &[Rules]),
     ("--workers", &[Components]),
     ("--memory", &[Components]),
@@ -135,6 +136,7 @@ impl Given for SimArgs {
             ("--churn", self.churn.is_some()),
             ("--script", self.script.is_some()),
             ("--device", !self.devices.given.is_empty()),
+            ("--linearizable", self.linearizable.is_some()),
             ("--trace", self.trace),
             ("--root", self.root.is_some()),
             ("--fact", !tuples.fact.is_empty()),
@@ -154,6 +156,7 @@ impl Given for TestArgs {
             ("--nodes", self.nodes.as_ref().is_some_and(|nodes| *nodes.end() > 1)),
             ("--key", self.key.is_some()),
             ("--script", self.script.is_some()),
+            ("--linearizable", self.linearizable.is_some()),
             ("--device", !self.devices.given.is_empty()),
             ("--root", self.root.is_some()),
             ("--fact", !tuples.fact.is_empty()),

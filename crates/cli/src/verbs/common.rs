@@ -10,6 +10,7 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::low_level::pipe;
 use tidemill::ask::{Asker, Whom};
 use tidemill::console::{Console, Form};
+use tidemill::history::{self, Model};
 use tidemill::keys::Token;
 use tidemill::profile;
 use tidemill::program::Program;
@@ -54,6 +55,20 @@ pub fn refuse_root(root: Option<&Path>, program: &Program, report: Reporter) -> 
     }
     let line = "--root has no effect here: it concerns components and files that rules write, and \
                 the program has neither";
+    refuse(&[line.to_owned()], report)
+}
+
+/// Refuses a model for histories where the program records none.
+pub fn refuse_history(
+    model: Option<Model>,
+    program: &Program,
+    report: Reporter,
+) -> Result<(), Status> {
+    if model.is_none() || program.rules.program.as_ref().is_some_and(history::is_recorded) {
+        return Ok(());
+    }
+    let line = "--linearizable has no effect here: the program has no relation history(@N, Client, \
+                Operation, Argument, Result, Invoked, Returned)";
     refuse(&[line.to_owned()], report)
 }
 

@@ -34,6 +34,7 @@ fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
     let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
     let (script, root) = (args.script.as_deref(), args.root.as_deref());
     let program = load(&args.sources, &args.tuples, (script, root), report)?;
+    common::refuse_history(args.linearizable, &program, report)?;
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     interrupt.insist(report).map_err(no_signals)?;
     simulate(program, args, interrupt, report)
@@ -130,6 +131,7 @@ fn options(
         reorder: args.reorder,
         churn_ns: args.churn,
         seal,
+        linearizable: args.linearizable,
         trace: args.trace,
         landmark: common::landmark(&args.sources.defines),
         extra,

@@ -37,6 +37,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     common::refuse(&wrong, report)?;
     let (script, root) = (args.script.as_deref(), args.root.as_deref());
     let program = sim::load(&args.sources, &args.tuples, (script, root), report)?;
+    common::refuse_history(args.linearizable, &program, report)?;
     let mut sources = Sources::new();
     let script = script.map(|path| sim::read_script(path, &mut sources, report)).transpose()?;
     let ends = script.as_ref().is_some_and(Script::ends);
@@ -103,6 +104,7 @@ fn options(
         fresh: Some(fresh),
         each: SimOptions {
             end_ns,
+            linearizable: args.linearizable,
             seal,
             landmark: common::landmark(&args.sources.defines),
             extra,

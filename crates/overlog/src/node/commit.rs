@@ -149,6 +149,10 @@ impl Node {
             let columns: Columns<'_> = columns.iter().collect();
             observer.violated(self.sighting(relation, stage, None, &columns));
         }
+        if program.watching.history == Some(relation) && kind == ChangeKind::Insert {
+            let columns: Columns<'_> = columns.iter().collect();
+            observer.recorded(self.sighting(relation, stage, None, &columns));
+        }
         if program.crossing[relation.index()] && kind != ChangeKind::Refresh {
             let kind = match kind {
                 ChangeKind::Delete => CrossingKind::Delete,

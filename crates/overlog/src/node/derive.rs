@@ -127,6 +127,10 @@ impl Node {
             let columns: Columns<'_> = columns.iter().collect();
             observer.violated(self.sighting(relation, Stage::Received, rule, &columns));
         }
+        if self.program.watching.history == Some(relation) {
+            let columns: Columns<'_> = columns.iter().collect();
+            observer.recorded(self.sighting(relation, Stage::Received, rule, &columns));
+        }
         if self.program.crossing[relation.index()] {
             let crossing = Crossing { relation, kind: CrossingKind::Event };
             self.turn.crossings.push_seq(crossing, columns);

@@ -45,6 +45,8 @@ pub struct Named<'a> {
     pub relation: &'a str,
     /// Whether it is only passed between the parts of a rule.
     pub is_part: bool,
+    /// The node that has it, if that is not the one of the execution.
+    pub holder: Option<&'a str>,
     /// Its columns.
     pub columns: Vec<Value<'a>>,
 }
@@ -59,6 +61,7 @@ impl<'a> Named<'a> {
         let columns: Vec<Value<'a>> = columns.collect();
         let id = names.id(relation, columns.iter().copied());
         let is_part = is_part(plan, relation);
-        Named { id, relation: &plan.relation(relation).name, is_part, columns }
+        let relation = plan.relation(relation).name.as_str();
+        Named { id, relation, is_part, holder: None, columns }
     }
 }

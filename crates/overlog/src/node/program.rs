@@ -33,7 +33,7 @@ pub struct Program {
     /// By relation: its tuples are also for the world outside the fleet.
     pub(super) crossing: Vec<bool>,
     /// By relation: its event tuples are for others than strands and stages: those who watch, the
-    /// check for violations, the world outside the fleet.
+    /// check for violations, histories, the world outside the fleet.
     pub(super) shown: Vec<bool>,
     post: Arc<Post>,
     pub(super) registry: Arc<Registry>,
@@ -72,6 +72,7 @@ impl Program {
                     && (!dispatch.changes[id.index()].is_empty()
                         || watching.watches(id)
                         || watching.violation == Some(id)
+                        || watching.history == Some(id)
                         || exported(id))
             })
             .collect();
@@ -86,7 +87,8 @@ impl Program {
         say!(Debug, "plan", "{} relations travel, as {:016x}", schema.len(), schema.program());
         let crossing = vec![false; compiled.plan.relations.len()];
         let mut shown = vec![watching.any; compiled.plan.relations.len()];
-        watching.violation.into_iter().for_each(|violation| shown[violation.index()] = true);
+        let ends = watching.violation.into_iter().chain(watching.history);
+        ends.for_each(|relation| shown[relation.index()] = true);
         let compilation = Arc::new(Compilation::new(&compiled.plan));
         Ok(Program {
             compiled,

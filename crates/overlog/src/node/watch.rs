@@ -37,6 +37,11 @@ pub trait Observer {
     /// A tuple of the relation `violation` appeared.
     fn violated(&mut self, sighting: Sighting<'_>);
 
+    /// A tuple of the relation `history` appeared.
+    fn recorded(&mut self, sighting: Sighting<'_>) {
+        let _ = sighting;
+    }
+
     /// A rule dropped a derivation for the first time.
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str);
 
@@ -72,6 +77,7 @@ pub(super) struct Watching {
     /// Something is watched or traced.
     pub(super) any: bool,
     pub(super) violation: Option<RelationId>,
+    pub(super) history: Option<RelationId>,
 }
 
 impl Watching {
@@ -96,7 +102,8 @@ impl Watching {
         let relations = (0..plan.relations.len() as u32).map(RelationId);
         let traced = traces.map(|traces| relations.map(|it| traces.starts(it)).collect());
         let (any, traced) = (any || traced.is_some(), traced.unwrap_or_default());
-        Watching { stages, queries: standing, traced, any, violation: plan.find("violation") }
+        let (violation, history) = (plan.find("violation"), plan.find("history"));
+        Watching { stages, queries: standing, traced, any, violation, history }
     }
 
     /// Whether some tuples of the relation may have to be shown at this stage.

@@ -3,6 +3,7 @@
 use tidemill_event::Loop;
 
 use crate::console::{Console, Form};
+use crate::history::{History, Model};
 use crate::machine::Machine;
 use crate::run::Report;
 use crate::summary::Summary;
@@ -24,6 +25,22 @@ pub(super) fn sum_up(
     summary.expectations_met = journal.expectations_met;
     summary.expectations_failed = journal.expectations_failed;
     summary
+}
+
+/// Compares what clients have called with a model, if there is one, and notes what is wrong. Of a
+/// run that was interrupted nobody waits for that.
+pub(super) fn check(
+    history: History,
+    model: Option<Model>,
+    summary: &mut Summary,
+    console: &mut Console,
+) {
+    let Some(model) = model.filter(|_| !summary.interrupted) else { return };
+    let checked = history.check(model);
+    if let Some(failure) = &checked.failure {
+        console.note(format_args!("tidemill: {} history: {failure}", model.name()));
+    }
+    summary.history = Some(checked);
 }
 
 /// Writes the summary, and puts it into the report.

@@ -159,8 +159,9 @@ impl Simulation {
         if self.writes_files() {
             return Ok(None);
         }
-        let Simulation { rules, parts, has, options, identities, plugs, cues } = self.explained();
-        let common = Common { rules, has, options, identities, cues };
+        let Simulation { rules, properties, parts, has, options, identities, plugs, cues } =
+            self.explained();
+        let common = Common { rules, properties, has, options, identities, cues };
         Setup { common, parts, plugs, share: Share::ALL }.explain()
     }
 
@@ -168,7 +169,8 @@ impl Simulation {
     pub(crate) fn explained(&self) -> Simulation {
         let mut rules = (*self.rules).clone();
         rules.explain();
-        Simulation { rules: Arc::new(rules), ..self.clone() }
+        let properties = self.properties.as_ref().map(|rules| Arc::new(rules.explained()));
+        Simulation { rules: Arc::new(rules), properties, ..self.clone() }
     }
 
     /// Runs it; the summary is the last line written, but for one node that has components and no

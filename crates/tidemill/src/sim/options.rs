@@ -9,6 +9,7 @@ use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_stdx::sorted::SortedMap;
 
 use crate::devices::SimDevice;
+use crate::history::Model;
 use crate::run::{Engine, EngineKind};
 
 /// How a program is simulated.
@@ -35,6 +36,9 @@ pub struct SimOptions {
     pub churn_ns: Option<u64>,
     /// How datagrams are sealed, if they are.
     pub seal: Option<Seal>,
+    /// What the tuples of `history` are compared with at the end of the run; see
+    /// [`history`](crate::history).
+    pub linearizable: Option<Model>,
     /// Print every stage of every tuple.
     pub trace: bool,
     /// What `LANDMARK` is, if not the address of the first node.
@@ -75,6 +79,7 @@ impl Default for SimOptions {
             reorder: 0.0,
             churn_ns: None,
             seal: None,
+            linearizable: None,
             trace: false,
             landmark: None,
             extra: Vec::new(),

@@ -77,6 +77,7 @@ impl Setup {
     pub(super) fn go_on(self, console: Console, skip: u64) -> Result<Report, String> {
         let Common { has, options, .. } = &self.common;
         let (end, seed, stop) = (options.end_ns, options.seed, options.stop.clone());
+        let model = options.linearizable;
         let profile = options.profile;
         let is_plain = has.components && !has.nodes && options.nodes == 1;
         let journal = match self.common.is_in_order() {
@@ -100,6 +101,10 @@ impl Setup {
         let mut report = Report { is_plain, profile, ..Report::default() };
         let mut summary = end::sum_up(&mut machine, &mut events, &mut report);
         (summary.seed, summary.interrupted) = (Some(seed), interrupted);
+        let mut journal = machine.journal.get_mut();
+        let history = journal.take_history();
+        end::check(history, model, &mut summary, &mut journal.console);
+        drop(journal);
         end::write(summary, &mut machine.journal.get_mut().console, &mut report);
         if interrupted {
             // To free what a large run holds may take longer than its user should wait.
@@ -147,6 +152,10 @@ impl Setup {
         // Each node has a limit of its own; one for all would make nodes depend on each other.
         let limits = Limits { events: usize::MAX, ..Limits::default() };
         let mut events = Loop::with_limits(Box::new(host), limits);
+        let mut journal = journal;
+        if options.linearizable.is_some() {
+            journal.keep_history();
+        }
         let journal = SharedJournal::new(journal);
         let engine = components::idle(events.host())?;
         let mut machine = Machine::new(engine, journal.clone(), Registry::keeping("border/"), has)?;

@@ -26,6 +26,7 @@ use super::barrier::{Barrier, Guard};
 use super::end;
 use super::setup::{Common, Setup};
 use crate::console::Console;
+use crate::history::History;
 use crate::journal::Journal;
 use crate::lines::{Lines, Written};
 use crate::machine::Machine;
@@ -84,6 +85,7 @@ struct Ended {
     over: Over,
     summary: Summary,
     report: Report,
+    history: History,
 }
 
 /// Writes what all have written.
@@ -115,7 +117,7 @@ pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report
                 return common.of_part(Share::ALL).go_on(writing.console, writing.so_far.lines);
             }
             over => {
-                let Ended { mut summary, mut report, .. } = ended;
+                let Ended { mut summary, mut report, history, .. } = ended;
                 let (end_ns, seed) = (common.options.end_ns, common.options.seed);
                 match (over, end_ns) {
                     (Over::Stopped(at), _) => summary.elapsed_ns = at.0,
@@ -125,6 +127,8 @@ pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report
                 summary.violations = writing.so_far.violations;
                 summary.seed = Some(seed);
                 summary.interrupted = over == Over::Interrupted && !writing.console.has_failed();
+                let model = common.options.linearizable;
+                end::check(history, model, &mut summary, &mut writing.console);
                 end::write(summary, &mut writing.console, &mut report);
                 return Ok(report);
             }
@@ -176,8 +180,9 @@ fn attempt(
         let ended: Result<Vec<Ended>, String> = ended.into_iter().collect();
         let mut ended = ended?.into_iter();
         let first = ended.next().ok_or("no workers")?;
-        Ok(ended.fold(first, |mut sum, Ended { summary, mut report, .. }| {
+        Ok(ended.fold(first, |mut sum, Ended { summary, mut report, history, .. }| {
             sum.summary.add(&summary);
+            sum.history.add(history);
             sum.report.problems.append(&mut report.problems);
             if let (Some(all), Some(profile)) = (&mut sum.report.profile, report.profile) {
                 all.add(profile);
@@ -241,11 +246,12 @@ fn work(
     let profile = is_profiled.then(|| Profile::of(&machine.fleet));
     let mut report = Report { profile, ..Report::default() };
     let summary = end::sum_up(&mut machine, &mut events, &mut report);
+    let history = machine.journal.get_mut().take_history();
     if over == Over::Interrupted {
         // To free what a large run holds may take longer than its user should wait.
         std::mem::forget((machine, events));
     }
-    Ok(Ended { over, summary, report })
+    Ok(Ended { over, summary, report, history })
 }
 
 /// Sends what is for other workers; what they have to know.

@@ -30,7 +30,8 @@ pub(crate) struct Account {
     /// Rules, each with its place.
     rules: Names,
     executions: Vec<Executed>,
-    inputs: Vec<TupleNo>,
+    /// Each with the node that had it.
+    inputs: Vec<(NodeNo, TupleNo)>,
     made: Map<(NodeNo, TupleNo), Vec<u32>>,
     receipts: Map<(NodeNo, TupleNo), Vec<Received>>,
     /// Whether older executions are gone.
@@ -99,7 +100,8 @@ impl Account {
         let output = self.tuple(it.output);
         let first_input = self.inputs.len() as u32;
         for input in it.inputs {
-            let input = self.tuple(input);
+            let holder = input.holder.map_or(node, |holder| NodeNo(self.nodes.number(holder)));
+            let input = (holder, self.tuple(input));
             if !self.inputs[first_input as usize..].contains(&input) {
                 self.inputs.push(input);
             }
@@ -155,8 +157,8 @@ impl Account {
             let first_input = self.inputs.len() as u32;
             let inputs = it.first_input as usize..(it.first_input + it.inputs) as usize;
             for input in &old.inputs[inputs] {
-                let input = keep(self, *input);
-                self.inputs.push(input);
+                let tuple = keep(self, input.1);
+                self.inputs.push((input.0, tuple));
             }
             self.made.entry((it.node, output)).or_default().push(self.executions.len() as u32);
             self.executions.push(Executed { output, first_input, ..*it });
@@ -226,8 +228,8 @@ impl Account {
         &self.rules.texts[executed.rule as usize]
     }
 
-    /// What went into an execution: first what started it.
-    pub(super) fn inputs(&self, it: &Executed) -> &[TupleNo] {
+    /// What went into an execution, each with the node that had it: first what started it.
+    pub(super) fn inputs(&self, it: &Executed) -> &[(NodeNo, TupleNo)] {
         &self.inputs[it.first_input as usize..(it.first_input + it.inputs) as usize]
     }
 }

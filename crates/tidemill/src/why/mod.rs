@@ -5,6 +5,7 @@
 //! ([tree]). Runs that nobody explains know nothing of it.
 
 mod account;
+mod everywhere;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -13,6 +14,7 @@ use tidemill_overlog::node::Sighting;
 use tidemill_relation::tuple_id::Naming;
 
 pub(crate) use account::Account;
+pub(crate) use everywhere::Everywhere;
 pub use tree::Why;
 
 /// What an observer has heard, up to the first violation.

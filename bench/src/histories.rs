@@ -1,0 +1,183 @@
+//! Deciding whether histories are linearizable: `histories`. The peer is porcupine, in Go.
+//!
+//! A history comes from an object that exists: each operation takes effect at a point between its
+//! call and its return. In a wrong one a single result is another.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use tidemill_history::{Model, Operation, Value, Verdict, check};
+use tidemill_stdx::rng::Rng;
+
+use crate::clock::cpu_seconds;
+use crate::extent::Extent;
+use crate::report::{Better, Report, Row};
+use crate::tool;
+
+const METRIC: (&str, &str) = ("cpu_s", "s");
+
+/// What histories are made of.
+struct Case {
+    name: &'static str,
+    model: Model,
+    is_right: bool,
+    /// Operations, and how many of them are under way at a time.
+    operations: u64,
+    clients: u64,
+    keys: u64,
+}
+
+/// Measures the check of right and wrong histories.
+///
+/// # Errors
+/// A verdict is wrong, or the peer fails.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let (many, few) = if extent.small { (2000, 100) } else { (200_000, 2000) };
+    let kv = |name, is_right, clients, keys| Case {
+        name,
+        model: Model::Kv,
+        is_right,
+        operations: many,
+        clients,
+        keys,
+    };
+    let queue = |name, is_right| Case {
+        name,
+        model: Model::Queue,
+        is_right,
+        operations: few,
+        clients: 4,
+        keys: 1,
+    };
+    let cases = [
+        kv("kv-right", true, 20, 100),
+        kv("kv-wrong", false, 20, 100),
+        kv("one-key-right", true, 6, 1),
+        queue("queue-right", true),
+        queue("queue-wrong", false),
+    ];
+    let runs = if extent.small { 1 } else { 5 };
+    let peer = extent.peers.then(porcupine);
+    if let Some(Err(absent)) = &peer {
+        report.note(&format!("porcupine is absent: {absent}"));
+    }
+    for case in cases {
+        let history = case.history(&mut Rng::new(7));
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..runs {
+            let (seconds, verdict) = cpu_seconds(|| check(case.model, &history));
+            match verdict {
+                Ok(Verdict::Linearizable) if case.is_right => {}
+                Ok(Verdict::Fails(_)) if !case.is_right => {}
+                other => return Err(format!("{}: {other:?}", case.name)),
+            }
+            ours.push(seconds);
+            if let Some(Ok(program)) = &peer {
+                theirs.push(with_porcupine(program, &case, &history)?);
+            }
+        }
+        let mut rows = vec![Row::median("histories", case.name, "tidemill", METRIC, ours)];
+        if !theirs.is_empty() {
+            rows.push(Row::median("histories", case.name, "porcupine", METRIC, theirs));
+        }
+        report.case(&rows, Better::Low);
+    }
+    Ok(())
+}
+
+impl Case {
+    fn history(&self, random: &mut Rng) -> Vec<Operation> {
+        // By key: what there is.
+        let mut state: Vec<Vec<i64>> = vec![Vec::new(); self.keys as usize];
+        let mut history: Vec<Operation> = Vec::with_capacity(self.operations as usize);
+        for number in 0..self.operations as i64 {
+            let key = random.below(self.keys) as usize;
+            let changes = random.chance(0.4);
+            let values = &mut state[key];
+            let (name, argument, result) = match (self.model, changes) {
+                (Model::Kv, true) => {
+                    *values = vec![number];
+                    ("put", Value::List(vec![Value::Int(key as i64), Value::Int(number)]), None)
+                }
+                (Model::Kv, false) => ("get", Value::Int(key as i64), values.first().copied()),
+                (_, true) => {
+                    values.push(number);
+                    ("enqueue", Value::Int(number), None)
+                }
+                (_, false) => {
+                    let first = (!values.is_empty()).then(|| values.remove(0));
+                    ("dequeue", Value::Null, first)
+                }
+            };
+            // It takes effect at `point`; one each 100, of which some are under way at a time.
+            let point = number * 100;
+            let around = |random: &mut Rng| random.below(self.clients * 50) as i64;
+            let (invoked, returned) = (point - around(random), point + around(random));
+            history.push(Operation {
+                name: name.to_owned(),
+                argument,
+                result: result.map_or(Value::Null, Value::Int),
+                invoked,
+                // Few, as each doubles the work.
+                returned: (!random.chance(0.0001)).then_some(returned),
+            });
+        }
+        if !self.is_right {
+            // A value that was never there.
+            let late = history.iter_mut().skip(self.operations as usize * 9 / 10);
+            let reads = |it: &&mut Operation| {
+                matches!(it.name.as_str(), "get" | "dequeue") && it.returned.is_some()
+            };
+            late.filter(reads).take(1).for_each(|it| it.result = Value::Int(-7));
+        }
+        history
+    }
+}
+
+fn porcupine() -> Result<std::path::PathBuf, String> {
+    let program = tool::target("go-porcupine")?.join("go-porcupine");
+    let mut build = Command::new("go");
+    build.arg("build").arg("-o").arg(&program).arg(".").current_dir(tool::source("go-porcupine"));
+    tool::said(&mut build, "go")?;
+    Ok(program)
+}
+
+/// The CPU time that the peer takes, whose verdict must be right.
+fn with_porcupine(
+    program: &std::path::Path,
+    case: &Case,
+    history: &[Operation],
+) -> Result<f64, String> {
+    let mut text = format!("{}\n", case.model.name());
+    for Operation { name, argument, result, invoked, returned } in history {
+        let number = |value: Option<&Value>| match value {
+            Some(Value::Int(number)) => *number,
+            _ => -1,
+        };
+        let (key, value) = match argument {
+            Value::List(values) => (number(values.first()), number(values.get(1))),
+            value if case.model == Model::Kv => (number(Some(value)), -1),
+            value => (0, number(Some(value))),
+        };
+        let (result, returned) = (number(Some(result)), returned.unwrap_or(-1));
+        // Times from 0 on, as -1 means that there is none.
+        let start = case.clients as i64 * 50;
+        let (invoked, returned) =
+            (invoked + start, if returned == -1 { -1 } else { returned + start });
+        text += &format!("{name} {key} {value} {result} {invoked} {returned}\n");
+    }
+    let failed = |error: std::io::Error| format!("porcupine: {error}");
+    let mut command = Command::new(program);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let mut input = child.stdin.take().ok_or("porcupine reads nothing")?;
+    input.write_all(text.as_bytes()).map_err(failed)?;
+    drop(input);
+    let output = child.wait_with_output().map_err(failed)?;
+    let line = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (verdict, seconds) = line.trim().split_once(' ').ok_or("porcupine says nothing")?;
+    if (verdict == "1") != case.is_right {
+        return Err(format!("porcupine says {verdict} of {}", case.name));
+    }
+    seconds.parse().map_err(|_| format!("porcupine says {line}"))
+}

@@ -1,0 +1,284 @@
+//! Histories: what clients of a program have called and got back, as rules record it, compared with
+//! a sequential object at the end of a simulation.
+//!
+//! Rules derive `history(@N, Client, Operation, Argument, Result, Invoked, Returned)`. The
+//! simulator keeps each tuple that ever appears, in a table or as an event, so a crash of the node
+//! loses nothing of it. A tuple with Returned null says that the operation was called; one with the
+//! same other columns before Result, and the same Invoked, says how it ended, and the first such
+//! counts.
+
+use std::fmt;
+
+use tidemill_history::{Operation, Value as Plain, Verdict, check};
+use tidemill_overlog::program::Compiled;
+use tidemill_relation::Value;
+use tidemill_stdx::hash::Map;
+
+pub use tidemill_history::Model;
+
+/// The relation.
+pub const RELATION: &str = "history";
+
+/// Its columns.
+const COLUMNS: usize = 7;
+
+/// Whether rules have the relation, with its columns.
+pub fn is_recorded(rules: &Compiled) -> bool {
+    let plan = &rules.plan;
+    plan.find(RELATION).is_some_and(|id| plan.relation(id).arity() == COLUMNS)
+}
+
+/// The model of a name.
+///
+/// # Errors
+/// What is expected instead.
+pub fn parse_model(text: &str) -> Result<Model, String> {
+    Model::ALL.into_iter().find(|model| model.name() == text).ok_or_else(|| {
+        let names = Model::ALL.map(Model::name).join(", ");
+        format!("`{text}` is no model: there are {names}")
+    })
+}
+
+/// Which client called what, and when.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+struct Called {
+    invoked: i64,
+    node: String,
+    client: String,
+    name: String,
+    argument: Plain,
+}
+
+/// How it ended.
+#[derive(Clone, Debug)]
+struct Ended {
+    result: Plain,
+    returned: Option<i64>,
+}
+
+/// What has been recorded in a run.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct History {
+    operations: Map<Called, Ended>,
+    /// What times are: the first that was seen.
+    times: Option<Times>,
+    /// The first tuple that is no operation, and why.
+    wrong: Option<String>,
+}
+
+/// What times are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Times {
+    /// Times or intervals, nanoseconds.
+    Clock,
+    /// Numbers.
+    Counted,
+}
+
+impl History {
+    /// Keeps a tuple.
+    pub(crate) fn record(&mut self, columns: &[Value<'_>]) {
+        if let Err(reason) = self.take(columns) {
+            let texts: Vec<String> = columns.iter().map(Value::to_string).collect();
+            let note = || format!("history({}): {reason}", texts.join(", "));
+            self.wrong.get_or_insert_with(note);
+        }
+    }
+
+    fn take(&mut self, columns: &[Value<'_>]) -> Result<(), &'static str> {
+        let [node, client, name, argument, result, invoked, returned] = columns else {
+            return Err("an operation has 7 columns");
+        };
+        let called = Called {
+            invoked: self.time(*invoked)?,
+            node: node.as_str().unwrap_or_default().to_owned(),
+            client: client.to_string(),
+            name: name.as_str().ok_or("the name of an operation is a string")?.to_owned(),
+            argument: plain(*argument),
+        };
+        let returned = match returned {
+            Value::Null => None,
+            returned => Some(self.time(*returned)?),
+        };
+        let ended = self.operations.entry(called);
+        let ended = ended.or_insert(Ended { result: Plain::Null, returned: None });
+        if ended.returned.is_none() && returned.is_some() {
+            *ended = Ended { result: plain(*result), returned };
+        }
+        Ok(())
+    }
+
+    fn time(&mut self, value: Value<'_>) -> Result<i64, &'static str> {
+        let (times, at) = match value {
+            Value::Time(ns) | Value::Interval(ns) => (Times::Clock, ns),
+            Value::Int(at) => (Times::Counted, at),
+            _ => return Err("Invoked and Returned are times, intervals or integers"),
+        };
+        match *self.times.get_or_insert(times) == times {
+            true => Ok(at),
+            false => Err("Invoked and Returned are of one type in all of a history"),
+        }
+    }
+
+    /// Adds what was recorded at other nodes.
+    pub(crate) fn add(&mut self, other: History) {
+        self.operations.extend(other.operations);
+        self.wrong = self.wrong.take().or(other.wrong);
+        if self.times.is_some() && other.times.is_some() && self.times != other.times {
+            let reason = "Invoked and Returned are of one type in all of a history";
+            self.wrong.get_or_insert_with(|| reason.to_owned());
+        }
+        self.times = self.times.or(other.times);
+    }
+
+    /// Compares it with a model.
+    pub(crate) fn check(self, model: Model) -> Checked {
+        let count = self.operations.len() as u64;
+        let checked = |failure| Checked { model, operations: count, failure };
+        if let Some(wrong) = self.wrong {
+            return checked(Some(wrong));
+        }
+        let mut all: Vec<(Called, Ended)> = self.operations.into_iter().collect();
+        all.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        let operation = |(called, ended): &(Called, Ended)| Operation {
+            name: called.name.clone(),
+            argument: called.argument.clone(),
+            result: ended.result.clone(),
+            invoked: called.invoked,
+            returned: ended.returned,
+        };
+        let operations: Vec<Operation> = all.iter().map(operation).collect();
+        let times = self.times.unwrap_or(Times::Counted);
+        let line = |at: usize| Line { called: &all[at].0, ended: &all[at].1, times };
+        let of_key = |key: &Option<Plain>| {
+            key.as_ref().map(|key| format!(" of key {key}")).unwrap_or_default()
+        };
+        checked(match check(model, &operations) {
+            Ok(Verdict::Linearizable) => None,
+            Ok(Verdict::Undecided(key)) => {
+                let of_key = of_key(&key);
+                Some(format!("too many orders of the operations{of_key} are possible to try them"))
+            }
+            Err(wrong) => Some(format!("{}: {}", line(wrong.operation), wrong.reason)),
+            Ok(Verdict::Fails(failure)) => {
+                let (of_key, others) = (of_key(&failure.key), failure.others);
+                let mut text = format!("no order of these operations{of_key} has their results");
+                if others > 0 {
+                    text += &format!(", wherever the {others} others are placed");
+                }
+                for at in failure.operations {
+                    text += &format!("\n  {}", line(at));
+                }
+                Some(text)
+            }
+        })
+    }
+}
+
+/// What the comparison of a history has found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Checked {
+    /// What it was compared with.
+    pub model: Model,
+    /// How many operations it has.
+    pub operations: u64,
+    /// Why it is not linearizable, or cannot be checked; lines.
+    pub failure: Option<String>,
+}
+
+/// An operation as a line.
+struct Line<'h> {
+    called: &'h Called,
+    ended: &'h Ended,
+    times: Times,
+}
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Line { called: Called { invoked, node, client, name, argument }, ended, times } = self;
+        let time = |f: &mut fmt::Formatter<'_>, at: i64| match times {
+            Times::Counted => at.fmt(f),
+            Times::Clock => Value::Interval(at).fmt(f),
+        };
+        time(f, *invoked)?;
+        f.write_str("..")?;
+        ended.returned.map_or(Ok(()), |returned| time(f, returned))?;
+        write!(f, " {node} {client}: {name}")?;
+        if *argument != Plain::Null {
+            write!(f, " {argument}")?;
+        }
+        match ended.returned {
+            Some(_) => write!(f, " -> {}", ended.result),
+            None => f.write_str(" has not returned"),
+        }
+    }
+}
+
+/// A value as histories have it: numbers of equal value are equal.
+fn plain(value: Value<'_>) -> Plain {
+    match value {
+        Value::Null => Plain::Null,
+        Value::Bool(value) => Plain::Bool(value),
+        Value::Int(value) => Plain::Int(value),
+        // Doubles below 2^53 that are whole are exactly these integers.
+        Value::Double(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
+            Plain::Int(value as i64)
+        }
+        Value::List(values) | Value::Vector(values) => {
+            Plain::List(values.iter().map(plain).collect())
+        }
+        other => Plain::Text(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row<'v>(client: &'v str, name: &'v str, rest: [Value<'v>; 4]) -> [Value<'v>; COLUMNS] {
+        let [argument, result, invoked, returned] = rest;
+        [
+            Value::Str("n0:1"),
+            Value::Str(client),
+            Value::Str(name),
+            argument,
+            result,
+            invoked,
+            returned,
+        ]
+    }
+
+    #[test]
+    fn the_first_return_of_an_operation_counts() {
+        let mut history = History::default();
+        let (null, at) = (Value::Null, Value::Interval);
+        history.record(&row("a", "write", [Value::Int(1), null, at(0), null]));
+        history.record(&row("a", "write", [Value::Int(1), null, at(0), at(10)]));
+        history.record(&row("a", "write", [Value::Int(1), null, at(0), at(90)]));
+        history.record(&row("b", "read", [null, null, at(20), at(30)]));
+        let checked = history.check(Model::Register);
+        assert_eq!(checked.operations, 2);
+        assert_eq!(
+            checked.failure.as_deref(),
+            Some(
+                "no order of these operations has their results\n  \
+                 0.000000000s..0.000000010s n0:1 \"a\": write 1 -> null\n  \
+                 0.000000020s..0.000000030s n0:1 \"b\": read -> null"
+            )
+        );
+    }
+
+    #[test]
+    fn what_is_no_operation_fails() {
+        let checked = |row: &[Value<'_>]| {
+            let mut history = History::default();
+            history.record(row);
+            history.check(Model::Queue).failure.expect("it is no operation")
+        };
+        let (null, one) = (Value::Null, Value::Int(1));
+        let times = checked(&row("a", "dequeue", [null, null, null, one]));
+        assert!(times.ends_with("are times, intervals or integers"), "{times}");
+        let name = checked(&row("a", "pop", [null, null, one, one]));
+        assert!(name.starts_with("1..1 n0:1 \"a\": pop -> null: queue has no pop"), "{name}");
+    }
+}

@@ -18,7 +18,7 @@ pub use folder::{Refused, expand};
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
     Clocks, EngineKind, ExplainArgs, Fabric, Form, InstallArgs, Keys, Line, QueryArgs, RunArgs,
-    SimArgs, Simulated, Tuples, UninstallArgs,
+    SimArgs, Simulated, Tuples, UninstallArgs, WhyArgs,
 };
 pub use sources::{SchemaArgs, Sources};
 pub use testing::TestArgs;
@@ -150,6 +150,12 @@ pub enum Verb {
         tidemill query localhost:10000 successor --watch\n  \
         tidemill query alpha.example:10000 successor --token-file token")]
     Query(QueryArgs),
+    /// Say why a tuple is at a running node: the tree of what rules derived it from, across nodes
+    ///
+    /// Known is what the program has traced: `trace(p)` records what derives p and what p starts.
+    #[command(after_help = "Examples:\n  \
+        tidemill why localhost:10000 'path(\"localhost:10000\", \"localhost:10001\", 3)'")]
+    Why(WhyArgs),
     /// Add rules to a running program, or replace those of the same name
     ///
     /// They are checked with the program, and take effect at all its nodes between two turns. If

@@ -88,6 +88,7 @@ fn run(cli: Cli) -> Status {
         Verb::Schema(args) => verbs::schema(args, report),
         Verb::Proto(args) => verbs::proto(&args, report),
         Verb::Query(args) => verbs::query(args, report),
+        Verb::Why(args) => verbs::why(args, report),
         Verb::Install(args) => verbs::install(&args, report),
         Verb::Uninstall(args) => verbs::uninstall(&args, report),
         Verb::Functions { name } => verbs::functions(name.as_deref(), report),

@@ -42,4 +42,5 @@ mod sim_workers;
 mod sources;
 mod top;
 mod usage;
+mod why;
 mod workers;

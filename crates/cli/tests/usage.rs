@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "run",
     "sim",
     "test",
@@ -16,6 +16,7 @@ const VERBS: [&str; 13] = [
     "proto",
     "proto check",
     "query",
+    "why",
     "functions",
     "key",
     "completions",
@@ -75,6 +76,7 @@ fn mistakes_in_the_command_line_have_status_2() {
         "install nowhere x.olg",
         "uninstall a:1 x.olg --timeout 0",
         "why a:1 x",
+        "why nowhere p(1)",
     ];
     for arguments in wrong {
         let output = run(arguments);

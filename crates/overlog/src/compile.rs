@@ -112,8 +112,7 @@ fn trace(program: &Program, compiled: &mut Compiled, diagnostics: &mut Vec<Diagn
     let around = Around { operators: &operators, shipped: &shipped };
     let Some(traces) = Traces::new(plan, around, &relations) else { return };
     for (name, relation) in traced {
-        let is_record = relation == traces.rule_exec || relation == traces.tuple;
-        if !is_record && traces.is_from_record(relation) {
+        if !traces.is_record(relation) && traces.is_from_record(relation) {
             let message = format!("`{}` follows from the record itself", name.written);
             let found = Diagnostic::warning("trace", name.span, message);
             diagnostics.push(found.help("what it starts is not recorded, or it would never end"));

@@ -49,6 +49,11 @@ impl Names {
         naming.id(columns.skip(skip))
     }
 
+    /// Leading columns of a tuple that do not count.
+    pub(crate) fn skipped(&self, relation: RelationId) -> usize {
+        self.0[relation.index()].skip
+    }
+
     /// The column of a row of a view that says to which node it is shipped, if it is.
     pub(crate) fn ships_to(&self, relation: RelationId) -> Option<u32> {
         self.0[relation.index()].ships_to

@@ -21,6 +21,8 @@ pub struct Traces {
     pub rule_exec: RelationId,
     /// The table of origins, `sys::tuple`.
     pub tuple: RelationId,
+    /// The table of what tuples are, `sys::content`.
+    pub content: RelationId,
     /// By strand of the plan, whether it is traced.
     strands: Vec<bool>,
     /// By relation, whether one of the strands that it starts is.
@@ -47,8 +49,9 @@ impl Traces {
     /// What is traced if these relations are; `None` without the tables of the record.
     pub(crate) fn new(plan: &Plan, around: Around<'_>, traced: &[RelationId]) -> Option<Traces> {
         let (rule_exec, tuple) = (plan.find(system::RULE_EXEC)?, plan.find(system::TUPLE)?);
+        let content = plan.find(system::CONTENT)?;
         let parts = Parts::new(plan, around);
-        let from_record = parts.following(&[rule_exec, tuple]);
+        let from_record = parts.following(&[rule_exec, tuple, content]);
         let mut is_traced = vec![false; plan.relations.len()];
         for relation in traced {
             parts.mark(*relation, &mut is_traced);
@@ -92,7 +95,17 @@ impl Traces {
         }
         traced.iter().for_each(|it| inputs[it.index()] = true);
         let names = Names::new(plan, around.shipped);
-        Some(Traces { rule_exec, tuple, strands, starts, views, inputs, from_record, names })
+        Some(Traces {
+            rule_exec,
+            tuple,
+            content,
+            strands,
+            starts,
+            views,
+            inputs,
+            from_record,
+            names,
+        })
     }
 
     /// Whether a strand of the plan is traced.
@@ -125,6 +138,11 @@ impl Traces {
         let all = plan.strata.iter().zip(&self.views);
         let mut all = all.flat_map(|(stratum, traced)| stratum.rules.iter().zip(traced));
         all.any(|(it, traced)| *traced && it.rule == rule)
+    }
+
+    /// Whether a relation is a table of the record.
+    pub(crate) fn is_record(&self, relation: RelationId) -> bool {
+        [self.rule_exec, self.tuple, self.content].contains(&relation)
     }
 
     /// How tuples are told apart.

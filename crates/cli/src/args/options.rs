@@ -354,6 +354,23 @@ pub struct Line {
     pub token_file: Option<PathBuf>,
 }
 
+/// `why`.
+#[derive(Args, Debug)]
+pub struct WhyArgs {
+    /// The node: host:port
+    #[arg(value_name = "ADDR", value_parser = address)]
+    pub address: String,
+    /// The tuple, as it is printed: 'path("localhost:10000", 3)'
+    #[arg(value_name = "TUPLE")]
+    pub tuple: String,
+    /// Give up on a node after S seconds without an answer
+    #[arg(long, value_name = "S", default_value = "5", value_parser = some_seconds)]
+    pub timeout: u64,
+    /// Ask nodes anywhere whose runs have the same token, over TCP; without it, those of this host
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+}
+
 /// `query`.
 #[derive(Args, Debug)]
 pub struct QueryArgs {

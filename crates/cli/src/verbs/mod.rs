@@ -16,6 +16,7 @@ mod run;
 mod sim;
 mod test;
 mod top;
+mod why;
 
 use std::path::PathBuf;
 
@@ -39,6 +40,7 @@ pub use run::run;
 pub use sim::sim;
 pub use test::test;
 pub use top::top;
+pub use why::why;
 
 /// What a run knows beside the files of the program.
 #[derive(Default)]

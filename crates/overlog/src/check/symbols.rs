@@ -173,6 +173,7 @@ pub(crate) fn collect<'a>(
         // There whether or not a rule reads them: queries do, too.
         collect.symbols.enter_named(system::RULE_EXEC);
         collect.symbols.enter_named(system::TUPLE);
+        collect.symbols.enter_named(system::CONTENT);
     }
     collect.symbols
 }

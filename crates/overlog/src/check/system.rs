@@ -14,7 +14,7 @@ pub(crate) struct SystemTable {
 impl SystemTable {
     /// Whether it holds what traces record: a program may declare how long and how many.
     pub fn is_recorded(&self) -> bool {
-        self.name == RULE_EXEC || self.name == TUPLE
+        [RULE_EXEC, TUPLE, CONTENT].contains(&self.name)
     }
 
     /// Whether the rules of a program fill it, and the system reads it.
@@ -37,7 +37,10 @@ pub(crate) const RULE_EXEC: &str = "sys::ruleExec";
 /// Where tuples come from: location, id, the node where they come from, and their id there.
 pub(crate) const TUPLE: &str = "sys::tuple";
 
-/// Rows that either of these tables holds at most, unless the program says otherwise.
+/// What tuples are of the record: location, id, relation, columns.
+pub(crate) const CONTENT: &str = "sys::content";
+
+/// Rows that each of these tables holds at most, unless the program says otherwise.
 pub(crate) const RECORDS_MAX: u64 = 100_000;
 
 /// Settings of packet apps: app, key, value.
@@ -78,6 +81,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
     table("sys::app", &[TEXT, TEXT, TEXT, TEXT, INT, INT, INT], &[1]),
     table("sys::channel", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1, 2, 3]),
     table("sys::component", &[TEXT, TEXT, TEXT, TEXT, INT, INT], &[1]),
+    table(CONTENT, &[TEXT, INT, TEXT, TypeSet::ANY], &[1]),
     table("sys::counter", &[TEXT, TEXT, INT], &[1]),
     table("sys::link", &[TEXT, TEXT, TEXT, INT, INT, INT, INT], &[1, 2]),
     table("sys::log", &[TEXT, TIME, TEXT, TEXT, TEXT, INT, TEXT], &[0, 1, 2, 3, 4, 5, 6]),

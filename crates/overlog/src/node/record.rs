@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tidemill_relation::expr::{Ambient, Scope};
 use tidemill_relation::plan::{Action, RelationId};
+use tidemill_relation::strand::JoinedRow;
 use tidemill_relation::table::{Access, Visible};
 use tidemill_relation::view::Derivation;
 use tidemill_relation::{Seq, TupleBuf, Value};
@@ -15,9 +16,9 @@ use tidemill_relation::{Seq, TupleBuf, Value};
 use super::Node;
 use super::event::{Event, Traced};
 use super::execution::{Execution, Named, Receipt};
-use super::records::{Executed, Input, NotedIds, Origin, Records, Role};
+use super::records::{Content, Executed, Input, NotedIds, Origin, Records, Role};
 use super::watch::Observer;
-use crate::traces::{TUPLE_INDEX, Traces};
+use crate::traces::{TUPLE_INDEX, Traces, is_part};
 
 impl Node {
     /// Notes where a tuple comes from that goes into traced executions, and tells an observer who
@@ -53,7 +54,7 @@ impl Node {
     }
 
     fn record_all(&mut self) {
-        let Records { mut executions, mut received, beyond } =
+        let Records { mut executions, mut received, mut contents, beyond } =
             std::mem::take(&mut self.turn.records);
         self.counters.dropped_records += beyond;
         let program = self.program.clone();
@@ -87,13 +88,27 @@ impl Node {
             let columns = [own, rule, input, output, Value::Bool(remote), at, at, kind];
             self.turn.put(traces.rule_exec, Action::Insert, &columns);
         }
+        known.clear();
+        for Content { id, relation, columns } in &contents {
+            if known.insert(*id) {
+                // What is passed between the parts of a rule has no name.
+                let it = program.plan().relation(*relation);
+                let name = if is_part(program.plan(), *relation) { "" } else { it.name.as_str() };
+                let skip = traces.names().skipped(*relation);
+                let columns = (0..skip).try_fold(columns.as_seq(), |rest, _| rest.tail());
+                let columns = columns.unwrap_or(Seq::EMPTY);
+                let row = [own, Value::Int(*id), Value::Str(name), Value::List(columns)];
+                self.turn.put(traces.content, Action::Insert, &row);
+            }
+        }
         // Kept for its memory.
         executions.clear();
         received.clear();
+        contents.clear();
         known.clear();
         made.clear();
         self.turn.noted = NotedIds { known, made };
-        self.turn.records = Records { executions, received, beyond: 0 };
+        self.turn.records = Records { executions, received, contents, beyond: 0 };
     }
 
     /// Whether the table of origins has a row for an id.
@@ -132,22 +147,24 @@ impl Node {
         };
         self.views.derivations(plan, &mut self.database, scope, &mut take);
         for ((executed, premises), (head, columns)) in found.iter().zip(heads.iter()) {
-            let rows = premises
-                .iter()
-                .map(|it| (it.relation, self.database.table(it.relation).values(it.row)));
+            let row = |it: &JoinedRow| self.database.table(it.relation).values(it.row);
             // Where all is explained, not all is traced.
             let recorded = match program.explained {
                 None => traces,
                 Some(_) => traces.filter(|it| it.view_rule(plan, executed.rule)),
             };
             if recorded.is_some() {
-                for (position, (relation, values)) in rows.clone().enumerate() {
+                records.content(executed.output, head, columns.iter());
+                for (position, it) in premises.iter().enumerate() {
                     let role = if position == 0 { Role::Event } else { Role::Precondition };
-                    records.input(*executed, names.id(relation, values), role);
+                    let input = names.id(it.relation, row(it));
+                    records.content(input, it.relation, row(it));
+                    records.input(*executed, input, role);
                 }
             }
             if program.explained.is_some() {
-                let inputs = rows.map(|(relation, row)| Named::new(names, plan, relation, row));
+                let inputs =
+                    premises.iter().map(|it| Named::new(names, plan, it.relation, row(it)));
                 observer.executed(Execution {
                     at_ns: self.turn.now_ns,
                     node: address,

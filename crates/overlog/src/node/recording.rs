@@ -33,10 +33,15 @@ impl Recording<'_, '_> {
         let Some(records) = &mut self.records else { return };
         let id = names.id(output.relation, columns.iter().copied());
         let executed = Executed { rule: self.inner.rule, output: id, remote, at_ns: self.at_ns };
-        records.input(executed, names.id(relation, trigger.iter()), Role::Event);
+        records.content(id, output.relation, columns.iter().copied());
+        let input = names.id(relation, trigger.iter());
+        records.content(input, relation, trigger.iter());
+        records.input(executed, input, Role::Event);
         for premise in self.premises.of_result() {
-            let values = self.database.table(premise.relation).values(premise.row);
-            records.input(executed, names.id(premise.relation, values), Role::Precondition);
+            let values = || self.database.table(premise.relation).values(premise.row);
+            let input = names.id(premise.relation, values());
+            records.content(input, premise.relation, values());
+            records.input(executed, input, Role::Precondition);
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use tidemill_relation::plan::RuleId;
+use tidemill_relation::plan::{RelationId, RuleId};
+use tidemill_relation::{SeqBuilder, Value};
 use tidemill_stdx::hash::Set;
 
 /// Executions that a turn records; those beyond are counted.
@@ -13,8 +14,18 @@ pub const RECORDED_MAX: usize = 100_000;
 pub struct Records {
     pub(super) executions: Vec<Input>,
     pub(super) received: Vec<Origin>,
+    /// What the tuples of both are.
+    pub(super) contents: Vec<Content>,
     /// Executions beyond [`RECORDED_MAX`].
     pub(super) beyond: u64,
+}
+
+/// What a tuple is.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Content {
+    pub(super) id: i64,
+    pub(super) relation: RelationId,
+    pub(super) columns: SeqBuilder,
 }
 
 /// A tuple that came in, and the one that came of it.
@@ -89,10 +100,24 @@ impl Records {
         self.executions.push(Input { rule, input, output, remote, role, at_ns });
     }
 
+    /// Notes what a tuple is.
+    pub(super) fn content<'v>(
+        &mut self,
+        id: i64,
+        relation: RelationId,
+        columns: impl Iterator<Item = Value<'v>>,
+    ) {
+        let is_known = self.contents.last().is_some_and(|last| last.id == id);
+        if !is_known && self.executions.len() < RECORDED_MAX {
+            self.contents.push(Content { id, relation, columns: columns.collect() });
+        }
+    }
+
     /// Adds what an earlier commit has derived.
     pub(super) fn append(&mut self, other: &Records) {
         self.executions.extend_from_slice(&other.executions);
         self.received.extend_from_slice(&other.received);
+        self.contents.extend_from_slice(&other.contents);
         self.beyond += other.beyond;
     }
 }

@@ -66,6 +66,7 @@ pub(super) struct Executed {
 pub(super) struct Received {
     /// Executions that there had been.
     pub(super) after: u32,
+    /// 0 if that is not known.
     pub(super) at_ns: u64,
     pub(super) sender: NodeNo,
 }
@@ -96,7 +97,10 @@ impl Account {
             self.cut();
         }
         let node = NodeNo(self.nodes.number(it.node));
-        let rule = self.rules.number(&format!("{} ({})", it.rule.name, it.rule.place));
+        let rule = match it.rule.place.as_str() {
+            "" => self.rules.number(&it.rule.name),
+            place => self.rules.number(&format!("{} ({place})", it.rule.name)),
+        };
         let output = self.tuple(it.output);
         let first_input = self.inputs.len() as u32;
         for input in it.inputs {

@@ -1,10 +1,11 @@
-//! Why a simulation found a violation.
+//! Why a tuple is there: of the violation that a simulation found, and of what a running node has.
 //!
 //! A run is repeated with an observer that hears of each execution of a rule; nothing else follows
 //! from that, so it does the same. What it heard ([account]) is walked back from the violation
 //! ([tree]). Runs that nobody explains know nothing of it.
 
 mod account;
+mod asked;
 mod everywhere;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use tidemill_overlog::node::Sighting;
 use tidemill_relation::tuple_id::Naming;
 
 pub(crate) use account::Account;
+pub use asked::{Asked, WhyError, why};
 pub(crate) use everywhere::Everywhere;
 pub use tree::Why;
 

@@ -23,6 +23,8 @@ const PARTS_MAX: usize = 256;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Why {
     lines: Vec<Line>,
+    /// Nodes that tuples came from and of which nothing is known.
+    strangers: Vec<String>,
     /// Older executions are gone.
     is_cut: bool,
 }
@@ -50,10 +52,13 @@ impl Why {
     pub(super) fn new(account: &Account, node: NodeNo, tuple: TupleNo, before: u32) -> Why {
         let blank = || Line { text: String::new(), children: Vec::new(), has_more: false };
         let (mut lines, mut seen) = (vec![blank()], Set::default());
+        let mut strangers: Vec<String> = Vec::new();
         let mut open = VecDeque::from([Wanted { tuple, node, before, line: 0 }]);
         while let Some(wanted) = open.pop_front() {
-            let (text, causes) = explain(account, &wanted, &mut seen);
+            let Explained { text, causes, stranger } = explain(account, &wanted, &mut seen);
             lines[wanted.line].text = text;
+            let stranger = stranger.map(|node| account.node(node).to_owned());
+            strangers.extend(stranger.filter(|node| !strangers.contains(node)));
             for (node, tuple, before) in causes {
                 if lines.len() >= LINES_MAX {
                     lines[wanted.line].has_more = true;
@@ -73,7 +78,12 @@ impl Why {
             sizes[at] += children.iter().map(|child| sizes[*child]).sum::<usize>();
             lines[at].children = children;
         }
-        Why { lines, is_cut: account.is_cut }
+        Why { lines, strangers, is_cut: account.is_cut }
+    }
+
+    /// Nodes that tuples came from, while it is not known how they made them.
+    pub(super) fn strangers(&self) -> impl Iterator<Item = &str> {
+        self.strangers.iter().map(String::as_str)
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, at: usize, indent: &str) -> fmt::Result {
@@ -106,16 +116,25 @@ impl fmt::Display for Why {
 /// What was there at a node before an execution.
 type Cause = (NodeNo, TupleNo, u32);
 
+/// How a tuple came to be.
+struct Explained {
+    text: String,
+    causes: Vec<Cause>,
+    /// The node that it came from, if nothing is known of how that made it.
+    stranger: Option<NodeNo>,
+}
+
 /// The line of a tuple, and what it came from.
 fn explain(
     account: &Account,
     &Wanted { tuple, node, before, .. }: &Wanted,
     seen: &mut Set<(NodeNo, TupleNo, u32)>,
-) -> (String, Vec<Cause>) {
+) -> Explained {
+    let explained = |text, causes| Explained { text, causes, stranger: None };
     let Tuple { text, is_timer, .. } = account.tuple_of(tuple);
     let Some(origin) = Origin::find(account, (node, tuple), before) else {
         let how = if *is_timer { "timer" } else { "given" };
-        return (format!("{text}  {how}"), Vec::new());
+        return explained(format!("{text}  {how}"), Vec::new());
     };
     let (causes, passed) = origin.made.map_or_else(Default::default, |made| causes(account, made));
     // Of a view that is shipped, what arrives is a part of its rule.
@@ -125,17 +144,23 @@ fn explain(
     };
     let mut line = format!("{text}  ");
     if let Some(Received { sender, at_ns, .. }) = receipt {
-        line += &format!("from {} at {}", account.node(sender), Seconds(at_ns));
+        line += &format!("from {}", account.node(sender));
+        if at_ns > 0 {
+            line += &format!(" at {}", Seconds(at_ns));
+        }
     }
-    let Some(number) = made else { return (line, Vec::new()) };
+    let Some(number) = made else {
+        let stranger = receipt.map(|it| it.sender);
+        return Explained { text: line, causes: Vec::new(), stranger };
+    };
     let executed = account.execution(number);
     let comma = if receipt.is_some() { ", " } else { "" };
     let (rule, at) = (account.rule(executed), Seconds(executed.at_ns));
     line += &format!("{comma}by {rule} at {at}");
     if !seen.insert((node, tuple, number)) {
-        return (format!("{line}, see above"), Vec::new());
+        return explained(format!("{line}, see above"), Vec::new());
     }
-    (line, causes)
+    explained(line, causes)
 }
 
 /// Where a tuple came from.

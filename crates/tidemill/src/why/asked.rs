@@ -1,0 +1,307 @@
+//! Why a tuple is at a running node, from what the nodes have recorded of traced rules.
+//!
+//! ```text
+//! [ask] sys::ruleExec, sys::tuple, sys::content of a node ──> an account, a tree
+//!   ^                                                              │
+//!   └────────── nodes that tuples of the tree came from <──────────┘
+//! ```
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::time::Duration;
+
+use tidemill_overlog::node::{Execution, Named, Receipt};
+use tidemill_relation::plan::Rule;
+use tidemill_relation::text::{TextError, parse_tuple};
+use tidemill_relation::tuple_id::Naming;
+use tidemill_relation::{OwnedValue, Value};
+use tidemill_stdx::hash::{Map, Set};
+
+use super::account::Account;
+use super::tree::Why;
+use crate::ask::{AskError, Asker, Rows};
+
+/// Nodes that are asked at most.
+const NODES_MAX: usize = 32;
+
+/// Why it is not known why a tuple is there.
+#[derive(Debug)]
+pub enum WhyError {
+    /// The text is no tuple.
+    Text(TextError),
+    /// The node gives no answer.
+    Ask(AskError),
+    /// It has recorded nothing of the tuple.
+    Unknown,
+}
+
+impl fmt::Display for WhyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WhyError::Text(error) => write!(f, "this is no tuple: {error}"),
+            WhyError::Ask(error) => error.fmt(f),
+            WhyError::Unknown => f.write_str(
+                "nothing is recorded of this tuple: only what `trace` names is, and what is new",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for WhyError {}
+
+/// What a running system says.
+#[derive(Debug)]
+pub struct Asked {
+    /// Why the tuple is there.
+    pub why: Why,
+    /// Nodes that tuples came from and that give no answer, with the reason.
+    pub silent: Vec<(String, String)>,
+}
+
+/// Asks why a tuple, given as text, is at the node of an address. `reach` gives who asks a node.
+///
+/// # Errors
+/// See [`WhyError`].
+pub fn why(
+    address: &str,
+    text: &str,
+    timeout: Duration,
+    mut reach: impl FnMut(&str) -> Result<Asker, String>,
+) -> Result<Asked, WhyError> {
+    let (name, columns) = parse_tuple(text).map_err(WhyError::Text)?;
+    let id = Naming::new(&name).id(columns.iter().map(OwnedValue::get));
+    let refused = |reason| WhyError::Ask(AskError::Refused(reason));
+    let first = reach(address).map_err(refused)?;
+    let mut records = vec![Record::of(first, address, timeout).map_err(WhyError::Ask)?];
+    let (mut asked, mut silent) = (Set::default(), Vec::new());
+    asked.insert(records[0].node.clone());
+    loop {
+        let account = account(&records, id);
+        let node = account.find_node(&records[0].node).ok_or(WhyError::Unknown)?;
+        let tuple = account.find_tuple(id).ok_or(WhyError::Unknown)?;
+        let why = Why::new(&account, node, tuple, account.now());
+        let strangers = why.strangers().filter(|node| !asked.contains(*node));
+        let strangers: Vec<String> = strangers.map(str::to_owned).collect();
+        if strangers.is_empty() || asked.len() >= NODES_MAX {
+            return Ok(Asked { why, silent });
+        }
+        for node in strangers {
+            asked.insert(node.clone());
+            let found = reach(&node).and_then(|asker| {
+                Record::of(asker, &node, timeout).map_err(|error| error.to_string())
+            });
+            match found {
+                Ok(record) => records.push(record),
+                Err(reason) => silent.push((node, reason)),
+            }
+        }
+    }
+}
+
+/// What a node has recorded.
+#[derive(Debug)]
+struct Record {
+    /// As it calls itself.
+    node: String,
+    executions: Rows,
+    /// By id, the node that a tuple came from, if it came from another.
+    sources: Map<i64, String>,
+    /// By id, the relation and the columns.
+    contents: Map<i64, (String, OwnedValue)>,
+}
+
+impl Record {
+    fn of(mut asker: Asker, address: &str, timeout: Duration) -> Result<Record, AskError> {
+        let executions = asker.ask("sys::ruleExec", timeout)?;
+        let (mut sources, mut contents) = (Map::default(), Map::default());
+        let mut node = executions.rows.first().and_then(|row| text(row, 0));
+        for row in asker.ask("sys::tuple", timeout)?.rows {
+            let (own, id, source) = (text(&row, 0), int(&row, 1), text(&row, 2));
+            if own != source
+                && let (Some(id), Some(source)) = (id, source)
+            {
+                sources.insert(id, source);
+            }
+            node = node.or(own);
+        }
+        for mut row in asker.ask("sys::content", timeout)?.rows {
+            if let (4, Some(id), Some(name)) = (row.len(), int(&row, 1), text(&row, 2)) {
+                contents.extend(row.pop().map(|columns| (id, (name, columns))));
+            }
+        }
+        let node = node.unwrap_or_else(|| address.to_owned());
+        Ok(Record { node, executions, sources, contents })
+    }
+
+    /// A tuple of the record.
+    fn named(&self, id: i64) -> Named<'_> {
+        let (relation, columns) = match self.contents.get(&id) {
+            Some((name, columns)) => (name.as_str(), columns.get().as_seq()),
+            None => ("unknown", None),
+        };
+        let columns = columns.map(|columns| columns.iter().collect()).unwrap_or_default();
+        // What is passed between the parts of a rule has no name.
+        Named { id, relation, is_part: relation.is_empty(), holder: None, columns }
+    }
+}
+
+fn text(row: &[OwnedValue], column: usize) -> Option<String> {
+    Some(row.get(column)?.get().as_str()?.to_owned())
+}
+
+fn int(row: &[OwnedValue], column: usize) -> Option<i64> {
+    row.get(column)?.get().as_int()
+}
+
+/// An execution of a rule, of which the table has a row for each input.
+#[derive(Debug)]
+struct Executed<'r> {
+    record: &'r Record,
+    at_ns: u64,
+    rule: Rule,
+    output: i64,
+    is_remote: bool,
+    /// First what started it.
+    inputs: Vec<i64>,
+}
+
+/// The executions of a node, in the order of time; what came of others of the same time is behind
+/// these.
+fn executions(record: &Record) -> Vec<Executed<'_>> {
+    let mut found: BTreeMap<(i64, String, i64, bool), Vec<i64>> = BTreeMap::new();
+    for row in &record.executions.rows {
+        let at = row.get(6).map(OwnedValue::get);
+        let (Some(rule), Some(Value::Time(at))) = (text(row, 1), at) else { continue };
+        let (Some(input), Some(output)) = (int(row, 2), int(row, 3)) else { continue };
+        let is_remote = row.get(4).is_some_and(|it| it.get().equal(&Value::Bool(true)));
+        let inputs = found.entry((at, rule, output, is_remote)).or_default();
+        match text(row, 7).as_deref() {
+            Some("EVENT") => inputs.insert(0, input),
+            _ => inputs.push(input),
+        }
+    }
+    let executed = |((at, name, output, is_remote), inputs)| {
+        let rule = Rule { name, place: String::new() };
+        let at_ns = u64::try_from(at).unwrap_or_default();
+        Executed { record, at_ns, rule, output, is_remote, inputs }
+    };
+    let mut waiting: VecDeque<Executed<'_>> = found.into_iter().map(executed).collect();
+    let mut ordered = Vec::with_capacity(waiting.len());
+    while let Some(first) = waiting.front() {
+        let same = waiting.partition_point(|it| it.at_ns <= first.at_ns);
+        in_order(waiting.drain(..same).collect(), &mut ordered);
+    }
+    ordered
+}
+
+/// Appends executions of one time, each behind those that made what went into it.
+fn in_order<'r>(mut waiting: Vec<Executed<'r>>, ordered: &mut Vec<Executed<'r>>) {
+    while !waiting.is_empty() {
+        let mut made: Map<i64, usize> = Map::default();
+        waiting
+            .iter()
+            .filter(|it| !it.is_remote)
+            .for_each(|it| *made.entry(it.output).or_default() += 1);
+        let can_go = |it: &Executed<'_>| {
+            it.inputs.iter().all(|input| *input == it.output || !made.contains_key(input))
+        };
+        let (ready, later): (Vec<_>, Vec<_>) = waiting.drain(..).partition(can_go);
+        // A circle has no order.
+        let is_stuck = ready.is_empty();
+        ordered.extend(ready);
+        match is_stuck {
+            true => ordered.extend(later),
+            false => waiting = later,
+        }
+    }
+}
+
+/// What these nodes did, as an observer of all would have heard it; `root` is at the first.
+fn account(records: &[Record], root: i64) -> Account {
+    let mut all: Vec<Executed<'_>> = records.iter().flat_map(executions).collect();
+    // Stable: those of a node stay in their order.
+    all.sort_by_key(|it| it.at_ns);
+    let mut account = Account::default();
+    let receive = |account: &mut Account, record: &Record, id: i64| {
+        if let Some(sender) = record.sources.get(&id) {
+            // The record does not say when it came.
+            let tuple = &record.named(id);
+            account.received(Receipt { at_ns: 0, node: &record.node, sender, tuple });
+        }
+    };
+    for it in &all {
+        it.inputs.iter().for_each(|input| receive(&mut account, it.record, *input));
+        let inputs: Vec<Named<'_>> = it.inputs.iter().map(|id| it.record.named(*id)).collect();
+        account.executed(Execution {
+            at_ns: it.at_ns,
+            node: &it.record.node,
+            rule: &it.rule,
+            output: &it.record.named(it.output),
+            is_remote: it.is_remote,
+            inputs: &inputs,
+        });
+    }
+    if let Some(first) = records.first() {
+        receive(&mut account, first, root);
+    }
+    account
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(node: &str, executions: &[(i64, &str, i64, i64, bool)]) -> Record {
+        let row = |&(at, rule, input, output, remote): &(i64, &str, i64, i64, bool)| {
+            let columns = [
+                Value::Str(node),
+                Value::Str(rule),
+                Value::Int(input),
+                Value::Int(output),
+                Value::Bool(remote),
+                Value::Time(at),
+                Value::Time(at),
+                Value::Str("EVENT"),
+            ];
+            columns.into_iter().map(OwnedValue::new).collect()
+        };
+        let rows = executions.iter().map(row).collect();
+        Record {
+            node: node.to_owned(),
+            executions: Rows { name: "sys::ruleExec".to_owned(), rows },
+            sources: Map::default(),
+            contents: Map::default(),
+        }
+    }
+
+    #[test]
+    fn what_came_of_another_is_behind_it() {
+        let of = |all: &[(i64, &str, i64, i64, bool)]| {
+            let record = record("n0:1", all);
+            executions(&record).iter().map(|it| it.rule.name.clone()).collect::<Vec<_>>()
+        };
+        let chain = [(5, "a", 3, 4, false), (5, "b", 2, 3, false), (5, "c", 1, 2, false)];
+        assert_eq!(of(&chain), ["c", "b", "a"]);
+        assert_eq!(of(&[(6, "a", 1, 2, false), (5, "b", 2, 3, false)]), ["b", "a"]);
+        // Circles end.
+        assert_eq!(of(&[(5, "a", 1, 2, false), (5, "b", 2, 1, false)]).len(), 2);
+    }
+
+    #[test]
+    fn what_came_from_another_node_is_followed_there() {
+        let mut here = record("n0:1", &[(9, "b", 2, 3, false)]);
+        here.sources.insert(2, "n1:1".to_owned());
+        let node = here.node.clone();
+        let tree = |records: &[Record]| {
+            let account = account(records, 3);
+            let (node, tuple) = (account.find_node(&node), account.find_tuple(3));
+            Why::new(&account, node.expect("it"), tuple.expect("it"), account.now())
+        };
+        let alone = tree(std::slice::from_ref(&here));
+        assert_eq!(alone.strangers().collect::<Vec<_>>(), ["n1:1"]);
+        let both = tree(&[here, record("n1:1", &[(7, "a", 1, 2, true)])]);
+        assert_eq!(both.strangers().count(), 0);
+        let lines = both.to_string();
+        assert!(lines.contains("unknown()  from n1:1, by a at 0.000000"), "{lines}");
+    }
+}

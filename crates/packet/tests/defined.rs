@@ -65,10 +65,15 @@ const PACKET_NS: u64 = 10_000_000;
 
 /// What two instances of a program in a row make of packets: the same in both engines.
 fn run(program: &str, packets: &[Vec<u8>]) -> (Both, Vec<Vec<u8>>) {
+    run_linked(program, "one.other -> end.b", packets)
+}
+
+/// The same, where the other output of the first leads elsewhere.
+fn run_linked(program: &str, other: &str, packets: &[Vec<u8>]) -> (Both, Vec<Vec<u8>>) {
     let text = format!(
         "{program}
         mute :: Mute  one :: P  two :: P  end :: Keep
-        mute -> one.in  one.out -> two.in  two.out -> end  one.other -> end.b  two.other -> end.c"
+        mute -> one.in  one.out -> two.in  two.out -> end  {other}  two.other -> end.c"
     );
     let mut both = Both::new();
     both.configure(&graph_of(&text));
@@ -203,7 +208,7 @@ fn a_datagram_without_checksum_keeps_none() {
 }
 
 /// Statements that fit anywhere, some with a place for others.
-const STATEMENTS: [&str; 24] = [
+const STATEMENTS: [&str; 28] = [
     "s = s + length * 3 ^ byte(s & 63);",
     "count c by s & 15;",
     "mark = s;",
@@ -226,12 +231,17 @@ const STATEMENTS: [&str; 24] = [
     "find q((s & 1) == 1, s >> 1) { s = s * 31 + q.n; if s % 2 == 0 { delete q; } @ } else { @ }",
     "insert q((s & 2) == 0, s >> 2) mask (s & 1, 3 << (s & 3)) priority s & 3 -> (s);",
     "insert q(true, s) -> (5);",
+    "clone other;",
+    "within few { @ } else { s = s + 5; @ }",
+    "within bytes_ { s = s ^ 3; } else { drop slow; }",
+    "within few by s & 1 { count c; }",
     "if s % 7 == 0 { drop seventh; }",
     "if s % 5 == 0 { send other; }",
 ];
 
 /// What is counted of tables.
-const TABLES_DO: [&str; 5] = ["_inserted", "_deleted", "_expired", "_evicted", "_refused"];
+const TABLES_DO: [&str; 6] =
+    ["_inserted", "_deleted", "_expired", "_evicted", "_refused", "drop_slow"];
 
 fn statements(random: &mut Rng, depth: u32) -> String {
     let mut out = String::new();
@@ -251,11 +261,16 @@ fn statements(random: &mut Rng, depth: u32) -> String {
 #[test]
 fn generated_programs_agree_interpreted_and_compiled() {
     let mut random = Rng::new(11);
-    let (mut changed, mut ran, mut done) = (0, 0, [0; TABLES_DO.len()]);
+    let (mut changed, mut cloned, mut ran, mut done) = (0, 0, 0, [0; TABLES_DO.len()]);
     for _ in 0..200 {
-        let body = statements(&mut random, 2);
+        let (body, back) = (statements(&mut random, 2), statements(&mut random, 1));
+        let other = *random.pick(&["one.other -> end.b", "one.other -> two.back"]).expect("two");
         let program = format!(
-            "app P {{ ports {{ input in; output out; output other; }} state s = 1; counter c;
+            "app P(burst: u16 = 200) {{
+            ports {{ input in; input back optional; output out; output other; }}
+            state s = 1; counter c;
+            meter few packets {{ rate 30; burst 2; }}
+            meter bytes_ bytes {{ rate 5000; burst burst; }}
             table t exact(a: u16, b: u8) -> (n: u64, m: u16) {{
                 writer kernel; size 6; full evict; expire 0.03;
             }}
@@ -263,6 +278,7 @@ fn generated_programs_agree_interpreted_and_compiled() {
             table q ternary(a: bool, b: u64) -> (n: u64) {{ writer kernel; size 7; expire 0.1; }}
             on expire(t) {{ s = s ^ t.n + t.b; find p(s) {{ count c by p.n; }} }}
             on tick(0.02) {{ s = s + 3; find q(s % 2 == 0, s) {{ delete q; }} }}
+            on packet(back) {{ s = s + 9; mark = s; {back} send out; }}
             on packet(in) {{ s = s * 0x5851F42D4C957F2D + 1; {body} send out; }} }}"
         );
         // Loops in loops become long.
@@ -287,8 +303,9 @@ fn generated_programs_agree_interpreted_and_compiled() {
             }
             packets.push(bytes);
         }
-        let (both, kept) = run(&program, &packets);
+        let (both, kept) = run_linked(&program, other, &packets);
         changed += usize::from(kept != packets);
+        cloned += usize::from(kept.len() > packets.len());
         for (name, count) in both.compiled.app_stats("one").expect("it runs") {
             let what = TABLES_DO.iter().position(|what| name.ends_with(what));
             what.into_iter().for_each(|at| done[at] += count);
@@ -297,7 +314,7 @@ fn generated_programs_agree_interpreted_and_compiled() {
         assert_eq!(&graph_of(&graph.to_string()), graph, "it prints as it reads");
     }
     assert!(ran > 100, "most programs are short: {ran}");
-    assert!(changed > 50, "programs change packets: {changed}");
+    assert!(changed > 50 && cloned > 5, "programs change packets: {changed}, {cloned}");
     assert!(done.iter().all(|&count| count > 10), "{TABLES_DO:?}: {done:?}");
 }
 
@@ -330,7 +347,7 @@ fn programs_of_the_book_are_right() {
             definitions += 1;
         }
     }
-    assert_eq!(definitions, 7);
+    assert_eq!(definitions, 8);
 }
 
 /// A program that remembers the lengths of packets, with something to be changed in it.
@@ -339,7 +356,8 @@ fn lengths(size: u32, more: &str) -> String {
         "app P {{ ports {{ input in; output out; }}
             table lengths(length: u16) -> (n: u64) {{ writer kernel; size {size}; full evict; }}
             on packet(in) {{
-                find lengths(length) {{ count lengths.n; }} else {{ insert lengths(length) -> (1); }}
+                find lengths(length) {{ count lengths.n; }}
+                else {{ insert lengths(length) -> (1); }}
                 {more}
                 send out;
             }}
@@ -371,4 +389,62 @@ fn another_program_keeps_tables_that_it_declares_in_the_same_way() {
     assert!(counts.contains(&("lengths_evicted".to_owned(), 1)), "{counts:?}");
     both.configure(&graph_of(&lengths(3, "mark = 1;")));
     assert_eq!(rows(&both), []);
+}
+
+#[test]
+fn meters_let_a_burst_pass_and_then_their_rate() {
+    let program = "app P(rate: u32 = 1000) {
+        ports { input in; output out; output other; }
+        meter few packets { rate 50; burst 3; }
+        meter all bytes { rate rate; burst 40; }
+        on packet(in) {
+            if length == 1 {
+                within all by 15 { send out; } else { send other; }
+            }
+            within few { send out; } else { send other; }
+        }
+    }";
+    // A packet comes every 10 ms, and 50 a second may pass: from the fourth on every second does.
+    let (both, _) = run(program, &vec![vec![0; 9]; 20]);
+    let passed = both.compiled.link_stats("one.out->two.in").expect("a link").rx_packets;
+    assert_eq!(passed, 3 + 1 + 8);
+    // 40 bytes at once, and 10 come with each packet.
+    let (both, _) = run(program, &vec![vec![0; 1]; 20]);
+    let passed = both.compiled.link_stats("one.out->two.in").expect("a link").rx_packets;
+    assert_eq!(passed, (40 + 19 * 10) / 15);
+}
+
+#[test]
+fn a_copy_is_as_the_packet_was_when_it_was_made() {
+    let program = "app P {
+        ports { input in; output out; output other; output never optional; }
+        on packet(in) {
+            when ethernet {
+                clone other;
+                ethernet.type = 7;
+                clone other;
+                clone never;
+                ethernet.type = 8;
+            }
+            send out;
+        }
+    }";
+    let (both, kept) = run(program, &[vec![0; 14]]);
+    let types: Vec<u8> = kept.iter().map(|bytes| bytes[13]).collect();
+    assert_eq!(types, [8, 0, 7, 8, 7]);
+    let counts = both.compiled.app_stats("one").expect("it runs");
+    assert_eq!(counts, [("drop_unlinked".to_owned(), 1)]);
+}
+
+#[test]
+fn each_input_has_its_handler() {
+    let program = "app P {
+        ports { input in; input back optional; output out; output other; }
+        state mine = 0;
+        on packet(back) { mine = mine + 1; when ethernet { ethernet.type = mine; } send out; }
+        on packet(in) { when ethernet { ethernet.source = 5; } clone other; send out; }
+    }";
+    let (_, kept) = run_linked(program, "one.other -> two.back", &[vec![0; 14], vec![0; 14]]);
+    let seen: Vec<(u8, u8)> = kept.iter().map(|bytes| (bytes[11], bytes[13])).collect();
+    assert_eq!(seen, [(5, 0), (5, 1), (5, 0), (5, 0), (5, 2), (5, 0)]);
 }

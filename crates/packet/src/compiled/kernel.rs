@@ -180,6 +180,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.forget();
                 self.truncate(scope.get(value));
             }
+            Step::Clone(output) => self.clone_to(scope.at, output),
             Step::Put(table, entry, at, value) => {
                 let (entry, value) = (scope.get(entry), scope.get(value));
                 self.put(scope.at, table, entry, at, value);
@@ -321,6 +322,11 @@ impl<'p> Writer<'_, '_, 'p> {
             Expr::Mark => {
                 let packet = self.body.use_var(self.buffer);
                 self.body.ins().load(types::I64, aligned(), packet, buffer::MARK as i32)
+            }
+            Expr::Input if scope.at == 0 => self.body.use_var(self.input),
+            Expr::Input => {
+                let input = self.input_of(scope.at) as i64;
+                self.body.ins().iconst(types::I64, input)
             }
             Expr::Word(word) => match self.places[scope.at].words[word as usize] {
                 Some(register) => self.body.use_var(register),

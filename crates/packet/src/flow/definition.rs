@@ -3,7 +3,9 @@
 use std::net::Ipv4Addr;
 
 use super::code::ast::Word;
-use super::code::ast::{Definition, Expr, ExprKind, KeyDef, On, PortDef, Statement, WordDef};
+use super::code::ast::{
+    Definition, Expr, ExprKind, KeyDef, MeterDef, MeterUnit, On, PortDef, Statement, WordDef,
+};
 use super::lex::Kind;
 use super::parse::{Parser, Written};
 use crate::app::Direction;
@@ -53,17 +55,12 @@ impl Parser<'_> {
             ports: Vec::new(),
             words: Vec::new(),
             tables: Vec::new(),
+            meters: Vec::new(),
             handlers: Vec::new(),
             source: String::new(),
         };
         if self.takes(&Kind::Mark('(')) {
-            while !self.takes(&Kind::Mark(')')) {
-                made.keys.push(self.key_definition()?);
-                if !self.takes(&Kind::Mark(',')) && self.kind() != &Kind::Mark(')') {
-                    self.expected("`,` or `)`", "keys are separated by commas");
-                    return None;
-                }
-            }
+            self.key_definitions(&mut made.keys);
         }
         self.mark('{', "an app has a body: `app Name { ... }`")?;
         while !self.takes(&Kind::Mark('}')) {
@@ -79,6 +76,26 @@ impl Parser<'_> {
         let end = self.tokens[self.at - 1].end as usize;
         self.text[start..end].clone_into(&mut made.source);
         Some(made)
+    }
+
+    /// Behind a mistake it goes on behind the keys.
+    fn key_definitions(&mut self, keys: &mut Vec<KeyDef>) {
+        while !self.takes(&Kind::Mark(')')) {
+            let key = self.key_definition();
+            let is_right = key.is_some();
+            keys.extend(key);
+            if is_right && (self.takes(&Kind::Mark(',')) || self.kind() == &Kind::Mark(')')) {
+                continue;
+            }
+            if is_right {
+                self.expected("`,` or `)`", "keys are separated by commas");
+            }
+            while !matches!(self.kind(), Kind::Mark(')' | '{') | Kind::End) {
+                self.advance();
+            }
+            self.takes(&Kind::Mark(')'));
+            return;
+        }
     }
 
     fn key_definition(&mut self) -> Option<KeyDef> {
@@ -139,14 +156,40 @@ impl Parser<'_> {
             let on = self.on()?;
             let body = self.block(0)?;
             made.handlers.push((on, body));
+        } else if self.word("meter") {
+            made.meters.push(self.meter_definition()?);
         } else if self.word("table") {
             made.tables.push(self.table_definition()?);
         } else {
-            let help = "an app has ports, state, counters, tables and `on packet(in) { ... }`";
+            let help =
+                "an app has ports, state, counters, meters, tables and `on packet(in) { ... }`";
             self.expected("a part of an app", help);
             return None;
         }
         Some(())
+    }
+
+    /// Behind `meter`.
+    fn meter_definition(&mut self) -> Option<MeterDef> {
+        let help = "write `meter name bytes { rate 1000; burst 1500; }`";
+        let name = self.name("the name of the meter", help)?;
+        let unit = self.one_of("packets or bytes", &MeterUnit::NAMES, help)?;
+        let mut made = MeterDef { name, unit, rate: None, burst: None };
+        self.mark('{', help)?;
+        while !self.takes(&Kind::Mark('}')) {
+            let amount = match self.source() {
+                "rate" => &mut made.rate,
+                "burst" => &mut made.burst,
+                _ => {
+                    self.expected("`rate` or `burst`", help);
+                    return None;
+                }
+            };
+            self.advance();
+            *amount = Some(self.expr()?);
+            self.semicolon()?;
+        }
+        Some(made)
     }
 
     /// What stands between `on` and the block.
@@ -226,9 +269,17 @@ impl Parser<'_> {
         Some(statements)
     }
 
-    /// Goes on behind the next `;`, or before the `}` that ends the block.
+    /// Goes on behind the next `;`, or before the `}` that ends the block. What began at `before`
+    /// may have opened blocks of its own.
     pub(super) fn recover_statement(&mut self, before: usize) {
         let mut open = 0_u32;
+        for token in &self.tokens[before..self.at] {
+            match token.kind {
+                Kind::Mark('{') => open += 1,
+                Kind::Mark('}') => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
         while self.kind() != &Kind::End {
             match self.kind() {
                 Kind::Mark('{') => open += 1,
@@ -294,6 +345,18 @@ impl Parser<'_> {
                 let by = if self.word("by") { Some(self.expr()?) } else { None };
                 Statement::Count(name, column, by)
             }
+            "clone" => {
+                self.advance();
+                Statement::Clone(self.name("an output", "write `clone port;`")?)
+            }
+            "within" => {
+                self.advance();
+                let meter = self.name("a meter", "write `within meter { ... } else { ... }`")?;
+                let by = if self.word("by") { Some(self.expr()?) } else { None };
+                let yes = self.block(depth + 1)?;
+                let no = self.otherwise(depth)?;
+                return Some(Statement::Within(meter, by, yes, no));
+            }
             "find" => return self.find(depth),
             "insert" => return self.insert(depth),
             "delete" => {
@@ -342,8 +405,8 @@ impl Parser<'_> {
     }
 
     fn assignment(&mut self) -> Option<Statement> {
-        let help = "statements are let, var, if, when, for, find, insert, delete, refresh, count, \
-                    send, drop and assignments";
+        let help = "statements are let, var, if, when, for, find, insert, delete, refresh, within, \
+                    count, clone, send, drop and assignments";
         let mut first = self.name("a statement", help)?;
         let is_raw = first.text == "raw" && self.kind() == &Kind::Name;
         if is_raw {

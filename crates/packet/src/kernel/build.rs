@@ -242,6 +242,11 @@ impl Builder {
         self.step(Step::SetMark(value));
     }
 
+    /// A copy of the packet leaves by an output.
+    pub fn clone_to(&mut self, output: u32) {
+        self.step(Step::Clone(output));
+    }
+
     /// The entry of a table with a key; 0: there is none.
     pub fn find(&mut self, table: u32, key: &[Value]) -> Value {
         self.value(Expr::Find(table, Key::new(key)))

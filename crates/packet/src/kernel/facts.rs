@@ -104,7 +104,8 @@ impl Facts {
             | Step::Store(..)
             | Step::Put(..)
             | Step::Refresh(..)
-            | Step::Draft(..) => {}
+            | Step::Draft(..)
+            | Step::Clone(_) => {}
         }
     }
 
@@ -162,14 +163,16 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
         for &step in steps {
             may_end |= matches!(step, Step::Need(place, _) if !facts.reach(place));
             may_end |= matches!(step, Step::Prepend(..));
+            if let Step::Clone(output) = step {
+                // Not every packet that leaves by an output has come.
+                may_end = true;
+                emit(&mut emitted, output, facts.bytes);
+            }
             keeps_length &= !matches!(step, Step::Prepend(..) | Step::Strip(_) | Step::Truncate(_));
             facts.step(kernel, step);
         }
         match *end {
-            End::Emit(output) => match emitted.iter_mut().find(|(of, _)| *of == output) {
-                Some((_, least)) => *least = facts.bytes.min(*least),
-                None => emitted.push((output, facts.bytes)),
-            },
+            End::Emit(output) => emit(&mut emitted, output, facts.bytes),
             End::EmitAll => {
                 emitted_all = Some(emitted_all.map_or(facts.bytes, |least| facts.bytes.min(least)));
             }
@@ -193,6 +196,14 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
         }
     }
     Flowing { blocks, emitted, emitted_all, may_end, keeps_length }
+}
+
+/// Packets of so many bytes leave by an output.
+fn emit(emitted: &mut Vec<(u32, u64)>, output: u32, bytes: u64) {
+    match emitted.iter_mut().find(|(of, _)| *of == output) {
+        Some((_, least)) => *least = bytes.min(*least),
+        None => emitted.push((output, bytes)),
+    }
 }
 
 impl Kernel {

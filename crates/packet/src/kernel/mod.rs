@@ -245,6 +245,8 @@ pub enum Expr {
     Now,
     /// The mark of the packet.
     Mark,
+    /// The number of the input that it came by.
+    Input,
     /// A word of the kernel, by number.
     Word(u32),
     /// 1 if the output has a link, else 0.
@@ -316,6 +318,9 @@ pub enum Step {
     Delete(u32, Value),
     /// Changes a word of a table's draft.
     Draft(u32, u32, Value),
+    /// A copy of the packet as it is here leaves by an output, by number. Without a link that is
+    /// counted as `unlinked`.
+    Clone(u32),
 }
 
 impl Step {
@@ -339,7 +344,7 @@ impl Step {
             | Step::Delete(_, value)
             | Step::Draft(_, _, value) => one[0] = Some(*value),
             Step::Put(_, entry, _, value) => one = [Some(*entry), Some(*value), None],
-            Step::Prepend(..) | Step::Strip(_) => {}
+            Step::Prepend(..) | Step::Strip(_) | Step::Clone(_) => {}
         }
         let words = key.map(|key| key.words().to_vec()).unwrap_or_default();
         one.into_iter().flatten().chain(words)

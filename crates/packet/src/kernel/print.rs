@@ -31,6 +31,7 @@ impl fmt::Display for Expr {
             Expr::WireLength => f.write_str("wire_length"),
             Expr::Now => f.write_str("now"),
             Expr::Mark => f.write_str("mark"),
+            Expr::Input => f.write_str("input"),
             Expr::Word(word) => write!(f, "word {word}"),
             Expr::Linked(output) => write!(f, "linked {output}"),
             Expr::Load(width, place) => write!(f, "load{} {place}", width.bytes() * 8),
@@ -63,6 +64,7 @@ impl fmt::Display for Step {
             Step::Put(table, entry, at, value) => write!(f, "put {table} {entry} {at} {value}"),
             Step::Refresh(table, entry) => write!(f, "refresh {table} {entry}"),
             Step::Delete(table, entry) => write!(f, "delete {table} {entry}"),
+            Step::Clone(output) => write!(f, "clone {output}"),
             Step::Draft(table, word, value) => write!(f, "draft {table} {word} {value}"),
         }
     }

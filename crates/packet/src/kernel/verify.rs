@@ -150,7 +150,7 @@ impl Kernel {
             {
                 Some(format!("there is no word {word}"))
             }
-            Step::Let(_, Expr::Linked(output)) if output >= OUTPUTS_MAX => {
+            Step::Let(_, Expr::Linked(output)) | Step::Clone(output) if output >= OUTPUTS_MAX => {
                 Some("there are too many outputs".to_owned())
             }
             Step::Need(_, reason) | Step::Prepend(_, reason) if self.lacks_reason(reason) => {
@@ -209,6 +209,7 @@ impl Kernel {
             Step::Put(table, entry, _, value) => unset(value).or_else(|| gone(entry, table, facts)),
             Step::Refresh(table, entry) | Step::Delete(table, entry) => gone(entry, table, facts),
             Step::Draft(_, _, value) => unset(value),
+            Step::Clone(_) => None,
             Step::SetWord(_, value) | Step::SetMark(value) | Step::Truncate(value) => unset(value),
             Step::Store(width, place, value) => {
                 unset(value).or_else(|| base(place)).or_else(|| {
@@ -256,13 +257,17 @@ fn misplaced(step: Step, event: Option<Event>) -> Option<&'static str> {
         Step::Let(_, Expr::Insert(table)) | Step::Delete(table, _) if handled == Some(table) => {
             Some("the table lets an entry go")
         }
-        Step::Let(_, Expr::Length | Expr::WireLength | Expr::Mark | Expr::Load(..))
+        Step::Let(
+            _,
+            Expr::Length | Expr::WireLength | Expr::Mark | Expr::Input | Expr::Load(..),
+        )
         | Step::SetMark(_)
         | Step::Store(..)
         | Step::Need(..)
         | Step::Prepend(..)
         | Step::Strip(_)
         | Step::Truncate(_)
+        | Step::Clone(_)
             if event.is_some() =>
         {
             Some("there is no packet")

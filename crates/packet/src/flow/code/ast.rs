@@ -27,6 +27,8 @@ pub struct Definition {
     pub words: Vec<WordDef>,
     /// What it remembers by key.
     pub tables: Vec<TableDef>,
+    /// What it lets pass.
+    pub meters: Vec<MeterDef>,
     /// What it does, and when.
     pub handlers: Vec<(On, Vec<Statement>)>,
     /// All of it, as it is written.
@@ -98,6 +100,34 @@ pub struct TableDef {
     pub expire_ns: u64,
 }
 
+/// `meter name unit { rate ...; burst ...; }`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MeterDef {
+    /// Its name.
+    pub name: Word,
+    /// What is counted.
+    pub unit: MeterUnit,
+    /// How many a second.
+    pub rate: Option<Expr>,
+    /// How many at once.
+    pub burst: Option<Expr>,
+}
+
+/// What a meter counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MeterUnit {
+    /// Packets.
+    Packets,
+    /// Bytes as they were on the wire.
+    Bytes,
+}
+
+impl MeterUnit {
+    /// All of them by name.
+    pub const NAMES: [(MeterUnit, &'static str); 2] =
+        [(MeterUnit::Packets, "packets"), (MeterUnit::Bytes, "bytes")];
+}
+
 /// `name: type` of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ColumnDef {
@@ -154,6 +184,10 @@ pub enum Statement {
     For(Word, u64, u64, Vec<Statement>),
     /// `find table(key) { ... } else { ... }`
     Find(Word, Vec<Expr>, Vec<Statement>, Vec<Statement>),
+    /// `within meter { ... } else { ... }`, with or without `by value`.
+    Within(Word, Option<Expr>, Vec<Statement>, Vec<Statement>),
+    /// `clone port;`
+    Clone(Word),
     /// `insert table(key) -> (values);`
     Insert(Box<Insert>),
     /// `delete table;`

@@ -7,7 +7,7 @@ use tidemill_diag::{Diagnostic, Span, meant};
 
 use super::ast::{Definition, Expr, ExprKind, On, Statement, Word};
 use super::headers::{Field, Header};
-use super::names::{DeclaredTable, FoundEntry, Known, Meaning, Type};
+use super::names::{DeclaredMeter, DeclaredTable, FoundEntry, Known, Meaning, Type};
 use crate::app::{Config, Direction, Value as Written};
 use crate::kernel::{BlockId, Builder, Event, Expr as Computed, Kernel, Operator, Value, Width};
 
@@ -43,6 +43,7 @@ pub(super) struct Lower<'d> {
     present: Vec<Present>,
     /// By number.
     pub(super) tables: Vec<DeclaredTable>,
+    pub(super) meters: Vec<DeclaredMeter>,
     /// Entries that have been found.
     pub(super) found_entries: Vec<FoundEntry>,
     /// The table whose entry expires in the handler that is written.
@@ -66,6 +67,7 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
         names: Vec::new(),
         present: Vec::new(),
         tables: Vec::new(),
+        meters: Vec::new(),
         found_entries: Vec::new(),
         expiring: None,
         has_packet: true,
@@ -122,10 +124,13 @@ impl Lower<'_> {
             let number = self.declare_table(table);
             self.name(&table.name, Meaning::Table(number));
         }
+        for meter in &definition.meters {
+            self.declare_meter(meter);
+        }
         let inputs = definition.ports.iter().filter(|port| port.direction == Direction::Input);
-        if inputs.count() != 1 {
+        if inputs.count() == 0 {
             let help = "write `input in;` in `ports`";
-            let message = "an app that is defined here has one input".to_owned();
+            let message = "an app that is defined here has an input".to_owned();
             self.wrong("bad-ports", definition.name.span, message, help);
         }
         for (at, port) in definition.ports.iter().enumerate() {
@@ -137,7 +142,7 @@ impl Lower<'_> {
     }
 
     /// Gives a name a meaning, if it has none.
-    fn name(&mut self, word: &Word, meaning: Meaning) {
+    pub(super) fn name(&mut self, word: &Word, meaning: Meaning) {
         let text = word.text.as_str();
         let is_header = Header::NAMES.iter().any(|(_, name)| *name == text);
         if is_header || READABLE.contains(&text) {
@@ -150,26 +155,52 @@ impl Lower<'_> {
         self.names.push((text.to_owned(), meaning));
     }
 
+    /// Handlers of packets: at their beginning it is asked by which input a packet came.
     fn handle(&mut self) {
         let definition = self.definition;
-        let mut handlers = definition.handlers.iter().filter_map(|(on, body)| match on {
-            On::Packet(port) => Some((port, body)),
-            _ => None,
-        });
-        let Some((port, statements)) = handlers.next() else {
+        let inputs = definition.ports.iter().filter(|port| port.direction == Direction::Input);
+        let inputs: Vec<&Word> = inputs.map(|port| &port.name).collect();
+        let mut ways: Vec<(&Word, &[Statement])> = Vec::new();
+        let mut are_known = true;
+        for (on, body) in &definition.handlers {
+            let On::Packet(port) = on else { continue };
+            self.port(port, Direction::Input);
+            are_known &= inputs.iter().any(|input| input.text == port.text);
+            if ways.iter().any(|(other, _)| other.text == port.text) {
+                let message = format!("there are two handlers of packets of `{}`", port.text);
+                self.wrong("duplicate-name", port.span, message, "write one for each input");
+                continue;
+            }
+            ways.push((port, body));
+        }
+        if ways.is_empty() {
             let message = "the app does nothing with its packets".to_owned();
             let help = "write `on packet(in) { ... }`";
             return self.wrong("no-handler", definition.name.span, message, help);
-        };
-        if let Some((port, _)) = handlers.next() {
-            let message = "there are two handlers of packets".to_owned();
-            self.wrong("duplicate-name", port.span, message, "an app has one input");
         }
-        self.port(port, Direction::Input);
-        if !self.statements(statements) && !self.is_too_long {
-            let message =
-                "a packet may come to the end of the handler without a verdict".to_owned();
-            self.wrong("no-verdict", port.span, message, "end with `send port;` or `drop reason;`");
+        for input in inputs.iter().filter(|_| are_known) {
+            if ways.iter().all(|(port, _)| port.text != input.text) {
+                let message = format!("the packets of `{}` have no handler", input.text);
+                let help = format!("write `on packet({}) {{ ... }}`", input.text);
+                self.wrong("no-handler", input.span, message, &help);
+            }
+        }
+        for (at, (port, statements)) in ways.iter().enumerate() {
+            let mut others = Vec::new();
+            if at + 1 < ways.len() {
+                let number = inputs.iter().position(|input| input.text == port.text);
+                let input = self.build.value(Computed::Input);
+                let is_it = self.with(Operator::Eq, input, number.unwrap_or(0) as u64);
+                self.guard(is_it, &mut others);
+            }
+            self.present.clear();
+            if !self.statements(statements) && !self.is_too_long {
+                let message =
+                    "a packet may come to the end of the handler without a verdict".to_owned();
+                let help = "end with `send port;` or `drop reason;`";
+                self.wrong("no-verdict", port.span, message, help);
+            }
+            others.into_iter().for_each(|other| self.at(other));
         }
     }
 
@@ -212,7 +243,7 @@ impl Lower<'_> {
     }
 
     /// Whether there is a packet; where there is none, that is wrong.
-    fn needs_packet(&mut self, span: Span) -> bool {
+    pub(super) fn needs_packet(&mut self, span: Span) -> bool {
         if !self.has_packet {
             let message = "there is no packet here".to_owned();
             let help = "packets are handled in `on packet(in) { ... }`";
@@ -348,6 +379,15 @@ impl Lower<'_> {
             Statement::For(name, first, end, body) => return self.repeat(name, *first, *end, body),
             Statement::Find(table, key, yes, no) => return self.find(table, key, yes, no),
             Statement::Insert(insert) => return self.insert(insert),
+            Statement::Within(meter, by, yes, no) => {
+                return self.within(meter, by.as_ref(), yes, no);
+            }
+            Statement::Clone(port) => {
+                if self.needs_packet(port.span) {
+                    let port = self.port(port, Direction::Output);
+                    self.build.clone_to(port);
+                }
+            }
             Statement::Delete(table) => self.delete(table),
             Statement::Refresh(table) => self.refresh(table),
             Statement::Count(name, column, by) => self.count(name, column.as_ref(), by.as_ref()),
@@ -489,7 +529,7 @@ impl Lower<'_> {
         }
     }
 
-    fn meaning(&mut self, name: &Word) -> Option<Meaning> {
+    pub(super) fn meaning(&mut self, name: &Word) -> Option<Meaning> {
         let found = self.names.iter().rev().find(|(text, _)| *text == name.text);
         if let Some((_, meaning)) = found {
             return Some(*meaning);
@@ -601,6 +641,12 @@ impl Lower<'_> {
             Some(Meaning::Value(value, kind)) => (value, kind),
             Some(Meaning::Word(word, kind, _)) => (self.build.word(word), kind),
             Some(Meaning::Counter(word)) => (self.build.word(word), Type::Number),
+            Some(Meaning::Meter(_)) => {
+                let message = format!("`{}` is a meter", name.text);
+                let help = format!("ask it: `within {} {{ ... }}`", name.text);
+                self.wrong("bad-type", name.span, message, &help);
+                (self.build.constant(0), Type::Number)
+            }
             Some(Meaning::Table(_)) => {
                 let message = format!("`{}` is a table", name.text);
                 let help = format!("look a key up: `find {}(key) {{ ... }}`", name.text);
@@ -683,6 +729,8 @@ fn span_of(statement: &Statement) -> Span {
         | Statement::Find(word, ..)
         | Statement::Delete(word)
         | Statement::Refresh(word)
+        | Statement::Within(word, ..)
+        | Statement::Clone(word)
         | Statement::Send(word)
         | Statement::Drop(word) => word.span,
         Statement::If(condition, ..) => condition.span,

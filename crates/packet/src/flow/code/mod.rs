@@ -13,6 +13,7 @@
 //! | `names` | what names stand for |
 //! | `locate` | finds headers in a packet |
 //! | `tables` | declares tables, looks keys up, changes entries |
+//! | `meters` | token buckets |
 //! | `assign` | changes fields, and checksums by difference |
 //! | [`app`] | a definition as an app type |
 
@@ -22,5 +23,6 @@ pub mod ast;
 pub mod headers;
 mod locate;
 pub mod lower;
+mod meters;
 mod names;
 mod tables;

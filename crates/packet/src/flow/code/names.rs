@@ -1,5 +1,6 @@
 //! What the names of a program stand for, and what is known at a point of it.
 
+use super::ast::MeterUnit;
 use crate::kernel::Value;
 use crate::kernel::table::spec::{KeyPlace, TableSpec};
 
@@ -27,6 +28,26 @@ pub(super) enum Meaning {
     Word(u32, Type, bool),
     Counter(u32),
     Table(u32),
+    Meter(usize),
+}
+
+/// A meter as it is declared.
+#[derive(Clone, Copy)]
+pub(super) struct DeclaredMeter {
+    pub unit: MeterUnit,
+    /// How many a second, and at once.
+    pub rate: Amount,
+    pub burst: Amount,
+    /// The words of what may pass, times 10^9, and of the time up to which that is counted.
+    pub tokens: u32,
+    pub filled_ns: u32,
+}
+
+/// How many.
+#[derive(Clone, Copy)]
+pub(super) enum Amount {
+    Number(u64),
+    Word(u32),
 }
 
 /// A table as it is declared.

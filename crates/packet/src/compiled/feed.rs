@@ -209,12 +209,7 @@ impl Writer<'_, '_, '_> {
     fn keeps_head(&self, at: usize) -> bool {
         let (kernel, _) = self.kernel(at);
         let mut steps = kernel.blocks.iter().flat_map(|block| &block.steps);
-        let changes = |step: &Step| {
-            matches!(
-                step,
-                Step::SetMark(_) | Step::Prepend(..) | Step::Strip(_) | Step::Truncate(_)
-            )
-        };
+        let changes = |step: &Step| matches!(step, Step::SetMark(_)) || step.changes_length();
         let before = self.run.before[at];
         !steps.any(changes) && (before == at || self.keeps_head(before))
     }

@@ -174,6 +174,16 @@ impl<'p> Writer<'_, '_, 'p> {
             }
             Step::Strip(bytes) => {
                 self.forget();
+                let bytes = self.body.ins().iconst(types::I64, i64::from(bytes));
+                self.strip(bytes);
+            }
+            Step::StripTo(place) => {
+                self.forget();
+                let offset = self.body.ins().iconst(types::I64, i64::from(place.offset));
+                let bytes = match place.base {
+                    None => offset,
+                    Some(base) => self.body.ins().iadd(scope.get(base), offset),
+                };
                 self.strip(bytes);
             }
             Step::Truncate(value) => {
@@ -209,14 +219,13 @@ impl<'p> Writer<'_, '_, 'p> {
     }
 
     /// Takes bytes off the front.
-    fn strip(&mut self, bytes: u32) {
-        let bytes = i64::from(bytes);
+    fn strip(&mut self, bytes: Number) {
         let start = self.body.use_var(self.start);
-        let start = self.body.ins().iadd_imm_u(start, bytes);
+        let start = self.body.ins().iadd(start, bytes);
         let length = self.body.use_var(self.length);
-        let length = self.body.ins().iadd_imm_s(length, -bytes);
+        let length = self.body.ins().isub(length, bytes);
         let data = self.body.use_var(self.data);
-        let data = self.body.ins().iadd_imm_u(data, bytes);
+        let data = self.body.ins().iadd(data, bytes);
         self.moved(start, length, data);
     }
 

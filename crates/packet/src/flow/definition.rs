@@ -4,7 +4,8 @@ use std::net::Ipv4Addr;
 
 use super::code::ast::Word;
 use super::code::ast::{
-    Definition, Expr, ExprKind, KeyDef, MeterDef, MeterUnit, On, PortDef, Statement, WordDef,
+    AfterDef, Definition, Expr, ExprKind, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef,
+    Statement, WordDef,
 };
 use super::lex::Kind;
 use super::parse::{Parser, Written};
@@ -54,6 +55,7 @@ impl Parser<'_> {
             keys: Vec::new(),
             ports: Vec::new(),
             words: Vec::new(),
+            headers: Vec::new(),
             tables: Vec::new(),
             meters: Vec::new(),
             handlers: Vec::new(),
@@ -156,17 +158,65 @@ impl Parser<'_> {
             let on = self.on()?;
             let body = self.block(0)?;
             made.handlers.push((on, body));
+        } else if self.word("header") {
+            made.headers.push(self.header_definition()?);
         } else if self.word("meter") {
             made.meters.push(self.meter_definition()?);
         } else if self.word("table") {
             made.tables.push(self.table_definition()?);
         } else {
-            let help =
-                "an app has ports, state, counters, meters, tables and `on packet(in) { ... }`";
+            let help = "an app has ports, state, counters, headers, meters, tables and handlers";
             self.expected("a part of an app", help);
             return None;
         }
         Some(())
+    }
+
+    /// Behind `header`.
+    fn header_definition(&mut self) -> Option<HeaderDef> {
+        let help = "write `header name after udp when destination == 9 { field: 16; }`";
+        let name = self.name("the name of the header", help)?;
+        let mut made = HeaderDef { name, after: Vec::new(), fields: Vec::new(), size: None };
+        if !self.word("after") {
+            self.expected("`after`", help);
+            return None;
+        }
+        loop {
+            let parent = self.name("a header", help)?;
+            let when = if self.word("when") { Some(self.when_field(help)?) } else { None };
+            made.after.push(AfterDef { parent, when });
+            if !self.word("or") {
+                break;
+            }
+        }
+        self.mark('{', help)?;
+        while !self.takes(&Kind::Mark('}')) {
+            let field = self.name("a field", help)?;
+            if self.takes(&Kind::Mark(':')) {
+                made.fields.push((field, self.number("how many bits", help)?));
+            } else if field.text == "size" {
+                made.size = Some(self.expr()?);
+            } else {
+                self.expected("`:`", help);
+                return None;
+            }
+            self.semicolon()?;
+        }
+        Some(made)
+    }
+
+    /// `field == number, ...`
+    fn when_field(&mut self, help: &str) -> Option<(Word, Vec<u64>)> {
+        let field = self.name("a field", help)?;
+        if !self.takes(&Kind::Operator("==")) {
+            self.expected("`==`", help);
+            return None;
+        }
+        let mut numbers = vec![self.number("a number", help)?];
+        while self.takes(&Kind::Mark(',')) {
+            numbers.push(self.number("a number", help)?);
+        }
+        Some((field, numbers))
     }
 
     /// Behind `meter`.
@@ -345,6 +395,19 @@ impl Parser<'_> {
                 let by = if self.word("by") { Some(self.expr()?) } else { None };
                 Statement::Count(name, column, by)
             }
+            "strip" => {
+                self.advance();
+                Statement::Strip(self.name("a header", "write `strip header;`")?)
+            }
+            "prepend" => {
+                self.advance();
+                let help = "write `prepend ethernet, ipv4, udp;`";
+                let mut headers = vec![self.name("a header", help)?];
+                while self.takes(&Kind::Mark(',')) {
+                    headers.push(self.name("a header", help)?);
+                }
+                Statement::Prepend(headers)
+            }
             "clone" => {
                 self.advance();
                 Statement::Clone(self.name("an output", "write `clone port;`")?)
@@ -406,7 +469,7 @@ impl Parser<'_> {
 
     fn assignment(&mut self) -> Option<Statement> {
         let help = "statements are let, var, if, when, for, find, insert, delete, refresh, within, \
-                    count, clone, send, drop and assignments";
+                    count, strip, prepend, clone, send, drop and assignments";
         let mut first = self.name("a statement", help)?;
         let is_raw = first.text == "raw" && self.kind() == &Kind::Name;
         if is_raw {

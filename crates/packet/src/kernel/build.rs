@@ -232,6 +232,11 @@ impl Builder {
         self.step(Step::Strip(bytes));
     }
 
+    /// Takes off what is before so many bytes behind a value.
+    pub fn strip_to(&mut self, base: Value, offset: u32) {
+        self.step(Step::StripTo(Place { base: Some(base), offset }));
+    }
+
     /// Cuts what is longer.
     pub fn truncate(&mut self, length: Value) {
         self.step(Step::Truncate(length));

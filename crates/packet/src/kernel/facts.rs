@@ -95,6 +95,13 @@ impl Facts {
                 self.bytes = self.bytes.saturating_sub(u64::from(bytes));
                 self.behind.clear();
             }
+            Step::StripTo(Place { base: None, offset }) => {
+                self.step(kernel, Step::Strip(offset));
+            }
+            Step::StripTo(_) => {
+                self.bytes = 0;
+                self.behind.clear();
+            }
             Step::Truncate(value) => {
                 self.bytes = self.bytes.min(kernel.constant_of(value).unwrap_or(0));
                 self.behind.clear();
@@ -168,7 +175,7 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
                 may_end = true;
                 emit(&mut emitted, output, facts.bytes);
             }
-            keeps_length &= !matches!(step, Step::Prepend(..) | Step::Strip(_) | Step::Truncate(_));
+            keeps_length &= !step.changes_length();
             facts.step(kernel, step);
         }
         match *end {

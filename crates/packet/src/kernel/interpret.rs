@@ -125,6 +125,7 @@ impl Around<'_> {
                 return packet.prepend(&zeros[..bytes as usize]).is_err().then_some(reason);
             }
             Step::Strip(bytes) => packet.strip(bytes as usize),
+            Step::StripTo(place) => packet.strip(self.at(place)),
             Step::Truncate(value) => {
                 let length = usize::try_from(self.get(value)).unwrap_or(usize::MAX);
                 packet.truncate(length);
@@ -167,6 +168,7 @@ impl Around<'_> {
             | Step::Need(..)
             | Step::Prepend(..)
             | Step::Strip(_)
+            | Step::StripTo(_)
             | Step::Truncate(_)
             | Step::Clone(_) => unreachable!("a verified handler touches no packet"),
         }

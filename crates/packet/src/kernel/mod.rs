@@ -308,6 +308,8 @@ pub enum Step {
     Prepend(u32, u32),
     /// Takes so many bytes off the front.
     Strip(u32),
+    /// Takes off what is before a place.
+    StripTo(Place),
     /// Cuts what is longer than the value; the length on the wire stays.
     Truncate(Value),
     /// Changes a value of an entry of a table.
@@ -324,6 +326,11 @@ pub enum Step {
 }
 
 impl Step {
+    /// Whether the packet may begin or end elsewhere afterwards.
+    pub(crate) fn changes_length(&self) -> bool {
+        matches!(self, Step::Prepend(..) | Step::Strip(_) | Step::StripTo(_) | Step::Truncate(_))
+    }
+
     /// The values that it uses.
     pub(crate) fn operands(&self) -> impl Iterator<Item = Value> {
         let (mut one, mut key) = ([None; 3], None);
@@ -336,7 +343,7 @@ impl Step {
                 _ => {}
             },
             Step::Store(_, place, value) => one = [place.base, Some(*value), None],
-            Step::Need(place, _) => one[0] = place.base,
+            Step::Need(place, _) | Step::StripTo(place) => one[0] = place.base,
             Step::SetWord(_, value)
             | Step::SetMark(value)
             | Step::Truncate(value)

@@ -60,6 +60,7 @@ impl fmt::Display for Step {
             Step::Need(place, reason) => write!(f, "need {place} else {reason}"),
             Step::Prepend(bytes, reason) => write!(f, "prepend {bytes} else {reason}"),
             Step::Strip(bytes) => write!(f, "strip {bytes}"),
+            Step::StripTo(place) => write!(f, "strip_to {place}"),
             Step::Truncate(value) => write!(f, "truncate {value}"),
             Step::Put(table, entry, at, value) => write!(f, "put {table} {entry} {at} {value}"),
             Step::Refresh(table, entry) => write!(f, "refresh {table} {entry}"),

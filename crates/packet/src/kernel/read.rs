@@ -142,6 +142,7 @@ impl Reader<'_> {
             "need" => Step::Need(place(words)?, reason(words)?),
             "prepend" => Step::Prepend(words.number()?, reason(words)?),
             "strip" => Step::Strip(words.number()?),
+            "strip_to" => Step::StripTo(place(words)?),
             "truncate" => Step::Truncate(value(words)?),
             "put" => Step::Put(words.number()?, value(words)?, words.number()?, value(words)?),
             "refresh" => Step::Refresh(words.number()?, value(words)?),

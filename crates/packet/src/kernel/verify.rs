@@ -219,6 +219,9 @@ impl Kernel {
                 })
             }
             Step::Need(place, _) => base(place),
+            Step::StripTo(place) => base(place).or_else(|| {
+                (!facts.reach(place)).then(|| format!("the packet may not reach {place}"))
+            }),
             Step::Prepend(bytes, _) => (bytes > HEADER_MAX)
                 .then(|| format!("at most {HEADER_MAX} bytes may be put before")),
             Step::Strip(bytes) => (u64::from(bytes) > facts.bytes)
@@ -266,6 +269,7 @@ fn misplaced(step: Step, event: Option<Event>) -> Option<&'static str> {
         | Step::Need(..)
         | Step::Prepend(..)
         | Step::Strip(_)
+        | Step::StripTo(_)
         | Step::Truncate(_)
         | Step::Clone(_)
             if event.is_some() =>

@@ -25,6 +25,8 @@ pub struct Definition {
     pub ports: Vec<PortDef>,
     /// What it remembers.
     pub words: Vec<WordDef>,
+    /// Headers of its own.
+    pub headers: Vec<HeaderDef>,
     /// What it remembers by key.
     pub tables: Vec<TableDef>,
     /// What it lets pass.
@@ -98,6 +100,28 @@ pub struct TableDef {
     pub when_full: WhenFull,
     /// How long entries stay, in nanoseconds; 0: for ever.
     pub expire_ns: u64,
+}
+
+/// `header name after parent when field == number { field: bits; size value; }`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HeaderDef {
+    /// Its name.
+    pub name: Word,
+    /// What it follows.
+    pub after: Vec<AfterDef>,
+    /// Its fields and how many bits they have.
+    pub fields: Vec<(Word, u64)>,
+    /// How many bytes it has, if not those of its fields.
+    pub size: Option<Expr>,
+}
+
+/// `parent when field == number, ...`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AfterDef {
+    /// The header before.
+    pub parent: Word,
+    /// The field of that which says what follows, and its numbers; always, if nothing.
+    pub when: Option<(Word, Vec<u64>)>,
 }
 
 /// `meter name unit { rate ...; burst ...; }`.
@@ -186,6 +210,10 @@ pub enum Statement {
     Find(Word, Vec<Expr>, Vec<Statement>, Vec<Statement>),
     /// `within meter { ... } else { ... }`, with or without `by value`.
     Within(Word, Option<Expr>, Vec<Statement>, Vec<Statement>),
+    /// `strip header;`
+    Strip(Word),
+    /// `prepend header, ...;`
+    Prepend(Vec<Word>),
     /// `clone port;`
     Clone(Word),
     /// `insert table(key) -> (values);`

@@ -75,7 +75,7 @@ impl Lower<'_> {
             (None, MeterUnit::Bytes) if !self.needs_packet(name.span) => return false,
             (None, MeterUnit::Bytes) => self.build.value(Computed::WireLength),
         };
-        let filled = self.fill(meter);
+        let filled = self.refill(meter);
         let cost = self.with(Operator::MulSat, cost, NANOS);
         let is_within = self.build.binary(Operator::Le, cost, filled);
         let (mut missed, known) = (Vec::new(), self.known());
@@ -86,7 +86,7 @@ impl Lower<'_> {
     }
 
     /// What may pass now: what has come since it was asked last, up to a burst.
-    fn fill(&mut self, meter: DeclaredMeter) -> Value {
+    fn refill(&mut self, meter: DeclaredMeter) -> Value {
         let (now, before) = (self.build.value(Computed::Now), self.build.word(meter.filled_ns));
         let elapsed = self.build.binary(Operator::SubSat, now, before);
         self.build.set_word(meter.filled_ns, now);

@@ -49,6 +49,8 @@ fn each_code_is_shown_by_a_file() {
     let codes = [
         "bad-config",
         "bad-escape",
+        "bad-header",
+        "bad-meter",
         "bad-number",
         "bad-ports",
         "bad-value",

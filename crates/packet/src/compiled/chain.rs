@@ -11,7 +11,7 @@ use tidemill_jit::{Error, FuncId, Module};
 use super::blueprint::{Blueprint, Doing};
 use super::imports::Imports;
 use super::run::{Feed, Run, define};
-use crate::kernel::{End, Kernel};
+use crate::kernel::{End, Kernel, Step};
 
 /// Kernels of a run at most, so that functions stay small.
 const APPS_MAX: usize = 64;
@@ -84,14 +84,21 @@ fn kernel_of(blueprint: &Blueprint, app: usize) -> Option<&Kernel> {
 }
 
 fn copies(kernel: &Kernel) -> bool {
-    kernel.blocks.iter().any(|block| block.end == End::EmitAll)
+    kernel.blocks.iter().any(|block| block.end == End::EmitAll) || clones(kernel)
+}
+
+/// Whether it sends copies on its way.
+fn clones(kernel: &Kernel) -> bool {
+    let mut steps = kernel.blocks.iter().flat_map(|block| &block.steps);
+    steps.any(|step| matches!(step, Step::Clone(_)))
 }
 
 /// Whether packets that go to an output always do so at the same point: where copies are sent
 /// there must be no other, or it would not be known what comes after a packet.
 fn has_one_way_to_each(kernel: &Kernel) -> bool {
     let ends = kernel.blocks.iter().map(|block| block.end);
-    !copies(kernel) || ends.filter(|end| matches!(end, End::Emit(_) | End::EmitAll)).count() == 1
+    let is_one = ends.filter(|end| matches!(end, End::Emit(_) | End::EmitAll)).count() == 1;
+    !copies(kernel) || is_one && !clones(kernel)
 }
 
 /// Whether an app may be written as code: it is a kernel, and does not feed itself.

@@ -21,11 +21,12 @@ impl Writer<'_, '_, '_> {
     /// The loop over links: takes each packet of each link, and enters the first kernel with it.
     pub(super) fn packets(&mut self, done: Block) {
         let inputs = self.blueprint.apps[self.app(0)].inputs.iter();
-        let links: Vec<usize> = inputs.copied().flatten().collect();
+        let links: Vec<(usize, usize)> =
+            inputs.enumerate().filter_map(|(input, link)| Some((input, (*link)?))).collect();
         let [at, end, from, which] = [(); 4].map(|()| self.zero());
         let setups: Vec<Block> = links.iter().map(|_| self.body.create_block()).collect();
         self.body.ins().jump(setups[0], &[]);
-        for (number, (&link, &setup)) in links.iter().zip(&setups).enumerate() {
+        for (number, (&(input, link), &setup)) in links.iter().zip(&setups).enumerate() {
             self.body.switch_to_block(setup);
             let base = self.body.address(self.blueprint.links[link].ring);
             let read = self.body.ins().load(types::I64, aligned(), base, ring::READ as i32);
@@ -36,6 +37,8 @@ impl Writer<'_, '_, '_> {
             // All that lies there is taken, and nobody looks at the ring meanwhile.
             self.body.ins().store(aligned(), write, base, ring::READ as i32);
             let number = self.body.ins().iconst(types::I64, number as i64);
+            let input = self.body.ins().iconst(types::I64, input as i64);
+            self.body.def_var(self.input, input);
             for (variable, value) in
                 [(self.taken, taken), (at, read), (end, write), (from, base), (which, number)]
             {
@@ -206,12 +209,7 @@ impl Writer<'_, '_, '_> {
     fn keeps_head(&self, at: usize) -> bool {
         let (kernel, _) = self.kernel(at);
         let mut steps = kernel.blocks.iter().flat_map(|block| &block.steps);
-        let changes = |step: &Step| {
-            matches!(
-                step,
-                Step::SetMark(_) | Step::Prepend(..) | Step::Strip(_) | Step::Truncate(_)
-            )
-        };
+        let changes = |step: &Step| matches!(step, Step::SetMark(_)) || step.changes_length();
         let before = self.run.before[at];
         !steps.any(changes) && (before == at || self.keeps_head(before))
     }

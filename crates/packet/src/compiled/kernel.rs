@@ -174,12 +174,23 @@ impl<'p> Writer<'_, '_, 'p> {
             }
             Step::Strip(bytes) => {
                 self.forget();
+                let bytes = self.body.ins().iconst(types::I64, i64::from(bytes));
+                self.strip(bytes);
+            }
+            Step::StripTo(place) => {
+                self.forget();
+                let offset = self.body.ins().iconst(types::I64, i64::from(place.offset));
+                let bytes = match place.base {
+                    None => offset,
+                    Some(base) => self.body.ins().iadd(scope.get(base), offset),
+                };
                 self.strip(bytes);
             }
             Step::Truncate(value) => {
                 self.forget();
                 self.truncate(scope.get(value));
             }
+            Step::Clone(output) => self.clone_to(scope.at, output),
             Step::Put(table, entry, at, value) => {
                 let (entry, value) = (scope.get(entry), scope.get(value));
                 self.put(scope.at, table, entry, at, value);
@@ -208,14 +219,13 @@ impl<'p> Writer<'_, '_, 'p> {
     }
 
     /// Takes bytes off the front.
-    fn strip(&mut self, bytes: u32) {
-        let bytes = i64::from(bytes);
+    fn strip(&mut self, bytes: Number) {
         let start = self.body.use_var(self.start);
-        let start = self.body.ins().iadd_imm_u(start, bytes);
+        let start = self.body.ins().iadd(start, bytes);
         let length = self.body.use_var(self.length);
-        let length = self.body.ins().iadd_imm_s(length, -bytes);
+        let length = self.body.ins().isub(length, bytes);
         let data = self.body.use_var(self.data);
-        let data = self.body.ins().iadd_imm_u(data, bytes);
+        let data = self.body.ins().iadd(data, bytes);
         self.moved(start, length, data);
     }
 
@@ -321,6 +331,11 @@ impl<'p> Writer<'_, '_, 'p> {
             Expr::Mark => {
                 let packet = self.body.use_var(self.buffer);
                 self.body.ins().load(types::I64, aligned(), packet, buffer::MARK as i32)
+            }
+            Expr::Input if scope.at == 0 => self.body.use_var(self.input),
+            Expr::Input => {
+                let input = self.input_of(scope.at) as i64;
+                self.body.ins().iconst(types::I64, input)
             }
             Expr::Word(word) => match self.places[scope.at].words[word as usize] {
                 Some(register) => self.body.use_var(register),

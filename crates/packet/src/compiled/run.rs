@@ -134,6 +134,8 @@ pub(super) struct Writer<'w, 'm, 'p> {
     pub data: Variable,
     pub start: Variable,
     pub length: Variable,
+    /// The number of the input that a packet of the first kernel came by.
+    pub input: Variable,
     /// Takes the next packet.
     pub next: Block,
     pub places: Vec<Place>,
@@ -160,7 +162,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     ) -> Writer<'w, 'm, 'p> {
         let [buffer, data, start, length] = [(); 4].map(|()| body.declare_var(types::I64));
         let [taken, first_free, allocated, freed] = [(); 4].map(|()| body.declare_var(types::I64));
-        let next = body.create_block();
+        let (input, next) = (body.declare_var(types::I64), body.create_block());
         Writer {
             body,
             imports,
@@ -170,6 +172,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             data,
             start,
             length,
+            input,
             next,
             places: Vec::new(),
             between: Vec::new(),
@@ -211,7 +214,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
 
     fn write(&mut self, count: Option<Value>) {
         let none = self.body.ins().iconst(types::I64, 0);
-        for variable in [self.allocated, self.freed] {
+        for variable in [self.allocated, self.freed, self.input] {
             self.body.def_var(variable, none);
         }
         let first = self.body.load_word(self.blueprint.pool.free, 0);
@@ -474,6 +477,33 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             self.known = known;
         }
         self.emit(at, last as u32);
+    }
+
+    /// A copy of the packet leaves kernel `at` by an output, whose link has a ring: kernels that do
+    /// so are the last of their run.
+    pub fn clone_to(&mut self, at: usize, output: u32) {
+        let Some(link) = self.link_of(at, output) else {
+            let (kernel, words) = self.kernel(at);
+            return self.count_drop(words, kernel.words.len() + kernel.reasons.len());
+        };
+        self.write_known();
+        let variables = [self.buffer, self.data, self.start, self.length];
+        let itself = variables.map(|variable| self.body.use_var(variable));
+        let after = self.body.create_block();
+        self.copy(at, after);
+        let out = self.out_of(link);
+        self.outs[out].is_used = true;
+        self.send(out, after);
+        self.body.switch_to_block(after);
+        for (variable, value) in variables.into_iter().zip(itself) {
+            self.body.def_var(variable, value);
+        }
+    }
+
+    /// The number of the input of a kernel behind the first.
+    pub fn input_of(&self, at: usize) -> usize {
+        let inputs = &self.blueprint.apps[self.app(at)].inputs;
+        inputs.iter().position(Option::is_some).unwrap_or(0)
     }
 
     /// Ends a block: the packet goes on to another kernel of the run.

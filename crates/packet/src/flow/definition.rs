@@ -3,7 +3,10 @@
 use std::net::Ipv4Addr;
 
 use super::code::ast::Word;
-use super::code::ast::{Definition, Expr, ExprKind, KeyDef, On, PortDef, Statement, WordDef};
+use super::code::ast::{
+    AfterDef, Definition, Expr, ExprKind, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef,
+    Statement, WordDef,
+};
 use super::lex::Kind;
 use super::parse::{Parser, Written};
 use crate::app::Direction;
@@ -52,18 +55,14 @@ impl Parser<'_> {
             keys: Vec::new(),
             ports: Vec::new(),
             words: Vec::new(),
+            headers: Vec::new(),
             tables: Vec::new(),
+            meters: Vec::new(),
             handlers: Vec::new(),
             source: String::new(),
         };
         if self.takes(&Kind::Mark('(')) {
-            while !self.takes(&Kind::Mark(')')) {
-                made.keys.push(self.key_definition()?);
-                if !self.takes(&Kind::Mark(',')) && self.kind() != &Kind::Mark(')') {
-                    self.expected("`,` or `)`", "keys are separated by commas");
-                    return None;
-                }
-            }
+            self.key_definitions(&mut made.keys);
         }
         self.mark('{', "an app has a body: `app Name { ... }`")?;
         while !self.takes(&Kind::Mark('}')) {
@@ -79,6 +78,26 @@ impl Parser<'_> {
         let end = self.tokens[self.at - 1].end as usize;
         self.text[start..end].clone_into(&mut made.source);
         Some(made)
+    }
+
+    /// Behind a mistake it goes on behind the keys.
+    fn key_definitions(&mut self, keys: &mut Vec<KeyDef>) {
+        while !self.takes(&Kind::Mark(')')) {
+            let key = self.key_definition();
+            let is_right = key.is_some();
+            keys.extend(key);
+            if is_right && (self.takes(&Kind::Mark(',')) || self.kind() == &Kind::Mark(')')) {
+                continue;
+            }
+            if is_right {
+                self.expected("`,` or `)`", "keys are separated by commas");
+            }
+            while !matches!(self.kind(), Kind::Mark(')' | '{') | Kind::End) {
+                self.advance();
+            }
+            self.takes(&Kind::Mark(')'));
+            return;
+        }
     }
 
     fn key_definition(&mut self) -> Option<KeyDef> {
@@ -139,14 +158,88 @@ impl Parser<'_> {
             let on = self.on()?;
             let body = self.block(0)?;
             made.handlers.push((on, body));
+        } else if self.word("header") {
+            made.headers.push(self.header_definition()?);
+        } else if self.word("meter") {
+            made.meters.push(self.meter_definition()?);
         } else if self.word("table") {
             made.tables.push(self.table_definition()?);
         } else {
-            let help = "an app has ports, state, counters, tables and `on packet(in) { ... }`";
+            let help = "an app has ports, state, counters, headers, meters, tables and handlers";
             self.expected("a part of an app", help);
             return None;
         }
         Some(())
+    }
+
+    /// Behind `header`.
+    fn header_definition(&mut self) -> Option<HeaderDef> {
+        let help = "write `header name after udp when destination == 9 { field: 16; }`";
+        let name = self.name("the name of the header", help)?;
+        let mut made = HeaderDef { name, after: Vec::new(), fields: Vec::new(), size: None };
+        if !self.word("after") {
+            self.expected("`after`", help);
+            return None;
+        }
+        loop {
+            let parent = self.name("a header", help)?;
+            let when = if self.word("when") { Some(self.when_field(help)?) } else { None };
+            made.after.push(AfterDef { parent, when });
+            if !self.word("or") {
+                break;
+            }
+        }
+        self.mark('{', help)?;
+        while !self.takes(&Kind::Mark('}')) {
+            let field = self.name("a field", help)?;
+            if self.takes(&Kind::Mark(':')) {
+                made.fields.push((field, self.number("how many bits", help)?));
+            } else if field.text == "size" {
+                made.size = Some(self.expr()?);
+            } else {
+                self.expected("`:`", help);
+                return None;
+            }
+            self.semicolon()?;
+        }
+        Some(made)
+    }
+
+    /// `field == number, ...`
+    fn when_field(&mut self, help: &str) -> Option<(Word, Vec<u64>)> {
+        let field = self.name("a field", help)?;
+        if !self.takes(&Kind::Operator("==")) {
+            self.expected("`==`", help);
+            return None;
+        }
+        let mut numbers = vec![self.number("a number", help)?];
+        while self.takes(&Kind::Mark(',')) {
+            numbers.push(self.number("a number", help)?);
+        }
+        Some((field, numbers))
+    }
+
+    /// Behind `meter`.
+    fn meter_definition(&mut self) -> Option<MeterDef> {
+        let help = "write `meter name bytes { rate 1000; burst 1500; }`";
+        let name = self.name("the name of the meter", help)?;
+        let unit = self.one_of("packets or bytes", &MeterUnit::NAMES, help)?;
+        let mut made = MeterDef { name, unit, rate: None, burst: None };
+        self.mark('{', help)?;
+        while !self.takes(&Kind::Mark('}')) {
+            let amount = match self.source() {
+                "rate" => &mut made.rate,
+                "burst" => &mut made.burst,
+                _ => {
+                    self.expected("`rate` or `burst`", help);
+                    return None;
+                }
+            };
+            self.advance();
+            *amount = Some(self.expr()?);
+            self.semicolon()?;
+        }
+        Some(made)
     }
 
     /// What stands between `on` and the block.
@@ -226,9 +319,17 @@ impl Parser<'_> {
         Some(statements)
     }
 
-    /// Goes on behind the next `;`, or before the `}` that ends the block.
+    /// Goes on behind the next `;`, or before the `}` that ends the block. What began at `before`
+    /// may have opened blocks of its own.
     pub(super) fn recover_statement(&mut self, before: usize) {
         let mut open = 0_u32;
+        for token in &self.tokens[before..self.at] {
+            match token.kind {
+                Kind::Mark('{') => open += 1,
+                Kind::Mark('}') => open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
         while self.kind() != &Kind::End {
             match self.kind() {
                 Kind::Mark('{') => open += 1,
@@ -294,6 +395,31 @@ impl Parser<'_> {
                 let by = if self.word("by") { Some(self.expr()?) } else { None };
                 Statement::Count(name, column, by)
             }
+            "strip" => {
+                self.advance();
+                Statement::Strip(self.name("a header", "write `strip header;`")?)
+            }
+            "prepend" => {
+                self.advance();
+                let help = "write `prepend ethernet, ipv4, udp;`";
+                let mut headers = vec![self.name("a header", help)?];
+                while self.takes(&Kind::Mark(',')) {
+                    headers.push(self.name("a header", help)?);
+                }
+                Statement::Prepend(headers)
+            }
+            "clone" => {
+                self.advance();
+                Statement::Clone(self.name("an output", "write `clone port;`")?)
+            }
+            "within" => {
+                self.advance();
+                let meter = self.name("a meter", "write `within meter { ... } else { ... }`")?;
+                let by = if self.word("by") { Some(self.expr()?) } else { None };
+                let yes = self.block(depth + 1)?;
+                let no = self.otherwise(depth)?;
+                return Some(Statement::Within(meter, by, yes, no));
+            }
             "find" => return self.find(depth),
             "insert" => return self.insert(depth),
             "delete" => {
@@ -342,8 +468,8 @@ impl Parser<'_> {
     }
 
     fn assignment(&mut self) -> Option<Statement> {
-        let help = "statements are let, var, if, when, for, find, insert, delete, refresh, count, \
-                    send, drop and assignments";
+        let help = "statements are let, var, if, when, for, find, insert, delete, refresh, within, \
+                    count, strip, prepend, clone, send, drop and assignments";
         let mut first = self.name("a statement", help)?;
         let is_raw = first.text == "raw" && self.kind() == &Kind::Name;
         if is_raw {

@@ -21,7 +21,7 @@ impl Parser<'_> {
         let name = self.name("the name of the table", HELP)?;
         let mut kind = TableKind::Exact;
         if self.kind() != &Kind::Mark('(') {
-            kind = self.one_of("exact, prefix or ternary", &TableKind::NAMES)?;
+            kind = self.one_of("exact, prefix or ternary", &TableKind::NAMES, HELP)?;
         }
         let key = self.columns()?;
         let values = if self.takes(&Kind::Arrow) { self.columns()? } else { Vec::new() };
@@ -43,11 +43,11 @@ impl Parser<'_> {
 
     fn option(&mut self, made: &mut TableDef) -> Option<()> {
         if self.word("writer") {
-            made.writer = Some(self.one_of("kernel or program", &TableWriter::NAMES)?);
+            made.writer = Some(self.one_of("kernel or program", &TableWriter::NAMES, HELP)?);
         } else if self.word("size") {
             made.size = Some(self.number("a number", "write `size 1024;`")?);
         } else if self.word("full") {
-            made.when_full = self.one_of("evict or refuse", &WhenFull::NAMES)?;
+            made.when_full = self.one_of("evict or refuse", &WhenFull::NAMES, HELP)?;
         } else if self.word("expire") {
             made.expire_ns = self.seconds("write `expire 60;`, in seconds")?;
         } else {
@@ -58,7 +58,12 @@ impl Parser<'_> {
         self.semicolon()
     }
 
-    fn one_of<T: Copy>(&mut self, what: &str, names: &[(T, &str)]) -> Option<T> {
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        what: &str,
+        names: &[(T, &str)],
+        help: &str,
+    ) -> Option<T> {
         let found = names.iter().find(|(_, name)| self.source() == *name);
         match found.filter(|_| self.kind() == &Kind::Name) {
             Some((one, _)) => {
@@ -66,7 +71,7 @@ impl Parser<'_> {
                 Some(*one)
             }
             None => {
-                self.expected(what, HELP);
+                self.expected(what, help);
                 None
             }
         }

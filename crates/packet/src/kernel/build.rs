@@ -232,6 +232,11 @@ impl Builder {
         self.step(Step::Strip(bytes));
     }
 
+    /// Takes off what is before so many bytes behind a value.
+    pub fn strip_to(&mut self, base: Value, offset: u32) {
+        self.step(Step::StripTo(Place { base: Some(base), offset }));
+    }
+
     /// Cuts what is longer.
     pub fn truncate(&mut self, length: Value) {
         self.step(Step::Truncate(length));
@@ -240,6 +245,11 @@ impl Builder {
     /// Changes the mark.
     pub fn set_mark(&mut self, value: Value) {
         self.step(Step::SetMark(value));
+    }
+
+    /// A copy of the packet leaves by an output.
+    pub fn clone_to(&mut self, output: u32) {
+        self.step(Step::Clone(output));
     }
 
     /// The entry of a table with a key; 0: there is none.

@@ -95,6 +95,13 @@ impl Facts {
                 self.bytes = self.bytes.saturating_sub(u64::from(bytes));
                 self.behind.clear();
             }
+            Step::StripTo(Place { base: None, offset }) => {
+                self.step(kernel, Step::Strip(offset));
+            }
+            Step::StripTo(_) => {
+                self.bytes = 0;
+                self.behind.clear();
+            }
             Step::Truncate(value) => {
                 self.bytes = self.bytes.min(kernel.constant_of(value).unwrap_or(0));
                 self.behind.clear();
@@ -104,7 +111,8 @@ impl Facts {
             | Step::Store(..)
             | Step::Put(..)
             | Step::Refresh(..)
-            | Step::Draft(..) => {}
+            | Step::Draft(..)
+            | Step::Clone(_) => {}
         }
     }
 
@@ -162,14 +170,16 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
         for &step in steps {
             may_end |= matches!(step, Step::Need(place, _) if !facts.reach(place));
             may_end |= matches!(step, Step::Prepend(..));
-            keeps_length &= !matches!(step, Step::Prepend(..) | Step::Strip(_) | Step::Truncate(_));
+            if let Step::Clone(output) = step {
+                // Not every packet that leaves by an output has come.
+                may_end = true;
+                emit(&mut emitted, output, facts.bytes);
+            }
+            keeps_length &= !step.changes_length();
             facts.step(kernel, step);
         }
         match *end {
-            End::Emit(output) => match emitted.iter_mut().find(|(of, _)| *of == output) {
-                Some((_, least)) => *least = facts.bytes.min(*least),
-                None => emitted.push((output, facts.bytes)),
-            },
+            End::Emit(output) => emit(&mut emitted, output, facts.bytes),
             End::EmitAll => {
                 emitted_all = Some(emitted_all.map_or(facts.bytes, |least| facts.bytes.min(least)));
             }
@@ -193,6 +203,14 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
         }
     }
     Flowing { blocks, emitted, emitted_all, may_end, keeps_length }
+}
+
+/// Packets of so many bytes leave by an output.
+fn emit(emitted: &mut Vec<(u32, u64)>, output: u32, bytes: u64) {
+    match emitted.iter_mut().find(|(of, _)| *of == output) {
+        Some((_, least)) => *least = bytes.min(*least),
+        None => emitted.push((output, bytes)),
+    }
 }
 
 impl Kernel {

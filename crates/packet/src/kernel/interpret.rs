@@ -23,6 +23,10 @@ pub(super) struct Around<'a> {
     pub io: &'a mut Io,
     /// Room for its values.
     pub values: &'a mut [u64],
+    /// The number of the input that the packet came by.
+    pub input: u32,
+    /// Counts what was sent where no link is.
+    pub unlinked: &'a Cell<u64>,
     /// In a handler of that: the entry whose time is over.
     pub entry: u32,
 }
@@ -121,13 +125,23 @@ impl Around<'_> {
                 return packet.prepend(&zeros[..bytes as usize]).is_err().then_some(reason);
             }
             Step::Strip(bytes) => packet.strip(bytes as usize),
+            Step::StripTo(place) => packet.strip(self.at(place)),
             Step::Truncate(value) => {
                 let length = usize::try_from(self.get(value)).unwrap_or(usize::MAX);
                 packet.truncate(length);
             }
+            Step::Clone(output) => self.clone_to(packet, output as usize),
             step => self.step_alone(step),
         }
         None
+    }
+
+    fn clone_to(&mut self, packet: &Packet, output: usize) {
+        if !self.io.is_linked(output) {
+            self.unlinked.set(self.unlinked.get() + 1);
+        } else if let Some(copy) = self.io.duplicate(packet) {
+            self.io.send(output, copy);
+        }
     }
 
     /// Does a step for which no packet is needed.
@@ -154,7 +168,9 @@ impl Around<'_> {
             | Step::Need(..)
             | Step::Prepend(..)
             | Step::Strip(_)
-            | Step::Truncate(_) => unreachable!("a verified handler touches no packet"),
+            | Step::StripTo(_)
+            | Step::Truncate(_)
+            | Step::Clone(_) => unreachable!("a verified handler touches no packet"),
         }
     }
 
@@ -168,6 +184,7 @@ impl Around<'_> {
             Expr::Length => packet.len() as u64,
             Expr::WireLength => packet.wire_len() as u64,
             Expr::Mark => packet.mark(),
+            Expr::Input => self.input.into(),
             Expr::Load(width, place) => load(packet.bytes(), width, self.at(place)),
             expr => self.expr_alone(expr),
         }
@@ -193,7 +210,7 @@ impl Around<'_> {
                 self.tables[table as usize].key(self.entry(entry), word)
             }
             Expr::Get(table, entry, at) => self.tables[table as usize].value(self.entry(entry), at),
-            Expr::Length | Expr::WireLength | Expr::Mark | Expr::Load(..) => {
+            Expr::Length | Expr::WireLength | Expr::Mark | Expr::Input | Expr::Load(..) => {
                 unreachable!("a verified handler looks at no packet")
             }
         }

@@ -245,6 +245,8 @@ pub enum Expr {
     Now,
     /// The mark of the packet.
     Mark,
+    /// The number of the input that it came by.
+    Input,
     /// A word of the kernel, by number.
     Word(u32),
     /// 1 if the output has a link, else 0.
@@ -306,6 +308,8 @@ pub enum Step {
     Prepend(u32, u32),
     /// Takes so many bytes off the front.
     Strip(u32),
+    /// Takes off what is before a place.
+    StripTo(Place),
     /// Cuts what is longer than the value; the length on the wire stays.
     Truncate(Value),
     /// Changes a value of an entry of a table.
@@ -316,9 +320,17 @@ pub enum Step {
     Delete(u32, Value),
     /// Changes a word of a table's draft.
     Draft(u32, u32, Value),
+    /// A copy of the packet as it is here leaves by an output, by number. Without a link that is
+    /// counted as `unlinked`.
+    Clone(u32),
 }
 
 impl Step {
+    /// Whether the packet may begin or end elsewhere afterwards.
+    pub(crate) fn changes_length(&self) -> bool {
+        matches!(self, Step::Prepend(..) | Step::Strip(_) | Step::StripTo(_) | Step::Truncate(_))
+    }
+
     /// The values that it uses.
     pub(crate) fn operands(&self) -> impl Iterator<Item = Value> {
         let (mut one, mut key) = ([None; 3], None);
@@ -331,7 +343,7 @@ impl Step {
                 _ => {}
             },
             Step::Store(_, place, value) => one = [place.base, Some(*value), None],
-            Step::Need(place, _) => one[0] = place.base,
+            Step::Need(place, _) | Step::StripTo(place) => one[0] = place.base,
             Step::SetWord(_, value)
             | Step::SetMark(value)
             | Step::Truncate(value)
@@ -339,7 +351,7 @@ impl Step {
             | Step::Delete(_, value)
             | Step::Draft(_, _, value) => one[0] = Some(*value),
             Step::Put(_, entry, _, value) => one = [Some(*entry), Some(*value), None],
-            Step::Prepend(..) | Step::Strip(_) => {}
+            Step::Prepend(..) | Step::Strip(_) | Step::Clone(_) => {}
         }
         let words = key.map(|key| key.words().to_vec()).unwrap_or_default();
         one.into_iter().flatten().chain(words)

@@ -31,6 +31,7 @@ impl fmt::Display for Expr {
             Expr::WireLength => f.write_str("wire_length"),
             Expr::Now => f.write_str("now"),
             Expr::Mark => f.write_str("mark"),
+            Expr::Input => f.write_str("input"),
             Expr::Word(word) => write!(f, "word {word}"),
             Expr::Linked(output) => write!(f, "linked {output}"),
             Expr::Load(width, place) => write!(f, "load{} {place}", width.bytes() * 8),
@@ -59,10 +60,12 @@ impl fmt::Display for Step {
             Step::Need(place, reason) => write!(f, "need {place} else {reason}"),
             Step::Prepend(bytes, reason) => write!(f, "prepend {bytes} else {reason}"),
             Step::Strip(bytes) => write!(f, "strip {bytes}"),
+            Step::StripTo(place) => write!(f, "strip_to {place}"),
             Step::Truncate(value) => write!(f, "truncate {value}"),
             Step::Put(table, entry, at, value) => write!(f, "put {table} {entry} {at} {value}"),
             Step::Refresh(table, entry) => write!(f, "refresh {table} {entry}"),
             Step::Delete(table, entry) => write!(f, "delete {table} {entry}"),
+            Step::Clone(output) => write!(f, "clone {output}"),
             Step::Draft(table, word, value) => write!(f, "draft {table} {word} {value}"),
         }
     }

@@ -142,10 +142,12 @@ impl Reader<'_> {
             "need" => Step::Need(place(words)?, reason(words)?),
             "prepend" => Step::Prepend(words.number()?, reason(words)?),
             "strip" => Step::Strip(words.number()?),
+            "strip_to" => Step::StripTo(place(words)?),
             "truncate" => Step::Truncate(value(words)?),
             "put" => Step::Put(words.number()?, value(words)?, words.number()?, value(words)?),
             "refresh" => Step::Refresh(words.number()?, value(words)?),
             "delete" => Step::Delete(words.number()?, value(words)?),
+            "clone" => Step::Clone(words.number()?),
             "draft" => Step::Draft(words.number()?, words.number()?, value(words)?),
             _ => {
                 *words = first;
@@ -269,6 +271,7 @@ fn expr(words: &mut IrReader<'_>) -> Read<Expr> {
         "wire_length" => Expr::WireLength,
         "now" => Expr::Now,
         "mark" => Expr::Mark,
+        "input" => Expr::Input,
         "word" => Expr::Word(words.number()?),
         "linked" => Expr::Linked(words.number()?),
         "find" => {

@@ -147,7 +147,7 @@ impl Running {
     pub fn push(&mut self, io: &mut Io) {
         for input in 0..io.inputs() {
             while let Some(packet) = io.receive(input) {
-                self.take(io, packet);
+                self.take(io, packet, input as u32);
             }
         }
     }
@@ -163,7 +163,7 @@ impl Running {
                 io.drop(packet, "too_long");
                 continue;
             }
-            self.take(io, packet);
+            self.take(io, packet, 0);
             if self.memory.words[left].get() != u64::MAX {
                 self.memory.words[left].set(self.memory.words[left].get() - 1);
             }
@@ -207,15 +207,19 @@ impl Running {
 
     fn handle(&mut self, io: &mut Io, handler: &Handler, entry: u32) {
         let Memory { words, tables } = &*self.memory;
-        handle(handler, &mut Around { words, tables, io, values: &mut self.values, entry });
+        let unlinked = &words[self.kernel.words.len() + self.kernel.reasons.len()];
+        let values = &mut self.values;
+        let mut around = Around { words, tables, io, values, input: 0, unlinked, entry };
+        handle(handler, &mut around);
     }
 
     /// One packet.
-    fn take(&mut self, io: &mut Io, mut packet: Packet) {
+    fn take(&mut self, io: &mut Io, mut packet: Packet, input: u32) {
         let kernel = &self.kernel;
         let (words, drops) = self.memory.words.split_at(kernel.words.len());
         let (tables, values) = (&self.memory.tables, &mut self.values);
-        let mut around = Around { words, tables, io, values, entry: 0 };
+        let unlinked = &drops[kernel.reasons.len()];
+        let mut around = Around { words, tables, io, values, input, unlinked, entry: 0 };
         let drop = |number: usize| drops[number].set(drops[number].get() + 1);
         let output = match interpret(kernel, &mut packet, &mut around) {
             Verdict::Emit(output) => output as usize,

@@ -150,7 +150,7 @@ impl Kernel {
             {
                 Some(format!("there is no word {word}"))
             }
-            Step::Let(_, Expr::Linked(output)) if output >= OUTPUTS_MAX => {
+            Step::Let(_, Expr::Linked(output)) | Step::Clone(output) if output >= OUTPUTS_MAX => {
                 Some("there are too many outputs".to_owned())
             }
             Step::Need(_, reason) | Step::Prepend(_, reason) if self.lacks_reason(reason) => {
@@ -209,6 +209,7 @@ impl Kernel {
             Step::Put(table, entry, _, value) => unset(value).or_else(|| gone(entry, table, facts)),
             Step::Refresh(table, entry) | Step::Delete(table, entry) => gone(entry, table, facts),
             Step::Draft(_, _, value) => unset(value),
+            Step::Clone(_) => None,
             Step::SetWord(_, value) | Step::SetMark(value) | Step::Truncate(value) => unset(value),
             Step::Store(width, place, value) => {
                 unset(value).or_else(|| base(place)).or_else(|| {
@@ -218,6 +219,9 @@ impl Kernel {
                 })
             }
             Step::Need(place, _) => base(place),
+            Step::StripTo(place) => base(place).or_else(|| {
+                (!facts.reach(place)).then(|| format!("the packet may not reach {place}"))
+            }),
             Step::Prepend(bytes, _) => (bytes > HEADER_MAX)
                 .then(|| format!("at most {HEADER_MAX} bytes may be put before")),
             Step::Strip(bytes) => (u64::from(bytes) > facts.bytes)
@@ -256,13 +260,18 @@ fn misplaced(step: Step, event: Option<Event>) -> Option<&'static str> {
         Step::Let(_, Expr::Insert(table)) | Step::Delete(table, _) if handled == Some(table) => {
             Some("the table lets an entry go")
         }
-        Step::Let(_, Expr::Length | Expr::WireLength | Expr::Mark | Expr::Load(..))
+        Step::Let(
+            _,
+            Expr::Length | Expr::WireLength | Expr::Mark | Expr::Input | Expr::Load(..),
+        )
         | Step::SetMark(_)
         | Step::Store(..)
         | Step::Need(..)
         | Step::Prepend(..)
         | Step::Strip(_)
+        | Step::StripTo(_)
         | Step::Truncate(_)
+        | Step::Clone(_)
             if event.is_some() =>
         {
             Some("there is no packet")

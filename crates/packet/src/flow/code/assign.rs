@@ -1,46 +1,51 @@
 //! Fields of headers: read, changed, and checksums corrected by difference (RFC 1624).
 
 use super::headers::{Field, Header};
-use super::lower::{Lower, Present};
+use super::lower::Lower;
+use super::names::{Base, Present};
+use crate::kernel::table::spec::low_bits;
 use crate::kernel::{Operator, Value, Width};
 
 impl Lower<'_> {
-    fn width(bytes: u32) -> Width {
-        Width::ALL.into_iter().find(|width| width.bytes() == bytes).unwrap_or(Width::W16)
-    }
-
-    pub(super) fn load_at(&mut self, base: Option<Value>, offset: u32, width: Width) -> Value {
-        match base {
+    pub(super) fn load_at(&mut self, base: Base, offset: u32, width: Width) -> Value {
+        let offset = base.offset + offset;
+        match base.value {
             Some(base) => self.build.load_at(width, base, offset),
             None => self.build.load(width, offset),
         }
     }
 
-    fn store_at(&mut self, base: Option<Value>, offset: u32, width: Width, value: Value) {
-        match base {
+    pub(super) fn store_at(&mut self, base: Base, offset: u32, width: Width, value: Value) {
+        let offset = base.offset + offset;
+        match base.value {
             Some(base) => self.build.store_at(width, base, offset, value),
             None => self.build.store(width, offset, value),
         }
     }
 
-    fn unit(&mut self, base: Option<Value>, field: &Field) -> Value {
-        if field.bytes != 6 {
-            return self.load_at(base, field.offset, Self::width(field.bytes));
+    fn unit(&mut self, base: Base, field: &Field) -> Value {
+        let mut unit = None;
+        for (offset, width) in pieces(field.bytes) {
+            let piece = self.load_at(base, field.offset + offset, width);
+            unit = Some(match unit {
+                None => piece,
+                Some(above) => {
+                    let above = self.with(Operator::Shl, above, (width.bytes() * 8).into());
+                    self.build.binary(Operator::Or, above, piece)
+                }
+            });
         }
-        let high = self.load_at(base, field.offset, Width::W16);
-        let low = self.load_at(base, field.offset + 2, Width::W32);
-        let high = self.with(Operator::Shl, high, 32);
-        self.build.binary(Operator::Or, high, low)
+        unit.unwrap_or_else(|| self.build.constant(0))
     }
 
     /// The number of a field.
-    pub(super) fn field(&mut self, base: Option<Value>, field: &Field) -> Value {
+    pub(super) fn field(&mut self, base: Base, field: &Field) -> Value {
         let mut value = self.unit(base, field);
         if field.shift > 0 {
             value = self.with(Operator::Shr, value, field.shift.into());
         }
         if field.shift + field.bits < field.bytes * 8 {
-            value = self.with(Operator::And, value, mask(field.bits));
+            value = self.with(Operator::And, value, low_bits(field.bits));
         }
         value
     }
@@ -48,24 +53,27 @@ impl Lower<'_> {
     /// Changes a field: its low bits, and what sums cover it unless it is raw.
     pub(super) fn assign(&mut self, at: Present, field: &Field, value: Value, is_raw: bool) {
         let old = self.unit(at.base, field);
-        let value = self.with(Operator::And, value, mask(field.bits));
+        let value = self.with(Operator::And, value, low_bits(field.bits));
         let value = match field.shift {
             0 => value,
             shift => self.with(Operator::Shl, value, shift.into()),
         };
-        let kept = mask(field.bytes * 8) & !(mask(field.bits) << field.shift);
+        let kept = low_bits(field.bytes * 8) & !(low_bits(field.bits) << field.shift);
         let kept = self.with(Operator::And, old, kept);
         let new = self.build.binary(Operator::Or, kept, value);
-        match field.bytes {
-            6 => {
-                let high = self.with(Operator::Shr, new, 32);
-                self.store_at(at.base, field.offset, Width::W16, high);
-                self.store_at(at.base, field.offset + 2, Width::W32, new);
-            }
-            bytes => self.store_at(at.base, field.offset, Self::width(bytes), new),
+        for (offset, width) in pieces(field.bytes) {
+            let below = (field.bytes - offset - width.bytes()) * 8;
+            let piece = match below {
+                0 => new,
+                below => self.with(Operator::Shr, new, below.into()),
+            };
+            self.store_at(at.base, field.offset + offset, width, piece);
         }
         if is_raw || field.name == "checksum" {
             return;
+        }
+        if let Some(cover) = at.covered_by {
+            return self.correct_cover(at, cover, field, [old, new]);
         }
         let sum = at.header.checksum();
         let is_pseudo = at.header.is_pseudo(field);
@@ -78,14 +86,50 @@ impl Lower<'_> {
             difference = self.build.binary(Operator::Add, difference, difference);
         }
         if let Some(sum) = sum {
-            match at.header {
-                Header::Udp => self.correct_udp(at.base, sum, difference),
-                _ => self.correct(at.base, sum, difference, false),
-            }
+            self.correct_sum(at.header, at.base, sum, difference);
         }
         if is_pseudo {
             self.correct_transport(at, difference);
         }
+    }
+
+    fn correct_sum(&mut self, header: Header, base: Base, sum: u32, difference: Value) {
+        match header {
+            Header::Udp => self.correct_udp(base, sum, difference),
+            _ => self.correct(base, sum, difference, false),
+        }
+    }
+
+    /// A field of what a header carries has changed, which the checksum of that covers. Where the
+    /// field begins at an odd byte of it, the halves of all its words change places (RFC 1071).
+    fn correct_cover(
+        &mut self,
+        at: Present,
+        (cover, base): (Header, Base),
+        field: &Field,
+        [old, new]: [Value; 2],
+    ) {
+        let Some(sum) = cover.checksum() else { return };
+        let even = Field { offset: 0, ..*field };
+        let difference = self.difference(&even, old, new);
+        let difference = self.fold(difference);
+        let halves = [(Operator::Shl, 8), (Operator::Shr, 8)];
+        let [low, high] = halves.map(|(operator, by)| self.with(operator, difference, by));
+        let swapped = self.build.binary(Operator::Or, low, high);
+        let swapped = self.with(Operator::And, swapped, 0xFFFF);
+        let (start, from) = (at.base.plus(field.offset), base);
+        let difference = if start.value == from.value {
+            if (start.offset - from.offset) % 2 == 1 { swapped } else { difference }
+        } else {
+            let (start, from) = (self.value_of(start), self.value_of(from));
+            let odd = self.build.binary(Operator::Xor, start, from);
+            let odd = self.with(Operator::And, odd, 1);
+            let even = self.with(Operator::Xor, odd, 1);
+            let swapped = self.build.binary(Operator::Mul, swapped, odd);
+            let plain = self.build.binary(Operator::Mul, difference, even);
+            self.build.binary(Operator::Or, swapped, plain)
+        };
+        self.correct_sum(cover, base, sum, difference);
     }
 
     /// The sum of `~m + m'` over the words of 16 bits that the unit is part of.
@@ -94,12 +138,14 @@ impl Lower<'_> {
         let mut sum = self.build.constant(u64::from(words) * 0xFFFF);
         for word in 0..words {
             let [old, new] = [old, new].map(|unit| match (field.bytes, field.offset % 2) {
-                (1, 0) => self.with(Operator::Shl, unit, 8),
-                (1, _) => unit,
+                (1, 1) => unit,
                 _ => {
-                    let unit = match (words - 1 - word) * 16 {
-                        0 => unit,
-                        shift => self.with(Operator::Shr, unit, shift.into()),
+                    // A last byte alone is the upper half of its word.
+                    let end = (word + 1) * 2;
+                    let unit = match (field.bytes * 8).checked_sub(end * 8) {
+                        None => self.with(Operator::Shl, unit, 8),
+                        Some(0) => unit,
+                        Some(below) => self.with(Operator::Shr, unit, below.into()),
                     };
                     self.with(Operator::And, unit, 0xFFFF)
                 }
@@ -110,16 +156,22 @@ impl Lower<'_> {
         sum
     }
 
-    /// HC' = ~(~HC + ~m + m').
-    fn correct(&mut self, base: Option<Value>, offset: u32, difference: Value, is_udp: bool) {
-        let old = self.load_at(base, offset, Width::W16);
-        let old = self.with(Operator::Xor, old, 0xFFFF);
-        let mut sum = self.build.binary(Operator::Add, old, difference);
+    /// A sum with its carries added.
+    fn fold(&mut self, mut sum: Value) -> Value {
         for _ in 0..2 {
             let low = self.with(Operator::And, sum, 0xFFFF);
             let carry = self.with(Operator::Shr, sum, 16);
             sum = self.build.binary(Operator::Add, low, carry);
         }
+        sum
+    }
+
+    /// HC' = ~(~HC + ~m + m').
+    fn correct(&mut self, base: Base, offset: u32, difference: Value, is_udp: bool) {
+        let old = self.load_at(base, offset, Width::W16);
+        let old = self.with(Operator::Xor, old, 0xFFFF);
+        let sum = self.build.binary(Operator::Add, old, difference);
+        let sum = self.fold(sum);
         let mut new = self.with(Operator::Xor, sum, 0xFFFF);
         if is_udp {
             let is_none = self.with(Operator::Eq, new, 0);
@@ -130,7 +182,7 @@ impl Lower<'_> {
     }
 
     /// A sum of 0 stays: there is none.
-    fn correct_udp(&mut self, base: Option<Value>, offset: u32, difference: Value) {
+    fn correct_udp(&mut self, base: Base, offset: u32, difference: Value) {
         let old = self.load_at(base, offset, Width::W16);
         let mut missed = Vec::new();
         self.guard(old, &mut missed);
@@ -148,10 +200,10 @@ impl Lower<'_> {
             let mut missed = Vec::new();
             let is = self.carries(at, protocol);
             self.guard(is, &mut missed);
-            self.has(Some(next), offset + 2, &mut missed);
+            self.has(next, offset + 2, &mut missed);
             match protocol {
-                17 => self.correct_udp(Some(next), offset, difference),
-                _ => self.correct(Some(next), offset, difference, false),
+                17 => self.correct_udp(next, offset, difference),
+                _ => self.correct(next, offset, difference, false),
             }
             self.join(missed);
         }
@@ -159,19 +211,33 @@ impl Lower<'_> {
 
     /// Whether an IP header carries the beginning of a protocol, by number.
     pub(super) fn carries(&mut self, at: Present, protocol: u64) -> Value {
-        if at.header == Header::Ipv6 {
-            let next = self.load_at(at.base, 6, Width::W8);
+        if let Some(next) = at.protocol {
             return self.with(Operator::Eq, next, protocol);
         }
         let is = self.load_at(at.base, 9, Width::W8);
         let is = self.with(Operator::Eq, is, protocol);
+        let is_first = self.is_first_fragment(at);
+        self.build.binary(Operator::And, is, is_first)
+    }
+
+    /// Whether an IPv4 header carries the first fragment, or all.
+    pub(super) fn is_first_fragment(&mut self, at: Present) -> Value {
         let fragment = self.load_at(at.base, 6, Width::W16);
         let fragment = self.with(Operator::And, fragment, 0x1FFF);
-        let is_first = self.with(Operator::Eq, fragment, 0);
-        self.build.binary(Operator::And, is, is_first)
+        self.with(Operator::Eq, fragment, 0)
     }
 }
 
-fn mask(bits: u32) -> u64 {
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+/// A unit of so many bytes as words, from the first byte on.
+fn pieces(bytes: u32) -> Vec<(u32, Width)> {
+    match bytes {
+        1 => vec![(0, Width::W8)],
+        2 => vec![(0, Width::W16)],
+        3 => vec![(0, Width::W16), (2, Width::W8)],
+        4 => vec![(0, Width::W32)],
+        5 => vec![(0, Width::W32), (4, Width::W8)],
+        6 => vec![(0, Width::W16), (2, Width::W32)],
+        7 => vec![(0, Width::W32), (4, Width::W16), (6, Width::W8)],
+        _ => vec![(0, Width::W64)],
+    }
 }

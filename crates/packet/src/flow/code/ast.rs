@@ -25,8 +25,12 @@ pub struct Definition {
     pub ports: Vec<PortDef>,
     /// What it remembers.
     pub words: Vec<WordDef>,
+    /// Headers of its own.
+    pub headers: Vec<HeaderDef>,
     /// What it remembers by key.
     pub tables: Vec<TableDef>,
+    /// What it lets pass.
+    pub meters: Vec<MeterDef>,
     /// What it does, and when.
     pub handlers: Vec<(On, Vec<Statement>)>,
     /// All of it, as it is written.
@@ -98,6 +102,56 @@ pub struct TableDef {
     pub expire_ns: u64,
 }
 
+/// `header name after parent when field == number { field: bits; size value; }`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct HeaderDef {
+    /// Its name.
+    pub name: Word,
+    /// What it follows.
+    pub after: Vec<AfterDef>,
+    /// Its fields and how many bits they have.
+    pub fields: Vec<(Word, u64)>,
+    /// How many bytes it has, if not those of its fields.
+    pub size: Option<Expr>,
+}
+
+/// `parent when field == number, ...`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AfterDef {
+    /// The header before.
+    pub parent: Word,
+    /// The field of that which says what follows, and its numbers; always, if nothing.
+    pub when: Option<(Word, Vec<u64>)>,
+}
+
+/// `meter name unit { rate ...; burst ...; }`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MeterDef {
+    /// Its name.
+    pub name: Word,
+    /// What is counted.
+    pub unit: MeterUnit,
+    /// How many a second.
+    pub rate: Option<Expr>,
+    /// How many at once.
+    pub burst: Option<Expr>,
+}
+
+/// What a meter counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MeterUnit {
+    /// Packets.
+    Packets,
+    /// Bytes as they were on the wire.
+    Bytes,
+}
+
+impl MeterUnit {
+    /// All of them by name.
+    pub const NAMES: [(MeterUnit, &'static str); 2] =
+        [(MeterUnit::Packets, "packets"), (MeterUnit::Bytes, "bytes")];
+}
+
 /// `name: type` of a table.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ColumnDef {
@@ -154,6 +208,14 @@ pub enum Statement {
     For(Word, u64, u64, Vec<Statement>),
     /// `find table(key) { ... } else { ... }`
     Find(Word, Vec<Expr>, Vec<Statement>, Vec<Statement>),
+    /// `within meter { ... } else { ... }`, with or without `by value`.
+    Within(Word, Option<Expr>, Vec<Statement>, Vec<Statement>),
+    /// `strip header;`
+    Strip(Word),
+    /// `prepend header, ...;`
+    Prepend(Vec<Word>),
+    /// `clone port;`
+    Clone(Word),
     /// `insert table(key) -> (values);`
     Insert(Box<Insert>),
     /// `delete table;`

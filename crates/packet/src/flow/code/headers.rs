@@ -1,4 +1,5 @@
-//! The headers that programs name, with their fields.
+//! The headers that programs name without declaring them, with their fields. Tunnels are in
+//! [`super::tunnels`].
 
 /// A field: bits of a unit of whole bytes, most significant first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -7,7 +8,7 @@ pub struct Field {
     pub name: &'static str,
     /// Where the unit begins in the header.
     pub offset: u32,
-    /// Bytes of the unit: 1, 2, 4, 6 or 8.
+    /// Bytes of the unit, 1 to 8.
     pub bytes: u32,
     /// Bits of the unit below the field.
     pub shift: u32,
@@ -34,6 +35,10 @@ pub enum Header {
     Udp,
     /// ICMP over IPv4.
     Icmp,
+    /// ICMP over IPv6.
+    Icmp6,
+    /// One of the program's own, or a tunnel, by number.
+    Declared(u32),
 }
 
 const fn whole(name: &'static str, offset: u32, bytes: u32) -> Field {
@@ -46,7 +51,7 @@ const fn part(name: &'static str, (offset, bytes): (u32, u32), shift: u32, bits:
 
 impl Header {
     /// All of them by name.
-    pub const NAMES: [(Header, &'static str); 8] = [
+    pub const NAMES: [(Header, &'static str); 9] = [
         (Header::Ethernet, "ethernet"),
         (Header::Vlan, "vlan"),
         (Header::Arp, "arp"),
@@ -55,6 +60,7 @@ impl Header {
         (Header::Tcp, "tcp"),
         (Header::Udp, "udp"),
         (Header::Icmp, "icmp"),
+        (Header::Icmp6, "icmp6"),
     ];
 
     /// Bytes that a packet has of it at least.
@@ -65,7 +71,8 @@ impl Header {
             Header::Arp => 28,
             Header::Ipv4 | Header::Tcp => 20,
             Header::Ipv6 => 40,
-            Header::Udp | Header::Icmp => 8,
+            Header::Udp | Header::Icmp | Header::Icmp6 => 8,
+            Header::Declared(_) => 0,
         }
     }
 
@@ -75,7 +82,7 @@ impl Header {
             Header::Ipv4 => Some(10),
             Header::Tcp => Some(16),
             Header::Udp => Some(6),
-            Header::Icmp => Some(2),
+            Header::Icmp | Header::Icmp6 => Some(2),
             _ => None,
         }
     }
@@ -178,7 +185,8 @@ impl Header {
                     ]
                 }
             }
-            Header::Icmp => {
+            Header::Declared(_) => &[],
+            Header::Icmp | Header::Icmp6 => {
                 const {
                     &[
                         whole("type", 0, 1),

@@ -1,11 +1,19 @@
 //! Finds headers in a packet.
 
 use super::headers::Header;
-use super::lower::{Lower, Present};
+use super::lower::Lower;
+use super::names::{Base, Present};
 use crate::kernel::{BlockId, Expr, Operator, Value, Width};
 
 /// Types of Ethernet that are tags.
 const TAGS: [u64; 2] = [0x8100, 0x88A8];
+
+/// Numbers of IPv6 extension headers that are passed over, as bits: hop by hop, routing, fragment,
+/// authentication, destination options.
+const EXTENSIONS: u64 = 1 | 1 << 43 | 1 << 44 | 1 << 51 | 1 << 60;
+
+/// Extension headers that are passed over, at most.
+const EXTENSIONS_MAX: u32 = 4;
 
 /// Tags before what is looked for, at most.
 const TAGS_MAX: u32 = 2;
@@ -19,10 +27,11 @@ impl Lower<'_> {
         self.at(yes);
     }
 
-    /// Goes on where the packet has so many bytes behind a value.
-    pub(super) fn has(&mut self, base: Option<Value>, bytes: u32, missed: &mut Vec<BlockId>) {
+    /// Goes on where the packet has so many bytes behind a place.
+    pub(super) fn has(&mut self, base: Base, bytes: u32, missed: &mut Vec<BlockId>) {
+        let bytes = base.offset + bytes;
         let mut end = self.build.constant(bytes.into());
-        if let Some(base) = base {
+        if let Some(base) = base.value {
             end = self.build.binary(Operator::AddSat, base, end);
         }
         let length = self.build.value(Expr::Length);
@@ -30,7 +39,7 @@ impl Lower<'_> {
         self.guard(reaches, missed);
         // For the verifier, which learns from this step alone.
         let never = self.reason("short");
-        match base {
+        match base.value {
             Some(base) => self.build.need_at(base, bytes, never),
             None => self.build.need(bytes, never),
         }
@@ -40,11 +49,28 @@ impl Lower<'_> {
     pub(super) fn join(&mut self, ends: Vec<BlockId>) {
         let here = self.here;
         let on = self.build.block();
-        for end in ends.into_iter().chain([here]) {
+        self.end_all(ends.into_iter().chain([here]), on);
+        self.at(on);
+    }
+
+    /// Ends blocks: they go on at another.
+    pub(super) fn end_all(&mut self, ends: impl IntoIterator<Item = BlockId>, on: BlockId) {
+        for end in ends {
             self.build.at(end);
             self.build.jump(on);
         }
-        self.at(on);
+    }
+
+    /// Goes on where one of several ways has led to.
+    pub(super) fn meet(&mut self, mut ways: Vec<BlockId>) {
+        match ways.pop() {
+            Some(last) => {
+                self.at(last);
+                self.join(ways);
+            }
+            // No packet comes here.
+            None => self.unreached(),
+        }
     }
 
     /// Goes on where the packet has a header.
@@ -54,27 +80,29 @@ impl Lower<'_> {
         }
         match header {
             Header::Ethernet => {
-                self.has(None, 14, missed);
-                Present { header, base: None, next: None }
+                self.has(Base::START, 14, missed);
+                Present::new(header, Base::START)
             }
             Header::Vlan => {
-                self.has(None, 14, missed);
-                let kind = self.load_at(None, 12, Width::W16);
+                self.has(Base::START, 14, missed);
+                let kind = self.load_at(Base::START, 12, Width::W16);
                 let is = self.is_tag(kind);
                 self.guard(is, missed);
-                self.has(None, 18, missed);
-                Present { header, base: None, next: None }
+                self.has(Base::START, 18, missed);
+                Present::new(header, Base::START)
             }
             Header::Arp => {
-                let base = Some(self.network(0x0806, missed));
+                let base = self.network(0x0806, missed);
                 self.has(base, 28, missed);
-                Present { header, base, next: None }
+                Present::new(header, base)
             }
             Header::Ipv4 => self.ipv4(missed),
             Header::Ipv6 => self.ipv6(missed),
             Header::Tcp => self.transport(header, [Some(6), Some(6)], missed),
             Header::Udp => self.transport(header, [Some(17), Some(17)], missed),
             Header::Icmp => self.transport(header, [Some(1), None], missed),
+            Header::Icmp6 => self.transport(header, [None, Some(58)], missed),
+            Header::Declared(number) => self.locate_declared(number, missed),
         }
     }
 
@@ -84,12 +112,20 @@ impl Lower<'_> {
     }
 
     /// Where what follows Ethernet and its tags begins, if it is of a type.
-    fn network(&mut self, wanted: u64, missed: &mut Vec<BlockId>) -> Value {
-        self.has(None, 14, missed);
+    fn network(&mut self, wanted: u64, missed: &mut Vec<BlockId>) -> Base {
+        self.has(Base::START, 14, missed);
+        let (start, kind) = self.network_start();
+        let is = self.with(Operator::Eq, kind, wanted);
+        self.guard(is, missed);
+        Base::behind(start)
+    }
+
+    /// Where what follows Ethernet and its tags begins, and its type. The packet has 14 bytes.
+    pub(super) fn network_start(&mut self) -> (Value, Value) {
         let (start, kind) = (self.scratch("@network"), self.scratch("@type"));
         let at = self.build.constant(14);
         self.build.set_word(start, at);
-        let found = self.load_at(None, 12, Width::W16);
+        let found = self.load_at(Base::START, 12, Width::W16);
         self.build.set_word(kind, found);
         let mut others = Vec::new();
         for tag in 0..TAGS_MAX {
@@ -97,23 +133,21 @@ impl Lower<'_> {
             let found = self.build.word(kind);
             let is = self.is_tag(found);
             self.guard(is, &mut others);
-            self.has(None, end, &mut others);
+            self.has(Base::START, end, &mut others);
             let at = self.build.constant(end.into());
             self.build.set_word(start, at);
-            let found = self.load_at(None, end - 2, Width::W16);
+            let found = self.load_at(Base::START, end - 2, Width::W16);
             self.build.set_word(kind, found);
         }
         self.join(others);
         let found = self.build.word(kind);
-        let is = self.with(Operator::Eq, found, wanted);
-        self.guard(is, missed);
-        self.build.word(start)
+        (self.build.word(start), found)
     }
 
     fn ipv4(&mut self, missed: &mut Vec<BlockId>) -> Present {
         let base = self.network(0x0800, missed);
-        self.has(Some(base), 20, missed);
-        let first = self.load_at(Some(base), 0, Width::W8);
+        self.has(base, 20, missed);
+        let first = self.load_at(base, 0, Width::W8);
         let version = self.with(Operator::Shr, first, 4);
         let is = self.with(Operator::Eq, version, 4);
         self.guard(is, missed);
@@ -122,19 +156,63 @@ impl Lower<'_> {
         let least = self.build.constant(20);
         let is = self.build.binary(Operator::Le, least, bytes);
         self.guard(is, missed);
-        let next = Some(self.build.binary(Operator::Add, base, bytes));
-        Present { header: Header::Ipv4, base: Some(base), next }
+        let start = self.value_of(base);
+        let next = Base::behind(self.build.binary(Operator::Add, start, bytes));
+        Present { next: Some(next), ..Present::new(Header::Ipv4, base) }
     }
 
     fn ipv6(&mut self, missed: &mut Vec<BlockId>) -> Present {
         let base = self.network(0x86DD, missed);
-        self.has(Some(base), 40, missed);
-        let first = self.load_at(Some(base), 0, Width::W8);
+        self.has(base, 40, missed);
+        let first = self.load_at(base, 0, Width::W8);
         let version = self.with(Operator::Shr, first, 4);
         let is = self.with(Operator::Eq, version, 6);
         self.guard(is, missed);
-        let next = Some(self.with(Operator::Add, base, 40));
-        Present { header: Header::Ipv6, base: Some(base), next }
+        let (next, protocol) = self.behind_extensions(base);
+        let (next, protocol) = (Some(next), Some(protocol));
+        Present { next, protocol, ..Present::new(Header::Ipv6, base) }
+    }
+
+    /// Where what an IPv6 header carries begins behind extension headers, and its protocol; 256 and
+    /// more for what is no beginning, but a later fragment.
+    fn behind_extensions(&mut self, base: Base) -> (Base, Value) {
+        let (start, protocol) = (self.scratch("@ipv6_next"), self.scratch("@ipv6_protocol"));
+        let found = self.load_at(base, 6, Width::W8);
+        self.build.set_word(protocol, found);
+        let at = self.value_of(base.plus(40));
+        self.build.set_word(start, at);
+        let mut others = Vec::new();
+        for _ in 0..EXTENSIONS_MAX {
+            let kind = self.build.word(protocol);
+            let all = self.build.constant(EXTENSIONS);
+            let is = self.build.binary(Operator::Shr, all, kind);
+            let is = self.with(Operator::And, is, 1);
+            self.guard(is, &mut others);
+            let at = self.build.word(start);
+            self.has(Base::behind(at), 8, &mut others);
+            let head = self.load_at(Base::behind(at), 0, Width::W32);
+            let [is_fragment, is_ah] = [44, 51].map(|of| self.with(Operator::Eq, kind, of));
+            // In units of 8 bytes, or of 4; a fragment header has 8 bytes, whatever it says.
+            let units = self.with(Operator::Shr, head, 16);
+            let units = self.with(Operator::And, units, 0xFF);
+            let three = self.build.constant(3);
+            let shift = self.build.binary(Operator::Sub, three, is_ah);
+            let units = self.build.binary(Operator::Shl, units, shift);
+            let is_other = self.with(Operator::Xor, is_fragment, 1);
+            let bytes = self.build.binary(Operator::Mul, units, is_other);
+            let bytes = self.with(Operator::Add, bytes, 8);
+            let behind = self.build.binary(Operator::Add, at, bytes);
+            self.build.set_word(start, behind);
+            let next = self.with(Operator::Shr, head, 24);
+            let later = self.with(Operator::And, head, 0xFFF8);
+            let later = self.with(Operator::Ne, later, 0);
+            let later = self.build.binary(Operator::And, later, is_fragment);
+            let later = self.with(Operator::Shl, later, 8);
+            let next = self.build.binary(Operator::Or, next, later);
+            self.build.set_word(protocol, next);
+        }
+        self.join(others);
+        (Base::behind(self.build.word(start)), self.build.word(protocol))
     }
 
     /// A header behind IPv4 or IPv6, by the numbers it has there.
@@ -157,28 +235,20 @@ impl Lower<'_> {
             let is = self.carries(at, protocol);
             self.guard(is, &mut others);
             if let Some(next) = at.next {
+                let next = self.value_of(next);
                 self.build.set_word(start, next);
             }
             found.push(self.here);
             let on = self.build.block();
-            for other in others {
-                self.build.at(other);
-                self.build.jump(on);
-            }
+            self.end_all(others, on);
             self.at(on);
         }
         missed.push(self.here);
-        match found.pop() {
-            Some(last) => {
-                self.at(last);
-                self.join(found);
-            }
-            // ICMP of IPv4 within IPv6: no packet has it.
-            None => self.unreached(),
-        }
-        let base = Some(self.build.word(start));
+        // ICMP of IPv4 within IPv6, and the other way round, no packet has.
+        self.meet(found);
+        let base = Base::behind(self.build.word(start));
         self.has(base, header.bytes(), missed);
-        Present { header, base, next: None }
+        Present::new(header, base)
     }
 
     /// Goes on in a block that no other leads to.

@@ -7,7 +7,9 @@ use tidemill_diag::{Diagnostic, Span, meant};
 
 use super::ast::{Definition, Expr, ExprKind, On, Statement, Word};
 use super::headers::{Field, Header};
-use super::names::{DeclaredTable, FoundEntry, Known, Meaning, Type};
+use super::names::{
+    Base, DeclaredHeader, DeclaredMeter, DeclaredTable, FoundEntry, Known, Meaning, Present, Type,
+};
 use crate::app::{Config, Direction, Value as Written};
 use crate::kernel::{BlockId, Builder, Event, Expr as Computed, Kernel, Operator, Value, Width};
 
@@ -23,26 +25,19 @@ const FUNCTIONS: [&str; 1] = ["byte"];
 /// What every program can read.
 const READABLE: [&str; 4] = ["length", "wire_length", "now", "mark"];
 
-/// A header that the packet is known to have.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Present {
-    pub header: Header,
-    /// Where it begins; at the beginning of the packet, if nowhere else.
-    pub base: Option<Value>,
-    /// Where what it carries begins.
-    pub next: Option<Value>,
-}
-
 /// A definition while it is lowered.
 pub(super) struct Lower<'d> {
-    definition: &'d Definition,
+    pub(super) definition: &'d Definition,
     pub(super) build: Builder,
     /// The block that is written.
     pub(super) here: BlockId,
     names: Vec<(String, Meaning)>,
-    present: Vec<Present>,
+    pub(super) present: Vec<Present>,
+    /// By number: tunnels, then those of the program.
+    pub(super) headers: Vec<DeclaredHeader>,
     /// By number.
     pub(super) tables: Vec<DeclaredTable>,
+    pub(super) meters: Vec<DeclaredMeter>,
     /// Entries that have been found.
     pub(super) found_entries: Vec<FoundEntry>,
     /// The table whose entry expires in the handler that is written.
@@ -50,7 +45,7 @@ pub(super) struct Lower<'d> {
     /// There is none in handlers of time.
     has_packet: bool,
     reasons: Vec<String>,
-    scratch: Vec<(&'static str, u32)>,
+    scratch: Vec<(String, u32)>,
     found: Vec<Diagnostic>,
     is_too_long: bool,
 }
@@ -65,7 +60,9 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
         here: BlockId::new(0),
         names: Vec::new(),
         present: Vec::new(),
+        headers: Vec::new(),
         tables: Vec::new(),
+        meters: Vec::new(),
         found_entries: Vec::new(),
         expiring: None,
         has_packet: true,
@@ -102,6 +99,7 @@ impl Lower<'_> {
 
     fn declare(&mut self, config: &Config) {
         let definition = self.definition;
+        self.declare_headers();
         for key in &definition.keys {
             let kind = if key.kind.text == "bool" { Type::Bool } else { Type::Number };
             let given = config.get(&key.name.text).or(key.default.as_ref());
@@ -122,10 +120,13 @@ impl Lower<'_> {
             let number = self.declare_table(table);
             self.name(&table.name, Meaning::Table(number));
         }
+        for meter in &definition.meters {
+            self.declare_meter(meter);
+        }
         let inputs = definition.ports.iter().filter(|port| port.direction == Direction::Input);
-        if inputs.count() != 1 {
+        if inputs.count() == 0 {
             let help = "write `input in;` in `ports`";
-            let message = "an app that is defined here has one input".to_owned();
+            let message = "an app that is defined here has an input".to_owned();
             self.wrong("bad-ports", definition.name.span, message, help);
         }
         for (at, port) in definition.ports.iter().enumerate() {
@@ -137,10 +138,9 @@ impl Lower<'_> {
     }
 
     /// Gives a name a meaning, if it has none.
-    fn name(&mut self, word: &Word, meaning: Meaning) {
+    pub(super) fn name(&mut self, word: &Word, meaning: Meaning) {
         let text = word.text.as_str();
-        let is_header = Header::NAMES.iter().any(|(_, name)| *name == text);
-        if is_header || READABLE.contains(&text) {
+        if self.header_named(text).is_some() || self.is_reserved(text) {
             let message = format!("`{text}` is a name of the language");
             self.wrong("duplicate-name", word.span, message, "choose another name");
         } else if self.names.iter().any(|(name, _)| name == text) {
@@ -150,26 +150,52 @@ impl Lower<'_> {
         self.names.push((text.to_owned(), meaning));
     }
 
+    /// Handlers of packets: at their beginning it is asked by which input a packet came.
     fn handle(&mut self) {
         let definition = self.definition;
-        let mut handlers = definition.handlers.iter().filter_map(|(on, body)| match on {
-            On::Packet(port) => Some((port, body)),
-            _ => None,
-        });
-        let Some((port, statements)) = handlers.next() else {
+        let inputs = definition.ports.iter().filter(|port| port.direction == Direction::Input);
+        let inputs: Vec<&Word> = inputs.map(|port| &port.name).collect();
+        let mut ways: Vec<(&Word, &[Statement])> = Vec::new();
+        let mut are_known = true;
+        for (on, body) in &definition.handlers {
+            let On::Packet(port) = on else { continue };
+            self.port(port, Direction::Input);
+            are_known &= inputs.iter().any(|input| input.text == port.text);
+            if ways.iter().any(|(other, _)| other.text == port.text) {
+                let message = format!("there are two handlers of packets of `{}`", port.text);
+                self.wrong("duplicate-name", port.span, message, "write one for each input");
+                continue;
+            }
+            ways.push((port, body));
+        }
+        if ways.is_empty() {
             let message = "the app does nothing with its packets".to_owned();
             let help = "write `on packet(in) { ... }`";
             return self.wrong("no-handler", definition.name.span, message, help);
-        };
-        if let Some((port, _)) = handlers.next() {
-            let message = "there are two handlers of packets".to_owned();
-            self.wrong("duplicate-name", port.span, message, "an app has one input");
         }
-        self.port(port, Direction::Input);
-        if !self.statements(statements) && !self.is_too_long {
-            let message =
-                "a packet may come to the end of the handler without a verdict".to_owned();
-            self.wrong("no-verdict", port.span, message, "end with `send port;` or `drop reason;`");
+        for input in inputs.iter().filter(|_| are_known) {
+            if ways.iter().all(|(port, _)| port.text != input.text) {
+                let message = format!("the packets of `{}` have no handler", input.text);
+                let help = format!("write `on packet({}) {{ ... }}`", input.text);
+                self.wrong("no-handler", input.span, message, &help);
+            }
+        }
+        for (at, (port, statements)) in ways.iter().enumerate() {
+            let mut others = Vec::new();
+            if at + 1 < ways.len() {
+                let number = inputs.iter().position(|input| input.text == port.text);
+                let input = self.build.value(Computed::Input);
+                let is_it = self.with(Operator::Eq, input, number.unwrap_or(0) as u64);
+                self.guard(is_it, &mut others);
+            }
+            self.present.clear();
+            if !self.statements(statements) && !self.is_too_long {
+                let message =
+                    "a packet may come to the end of the handler without a verdict".to_owned();
+                let help = "end with `send port;` or `drop reason;`";
+                self.wrong("no-verdict", port.span, message, help);
+            }
+            others.into_iter().for_each(|other| self.at(other));
         }
     }
 
@@ -212,7 +238,7 @@ impl Lower<'_> {
     }
 
     /// Whether there is a packet; where there is none, that is wrong.
-    fn needs_packet(&mut self, span: Span) -> bool {
+    pub(super) fn needs_packet(&mut self, span: Span) -> bool {
         if !self.has_packet {
             let message = "there is no packet here".to_owned();
             let help = "packets are handled in `on packet(in) { ... }`";
@@ -266,17 +292,18 @@ impl Lower<'_> {
     }
 
     /// A word of the lowering's own; no name of a program begins as its name does.
-    pub(super) fn scratch(&mut self, name: &'static str) -> u32 {
-        if let Some((_, word)) = self.scratch.iter().find(|(of, _)| *of == name) {
+    pub(super) fn scratch(&mut self, name: &str) -> u32 {
+        if let Some((_, word)) = self.scratch.iter().find(|(of, _)| of == name) {
             return *word;
         }
         let word = self.build.state(name, 0);
-        self.scratch.push((name, word));
+        self.scratch.push((name.to_owned(), word));
         word
     }
 
     pub(super) fn present(&self, header: Header) -> Option<Present> {
-        self.present.iter().rev().find(|found| found.header == header).copied()
+        let mut known = self.present.iter().rev().filter(|found| !found.is_gone);
+        known.find(|found| found.header == header).copied()
     }
 
     /// Statements with names of their own; whether all ways end in a verdict.
@@ -348,6 +375,17 @@ impl Lower<'_> {
             Statement::For(name, first, end, body) => return self.repeat(name, *first, *end, body),
             Statement::Find(table, key, yes, no) => return self.find(table, key, yes, no),
             Statement::Insert(insert) => return self.insert(insert),
+            Statement::Within(meter, by, yes, no) => {
+                return self.within(meter, by.as_ref(), yes, no);
+            }
+            Statement::Strip(header) => self.strip(header),
+            Statement::Prepend(headers) => self.prepend(headers),
+            Statement::Clone(port) => {
+                if self.needs_packet(port.span) {
+                    let port = self.port(port, Direction::Output);
+                    self.build.clone_to(port);
+                }
+            }
             Statement::Delete(table) => self.delete(table),
             Statement::Refresh(table) => self.refresh(table),
             Statement::Count(name, column, by) => self.count(name, column.as_ref(), by.as_ref()),
@@ -375,7 +413,7 @@ impl Lower<'_> {
 
     /// What is known of the packet and of tables.
     pub(super) fn known(&self) -> Known {
-        Known { present: self.present.len(), entries: self.found_entries.clone() }
+        Known { present: self.present.clone(), entries: self.found_entries.clone() }
     }
 
     /// What follows a condition: this block, and those that missed it, where no more is known than
@@ -387,13 +425,14 @@ impl Lower<'_> {
         missed: Vec<BlockId>,
         known: Known,
     ) -> bool {
-        let (mut open, mut gone) = (Vec::new(), Vec::new());
-        let entries = known.entries.len();
+        let (mut open, mut gone, mut moved) = (Vec::new(), Vec::new(), Vec::new());
+        let (entries, present) = (known.entries.len(), known.present.len());
         if !self.statements(yes) {
             open.push(self.here);
             gone.extend(self.found_entries[..entries].iter().map(|entry| entry.is_gone));
+            moved.extend(self.present[..present].iter().map(|present| present.is_gone));
         }
-        self.present.truncate(known.present);
+        self.present.clone_from(&known.present);
         self.found_entries.clone_from(&known.entries);
         let other = self.build.block();
         for block in missed {
@@ -403,12 +442,17 @@ impl Lower<'_> {
         self.at(other);
         if self.statements(no) {
             self.found_entries = known.entries;
+            self.present = known.present;
         } else {
             open.push(self.here);
         }
         // What has gone on one way may have gone.
         for (entry, gone) in self.found_entries.iter_mut().zip(gone) {
             entry.is_gone |= gone;
+        }
+        self.present.truncate(present);
+        for (present, gone) in self.present.iter_mut().zip(moved) {
+            present.is_gone |= gone;
         }
         let Some(last) = open.pop() else { return true };
         self.at(last);
@@ -489,7 +533,7 @@ impl Lower<'_> {
         }
     }
 
-    fn meaning(&mut self, name: &Word) -> Option<Meaning> {
+    pub(super) fn meaning(&mut self, name: &Word) -> Option<Meaning> {
         let found = self.names.iter().rev().find(|(text, _)| *text == name.text);
         if let Some((_, meaning)) = found {
             return Some(*meaning);
@@ -503,16 +547,31 @@ impl Lower<'_> {
         None
     }
 
-    fn header(&mut self, word: &Word) -> Option<Header> {
-        let found = Header::NAMES.iter().find(|(_, name)| *name == word.text);
-        if let Some((header, _)) = found {
-            return Some(*header);
+    /// Whether a name is taken by the language.
+    pub(super) fn is_reserved(&self, name: &str) -> bool {
+        READABLE.contains(&name)
+    }
+
+    pub(super) fn header(&mut self, word: &Word) -> Option<Header> {
+        if let Some(header) = self.header_named(&word.text) {
+            return Some(header);
         }
-        let names = Header::NAMES.map(|(_, name)| name);
-        let help = meant(&word.text, names, || format!("there are {}", names.join(", ")));
+        let declared = self.headers.iter().map(|header| header.name.clone());
+        let known = Header::NAMES.iter().map(|(_, name)| (*name).to_owned());
+        let names: Vec<String> = known.chain(declared).collect();
+        let help = meant(&word.text, names.iter().map(String::as_str), || {
+            format!("there are {}", names.join(", "))
+        });
         let message = format!("there is no header `{}`", word.text);
         self.wrong("unknown-header", word.span, message, &help);
         None
+    }
+
+    /// The packet may lack a header.
+    pub(super) fn absent(&mut self, header: &Word) {
+        let message = format!("the packet may have no {} header here", header.text);
+        let help = format!("write `when {} {{ ... }}` around it", header.text);
+        self.wrong("absent-header", header.span, message, &help);
     }
 
     fn field_of(&mut self, header: &Word, field: &Word) -> Option<(Present, Field)> {
@@ -520,22 +579,12 @@ impl Lower<'_> {
             return None;
         }
         let found = self.header(header)?;
-        let Some(known) = found.fields().iter().find(|known| known.name == field.text) else {
-            let names: Vec<&str> = found.fields().iter().map(|known| known.name).collect();
-            let help = meant(&field.text, names.iter().copied(), || {
-                format!("its fields are {}", names.join(", "))
-            });
-            let message = format!("{} has no field `{}`", header.text, field.text);
-            self.wrong("unknown-field", field.span, message, &help);
-            return None;
-        };
+        let known = self.field_named(found, field)?;
         let Some(at) = self.present(found) else {
-            let message = format!("the packet may have no {} header here", header.text);
-            let help = format!("write `when {} {{ ... }}` around it", header.text);
-            self.wrong("absent-header", header.span, message, &help);
+            self.absent(header);
             return None;
         };
-        Some((at, *known))
+        Some((at, known))
     }
 
     pub(super) fn typed(&mut self, expr: &Expr, wanted: Type) -> Value {
@@ -601,6 +650,12 @@ impl Lower<'_> {
             Some(Meaning::Value(value, kind)) => (value, kind),
             Some(Meaning::Word(word, kind, _)) => (self.build.word(word), kind),
             Some(Meaning::Counter(word)) => (self.build.word(word), Type::Number),
+            Some(Meaning::Meter(_)) => {
+                let message = format!("`{}` is a meter", name.text);
+                let help = format!("ask it: `within {} {{ ... }}`", name.text);
+                self.wrong("bad-type", name.span, message, &help);
+                (self.build.constant(0), Type::Number)
+            }
             Some(Meaning::Table(_)) => {
                 let message = format!("`{}` is a table", name.text);
                 let help = format!("look a key up: `find {}(key) {{ ... }}`", name.text);
@@ -624,8 +679,9 @@ impl Lower<'_> {
         let none = self.build.constant(0);
         self.build.set_word(word, none);
         let mut missed = Vec::new();
-        self.has(Some(argument), 1, &mut missed);
-        let byte = self.load_at(Some(argument), 0, Width::W8);
+        let at = Base::behind(argument);
+        self.has(at, 1, &mut missed);
+        let byte = self.load_at(at, 0, Width::W8);
         self.build.set_word(word, byte);
         self.join(missed);
         self.build.word(word)
@@ -683,9 +739,13 @@ fn span_of(statement: &Statement) -> Span {
         | Statement::Find(word, ..)
         | Statement::Delete(word)
         | Statement::Refresh(word)
+        | Statement::Within(word, ..)
+        | Statement::Clone(word)
+        | Statement::Strip(word)
         | Statement::Send(word)
         | Statement::Drop(word) => word.span,
         Statement::If(condition, ..) => condition.span,
         Statement::Insert(insert) => insert.table.span,
+        Statement::Prepend(headers) => headers[0].span,
     }
 }

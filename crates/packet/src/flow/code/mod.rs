@@ -13,14 +13,22 @@
 //! | `names` | what names stand for |
 //! | `locate` | finds headers in a packet |
 //! | `tables` | declares tables, looks keys up, changes entries |
+//! | `meters` | token buckets |
+//! | `declared` | headers that a program declares |
+//! | `tunnels` | those that every program has |
+//! | `reshape` | takes headers off and puts some on |
 //! | `assign` | changes fields, and checksums by difference |
 //! | [`app`] | a definition as an app type |
 
 pub mod app;
 mod assign;
 pub mod ast;
+mod declared;
 pub mod headers;
 mod locate;
 pub mod lower;
+mod meters;
 mod names;
+mod reshape;
 mod tables;
+mod tunnels;

@@ -1,5 +1,7 @@
 //! What the names of a program stand for, and what is known at a point of it.
 
+use super::ast::{Expr, MeterUnit};
+use super::headers::{Field, Header};
 use crate::kernel::Value;
 use crate::kernel::table::spec::{KeyPlace, TableSpec};
 
@@ -27,6 +29,26 @@ pub(super) enum Meaning {
     Word(u32, Type, bool),
     Counter(u32),
     Table(u32),
+    Meter(usize),
+}
+
+/// A meter as it is declared.
+#[derive(Clone, Copy)]
+pub(super) struct DeclaredMeter {
+    pub unit: MeterUnit,
+    /// How many a second, and at once.
+    pub rate: Amount,
+    pub burst: Amount,
+    /// The words of what may pass, times 10^9, and of the time up to which that is counted.
+    pub tokens: u32,
+    pub filled_ns: u32,
+}
+
+/// How many.
+#[derive(Clone, Copy)]
+pub(super) enum Amount {
+    Number(u64),
+    Word(u32),
 }
 
 /// A table as it is declared.
@@ -46,8 +68,68 @@ pub(super) struct FoundEntry {
     pub is_gone: bool,
 }
 
+/// A place in the packet: so many bytes behind a value, or from the first on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Base {
+    pub value: Option<Value>,
+    pub offset: u32,
+}
+
+impl Base {
+    pub const START: Base = Base { value: None, offset: 0 };
+
+    pub fn behind(value: Value) -> Base {
+        Base { value: Some(value), offset: 0 }
+    }
+
+    pub fn plus(self, bytes: u32) -> Base {
+        Base { offset: self.offset + bytes, ..self }
+    }
+}
+
+/// A header that the packet is known to have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Present {
+    pub header: Header,
+    pub base: Base,
+    /// Where what it carries begins, if that is known.
+    pub next: Option<Base>,
+    /// What an IPv6 header carries, behind extension headers.
+    pub protocol: Option<Value>,
+    /// The header whose checksum covers it.
+    pub covered_by: Option<(Header, Base)>,
+    /// Headers were put on or taken off since.
+    pub is_gone: bool,
+}
+
+impl Present {
+    pub fn new(header: Header, base: Base) -> Present {
+        Present { header, base, next: None, protocol: None, covered_by: None, is_gone: false }
+    }
+}
+
+/// A header as it is declared.
+#[derive(Clone)]
+pub(super) struct DeclaredHeader {
+    pub name: String,
+    pub fields: Vec<(String, Field)>,
+    /// Bytes of the fields.
+    pub bytes: u32,
+    pub after: Vec<After>,
+    /// Bytes that it has, if not those of its fields.
+    pub size: Option<Expr>,
+}
+
+/// A header that another follows.
+#[derive(Clone)]
+pub(super) struct After {
+    pub parent: Header,
+    /// The field that says so, and the numbers that it has then.
+    pub when: Option<(Field, Vec<u64>)>,
+}
+
 /// What was known at a point.
 pub(super) struct Known {
-    pub present: usize,
+    pub present: Vec<Present>,
     pub entries: Vec<FoundEntry>,
 }

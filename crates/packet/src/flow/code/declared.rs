@@ -1,0 +1,261 @@
+//! Headers that a program declares, and tunnels: what they follow, and where they are in a packet.
+
+use tidemill_diag::meant;
+
+use super::ast::{HeaderDef, Word};
+use super::headers::{Field, Header};
+use super::lower::Lower;
+use super::names::{After, Base, DeclaredHeader, Present, Type};
+use super::tunnels::{field_at, tunnels};
+use crate::kernel::{BlockId, Operator, Value};
+
+/// Bits of a declared header at most.
+const BITS_MAX: u32 = 256 * 8;
+
+impl Lower<'_> {
+    pub(super) fn declare_headers(&mut self) {
+        let definition = self.definition;
+        self.headers = tunnels();
+        for header in &definition.headers {
+            let declared = self.declare_header(header);
+            self.headers.push(declared);
+        }
+    }
+
+    fn declare_header(&mut self, header: &HeaderDef) -> DeclaredHeader {
+        let (name, span) = (header.name.text.as_str(), header.name.span);
+        if self.header_named(name).is_some() || self.is_reserved(name) {
+            let message = format!("`{name}` is a name of the language, or another header");
+            self.wrong("duplicate-name", span, message, "choose another name");
+        }
+        let (mut fields, mut bit) = (Vec::<(String, Field)>::new(), 0);
+        for (field, bits) in &header.fields {
+            let bits = u32::try_from(*bits).unwrap_or(u32::MAX).min(BITS_MAX);
+            match field_at(bit, bits) {
+                Some(at) => fields.push((field.text.clone(), at)),
+                None => {
+                    let message =
+                        format!("`{}` has no bits, or is in more than 8 bytes", field.text);
+                    let help = "a field has 1 to 64 bits, and lies in 8 bytes";
+                    self.wrong("bad-header", field.span, message, help);
+                }
+            }
+            bit = (bit + bits).min(BITS_MAX);
+        }
+        let names: Vec<&Word> = header.fields.iter().map(|(field, _)| field).collect();
+        for (at, field) in names.iter().enumerate() {
+            if names[..at].iter().any(|other| other.text == field.text) {
+                let message = format!("there are two fields `{}`", field.text);
+                self.wrong("duplicate-name", field.span, message, "give one another name");
+            }
+        }
+        if bit % 8 != 0 || bit == 0 || bit >= BITS_MAX {
+            let message = format!("`{name}` has {bit} bits, which are no bytes");
+            let help = "add a field `reserved`; a header has 1 to 255 bytes";
+            self.wrong("bad-header", span, message, help);
+        }
+        let after = self.declare_parents(header);
+        let size = header.size.clone();
+        DeclaredHeader { name: name.to_owned(), fields, bytes: bit / 8, after, size }
+    }
+
+    fn declare_parents(&mut self, header: &HeaderDef) -> Vec<After> {
+        let mut after = Vec::new();
+        for parent in &header.after {
+            let Some(found) = self.header(&parent.parent) else { continue };
+            let when = match &parent.when {
+                Some((field, numbers)) => {
+                    let Some(field) = self.field_named(found, field) else { continue };
+                    Some((field, numbers.clone()))
+                }
+                None => None,
+            };
+            let is_covered = self.is_covered(found);
+            if header.after.len() > 1 && is_covered || found == Header::Vlan {
+                let message = format!("`{}` cannot be one of several here", parent.parent.text);
+                let help = "the checksum that covers a header must be known: declare two headers";
+                self.wrong("bad-header", parent.parent.span, message, help);
+            }
+            after.push(After { parent: found, when });
+        }
+        after
+    }
+
+    /// Whether a checksum covers what follows a header.
+    fn is_covered(&self, header: Header) -> bool {
+        match header {
+            Header::Tcp | Header::Udp | Header::Icmp | Header::Icmp6 => true,
+            Header::Declared(number) => {
+                let after = &self.headers[number as usize].after;
+                after.iter().any(|after| self.is_covered(after.parent))
+            }
+            _ => false,
+        }
+    }
+
+    /// A field of a header.
+    pub(super) fn field_named(&mut self, header: Header, field: &Word) -> Option<Field> {
+        let name = self.name_of(header);
+        let all: Vec<(String, Field)> = match header {
+            Header::Declared(number) => self.headers[number as usize].fields.clone(),
+            header => header.fields().iter().map(|it| (it.name.to_owned(), *it)).collect(),
+        };
+        if let Some((_, found)) = all.iter().find(|(name, _)| *name == field.text) {
+            return Some(*found);
+        }
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        let help = meant(&field.text, names.iter().copied(), || {
+            format!("its fields are {}", names.join(", "))
+        });
+        let message = format!("{name} has no field `{}`", field.text);
+        self.wrong("unknown-field", field.span, message, &help);
+        None
+    }
+
+    pub(super) fn header_named(&self, name: &str) -> Option<Header> {
+        let declared = self.headers.iter().position(|header| header.name == name);
+        let known = Header::NAMES.iter().find(|(_, known)| *known == name);
+        known.map(|(header, _)| *header).or(declared.map(|at| Header::Declared(at as u32)))
+    }
+
+    pub(super) fn name_of(&self, header: Header) -> String {
+        match header {
+            Header::Declared(number) => self.headers[number as usize].name.clone(),
+            header => {
+                let known = Header::NAMES.iter().find(|(known, _)| *known == header);
+                known.map_or(String::new(), |(_, name)| (*name).to_owned())
+            }
+        }
+    }
+
+    /// Bytes that a packet has of a header at least.
+    pub(super) fn bytes_of(&self, header: Header) -> u32 {
+        match header {
+            Header::Declared(number) => self.headers[number as usize].bytes,
+            header => header.bytes(),
+        }
+    }
+
+    /// Goes on where the packet has a declared header.
+    pub(super) fn locate_declared(&mut self, number: u32, missed: &mut Vec<BlockId>) -> Present {
+        let header = Header::Declared(number);
+        let DeclaredHeader { after, bytes, name, .. } = self.headers[number as usize].clone();
+        let mut found = Present::new(header, Base::START);
+        if let [after] = after.as_slice() {
+            let (base, covered_by) = self.behind(after, missed);
+            (found.base, found.covered_by) = (base, covered_by);
+        } else {
+            let start = self.scratch(&format!("@{name}"));
+            let mut ways = Vec::new();
+            for after in &after {
+                let mut others = Vec::new();
+                let (base, _) = self.behind(after, &mut others);
+                let base = self.value_of(base);
+                self.build.set_word(start, base);
+                ways.push(self.here);
+                let on = self.build.block();
+                self.end_all(others, on);
+                self.at(on);
+            }
+            missed.push(self.here);
+            self.meet(ways);
+            found.base = Base::behind(self.build.word(start));
+        }
+        self.has(found.base, bytes, missed);
+        found
+    }
+
+    /// Goes on where a header is followed as it says: where what follows begins, and the header
+    /// whose checksum covers that.
+    fn behind(
+        &mut self,
+        after: &After,
+        missed: &mut Vec<BlockId>,
+    ) -> (Base, Option<(Header, Base)>) {
+        if after.parent == Header::Ethernet && self.present(Header::Ethernet).is_none() {
+            self.has(Base::START, 14, missed);
+        }
+        if after.parent == Header::Ethernet {
+            // Tags are passed over: it is the type behind them that counts.
+            let (start, kind) = self.network_start();
+            if let Some((field, numbers)) = &after.when {
+                let is_type = field.name == "type";
+                let at = Present::new(Header::Ethernet, Base::START);
+                let value = if is_type { kind } else { self.field(at.base, field) };
+                self.is_one_of(value, numbers, missed);
+            }
+            return (Base::behind(start), None);
+        }
+        let parent = self.locate(after.parent, missed);
+        if let Some((field, numbers)) = &after.when {
+            let value = match parent.protocol {
+                Some(protocol) if field.name == "next_header" => protocol,
+                _ => self.field(parent.base, field),
+            };
+            self.is_one_of(value, numbers, missed);
+        }
+        if parent.header == Header::Ipv4 {
+            let is_first = self.is_first_fragment(parent);
+            self.guard(is_first, missed);
+        }
+        let covered_by = match parent.header {
+            Header::Tcp | Header::Udp | Header::Icmp | Header::Icmp6 => {
+                Some((parent.header, parent.base))
+            }
+            _ => parent.covered_by,
+        };
+        (self.next_of(parent), covered_by)
+    }
+
+    fn is_one_of(&mut self, value: Value, numbers: &[u64], missed: &mut Vec<BlockId>) {
+        let mut is_one = None;
+        for &number in numbers {
+            let is_it = self.with(Operator::Eq, value, number);
+            is_one = Some(match is_one {
+                None => is_it,
+                Some(others) => self.build.binary(Operator::Or, others, is_it),
+            });
+        }
+        if let Some(is_one) = is_one {
+            self.guard(is_one, missed);
+        }
+    }
+
+    /// Where what a header carries begins.
+    pub(super) fn next_of(&mut self, present: Present) -> Base {
+        if let Some(next) = present.next {
+            return next;
+        }
+        let words = match present.header {
+            Header::Tcp => {
+                let words = self.load_at(present.base, 12, crate::kernel::Width::W8);
+                let words = self.with(Operator::Shr, words, 4);
+                self.with(Operator::Shl, words, 2)
+            }
+            Header::Declared(number) => {
+                let declared = &self.headers[number as usize];
+                let Some(size) = declared.size.clone() else {
+                    return present.base.plus(declared.bytes);
+                };
+                self.present.push(present);
+                let size = self.typed(&size, Type::Number);
+                self.present.pop();
+                size
+            }
+            header => return present.base.plus(header.bytes()),
+        };
+        let base = self.value_of(present.base);
+        Base::behind(self.build.binary(Operator::AddSat, base, words))
+    }
+
+    /// A place as a number.
+    pub(super) fn value_of(&mut self, base: Base) -> Value {
+        match base {
+            Base { value: None, offset } => self.build.constant(offset.into()),
+            Base { value: Some(value), offset: 0 } => value,
+            Base { value: Some(value), offset } => {
+                self.with(Operator::AddSat, value, offset.into())
+            }
+        }
+    }
+}

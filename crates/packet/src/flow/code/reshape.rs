@@ -1,0 +1,134 @@
+//! Headers taken off and put on. Afterwards nothing is known of the packet but what was put on.
+
+use super::ast::Word;
+use super::headers::{Field, Header};
+use super::lower::Lower;
+use super::names::{Base, Present};
+use crate::kernel::Width;
+
+/// Bytes that are put on at once, at most.
+const BYTES_MAX: u32 = crate::kernel::HEADER_MAX;
+
+/// What a header that is put on says before the program has said anything.
+const TTL: u64 = 64;
+
+impl Lower<'_> {
+    /// `strip header;`: all up to its end goes.
+    pub(super) fn strip(&mut self, word: &Word) {
+        if !self.needs_packet(word.span) {
+            return;
+        }
+        let Some(header) = self.header(word) else { return };
+        let Some(present) = self.present(header) else { return self.absent(word) };
+        let next = self.next_of(present);
+        let reason = self.reason("short");
+        let base = self.value_of(next);
+        self.build.need_at(base, 0, reason);
+        self.build.strip_to(base, 0);
+        self.forget_headers();
+    }
+
+    fn forget_headers(&mut self) {
+        self.present.iter_mut().for_each(|present| present.is_gone = true);
+    }
+
+    /// `prepend header, ...;`: zeros, but for what makes each follow the one before.
+    pub(super) fn prepend(&mut self, words: &[Word]) {
+        if !self.needs_packet(words[0].span) {
+            return;
+        }
+        let headers: Option<Vec<Header>> = words.iter().map(|word| self.header(word)).collect();
+        let Some(headers) = headers else { return };
+        let bytes: u32 = headers.iter().map(|&header| self.bytes_of(header)).sum();
+        if bytes > BYTES_MAX || headers.contains(&Header::Vlan) {
+            let message = format!("these headers cannot be put on: {bytes} bytes");
+            let help = format!("at most {BYTES_MAX} bytes, and no vlan: the app VlanTag does that");
+            return self.wrong("bad-header", words[0].span, message, &help);
+        }
+        let reason = self.reason("too_long");
+        self.build.prepend(bytes, reason);
+        self.forget_headers();
+        let mut base = Base::START;
+        let mut covered_by = None;
+        for (at, &header) in headers.iter().enumerate() {
+            let next = base.plus(self.bytes_of(header));
+            let follows = headers.get(at + 1).map(|&next| self.link_of(header, next));
+            if follows == Some(None) {
+                let (before, behind) = (&words[at].text, &words[at + 1]);
+                let message = format!("`{}` does not follow `{before}`", behind.text);
+                let help = "declare what follows by which field";
+                return self.wrong("bad-header", behind.span, message, help);
+            }
+            self.fill(header, base, follows.flatten().flatten());
+            let present = Present { next: Some(next), covered_by, ..Present::new(header, base) };
+            self.present.push(present);
+            if matches!(header, Header::Tcp | Header::Udp | Header::Icmp | Header::Icmp6) {
+                covered_by = Some((header, base));
+            }
+            base = next;
+        }
+        // What IPv6 carries is known from its own field: there are no extension headers.
+        for present in 0..self.present.len() {
+            let Present { header, base, is_gone, .. } = self.present[present];
+            if header == Header::Ipv6 && !is_gone {
+                self.present[present].protocol = Some(self.load_at(base, 6, Width::W8));
+            }
+        }
+    }
+
+    /// The field of a header that says that another follows, and its number; nothing inside, if it
+    /// always does.
+    fn link_of(&self, header: Header, next: Header) -> Option<Option<(Field, u64)>> {
+        let named = |name: &str, number| {
+            let field = header.fields().iter().find(|field| field.name == name).copied()?;
+            Some(Some((field, number)))
+        };
+        match (header, next) {
+            (Header::Ethernet, Header::Ipv4) => named("type", 0x0800),
+            (Header::Ethernet, Header::Ipv6) => named("type", 0x86DD),
+            (Header::Ethernet, Header::Arp) => named("type", 0x0806),
+            (Header::Ipv4, Header::Tcp) => named("protocol", 6),
+            (Header::Ipv4, Header::Udp) => named("protocol", 17),
+            (Header::Ipv4, Header::Icmp) => named("protocol", 1),
+            (Header::Ipv6, Header::Tcp) => named("next_header", 6),
+            (Header::Ipv6, Header::Udp) => named("next_header", 17),
+            (Header::Ipv6, Header::Icmp6) => named("next_header", 58),
+            (_, Header::Declared(number)) => {
+                let after = self.headers[number as usize].after.iter();
+                let after = after.into_iter().find(|after| after.parent == header)?;
+                let when = after.when.as_ref();
+                Some(when.and_then(|(field, numbers)| Some((*field, *numbers.first()?))))
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes what makes a header of zeros one of its kind.
+    fn fill(&mut self, header: Header, base: Base, follows: Option<(Field, u64)>) {
+        let mut protocol = 0;
+        if let Some((field, number)) = follows {
+            let value = self.build.constant(number);
+            let present = Present::new(header, base);
+            self.assign(present, &field, value, true);
+            protocol = number;
+        }
+        let mut put = |offset, width, number| {
+            let value = self.build.constant(number);
+            self.store_at(base, offset, width, value);
+        };
+        match header {
+            Header::Ipv4 => {
+                put(0, Width::W8, 0x45);
+                put(8, Width::W8, TTL);
+                // The sum of the words that are not 0: so a field that is set corrects it.
+                put(10, Width::W16, !(0x4500 + (TTL << 8 | protocol)) & 0xFFFF);
+            }
+            Header::Ipv6 => {
+                put(0, Width::W8, 0x60);
+                put(7, Width::W8, TTL);
+            }
+            Header::Tcp => put(12, Width::W8, 0x50),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Tunnels: headers that every program has, described in the way in which programs describe theirs.
+
+use tidemill_diag::{FileId, Span};
+
+use super::ast::{Expr, ExprKind, Word};
+use super::headers::{Field, Header};
+use super::names::{After, DeclaredHeader};
+
+/// The field of these bits behind so many others; nothing, if it is in more than 8 bytes.
+pub(super) fn field_at(first_bit: u32, bits: u32) -> Option<Field> {
+    let (offset, below) = (first_bit / 8, first_bit % 8);
+    let bytes = (below + bits).div_ceil(8);
+    let shift = bytes * 8 - below - bits;
+    (bits > 0 && bytes <= 8).then_some(Field { name: "", offset, bytes, shift, bits })
+}
+
+/// Headers from 0 on, by number.
+pub(super) fn tunnels() -> Vec<DeclaredHeader> {
+    let mpls = header("mpls", &[("label", 20), ("class", 3), ("bottom", 1), ("ttl", 8)]);
+    let mut gre = header(
+        "gre",
+        &[
+            ("checksum_present", 1),
+            ("reserved", 1),
+            ("key_present", 1),
+            ("sequence_present", 1),
+            ("reserved_2", 9),
+            ("version", 3),
+            ("protocol", 16),
+        ],
+    );
+    let optional = ["checksum_present", "key_present", "sequence_present"];
+    let optional = optional.map(|name| binary("*", number(4), field("gre", name)));
+    gre.size = Some(optional.into_iter().fold(number(4), |sum, one| binary("+", sum, one)));
+    let vxlan = [("flags", 8), ("reserved", 24), ("vni", 24), ("reserved_2", 8)];
+    let vxlan = header("vxlan", &vxlan);
+    let mut geneve = header(
+        "geneve",
+        &[
+            ("version", 2),
+            ("options_words", 6),
+            ("control", 1),
+            ("critical", 1),
+            ("reserved", 6),
+            ("protocol", 16),
+            ("vni", 24),
+            ("reserved_2", 8),
+        ],
+    );
+    let options = binary("*", number(4), field("geneve", "options_words"));
+    geneve.size = Some(binary("+", number(8), options));
+    vec![
+        after(mpls, &[(Header::Ethernet, "type", &[0x8847, 0x8848])]),
+        after(gre, &[(Header::Ipv4, "protocol", &[47]), (Header::Ipv6, "next_header", &[47])]),
+        after(vxlan, &[(Header::Udp, "destination", &[4789])]),
+        after(geneve, &[(Header::Udp, "destination", &[6081])]),
+    ]
+}
+
+fn header(name: &str, fields: &[(&str, u32)]) -> DeclaredHeader {
+    let mut bit = 0;
+    let field = |&(name, bits): &(&str, u32)| {
+        let field = field_at(bit, bits)?;
+        bit += bits;
+        Some((name.to_owned(), field))
+    };
+    let fields = fields.iter().filter_map(field).collect();
+    DeclaredHeader { name: name.to_owned(), fields, bytes: bit / 8, after: Vec::new(), size: None }
+}
+
+fn after(mut header: DeclaredHeader, parents: &[(Header, &str, &[u64])]) -> DeclaredHeader {
+    for &(parent, name, numbers) in parents {
+        let field = parent.fields().iter().find(|field| field.name == name).copied();
+        let when = field.map(|field| (field, numbers.to_vec()));
+        header.after.push(After { parent, when });
+    }
+    header
+}
+
+/// Expressions that no file has.
+fn expr(kind: ExprKind) -> Expr {
+    Expr { kind, span: Span { file: FileId(0), start: 0, end: 0 } }
+}
+
+fn number(number: u64) -> Expr {
+    expr(ExprKind::Number(number))
+}
+
+fn field(header: &str, name: &str) -> Expr {
+    let word = |text: &str| Word { text: text.to_owned(), span: number(0).span };
+    expr(ExprKind::Field(word(header), word(name)))
+}
+
+fn binary(operator: &'static str, a: Expr, b: Expr) -> Expr {
+    expr(ExprKind::Binary(operator, Box::new(a), Box::new(b)))
+}

@@ -276,6 +276,11 @@ fn a_violation_is_explained() {
             assert!(line.starts_with(begin) && line.ends_with(end), "{line}");
         }
     }
+    let picture = folder.path().join("pong.svg");
+    let svg = picture.display();
+    assert_eq!(status(&run(&format!("sim {file} --nodes 2 --for 5 --svg {svg}"))), 1);
+    let picture = std::fs::read_to_string(picture).expect("a picture");
+    assert!(picture.starts_with("<svg ") && picture.contains(" by p3 ("), "{picture}");
     let quiet = stderr(&run(&format!("sim {file} --nodes 2 --for 5 -q")));
     assert!(!quiet.contains("by p3"), "{quiet}");
 }

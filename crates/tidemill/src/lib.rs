@@ -90,3 +90,4 @@ pub mod top;
 pub mod tuples;
 mod watched;
 pub mod why;
+mod xml;

@@ -240,6 +240,9 @@ pub struct SimArgs {
     /// Print every stage of every tuple
     #[arg(long)]
     pub trace: bool,
+    /// Draw a space-time diagram: of what led to a violation, or else of the end of the run
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     /// What stands for devices.
     #[command(flatten)]
     pub devices: Devices,

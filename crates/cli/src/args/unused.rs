@@ -9,7 +9,7 @@ use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 use super::{Sources, TestArgs};
 
 /// Options, and the kinds of files that they concern.
-const CONCERNS: [(&str, &[FileKind]); 45] = [
+const CONCERNS: [(&str, &[FileKind]); 46] = [
     ("--listen", &[Rules]),
     ("--nodes", &[Rules, Components, Packets]),
     ("--device", &[Packets]),
@@ -29,6 +29,7 @@ const CONCERNS: [(&str, &[FileKind]); 45] = [
     ("--script", &[Rules, Components, Packets]),
     ("--linearizable", &[Rules]),
     ("--trace", &[Rules]),
+    ("--svg", &[Rules]),
     ("--workers", &[Components]),
     ("--memory", &[Components]),
     ("--stack", &[Components]),
@@ -138,6 +139,7 @@ impl Given for SimArgs {
             ("--device", !self.devices.given.is_empty()),
             ("--linearizable", self.linearizable.is_some()),
             ("--trace", self.trace),
+            ("--svg", self.svg.is_some()),
             ("--root", self.root.is_some()),
             ("--fact", !tuples.fact.is_empty()),
             ("--inject", !tuples.inject.is_empty()),

@@ -65,7 +65,7 @@ fn simulate(
     report: Reporter,
 ) -> Result<Status, Status> {
     let (json, stats, profile) = (args.engine.json, args.engine.stats, args.engine.profile.clone());
-    let (script, seed) = (args.script.clone(), args.seed);
+    let (script, seed, svg) = (args.script.clone(), args.seed, args.svg.clone());
     let options = options(args, &program, &interrupt, report)?;
     let simulation = Simulation::new(program, options);
     let mut simulation = simulation.map_err(|message| common::failed(report, &message))?;
@@ -87,11 +87,11 @@ fn simulate(
     if ended.nodes.as_ref().is_some_and(|summary| summary.interrupted) {
         return Ok(interrupt.status());
     }
+    let is_violated = ended.nodes.as_ref().is_some_and(|summary| summary.violations > 0);
+    if svg.is_some() || (is_violated && !report.is_quiet()) {
+        explain(&again, svg.as_deref(), report)?;
+    }
     if !ended.is_well() {
-        if ended.nodes.as_ref().is_some_and(|summary| summary.violations > 0) && !report.is_quiet()
-        {
-            explain(&again, report);
-        }
         if !ended.is_plain {
             report.error(&format!("failed; --seed {} repeats it", seed));
         }
@@ -100,13 +100,27 @@ fn simulate(
     Ok(ended.failure.map_or(Status::Fine, |failure| explain_failure(&failure)))
 }
 
-/// Says why a simulation found a violation.
-fn explain(simulation: &Simulation, report: Reporter) {
-    match simulation.why() {
-        Ok(Some(why)) => report.block(why),
-        Ok(None) => {}
-        Err(message) => report.note(&format!("the violation is not explained: {message}")),
+/// Says why a simulation found a violation, and draws what it did.
+fn explain(simulation: &Simulation, svg: Option<&Path>, report: Reporter) -> Result<(), Status> {
+    let explained = simulation.explain();
+    let explained = explained.map_err(|message| common::failed(report, &message))?;
+    let Some(explanation) = explained else {
+        return match svg {
+            None => Ok(()),
+            Some(_) => {
+                let reason = "nothing is drawn: the program writes files, and would again";
+                Err(common::failed(report, reason))
+            }
+        };
+    };
+    if let Some(why) = explanation.why() {
+        report.block(why);
     }
+    let Some(path) = svg else { return Ok(()) };
+    fs::write(path, explanation.diagram()).map_err(|error| {
+        let name = path.display();
+        common::failed(report, &format!("{name}: cannot write the diagram: {error}"))
+    })
 }
 
 /// What the command line says of a simulation.

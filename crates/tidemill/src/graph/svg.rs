@@ -8,6 +8,7 @@ use std::fmt::Write;
 use super::forms::label;
 use super::layout::{Layout, layout};
 use super::model::{Edge, EdgeKind, Graph, NodeKind};
+use crate::xml::escape;
 
 /// Height of a node, in pixels; also the corner radius of events, twice.
 const HEIGHT: f64 = 28.0;
@@ -212,10 +213,6 @@ fn path(
         };
     }
     path
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

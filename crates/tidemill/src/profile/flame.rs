@@ -12,6 +12,7 @@ use tidemill_stdx::ordered::OrderedMap;
 
 use super::folded::{FrameKind, stack};
 use super::{Profile, percent, span};
+use crate::xml::escape;
 
 /// Width of the picture and height of a frame, in pixels.
 const WIDTH: f64 = 1200.0;
@@ -149,10 +150,6 @@ fn colour(name: &str, kind: FrameKind) -> String {
         FrameKind::Engine => [170 + a, 170 + a, 170 + a],
     };
     format!("#{red:02x}{green:02x}{blue:02x}")
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

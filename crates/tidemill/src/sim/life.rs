@@ -9,6 +9,7 @@ use tidemill_stdx::rng::Rng;
 use super::roll;
 use crate::lines::Writer;
 use crate::machine::{Machine, life, nodes};
+use crate::why::Life;
 
 /// Sets the streams of churn apart from all other chance.
 const STREAM: u64 = 0x6368_7572_6e00;
@@ -24,6 +25,7 @@ pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
         sim.retired += turns.unwrap_or(0);
     }
     life::crash(machine, events, NodeId(node));
+    note(machine, events, node, Life::Ended);
     // What is under way to it is lost.
     events.host().close(endpoint);
     roll::note(machine, events, node);
@@ -56,7 +58,16 @@ pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u
         machine.journal.get_mut().cue_note(events.now().0, writer, note);
         return;
     }
+    note(machine, events, node, Life::Began);
     roll::note(machine, events, node);
+}
+
+/// Tells who explains the run.
+fn note(machine: &Machine, events: &Loop<Machine>, node: u32, life: Life) {
+    if let Some(explaining) = &mut machine.journal.get_mut().explaining {
+        let address = &machine.fleet.identity(NodeId(node)).address;
+        explaining.account.lived(address, events.now().0, life);
+    }
 }
 
 /// A node that another part runs starts or ends there, if it does not live or does.

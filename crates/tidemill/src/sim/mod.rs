@@ -57,7 +57,7 @@ use crate::properties::PropertyRules;
 use crate::run::{ComponentOptions, Engine, Report};
 use crate::script::{Cue, Script, bind};
 use crate::switch::Plug;
-use crate::why::Why;
+use crate::why::Explanation;
 
 use setup::{Common, Setup};
 
@@ -150,19 +150,19 @@ impl Simulation {
         self.parts.borders.have_files() || apps.any(|app| app.kind.exclusive && !app.kind.device)
     }
 
-    /// Runs it again to say why it found a violation; nothing if it found none. What files it
-    /// writes it would write anew, so one that does is not run again.
+    /// Runs it again to say what it did, and why it found a violation. What files it writes it
+    /// would write anew, so one that does is not run again.
     ///
     /// # Errors
     /// What keeps the loop from running at all.
-    pub fn why(&self) -> Result<Option<Why>, String> {
+    pub fn explain(&self) -> Result<Option<Explanation>, String> {
         if self.writes_files() {
             return Ok(None);
         }
         let Simulation { rules, properties, parts, has, options, identities, plugs, cues } =
             self.explained();
         let common = Common { rules, properties, has, options, identities, cues };
-        Setup { common, parts, plugs, share: Share::ALL }.explain()
+        Setup { common, parts, plugs, share: Share::ALL }.explain().map(Some)
     }
 
     /// The same, whose observers hear of each execution of a rule.

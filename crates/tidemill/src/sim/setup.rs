@@ -29,7 +29,7 @@ use crate::properties::{Properties, PropertyRules};
 use crate::run::{Report, first_ns};
 use crate::script::Cue;
 use crate::switch::Plug;
-use crate::why::Why;
+use crate::why::Explanation;
 
 /// What all parts of a simulation have alike.
 #[derive(Clone)]
@@ -113,11 +113,11 @@ impl Setup {
         Ok(report)
     }
 
-    /// Runs all nodes in this thread, and finds out why there was a violation.
+    /// Runs all nodes in this thread, and finds out what they do.
     ///
     /// # Errors
     /// What keeps the loop from running at all.
-    pub(super) fn explain(self) -> Result<Option<Why>, String> {
+    pub(super) fn explain(self) -> Result<Explanation, String> {
         let end = self.common.options.end_ns;
         let console = Console::silent();
         let mut journal = match self.common.is_in_order() {
@@ -135,7 +135,7 @@ impl Setup {
         }
         machine.clear(&mut events);
         let explaining = machine.journal.get_mut().explaining.take();
-        Ok(explaining.and_then(|explaining| explaining.why()))
+        Ok(explaining.map(|it| *it).unwrap_or_default().explanation())
     }
 
     /// Makes the machine and starts its nodes.

@@ -18,7 +18,7 @@ const TEXT_BYTES_MAX: usize = 400;
 pub(super) struct TupleNo(u32);
 
 /// A node, among all of an account.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct NodeNo(u32);
 
 /// What rules did in a run. What happened is in its order; its positions say what was before what.
@@ -34,8 +34,19 @@ pub(crate) struct Account {
     inputs: Vec<(NodeNo, TupleNo)>,
     made: Map<(NodeNo, TupleNo), Vec<u32>>,
     receipts: Map<(NodeNo, TupleNo), Vec<Received>>,
+    /// When nodes have ended and begun again, in order.
+    lives: Vec<(NodeNo, u64, Life)>,
     /// Whether older executions are gone.
     pub(super) is_cut: bool,
+}
+
+/// What has become of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Life {
+    /// It lives again.
+    Began,
+    /// It has crashed.
+    Ended,
 }
 
 /// A tuple as it is shown.
@@ -55,7 +66,7 @@ pub(super) struct Executed {
     pub(super) at_ns: u64,
     pub(super) node: NodeNo,
     rule: u32,
-    output: TupleNo,
+    pub(super) output: TupleNo,
     pub(super) is_remote: bool,
     first_input: u32,
     inputs: u32,
@@ -126,6 +137,12 @@ impl Account {
         self.receipts.entry((node, tuple)).or_default().push(received);
     }
 
+    /// A node has crashed, or lives again.
+    pub(crate) fn lived(&mut self, node: &str, at_ns: u64, life: Life) {
+        let node = NodeNo(self.nodes.number(node));
+        self.lives.push((node, at_ns, life));
+    }
+
     fn tuple(&mut self, named: &Named<'_>) -> TupleNo {
         if let Some(number) = self.numbers.get(&named.id) {
             return *number;
@@ -145,6 +162,7 @@ impl Account {
         let first = old.executions.len() / 2;
         self.is_cut = true;
         (self.nodes, self.rules) = (std::mem::take(&mut old.nodes), std::mem::take(&mut old.rules));
+        self.lives = std::mem::take(&mut old.lives);
         let mut renumbered: Map<TupleNo, TupleNo> = Map::default();
         let mut keep = |account: &mut Account, tuple: TupleNo| {
             *renumbered.entry(tuple).or_insert_with(|| {
@@ -197,6 +215,28 @@ impl Account {
 
     pub(super) fn node(&self, number: NodeNo) -> &str {
         &self.nodes.texts[number.0 as usize]
+    }
+
+    /// All nodes, by the numbers in their names and their names.
+    pub(super) fn nodes_in_order(&self) -> Vec<NodeNo> {
+        let mut nodes: Vec<NodeNo> = (0..self.nodes.texts.len() as u32).map(NodeNo).collect();
+        nodes.sort_by_key(|node| (self.node(*node).len(), self.node(*node)));
+        nodes
+    }
+
+    /// When a node has ended and begun again, in order.
+    pub(super) fn lives(&self, node: NodeNo) -> Vec<(u64, Life)> {
+        let of_node = self.lives.iter().filter(|(it, ..)| *it == node);
+        of_node.map(|(_, at_ns, life)| (*at_ns, *life)).collect()
+    }
+
+    /// What came from other nodes, in order.
+    pub(super) fn receipts_in_order(&self) -> Vec<(NodeNo, TupleNo, Received)> {
+        let all = self.receipts.iter();
+        let all = all.flat_map(|((node, tuple), all)| all.iter().map(|it| (*node, *tuple, *it)));
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|(node, tuple, it)| (it.after, *node, *tuple));
+        all
     }
 
     /// The last execution that made a tuple at a node, before another; for the node itself, or for

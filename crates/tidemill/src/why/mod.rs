@@ -6,6 +6,7 @@
 
 mod account;
 mod asked;
+mod diagram;
 mod everywhere;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,7 @@ mod tree;
 use tidemill_overlog::node::Sighting;
 use tidemill_relation::tuple_id::Naming;
 
-pub(crate) use account::Account;
+pub(crate) use account::{Account, Life};
 pub use asked::{Asked, WhyError, why};
 pub(crate) use everywhere::Everywhere;
 pub use tree::Why;
@@ -56,10 +57,36 @@ impl Explaining {
         }
     }
 
+    /// All that is known at the end of the run.
+    pub(crate) fn explanation(self) -> Explanation {
+        let why = self.why();
+        Explanation { account: self.account, why }
+    }
+
     /// Why the violation was there; nothing if there was none, or nothing is known of it.
-    pub(crate) fn why(&self) -> Option<Why> {
+    fn why(&self) -> Option<Why> {
         let Violated { node, tuple, after, .. } = self.violated.as_ref()?;
         let node = self.account.find_node(node)?;
         Some(Why::new(&self.account, node, self.account.find_tuple(*tuple)?, *after))
+    }
+}
+
+/// What a run did.
+#[derive(Debug)]
+pub struct Explanation {
+    account: Account,
+    why: Option<Why>,
+}
+
+impl Explanation {
+    /// Why there was a violation; nothing if there was none.
+    pub fn why(&self) -> Option<&Why> {
+        self.why.as_ref()
+    }
+
+    /// A space-time diagram as SVG: of what led to the violation, or else of the end of the run.
+    pub fn diagram(&self) -> String {
+        let path = self.why.as_ref().map(|why| why.path.as_slice());
+        diagram::draw(&self.account, path.unwrap_or_default())
     }
 }

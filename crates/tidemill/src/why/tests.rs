@@ -19,7 +19,8 @@ fn simulation(text: &str, nodes: u32) -> Simulation {
 }
 
 fn why(text: &str, nodes: u32) -> String {
-    let why = simulation(text, nodes).why().expect("a loop").expect("a violation");
+    let explanation = simulation(text, nodes).explain().expect("a loop").expect("no files");
+    let why = explanation.why().expect("a violation");
     // The numbers that periodics draw.
     let lines = why.to_string();
     let mut shown = String::new();
@@ -188,6 +189,49 @@ fn a_long_chain_is_cut_and_says_so() {
 
 #[test]
 fn without_a_violation_there_is_nothing_to_explain() {
-    let none = simulation("r1 a(@N) :- periodic(@N, _, 1).\n", 1).why();
-    assert_eq!(none, Ok(None));
+    let simulation = simulation("r1 a(@N) :- periodic(@N, _, 1).\n", 1);
+    let explanation = simulation.explain().expect("a loop").expect("no files");
+    assert_eq!(explanation.why(), None);
+}
+
+/// Lines of a class, and titles, of a picture.
+fn drawn(picture: &str) -> (usize, usize, Vec<&str>) {
+    let lines = |class: &str| picture.matches(&format!("<line class=\"{class}\"")).count();
+    let titles = picture.split("<title>").skip(1).filter_map(|it| it.split("</title>").next());
+    (lines("p"), lines("m"), titles.collect())
+}
+
+#[test]
+fn what_led_to_the_violation_is_marked_in_the_diagram() {
+    let text = "\
+        p1 ping(@L, N) :- periodic(@N, _, 1, 1), NODE_INDEX > 0, L := LANDMARK.\n\
+        p2 pong(@N, L) :- ping(@L, N).\n\
+        p3 violation(@N, L) :- pong(@N, L), N == \"n2:1\".\n";
+    let explanation = simulation(text, 3).explain().expect("a loop").expect("no files");
+    let picture = explanation.diagram();
+    // To the landmark and back; those of the other node arrive at the same times.
+    let (marked, others, titles) = drawn(&picture);
+    assert_eq!((marked, others), (2, 2), "{picture}");
+    let pong = "pong(\"n2:1\", \"n0:1\"), sent at 1.010000, arrives at 1.020000";
+    assert!(titles.contains(&pong), "{titles:?}");
+    assert!(titles.contains(&"violation(\"n2:1\", \"n0:1\") by p3 (a.olg:3:4) at 1.020000"));
+    let places = picture.split("cx=\"").skip(1).filter_map(|it| it.split('"').next());
+    let mut places = places.map(|it| it.parse::<f64>().expect("a number"));
+    assert!(places.all(|x| (0.0..=1200.0).contains(&x)), "{picture}");
+}
+
+#[test]
+fn crashes_and_what_does_not_arrive_are_drawn() {
+    let text = "\
+        p1 ping(@L, N) :- periodic(@N, _, 1), NODE_INDEX > 0, L := LANDMARK.\n\
+        p2 seen(@L, N) :- ping(@L, N).\n";
+    let mut simulation = simulation(text, 2);
+    let options = simulation.options_mut();
+    (options.loss, options.churn_ns) = (0.5, Some(5_000_000_000));
+    let explanation = simulation.explain().expect("a loop").expect("no files");
+    let picture = explanation.diagram();
+    let (marked, others, titles) = drawn(&picture);
+    assert!(marked == 0 && others > 3, "{picture}");
+    let has = |end: &str| titles.iter().filter(|title| title.contains(end)).count();
+    assert!(has("n1:1 crashes at ") > 1 && has(", has not arrived") > 3, "{titles:?}");
 }

@@ -23,6 +23,8 @@ const PARTS_MAX: usize = 256;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Why {
     lines: Vec<Line>,
+    /// The executions behind its lines.
+    pub(super) path: Vec<u32>,
     /// Nodes that tuples came from and of which nothing is known.
     strangers: Vec<String>,
     /// Older executions are gone.
@@ -52,11 +54,12 @@ impl Why {
     pub(super) fn new(account: &Account, node: NodeNo, tuple: TupleNo, before: u32) -> Why {
         let blank = || Line { text: String::new(), children: Vec::new(), has_more: false };
         let (mut lines, mut seen) = (vec![blank()], Set::default());
-        let mut strangers: Vec<String> = Vec::new();
+        let (mut strangers, mut path): (Vec<String>, Vec<u32>) = Default::default();
         let mut open = VecDeque::from([Wanted { tuple, node, before, line: 0 }]);
         while let Some(wanted) = open.pop_front() {
-            let Explained { text, causes, stranger } = explain(account, &wanted, &mut seen);
+            let Explained { text, causes, made, stranger } = explain(account, &wanted, &mut seen);
             lines[wanted.line].text = text;
+            path.extend(made);
             let stranger = stranger.map(|node| account.node(node).to_owned());
             strangers.extend(stranger.filter(|node| !strangers.contains(node)));
             for (node, tuple, before) in causes {
@@ -78,7 +81,7 @@ impl Why {
             sizes[at] += children.iter().map(|child| sizes[*child]).sum::<usize>();
             lines[at].children = children;
         }
-        Why { lines, strangers, is_cut: account.is_cut }
+        Why { lines, path, strangers, is_cut: account.is_cut }
     }
 
     /// Nodes that tuples came from, while it is not known how they made them.
@@ -120,6 +123,8 @@ type Cause = (NodeNo, TupleNo, u32);
 struct Explained {
     text: String,
     causes: Vec<Cause>,
+    /// The execution that made it, if that is known.
+    made: Option<u32>,
     /// The node that it came from, if nothing is known of how that made it.
     stranger: Option<NodeNo>,
 }
@@ -130,11 +135,11 @@ fn explain(
     &Wanted { tuple, node, before, .. }: &Wanted,
     seen: &mut Set<(NodeNo, TupleNo, u32)>,
 ) -> Explained {
-    let explained = |text, causes| Explained { text, causes, stranger: None };
+    let given = |text| Explained { text, causes: Vec::new(), made: None, stranger: None };
     let Tuple { text, is_timer, .. } = account.tuple_of(tuple);
     let Some(origin) = Origin::find(account, (node, tuple), before) else {
         let how = if *is_timer { "timer" } else { "given" };
-        return explained(format!("{text}  {how}"), Vec::new());
+        return given(format!("{text}  {how}"));
     };
     let (causes, passed) = origin.made.map_or_else(Default::default, |made| causes(account, made));
     // Of a view that is shipped, what arrives is a part of its rule.
@@ -151,16 +156,16 @@ fn explain(
     }
     let Some(number) = made else {
         let stranger = receipt.map(|it| it.sender);
-        return Explained { text: line, causes: Vec::new(), stranger };
+        return Explained { stranger, ..given(line) };
     };
     let executed = account.execution(number);
     let comma = if receipt.is_some() { ", " } else { "" };
     let (rule, at) = (account.rule(executed), Seconds(executed.at_ns));
     line += &format!("{comma}by {rule} at {at}");
     if !seen.insert((node, tuple, number)) {
-        return explained(format!("{line}, see above"), Vec::new());
+        return given(format!("{line}, see above"));
     }
-    explained(line, causes)
+    Explained { text: line, causes, made, stranger: None }
 }
 
 /// Where a tuple came from.

@@ -9,6 +9,7 @@ use tidemill_packet::flow::code::lower::lower;
 use tidemill_packet::flow::parse::{Item, parse};
 use tidemill_packet::flow::{Options, load_text};
 use tidemill_packet::graph::Graph;
+use tidemill_packet::kernel::table::{Change, Row, TableError};
 use tidemill_stdx::rng::Rng;
 
 use crate::common::both::Both;
@@ -751,4 +752,78 @@ fn tunnels_are_found_behind_tags_and_by_their_flags() {
     assert_eq!(shown[0], [0x45, 9]);
     assert_eq!(shown[1..4], [inner.clone(), inner.clone(), inner]);
     assert_eq!(shown[5], [0x12, 0x34]);
+}
+
+#[test]
+fn a_program_changes_its_tables_as_a_whole_or_not_at_all() {
+    let definition = "app P {
+        ports { input in; output out; }
+        table routes prefix(net: ipv4) -> (mark: u16) { writer program; size 3; }
+        table own exact(a: u8) { writer kernel; size 3; }
+        counter lost;
+        on packet(in) {
+            when ipv4 {
+                find routes(ipv4.destination) { ipv4.id = routes.mark; } else { count lost; }
+            }
+            send out;
+        }
+    }";
+    let graph = format!("{definition} mute :: Mute  it :: P  end :: Keep  mute -> it -> end");
+    let mut both = Both::new();
+    both.configure(&graph_of(&graph));
+    let row = |net: u64, bits: u32, mark: u64| Row {
+        key: vec![net << (32 - bits)],
+        mask: vec![(u64::from(u32::MAX) << (32 - bits)) & 0xFFFF_FFFF],
+        priority: 0,
+        values: vec![mark],
+    };
+    let write = |both: &mut Both, table: &str, changes: &[Change]| {
+        let [one, other] = [&mut both.compiled, &mut both.dispatched]
+            .map(|engine| engine.write_table("it", table, changes));
+        assert_eq!(one, other);
+        assert_eq!(
+            both.compiled.table_rows("it", "routes"),
+            both.dispatched.table_rows("it", "routes")
+        );
+        one
+    };
+    let insert = |net, bits, mark| Change::Insert(row(net, bits, mark));
+    let delete = |net, bits| Change::Delete(row(net, bits, 0));
+    write(&mut both, "routes", &[insert(10, 8, 1), insert(0x0A01, 16, 2)]).unwrap();
+    // What a packet to 10.x.0.0 is marked with.
+    let mut bytes = frame(&mut Rng::new(1), 0, 17);
+    let mut marked = |both: &mut Both, second: u8| {
+        bytes[30..34].copy_from_slice(&[10, second, 0, 0]);
+        bytes[18..20].fill(0);
+        KEPT.with_borrow_mut(Vec::clear);
+        both.inject("it", "in", &bytes);
+        both.breathe(0);
+        KEPT.take().iter().map(|kept| kept[19]).collect::<Vec<_>>()
+    };
+    assert_eq!(marked(&mut both, 1), [2, 2]);
+    assert_eq!(marked(&mut both, 2), [1, 1]);
+    // No room for the fourth: those before it are taken back, changed values and all.
+    let before = both.compiled.table_rows("it", "routes");
+    let batch =
+        [delete(0x0A01, 16), insert(10, 8, 7), insert(1, 8, 3), insert(2, 8, 4), insert(3, 8, 5)];
+    assert_eq!(write(&mut both, "routes", &batch), Err(TableError::Full(4)));
+    assert_eq!(both.compiled.table_rows("it", "routes"), before);
+    assert_eq!(marked(&mut both, 1), [2, 2]);
+    let counts = both.compiled.app_stats("it").expect("it runs");
+    assert!(counts.contains(&("routes_refused".to_owned(), 1)), "{counts:?}");
+    write(&mut both, "routes", &[delete(0x0A01, 16), insert(10, 8, 9)]).unwrap();
+    assert_eq!(marked(&mut both, 1), [9, 9]);
+    let bad = |row: Row| [Change::Insert(row)];
+    let no_prefix = Row { mask: vec![0xFF00_FF00], ..row(1, 8, 1) };
+    let wide = Row { key: vec![1 << 32], ..row(1, 8, 1) };
+    let large = Row { values: vec![1 << 16], ..row(1, 8, 1) };
+    let short = Row { values: vec![], ..row(1, 8, 1) };
+    for row in [no_prefix, wide, large, short] {
+        assert_eq!(write(&mut both, "routes", &bad(row)), Err(TableError::BadRow(0)));
+    }
+    assert_eq!(write(&mut both, "own", &[]), Err(TableError::WrittenByKernel));
+    assert_eq!(write(&mut both, "none", &[]), Err(TableError::NoSuchTable));
+    // They are there for another program that declares the table in the same way.
+    both.configure(&graph_of(&graph.replace("counter lost;", "counter lost; counter more;")));
+    assert_eq!(marked(&mut both, 1), [9, 9]);
 }

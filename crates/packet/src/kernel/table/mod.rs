@@ -14,6 +14,7 @@
 //! | [`spec`] | the declaration |
 //! | `index` | from the hash of a key to its entry |
 //! | `masks` | prefixes and masks with priorities |
+//! | `write` | changes by the program around the graph |
 //! | `zeros` | memory that is there from the beginning |
 //! | `age` | the oldest entry; a timer wheel for those whose time is over |
 //!
@@ -23,6 +24,7 @@ mod age;
 mod index;
 mod masks;
 pub mod spec;
+mod write;
 mod zeros;
 
 use std::cell::{Cell, RefCell};
@@ -31,10 +33,9 @@ use tidemill_stdx::keyed::Secret;
 
 use age::{Queue, Wheel};
 use index::Index;
-#[cfg(test)]
-use masks::MASKS_MAX;
 use masks::{Masks, Words};
 use spec::{KEY_WORDS_MAX, TableKind, TableSpec, VALUES_MAX, WhenFull};
+pub use write::{Change, TableError};
 use zeros::zeros;
 
 /// Refreshed entries that are passed over in search of the oldest, at most.
@@ -434,26 +435,27 @@ impl Table {
     /// All entries, in the order in which they came or were refreshed by an insert.
     pub fn rows(&self) -> Vec<Row> {
         let books = self.books.borrow();
-        let row = |entry| {
-            let key: Vec<u64> = (0..self.layout.key).map(|at| self.key(entry, at as u32)).collect();
-            let mask = match self.spec.kind {
-                TableKind::Exact => [u64::MAX; KEY_WORDS_MAX],
-                _ => {
-                    let number = self.key(entry, self.layout.key as u32);
-                    books.masks.numbered(number).map_or([0; KEY_WORDS_MAX], |mask| mask.words)
-                }
-            };
-            let values = (0..self.spec.values.len() as u32).map(|at| self.value(entry, at));
-            let is_ternary = self.spec.kind == TableKind::Ternary;
-            let priority = books.priorities[entry as usize].priority;
-            Row {
-                key: self.spec.unpack(&key),
-                mask: self.spec.unpack(&mask),
-                priority: if is_ternary { priority } else { 0 },
-                values: values.collect(),
+        books.ages.iter().map(|entry| self.row(&books, entry)).collect()
+    }
+
+    fn row(&self, books: &Books, entry: u32) -> Row {
+        let key: Vec<u64> = (0..self.layout.key).map(|at| self.key(entry, at as u32)).collect();
+        let mask = match self.spec.kind {
+            TableKind::Exact => [u64::MAX; KEY_WORDS_MAX],
+            _ => {
+                let number = self.key(entry, self.layout.key as u32);
+                books.masks.numbered(number).map_or([0; KEY_WORDS_MAX], |mask| mask.words)
             }
         };
-        books.ages.iter().map(row).collect()
+        let values = (0..self.spec.values.len() as u32).map(|at| self.value(entry, at));
+        let is_ternary = self.spec.kind == TableKind::Ternary;
+        let priority = books.priorities[entry as usize].priority;
+        Row {
+            key: self.spec.unpack(&key),
+            mask: self.spec.unpack(&mask),
+            priority: if is_ternary { priority } else { 0 },
+            values: values.collect(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use tidemill_stdx::rng::Rng;
 
+use super::masks::MASKS_MAX;
 use super::spec::{Column, TableWriter};
 use super::*;
 

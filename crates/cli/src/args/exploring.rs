@@ -32,7 +32,7 @@ pub struct ExploreArgs {
     /// Look at no run with more than D messages, timers, script actions and faults
     #[arg(long, value_name = "D")]
     pub depth: Option<u32>,
-    /// End when the search has taken SIZE of memory: 512M
+    /// End when the search has taken SIZE of memory: 512M; without it, most of what there is
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub memory: Option<u64>,
     /// Follow each run to its end before another begins: less memory, no shortest counterexample

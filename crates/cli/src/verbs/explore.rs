@@ -4,6 +4,7 @@ use tidemill::explore::{ExploreOptions, Explorer};
 use tidemill_diag::Sources;
 
 use super::common;
+use super::components::most_of_memory;
 use super::interrupt::{Interrupt, OnTerminate};
 use super::sim;
 use crate::args::ExploreArgs;
@@ -33,7 +34,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         crashes: args.crashes,
         timers: args.timers,
         depth: args.depth,
-        memory_max: args.memory,
+        memory_max: args.memory.or_else(most_of_memory),
         depth_first: args.depth_first,
         reduction: !args.no_reduction,
         atomic_chains: args.atomic_chains,

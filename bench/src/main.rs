@@ -11,6 +11,7 @@ mod cl;
 mod clock;
 mod datalog;
 mod events;
+mod explore;
 mod extent;
 mod filter;
 mod floor;
@@ -93,6 +94,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("pores", "a driver over a pore and a native one; a round trip to another process", pores::run),
     ("stat", "what counting costs", stat::run),
     ("filter", "packets through a filter per second", filter::run),
+    ("explore", "every state of two-phase commit and of Paxos", explore::run),
     ("histories", "deciding whether histories are linearizable", histories::run),
     ("breath", "idle breaths of packet graphs against the number of apps", packets::breath),
     ("basic1", "packets from a source through a Tee to two sinks", packets::basic1),
@@ -160,7 +162,7 @@ mod tests {
         for &(name, _, run) in BENCHES {
             // Peers that are programs of other languages need more than tests may ask for.
             let peers = Bench::ALL.iter().all(|bench| bench.name() != name)
-                && !["histories", "json", "proto"].contains(&name);
+                && !["explore", "histories", "json", "proto"].contains(&name);
             let extent = Extent { peers, small: true, seconds: None, seed: None };
             assert_eq!(run(extent, &mut Report::new(Form::Text)), Ok(()), "{name}");
         }

@@ -4,6 +4,7 @@
 //! nothing to act on in the program at hand, which is a usage error.
 
 mod devices;
+mod exploring;
 mod folder;
 mod messages;
 mod options;
@@ -14,6 +15,7 @@ mod values;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use exploring::ExploreArgs;
 pub use folder::{Refused, expand};
 pub use messages::{DecoderKind, InputForm, MessagesArgs, OutputForm};
 pub use options::{
@@ -39,6 +41,7 @@ pub use values::Define;
         tidemill run hello.com\n  \
         tidemill sim ring.olg --nodes 100 --loss 0.05 --for 60\n  \
         tidemill test ring.olg --nodes 3..7 --seeds 1..1000\n  \
+        tidemill explore commit.olg --nodes 3\n  \
         tidemill query localhost:10000 successor\n\n\
         Exit status: 0 fine; 1 the program or its input failed; 2 usage."
 )]
@@ -110,6 +113,16 @@ pub enum Verb {
         tidemill test chord.olg --nodes 20 --for 300 --wall 3600 --json\n\n\
         Faults: latency, loss, duplicate, reorder, churn.")]
     Test(TestArgs),
+    /// Look at every run of a program of rules, within bounds, to find one that fails
+    ///
+    /// Messages come in any order, timers and faults at any time. The first run that fails is
+    /// printed: none takes fewer messages, timers, script actions and faults. The summary says
+    /// whether all runs were looked at. Status 1 if a run fails.
+    #[command(after_help = "Examples:\n  \
+        tidemill explore commit.olg --nodes 3 --script start.sim\n  \
+        tidemill explore paxos.olg --nodes 3 --timers 2 --crashes 1\n  \
+        tidemill explore paxos.olg --nodes 3 --atomic-chains --memory 4G --json")]
+    Explore(ExploreArgs),
     /// Report what is wrong with a program
     #[command(after_help = "Example:\n  tidemill check ring.olg -D LANDMARK='\"n0:1\"'")]
     Check(Sources),

@@ -82,6 +82,7 @@ fn run(cli: Cli) -> Status {
         Verb::Run(args) => verbs::run(args, report),
         Verb::Sim(args) => verbs::sim(args, report),
         Verb::Test(args) => verbs::test(args, report),
+        Verb::Explore(args) => verbs::explore(args, report),
         Verb::Check(sources) => verbs::check(&sources, report),
         Verb::Fmt { check, sources } => verbs::fmt(check, &sources, report),
         Verb::Explain(args) => verbs::explain(&args, report),

@@ -7,6 +7,7 @@ mod control;
 mod counters;
 mod ends;
 mod examples;
+mod explore;
 mod exports;
 mod faults;
 mod files;

@@ -5,9 +5,10 @@ use std::process::Stdio;
 
 use crate::common::{Folder, PING, run, status, stderr, stdout, tidemill};
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "run",
     "sim",
+    "explore",
     "test",
     "check",
     "fmt",

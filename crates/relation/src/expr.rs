@@ -7,11 +7,11 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-pub use crate::eval::{Ambient, EvalError, Param, Scope, is_true};
+pub use crate::eval::{Ambient, EvalError, Param, Scope, is_below, is_true};
 pub use crate::operator::End;
 
 use crate::flat::OwnedValue;
-use crate::function::FunctionId;
+pub use crate::function::FunctionId;
 use crate::limits::ListBuilder;
 use crate::operator::{Binary, Unary};
 use crate::value::Value;
@@ -107,7 +107,7 @@ impl Expr {
     }
 
     /// Whether all functions that are called in it are of one kind.
-    fn calls_only(&self, is_one: &impl Fn(FunctionId) -> bool) -> bool {
+    pub(crate) fn calls_only(&self, is_one: &impl Fn(FunctionId) -> bool) -> bool {
         let all = |operands: &[Expr]| operands.iter().all(|operand| operand.calls_only(is_one));
         match self {
             Expr::Const(_) | Expr::Reg(_) | Expr::Param(_) => true,

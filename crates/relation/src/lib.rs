@@ -30,7 +30,7 @@ pub mod types;
 pub mod value;
 pub mod view;
 
-pub use flat::{OwnedValue, Seq, SeqBuilder, TupleBuf};
+pub use flat::{OwnedValue, Seq, SeqBuilder, TupleBuf, write_value};
 pub use id::Id;
 pub use messages::Messages;
 pub use spare::SpareRows;

@@ -26,6 +26,7 @@
 //! | [`run`] | a program on this machine and the network: nodes, components, a packet graph |
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
 //! | [`test`] | many simulations, each with another seed and other faults |
+//! | [`explore`] | every run of a program of rules, within bounds |
 //! | [`history`] | what clients have called and got back, compared with a sequential object |
 //! | [`devices`] | what stands for devices there |
 //! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
@@ -62,6 +63,7 @@ pub mod components;
 pub mod console;
 pub mod control;
 pub mod devices;
+pub mod explore;
 pub mod graph;
 pub mod history;
 pub mod journal;

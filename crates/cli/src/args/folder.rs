@@ -64,6 +64,7 @@ fn sources(verb: &mut Verb) -> Option<(&'static str, &mut Sources)> {
         Verb::Run(args) => ("run", &mut args.sources),
         Verb::Sim(args) => ("sim", &mut args.sources),
         Verb::Test(args) => ("test", &mut args.sources),
+        Verb::Explore(args) => ("explore", &mut args.sources),
         Verb::Check(sources) => ("check", sources),
         Verb::Fmt { sources, .. } => ("fmt", sources),
         Verb::Explain(args) => ("explain", &mut args.sources),

@@ -3,6 +3,7 @@
 mod common;
 mod components;
 mod explain;
+mod explore;
 mod fmt;
 mod install;
 mod interrupt;
@@ -30,6 +31,7 @@ use crate::report::Reporter;
 use crate::status::Status;
 
 pub use explain::{explain, schema};
+pub use explore::explore;
 pub use fmt::fmt;
 pub use install::{install, uninstall};
 pub use key::key;

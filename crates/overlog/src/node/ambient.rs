@@ -3,9 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use tidemill_relation::expr::{Ambient, Param};
+use tidemill_relation::expr::{Ambient, Param, is_below};
 use tidemill_relation::function;
 use tidemill_relation::{Id, Messages, OwnedValue, Value};
+use tidemill_stdx::hash;
 use tidemill_stdx::rng::Rng;
 
 use super::allowances::Interrupt;
@@ -23,11 +24,23 @@ pub struct Identity {
     pub landmark: String,
 }
 
+/// What is random at a node that is explored: all that it can be is tried.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Chosen {
+    /// How coins fall, in the order in which they are flipped. Those beyond its end are false, and
+    /// are appended.
+    pub flips: Vec<bool>,
+    /// The number of the next symbol: what is random otherwise is different each time.
+    pub symbol: u64,
+}
+
 /// Clock, random numbers and parameters of one node.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct NodeAmbient {
     now_ns: Cell<i64>,
     random: RefCell<Rng>,
+    /// What is random instead, and how many coins have been flipped.
+    chosen: RefCell<Option<(Chosen, usize)>>,
     node: OwnedValue,
     landmark: OwnedValue,
     id: Id,
@@ -46,6 +59,7 @@ impl NodeAmbient {
         NodeAmbient {
             now_ns: Cell::new(0),
             random: RefCell::new(Rng::new(seed)),
+            chosen: RefCell::new(None),
             node: OwnedValue::new(Value::Str(&identity.address)),
             landmark: OwnedValue::new(Value::Str(&identity.landmark)),
             id: node_id(&identity.address),
@@ -59,6 +73,16 @@ impl NodeAmbient {
     /// The message types of another program.
     pub(super) fn set_messages(&mut self, messages: Option<Arc<dyn Messages>>) {
         self.messages = messages;
+    }
+
+    /// Says what is random from now on.
+    pub(super) fn choose(&self, chosen: Chosen) {
+        *self.chosen.borrow_mut() = Some((chosen, 0));
+    }
+
+    /// What was, with the coins that were flipped.
+    pub(super) fn chosen(&self) -> Chosen {
+        self.chosen.borrow_mut().take().map(|(chosen, _)| chosen).unwrap_or_default()
     }
 
     /// Sets the clock for the turn that begins.
@@ -86,7 +110,27 @@ impl Ambient for NodeAmbient {
     }
 
     fn random(&self) -> u64 {
+        if let Some((chosen, _)) = &mut *self.chosen.borrow_mut() {
+            chosen.symbol += 1;
+            // Symbols of different nodes are different, and none looks like a number of programs.
+            return hash::combine(hash::hash_u64(self.index as u64), chosen.symbol);
+        }
         self.random.borrow_mut().next_u64()
+    }
+
+    fn flip(&self, probability: f64) -> bool {
+        if let Some((chosen, taken)) = &mut *self.chosen.borrow_mut() {
+            if probability <= 0.0 || probability >= 1.0 {
+                return probability >= 1.0;
+            }
+            let at = *taken;
+            *taken += 1;
+            if at == chosen.flips.len() {
+                chosen.flips.push(false);
+            }
+            return chosen.flips[at];
+        }
+        is_below(self.random(), probability)
     }
 
     fn param(&self, param: Param) -> Value<'_> {

@@ -6,5 +6,5 @@ mod scope;
 mod truth;
 
 pub use error::EvalError;
-pub use scope::{Ambient, Param, Scope};
+pub use scope::{Ambient, Param, Scope, is_below};
 pub use truth::is_true;

@@ -37,6 +37,12 @@ impl Param {
     }
 }
 
+/// Whether a random number falls below a probability: below 1 always, never below 0.
+pub fn is_below(random: u64, probability: f64) -> bool {
+    // 53 random bits as a double in [0, 1).
+    ((random >> 11) as f64 / (1u64 << 53) as f64) < probability
+}
+
 /// What evaluation takes from the host and the node. All of it is fixed during a turn but the
 /// random numbers.
 pub trait Ambient {
@@ -44,6 +50,10 @@ pub trait Ambient {
     fn now_ns(&self) -> i64;
     /// The next random number.
     fn random(&self) -> u64;
+    /// True with this probability, from 0 to 1.
+    fn flip(&self, probability: f64) -> bool {
+        is_below(self.random(), probability)
+    }
     /// A parameter of the node.
     fn param(&self, param: Param) -> Value<'_>;
     /// The message types of the program; none where no schema belongs to it.

@@ -66,9 +66,7 @@ fn coin_flip<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     if !(0.0..=1.0).contains(&p) {
         return Err(call.fail(format!("{} is no probability", Value::Double(p))));
     }
-    // 53 random bits as a double in [0, 1): below 1 always, never below 0.
-    let drawn = (call.scope().ambient.random() >> 11) as f64 / (1u64 << 53) as f64;
-    Ok(Value::Bool(drawn < p))
+    Ok(Value::Bool(call.scope().ambient.flip(p)))
 }
 
 fn idgen<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {

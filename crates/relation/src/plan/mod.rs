@@ -24,6 +24,7 @@ use std::fmt;
 
 use crate::aggregate::Aggregate;
 use crate::expr::{Expr, Reg};
+use crate::function::FunctionId;
 use crate::table::{Access, TableSpec};
 use crate::types::TypeSet;
 
@@ -77,6 +78,14 @@ impl Plan {
     pub fn find(&self, name: &str) -> Option<RelationId> {
         let position = self.relations.iter().position(|relation| relation.name == name)?;
         Some(RelationId(position as u32))
+    }
+
+    /// The first rule that calls a function.
+    pub fn rule_calling(&self, function: FunctionId) -> Option<RuleId> {
+        let views = self.strata.iter().flat_map(|stratum| &stratum.rules).map(|rule| &rule.scan);
+        let mut all = self.strands.iter().chain(views);
+        let calling = all.find(|strand| !strand.calls_only(&|called| called != function));
+        calling.map(|strand| strand.rule)
     }
 }
 
@@ -171,20 +180,28 @@ pub struct Strand {
 impl Strand {
     /// False if a function in it takes the time or random numbers.
     pub fn is_pure(&self) -> bool {
+        self.calls_only(&FunctionId::is_pure)
+    }
+
+    /// Whether all functions that are called in it are of one kind.
+    fn calls_only(&self, is_one: &impl Fn(FunctionId) -> bool) -> bool {
         let bind = |bind: &Bind| match bind {
-            Bind::Equal(expr) => expr.is_pure(),
+            Bind::Equal(expr) => expr.calls_only(is_one),
             Bind::Ignore | Bind::Reg(_) => true,
         };
         let step = |step: &Step| match step {
             Step::Join(lookup) | Step::Exists(lookup) | Step::Absent(lookup) => {
-                lookup.key.iter().all(Expr::is_pure) && lookup.columns.iter().all(bind)
+                lookup.key.iter().all(|expr| expr.calls_only(is_one))
+                    && lookup.columns.iter().all(bind)
             }
-            Step::Let(_, expr) | Step::Filter(expr) => expr.is_pure(),
-            Step::Match(_, pattern) => pattern.is_pure(),
+            Step::Let(_, expr) | Step::Filter(expr) => expr.calls_only(is_one),
+            Step::Match(_, pattern) => pattern.calls_only(is_one),
         };
         let column = |column: &HeadColumn| match column {
-            HeadColumn::Value(expr) => expr.is_pure(),
-            HeadColumn::Aggregate { input, .. } => input.as_ref().is_none_or(Expr::is_pure),
+            HeadColumn::Value(expr) => expr.calls_only(is_one),
+            HeadColumn::Aggregate { input, .. } => {
+                input.as_ref().is_none_or(|input| input.calls_only(is_one))
+            }
         };
         self.trigger.columns.iter().all(bind)
             && self.steps.iter().all(step)
@@ -332,11 +349,15 @@ impl Pattern {
 
     /// False if a function in it takes the time or random numbers.
     pub fn is_pure(&self) -> bool {
+        self.calls_only(&FunctionId::is_pure)
+    }
+
+    fn calls_only(&self, is_one: &impl Fn(FunctionId) -> bool) -> bool {
         match self {
             Pattern::Any | Pattern::Reg(_) => true,
-            Pattern::Equal(expr) => expr.is_pure(),
+            Pattern::Equal(expr) => expr.calls_only(is_one),
             Pattern::List { elements, tail } => {
-                elements.iter().chain(tail.as_deref()).all(Pattern::is_pure)
+                elements.iter().chain(tail.as_deref()).all(|part| part.calls_only(is_one))
             }
         }
     }

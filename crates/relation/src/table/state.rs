@@ -236,6 +236,12 @@ impl Table {
         self.asserted.get(row.0)
     }
 
+    /// Of a table with a lifetime or a size: a number that is greater the later `row` was inserted
+    /// or refreshed.
+    pub fn touched(&self, row: RowId) -> Option<u64> {
+        self.ages.as_ref().map(|ages| ages.last(row).1)
+    }
+
     /// Says that `row` stands by itself.
     pub fn assert_row(&mut self, row: RowId) {
         self.asserted.set(row.0);

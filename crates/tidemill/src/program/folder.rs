@@ -38,7 +38,7 @@ use crate::devices::SimDevice;
 pub const SETTINGS: &str = "tidemill.toml";
 
 /// Sections whose keys are options of a verb.
-const VERBS: [&str; 3] = ["run", SIM, "test"];
+const VERBS: [&str; 4] = ["run", SIM, "test", "explore"];
 const SIM: &str = "sim";
 
 /// A folder that is a program.

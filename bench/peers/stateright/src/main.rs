@@ -1,0 +1,236 @@
+//! Counts the states of a model with stateright: `MODEL SIZE`. Prints states, CPU seconds, and the
+//! most memory that the search took, in bytes.
+//!
+//! The models are those of the rules in `tests/explore`: nodes that work off what follows from a
+//! message at once, and a network of single messages without an order.
+
+use std::fs;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use stateright::{Checker, Model, Property};
+
+/// What happens at a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Message {
+    Start,
+    Prepare,
+    Vote { from: u8, yes: bool },
+    Told { commit: bool },
+    Propose { ballot: u8, value: u8 },
+    Ask { from: u8, ballot: u8 },
+    Promise { ballot: u8, from: u8, before: u8, value: u8 },
+    Accept { ballot: u8, value: u8 },
+    Learn { ballot: u8, from: u8, value: u8 },
+}
+
+/// What a node holds; each model uses a part of it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Node {
+    voted: Vec<u8>,
+    choice: Option<bool>,
+    decision: Option<bool>,
+    promised: u8,
+    accepted: (u8, u8),
+    proposals: Vec<(u8, u8)>,
+    /// Ballot, acceptor, what it had accepted before, and the value of that.
+    answers: Vec<(u8, u8, u8, u8)>,
+    /// Ballot, acceptor, value.
+    learned: Vec<(u8, u8, u8)>,
+    chosen: Vec<u8>,
+}
+
+type Network = Vec<(u8, Message)>;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct State {
+    nodes: Vec<Node>,
+    /// In order.
+    network: Network,
+}
+
+/// A message reaches its node; where coins are flipped, this is how they fall.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Deliver {
+    message: (u8, Message),
+    coin: bool,
+}
+
+/// Which model, and how large it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Protocol {
+    /// So many take part.
+    Commit(u8),
+    /// So many ballots, each of another proposer.
+    Paxos(u8),
+}
+
+/// Puts a value into a sorted vector, if it is not there; whether it was not.
+fn insert<T: Ord>(values: &mut Vec<T>, value: T) -> bool {
+    match values.binary_search(&value) {
+        Ok(_) => false,
+        Err(at) => {
+            values.insert(at, value);
+            true
+        }
+    }
+}
+
+impl Protocol {
+    /// What a node does with a message.
+    fn handle(self, at: u8, node: &mut Node, message: Message, coin: bool) -> Network {
+        let Protocol::Commit(size) = self else { return self.handle_paxos(at, node, message) };
+        let all = |message: Message| (1..=size).map(|to| (to, message)).collect();
+        match message {
+            Message::Start => all(Message::Prepare),
+            Message::Prepare => {
+                node.choice = Some(coin);
+                if !coin {
+                    node.decision = Some(false);
+                }
+                vec![(0, Message::Vote { from: at, yes: coin })]
+            }
+            Message::Vote { yes: false, .. } => all(Message::Told { commit: false }),
+            Message::Vote { from, .. } => {
+                match insert(&mut node.voted, from) && node.voted.len() == usize::from(size) {
+                    true => all(Message::Told { commit: true }),
+                    false => Vec::new(),
+                }
+            }
+            Message::Told { commit } => {
+                node.decision = Some(commit);
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn handle_paxos(self, at: u8, node: &mut Node, message: Message) -> Network {
+        let all = |message: Message| (1..=3).map(|to| (to, message)).collect();
+        match message {
+            Message::Propose { ballot, value } => {
+                insert(&mut node.proposals, (ballot, value));
+                all(Message::Ask { from: at, ballot })
+            }
+            Message::Ask { from, ballot } if ballot > node.promised => {
+                node.promised = ballot;
+                let (before, value) = node.accepted;
+                vec![(from, Message::Promise { ballot, from: at, before, value })]
+            }
+            Message::Promise { ballot, from, before, value } => {
+                let is_new = insert(&mut node.answers, (ballot, from, before, value));
+                let answers = || node.answers.iter().filter(|answer| answer.0 == ballot);
+                if !is_new || answers().count() != 2 {
+                    return Vec::new();
+                }
+                let best = answers().map(|answer| (answer.2, answer.3)).max();
+                let best = best.filter(|best| best.0 > 0).map(|best| best.1);
+                let own = node.proposals.iter().find(|it| it.0 == ballot).map(|it| it.1);
+                let value = best.or(own).unwrap_or_default();
+                all(Message::Accept { ballot, value })
+            }
+            Message::Accept { ballot, value } if ballot >= node.promised => {
+                node.promised = ballot;
+                node.accepted = (ballot, value);
+                vec![(0, Message::Learn { ballot, from: at, value })]
+            }
+            Message::Learn { ballot, from, value } => {
+                if insert(&mut node.learned, (ballot, from, value)) {
+                    let same = node.learned.iter().filter(|it| it.0 == ballot && it.2 == value);
+                    if same.count() == 2 {
+                        insert(&mut node.chosen, value);
+                    }
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Model for Protocol {
+    type State = State;
+    type Action = Deliver;
+
+    fn init_states(&self) -> Vec<State> {
+        let (nodes, network) = match *self {
+            Protocol::Commit(size) => (size + 1, vec![(0, Message::Start)]),
+            Protocol::Paxos(ballots) => {
+                let propose = |ballot: u8| {
+                    let at = if ballot == 1 { 0 } else { 2 + ballot };
+                    (at, Message::Propose { ballot, value: 6 + ballot })
+                };
+                (3 + ballots.max(1), (1..=ballots).map(propose).collect())
+            }
+        };
+        let mut network: Network = network;
+        network.sort_unstable();
+        vec![State { nodes: vec![Node::default(); usize::from(nodes)], network }]
+    }
+
+    fn actions(&self, state: &State, actions: &mut Vec<Deliver>) {
+        let mut last = None;
+        for message in &state.network {
+            if last.replace(message) == Some(message) {
+                continue;
+            }
+            actions.push(Deliver { message: *message, coin: false });
+            if message.1 == Message::Prepare {
+                actions.push(Deliver { message: *message, coin: true });
+            }
+        }
+    }
+
+    fn next_state(&self, state: &State, Deliver { message, coin }: Deliver) -> Option<State> {
+        let mut next = state.clone();
+        let at = next.network.binary_search(&message).ok()?;
+        next.network.remove(at);
+        let (to, content) = message;
+        let sent = self.handle(to, &mut next.nodes[usize::from(to)], content, coin);
+        for message in sent {
+            let at = next.network.partition_point(|other| *other <= message);
+            next.network.insert(at, message);
+        }
+        Some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Protocol>> {
+        vec![Property::always("agreement", |protocol: &Protocol, state: &State| match protocol {
+            Protocol::Commit(_) => {
+                let decided = |value| state.nodes.iter().any(|it| it.decision == Some(value));
+                !(decided(true) && decided(false))
+            }
+            Protocol::Paxos(_) => state.nodes[0].chosen.len() <= 1,
+        })]
+    }
+}
+
+/// User and system time of all threads so far, seconds.
+fn cpu() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32).as_secs_f64()
+}
+
+fn memory(field: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) << 10
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let name = arguments.next().unwrap_or_default();
+    let size = arguments.next().and_then(|size| size.parse().ok()).unwrap_or(2);
+    let protocol = match name.as_str() {
+        "commit" => Protocol::Commit(size),
+        "paxos" => Protocol::Paxos(size),
+        _ => panic!("commit SIZE or paxos BALLOTS"),
+    };
+    let (before, held) = (cpu(), memory("VmRSS:"));
+    let checker = protocol.checker().threads(1).spawn_bfs().join();
+    let seconds = cpu() - before;
+    assert!(checker.discoveries().is_empty(), "the model is right");
+    let peak = memory("VmHWM:") - held;
+    println!("{} {seconds} {peak}", checker.unique_state_count());
+}

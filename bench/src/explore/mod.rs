@@ -1,0 +1,154 @@
+//! Every run of a program: `explore`. The peer is stateright, with the same models in Rust.
+//!
+//! Nodes work off what follows from a message at once, so states are what the models call states:
+//! what each node holds, and the messages under way. Both must count as many.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tidemill::explore::{ExploreOptions, ExploreReport, Explorer};
+use tidemill::program::{LoadOptions, Program};
+use tidemill::script;
+use tidemill_diag::Sources;
+
+use crate::clock::median;
+use crate::extent::Extent;
+use crate::measure::measured;
+use crate::report::{Better, Report, Row};
+use crate::tool;
+
+const PAXOS: &str = include_str!("../../../tests/explore/paxos.olg");
+const COMMIT: &str = include_str!("../../../tests/explore/commit.olg");
+
+/// A model and how large it is.
+#[derive(Clone, Copy, Debug)]
+enum Case {
+    /// So many take part in two-phase commit.
+    Commit(u32),
+    /// So many ballots, each of another proposer.
+    Paxos(u32),
+}
+
+/// What a search took.
+struct Taken {
+    distinct: u64,
+    cpu_s: f64,
+    peak_bytes: f64,
+}
+
+/// Measures searches of all states.
+///
+/// # Errors
+/// A search is not complete, or the peer counts other states.
+pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
+    let cases = match extent.small {
+        true => vec![Case::Commit(2), Case::Paxos(1)],
+        false => vec![Case::Commit(4), Case::Commit(5), Case::Paxos(2)],
+    };
+    let runs = if extent.small { 1 } else { 3 };
+    let peer = extent.peers.then(|| tool::cargo("stateright"));
+    if let Some(Err(absent)) = &peer {
+        report.note(&format!("stateright is absent: {absent}"));
+    }
+    for case in cases {
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..runs {
+            ours.push(case.explore()?);
+            if let Some(Ok(folder)) = &peer {
+                theirs.push(case.with_stateright(folder)?);
+            }
+        }
+        if ours.iter().chain(&theirs).any(|taken| taken.distinct != ours[0].distinct) {
+            return Err(format!("{}: the numbers of states differ", case.name()));
+        }
+        let name = case.name();
+        let all = [("tidemill", ours), ("stateright", theirs)];
+        let row = |who: &str, all: &[Taken], metric, of: fn(&Taken) -> f64| {
+            let figure = median(all.iter().map(of).collect());
+            Row::new("explore", &name, who, metric, (figure, all.len()))
+        };
+        let measured = || all.iter().filter(|(_, taken)| !taken.is_empty());
+        let count = row("tidemill", &all[0].1, ("states", "states"), |it| it.distinct as f64);
+        report.row(&count);
+        let time = measured().map(|(who, it)| row(who, it, ("cpu_s", "s"), |it| it.cpu_s));
+        report.case(&time.collect::<Vec<_>>(), Better::Low);
+        let memory = measured().map(|(who, it)| {
+            row(who, it, ("bytes_per_state", "B"), |it| it.peak_bytes / it.distinct as f64)
+        });
+        report.case(&memory.collect::<Vec<_>>(), Better::Low);
+    }
+    Ok(())
+}
+
+impl Case {
+    fn name(self) -> String {
+        match self {
+            Case::Commit(size) => format!("commit-{size}"),
+            Case::Paxos(ballots) => format!("paxos-{ballots}"),
+        }
+    }
+
+    /// The program, its nodes, and what reaches them.
+    fn program(self) -> (String, u32, String) {
+        match self {
+            Case::Commit(size) => {
+                let members = (1..=size).map(|node| format!("member(LANDMARK, \"n{node}:1\").\n"));
+                let facts = "member(LANDMARK, \"n1:1\").\nmember(LANDMARK, \"n2:1\").\n";
+                let text = COMMIT.replace(facts, &members.collect::<String>());
+                let text = text.replace("votes(@C, 2)", &format!("votes(@C, {size})"));
+                (text, size + 1, "at 0 inject 0 start(NODE)\n".to_owned())
+            }
+            Case::Paxos(ballots) => {
+                let propose = |ballot: u32| {
+                    let node = if ballot == 1 { 0 } else { 2 + ballot };
+                    format!("at 0 inject {node} propose(NODE, {ballot}, {})\n", 6 + ballot)
+                };
+                (PAXOS.to_owned(), 3 + ballots, (1..=ballots).map(propose).collect())
+            }
+        }
+    }
+
+    /// Ours.
+    fn explore(self) -> Result<Taken, String> {
+        let (text, nodes, actions) = self.program();
+        let program = Program::of_text("model.olg", &text, &LoadOptions::default());
+        let options = ExploreOptions { nodes, atomic_chains: true, ..ExploreOptions::default() };
+        let mut explorer = Explorer::new(program, options)?;
+        let mut sources = Sources::new();
+        let file = sources.add("model.sim", actions.clone());
+        let (script, _) = script::parse(file, &actions);
+        if let Some(wrong) = explorer.script(&script, &sources).first() {
+            return Err(sources.render(wrong));
+        }
+        let mut found = ExploreReport::default();
+        let measured = measured(|| {
+            found = explorer.run()?;
+            Ok(found.distinct)
+        })?;
+        match found.is_complete() {
+            true => Ok(Taken {
+                distinct: measured.result,
+                cpu_s: measured.cpu_s,
+                peak_bytes: measured.peak_bytes,
+            }),
+            false => Err(format!("{}: {found}", self.name())),
+        }
+    }
+
+    fn with_stateright(self, folder: &Path) -> Result<Taken, String> {
+        let program: PathBuf = folder.join("tidemill-bench-stateright");
+        let mut command = Command::new(program);
+        match self {
+            Case::Commit(size) => command.args(["commit", &size.to_string()]),
+            Case::Paxos(ballots) => command.args(["paxos", &ballots.to_string()]),
+        };
+        let said = tool::said(&mut command, "stateright")?;
+        let words: Vec<f64> = said.split_whitespace().filter_map(|it| it.parse().ok()).collect();
+        match words[..] {
+            [distinct, cpu_s, peak_bytes] => {
+                Ok(Taken { distinct: distinct as u64, cpu_s, peak_bytes })
+            }
+            _ => Err(format!("stateright says {said}")),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Every run of a program: `explore`.
+
+use std::process::Command;
+
+use crate::common::{Folder, root, run, status, stderr, stdout};
+
+fn program(name: &str) -> String {
+    root().join("tests/explore").join(name).display().to_string()
+}
+
+/// The summary of a search that must end with a status.
+fn summary(line: &str, expected: i32) -> serde_json::Value {
+    let output = run(&format!("explore {line} --json -q"));
+    let text = stdout(&output);
+    assert_eq!(status(&output), expected, "{line}: {text}{}", stderr(&output));
+    let last = text.lines().last().expect("a summary");
+    let object: serde_json::Value = serde_json::from_str(last).expect(last);
+    object["summary"].clone()
+}
+
+/// The things from outside in the counterexample of a search that finds one.
+fn length(line: &str) -> usize {
+    let output = run(&format!("explore {line} --json -q"));
+    let text = stdout(&output);
+    assert_eq!(status(&output), 1, "{line}: {text}{}", stderr(&output));
+    let first: serde_json::Value =
+        serde_json::from_str(text.lines().next().expect("one")).expect("it");
+    let steps = first["counterexample"]["steps"].as_array().expect("steps").clone();
+    steps.iter().filter(|step| step["outside"] == true).count()
+}
+
+/// Models that were written and searched by hand have as many states.
+#[test]
+fn there_are_as_many_states_as_a_plain_search_counts() {
+    let folder = Folder::new();
+    let one = folder.file("one.sim", "at 0 inject 0 propose(NODE, 1, 7)\n");
+    let commit = format!("{} --nodes 3 --script {}", program("commit.olg"), program("commit.sim"));
+    let paxos = format!("{} --nodes 5 --script {one}", program("paxos.olg"));
+    for (model, line) in [("commit", commit), ("paxos-1", paxos)] {
+        for (mode, option) in [("chains", "--atomic-chains"), ("turns", "--no-reduction")] {
+            let mut oracle = Command::new("python3");
+            let Ok(counted) = oracle.arg(program("oracle.py")).args([model, mode]).output() else {
+                return; // there is no Python
+            };
+            let counted: u64 = stdout(&counted).trim().parse().expect("a number");
+            let found = summary(&format!("{line} {option}"), 0);
+            assert_eq!(found["distinct"], counted, "{model} {mode}");
+            assert_eq!((&found["complete"], &found["failed"]), (&true.into(), &false.into()));
+        }
+    }
+}
+
+/// A stranger can read why two-phase commit is broken.
+#[test]
+fn a_counterexample_is_a_shortest_and_can_be_read() {
+    let script = program("commit.sim");
+    let line = format!("{} -D IMPATIENT=1 --nodes 3 --script {script}", program("commit.olg"));
+    let output = run(&format!("explore {line} -q"));
+    assert_eq!(status(&output), 1);
+    let expected = "\
+violation(\"n1:1\", \"commit\", \"abort\") (rule v1) at n1:1, in a run of 7 steps:
+  1. n0:1 gets start(\"n0:1\") from the script
+       sends prepare(\"n1:1\", \"n0:1\") to n1:1
+       sends prepare(\"n2:1\", \"n0:1\") to n2:1
+  2. n1:1 receives prepare(\"n1:1\", \"n0:1\") from n0:1
+       + choice(\"n1:1\", \"yes\")
+       sends vote(\"n0:1\", \"n1:1\", \"yes\") to n0:1
+  3. n2:1 receives prepare(\"n2:1\", \"n0:1\") from n0:1
+       + choice(\"n2:1\", \"yes\")
+       sends vote(\"n0:1\", \"n2:1\", \"yes\") to n0:1
+  4. n0:1 receives vote(\"n0:1\", \"n1:1\", \"yes\") from n1:1
+       + voted(\"n0:1\", \"n1:1\")
+       + votes(\"n0:1\", 1)
+  5. n0:1 receives vote(\"n0:1\", \"n2:1\", \"yes\") from n2:1
+       - votes(\"n0:1\", 1)
+       + voted(\"n0:1\", \"n2:1\")
+       + votes(\"n0:1\", 2)
+     n0:1 goes on with votes(\"n0:1\", 2):
+       sends told(\"n1:1\", \"commit\") to n1:1
+       sends told(\"n2:1\", \"commit\") to n2:1
+  6. n1:1: the timer of p6 fires
+       + decision(\"n1:1\", \"abort\")
+  7. n1:1 receives told(\"n1:1\", \"commit\") from n0:1
+       - decision(\"n1:1\", \"abort\")
+       + decision(\"n1:1\", \"commit\")
+       violation(\"n1:1\", \"commit\", \"abort\") (rule v1)
+";
+    let text = stdout(&output);
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("; failed in a run of 7 steps; "), "{text}");
+    for options in ["--no-reduction", "--atomic-chains", "--timers 1", "--duplicates 1 --drops 1"] {
+        assert_eq!(length(&format!("{line} {options}")), 7, "{options}");
+    }
+    // Without timers nobody is impatient.
+    assert_eq!(summary(&format!("{line} --timers 0"), 0)["complete"], true);
+    let paxos = format!("{} --nodes 5 --script {}", program("paxos.olg"), program("paxos.sim"));
+    assert_eq!(length(&format!("{paxos} -D FORGETFUL=1 --atomic-chains")), 18);
+}
+
+/// Programs with a mistake that takes so many things from outside to show, and what has to be
+/// possible for that.
+const MISTAKES: [(&str, &str, usize); 7] = [
+    // A message overtakes another.
+    (
+        "materialize(seen, infinity, infinity, keys(1)).\n\
+         r1 set(@M, 1) :- go(@N, M).\nr2 set(@M, 2) :- more(@N, M).\n\
+         r3 seen(@N, X) :- set(@N, X).\nr4 violation(@N) :- set(@N, 1), seen(@N, 2).\n",
+        "--inject go(\"n0:1\",\"n1:1\") --inject more(\"n0:1\",\"n1:1\")",
+        2,
+    ),
+    // One that comes twice is counted twice.
+    (
+        "materialize(count, infinity, infinity, keys(1)).\ncount(NODE, 0).\n\
+         r1 add(@M) :- go(@N, M).\nr2 count(@N, New) :- add(@N), count(@N, X), New := X + 1.\n\
+         r3 violation(@N) :- count(@N, 2).\n",
+        "--duplicates 1 --inject go(\"n0:1\",\"n1:1\")",
+        2,
+    ),
+    // What was promised is forgotten.
+    (
+        "materialize(kept, infinity, infinity, keys(1)).\n\
+         materialize(done, infinity, infinity, keys(1)).\n\
+         r1 keep(@M, N) :- go(@N, M).\nr2 kept(@N) :- keep(@N, _).\n\
+         r3 done(@M, N) :- keep(@N, M).\n\
+         r4 ask(@M, N) :- done(@N, M).\nr5 violation(@N) :- ask(@N, _), notin kept(@N).\n",
+        "--crashes 1 --inject go(\"n0:1\",\"n1:1\")",
+        4,
+    ),
+    // The delta of a row is a turn of its own, before which a message comes.
+    (
+        "materialize(open, infinity, infinity, keys(1)).\n\
+         materialize(shut, infinity, infinity, keys(1)).\n\
+         r1 put(@M) :- go(@N, M).\nr2 look(@M) :- go(@N, M).\nr3 open(@N) :- put(@N).\n\
+         r4 close(@N) :- open(@N).\nr5 shut(@N) :- close(@N).\n\
+         r6 violation(@N) :- look(@N), open(@N), notin shut(@N).\n",
+        "--inject go(\"n0:1\",\"n1:1\")",
+        2,
+    ),
+    // A coin falls in one of two ways, twice.
+    (
+        "r1 flip(@N, A, B) :- go(@N, _), A := f_coinFlip(0.001), B := f_coinFlip(0.999).\n\
+         r2 violation(@N) :- flip(@N, true, false).\n",
+        "--inject go(\"n0:1\",\"\")",
+        0,
+    ),
+    // A timer of two seconds fires when one of one second has fired twice.
+    (
+        "materialize(count, infinity, infinity, keys(1)).\ncount(NODE, 0).\n\
+         r1 count(@N, New) :- periodic(@N, _, 1), count(@N, X), New := X + 1, NODE_INDEX == 0.\n\
+         r2 violation(@N) :- periodic(@N, _, 2), count(@N, 2), NODE_INDEX == 0.\n",
+        "",
+        3,
+    ),
+    // The last of several rows decides, and rows come in any order.
+    (
+        "materialize(row, infinity, infinity, keys(2)).\n\
+         materialize(last, infinity, infinity, keys(1)).\n\
+         r1 put(@M, 1) :- go(@N, M).\nr2 put(@M, 2) :- go(@N, M).\nr3 row(@N, X) :- put(@N, X).\n\
+         r4 last(@N, X) :- read(@N), row(@N, X).\nr5 see(@N) :- last(@N, X).\n\
+         r6 read(@M) :- more(@N, M).\n\
+         r7 violation(@N) :- see(@N), last(@N, 1), row(@N, 2).\n",
+        "--inject go(\"n0:1\",\"n1:1\") --inject more(\"n0:1\",\"n1:1\")",
+        3,
+    ),
+];
+
+/// Whatever is left out, and in whichever order the search goes, it finds the same.
+#[test]
+fn all_ways_to_search_find_the_same() {
+    let folder = Folder::new();
+    for (number, (source, options, steps)) in MISTAKES.into_iter().enumerate() {
+        let file = folder.file(&format!("mistake-{number}.olg"), source);
+        let line = format!("{file} --nodes 2 {options}");
+        for way in ["", "--no-reduction"] {
+            assert_eq!(length(&format!("{line} {way}")), steps, "{source}{way}");
+        }
+        for way in ["--depth-first", "--depth-first --no-reduction"] {
+            summary(&format!("{line} {way}"), 1);
+        }
+        // One thing less, and no run fails.
+        if let Some(fewer) = steps.checked_sub(1) {
+            for way in ["", "--no-reduction"] {
+                let found = summary(&format!("{line} {way} --depth {fewer}"), 0);
+                assert_eq!(found["complete"], false, "{source}");
+            }
+        }
+    }
+}
+
+/// Programs without a mistake: all runs are looked at, and none fails.
+#[test]
+fn a_search_that_is_complete_says_so() {
+    let folder = Folder::new();
+    let calm = [
+        // Timers of a node fire in the order of their times.
+        (
+            "materialize(count, infinity, infinity, keys(1)).\ncount(NODE, 0).\n\
+             r1 count(@N, New) :- periodic(@N, _, 1), count(@N, X), New := X + 1.\n\
+             r2 violation(@N) :- periodic(@N, _, 9), count(@N, 0).\n",
+            "--timers 12",
+        ),
+        // Nothing comes twice, and nobody crashes, if that is not asked for.
+        (MISTAKES[1].0, "--duplicates 0 --inject go(\"n0:1\",\"n1:1\")"),
+        (MISTAKES[2].0, "--inject go(\"n0:1\",\"n1:1\")"),
+        // Nothing comes between a message and what follows from it.
+        (MISTAKES[3].0, "--atomic-chains --inject go(\"n0:1\",\"n1:1\")"),
+    ];
+    for (number, (source, options)) in calm.into_iter().enumerate() {
+        let file = folder.file(&format!("calm-{number}.olg"), source);
+        for way in ["", "--no-reduction", "--depth-first"] {
+            let found = summary(&format!("{file} --nodes 2 {options} {way}"), 0);
+            assert_eq!(found["complete"], true, "{source}{found}");
+        }
+    }
+}
+
+/// What cannot be treated exactly is named, or refused.
+#[test]
+fn what_is_not_exact_is_said() {
+    let folder = Folder::new();
+    let missed = [
+        ("r1 p(@N, T) :- periodic(@N, _, 1), T := f_now().\n", "", "the clock"),
+        ("r1 p(@N, E) :- periodic(@N, E, 1).\n", "", "each random value"),
+        ("r1 p(@N, E) :- periodic(@N, _, 1), E := f_idgen().\n", "", "each random value"),
+        ("e(NODE, f_rand()).\nr1 p(@N) :- e(@N, _).\n", "", "a fact has one of many values"),
+        ("r1 p(@N) :- periodic(@N, _, 1).\n", "--depth 2", "runs of more than 2 steps"),
+    ];
+    for (source, options, reason) in missed {
+        let file = folder.file("missed.olg", source);
+        let found = summary(&format!("{file} {options}"), 0);
+        assert_eq!(found["complete"], false, "{source}");
+        assert!(found["missed"][0].as_str().expect("a reason").starts_with(reason), "{found}");
+    }
+    let many = format!("{} --nodes 5 --script {}", program("paxos.olg"), program("paxos.sim"));
+    let found = summary(&format!("{many} --memory 20M"), 0);
+    assert_eq!(found["missed"][0], "the memory was used up");
+    let refused = [
+        ("soft.olg", "materialize(p, 10, infinity, keys(1)).\nr1 p(@N) :- e(@N).\n", "lifetime"),
+        ("stage.olg", "stage(\"TOKENIZER\", a, b).\nr1 a(@N, \" \", \"\") :- e(@N).\n", "operator"),
+        ("sys.olg", "r1 p(@N, X) :- e(@N), sys::table(@N, X, _, _, _, _, _).\n", "sys::table"),
+        (
+            "views.olg",
+            "materialize(p, infinity, infinity, keys(1, 2)).\n\
+             materialize(q, infinity, infinity, keys(1, 2)).\nr1 q(@M, N) :- p(@N, M).\n\
+             r2 p(@N, N) :- e(@N).\n",
+            "the delivery of views",
+        ),
+        ("hello.com", "COMPONENT Hello; BEGIN WRITE(1) END Hello;\n", "programs of rules alone"),
+    ];
+    for (name, source, reason) in refused {
+        let file = folder.file(name, source);
+        let output = run(&format!("explore {file}"));
+        let said = stderr(&output);
+        assert!(said.contains(reason), "{name}: {said}");
+        assert_eq!(status(&output), 2, "{name}: {said}");
+    }
+}

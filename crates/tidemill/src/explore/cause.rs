@@ -1,0 +1,135 @@
+//! What of a path made its last step happen.
+//!
+//! Steps of different nodes that do not know of each other can be left out of a run. What is left
+//! are the turns that the last one follows from, and what brought about those.
+
+use std::collections::VecDeque;
+
+use tidemill_stdx::hash::Map;
+
+use super::search::Walked;
+use super::steps::{State, Step, Steps, Taken, Which};
+use super::turns::MessageId;
+
+/// The part of a path that its last step follows from: a path that was taken again. If that fails,
+/// which it should not, the path itself.
+pub(super) fn cause(steps: &mut Steps, path: Vec<Walked>) -> Vec<Walked> {
+    let needs = needs(steps, &path);
+    let mut kept = vec![false; path.len()];
+    kept.last_mut().into_iter().for_each(|last| *last = true);
+    for at in (0..path.len()).rev() {
+        if kept[at] {
+            needs[at].iter().for_each(|need| kept[*need] = true);
+        }
+    }
+    let Some(first) = path.first() else { return path };
+    steps.take_all();
+    let mut again: Vec<Walked> = Vec::new();
+    let mut state = first.before.clone();
+    for (walked, _) in path.iter().zip(kept).filter(|(_, kept)| *kept) {
+        let Some(next) = take(steps, &state, walked) else { return path };
+        state.clone_from(&next.after);
+        again.push(next);
+    }
+    again
+}
+
+/// Takes a step as it was taken, in a state in which fewer events wait and messages are under way.
+fn take(steps: &mut Steps, state: &State, walked: &Walked) -> Option<Walked> {
+    let tables = |steps: &Steps, state: &State| {
+        let node = steps.node_of(walked.step)?;
+        Some(steps.locals.get(steps.local(state, node)).tables)
+    };
+    let wanted = tables(steps, &walked.after);
+    let which = match walked.step {
+        Step::Turn(_) => Which::Turns,
+        _ => Which::Outside,
+    };
+    let mut found = None;
+    steps.each(state, which, &mut |steps, Taken { step, state: after, failure }| {
+        let is_it =
+            step == walked.step && failure == walked.failure && tables(steps, after) == wanted;
+        if is_it {
+            let (before, after) = (state.to_vec(), after.to_vec());
+            found = Some(Walked { step, before, after, failure });
+        }
+        !is_it
+    });
+    found
+}
+
+/// By step: those that it cannot do without.
+fn needs(steps: &Steps, path: &[Walked]) -> Vec<Vec<usize>> {
+    let count = path.first().map_or(0, |first| first.before.len());
+    // By node: its last turn, timer and crash, and which step put each waiting event there.
+    let mut turns: Vec<Option<usize>> = vec![None; count];
+    let mut timers = turns.clone();
+    let mut inboxes: Vec<VecDeque<Option<usize>>> = vec![VecDeque::new(); count];
+    if let Some(first) = path.first() {
+        let nodes = steps.locals.turns.identities.len();
+        for (node, inbox) in (0..).zip(inboxes.iter_mut().take(nodes)) {
+            let local = steps.local(&first.before, node);
+            *inbox = steps.locals.get(local).inbox.iter().map(|_| None).collect();
+        }
+    }
+    // By message: the steps that sent it.
+    let mut sent: Map<MessageId, VecDeque<usize>> = Map::default();
+    let mut script = None;
+    let mut all = Vec::with_capacity(path.len());
+    for (at, Walked { step, before, after, .. }) in path.iter().enumerate() {
+        let mut needs: Vec<usize> = Vec::new();
+        let node = steps.node_of(*step).unwrap_or_default() as usize;
+        match step {
+            Step::Turn(_) => needs.extend(turns[node]),
+            Step::Deliver(message) => {
+                needs.extend(sent.get_mut(message).and_then(VecDeque::pop_front));
+            }
+            Step::Duplicate(message) => {
+                needs.extend(sent.get(message).and_then(VecDeque::front));
+            }
+            Step::Timer(..) => {
+                needs.extend(timers[node].replace(at));
+                needs.extend(turns[node]);
+            }
+            Step::Script(_) => needs.extend(script.replace(at)),
+            Step::Crash(_) if steps.locals.remembers() => needs.extend(turns[node]),
+            Step::Crash(_) | Step::Drop(_) => {}
+        }
+        let inbox = &mut inboxes[node];
+        let waiting = |state: &State| steps.locals.get(steps.local(state, node as u32)).inbox.len();
+        if steps.is_crash(*step) {
+            inbox.clear();
+            inbox.extend((0..waiting(after)).map(|_| Some(at)));
+            turns[node] = Some(at);
+        } else if steps.is_atomic() && !matches!(step, Step::Drop(_)) {
+            needs.extend(turns[node].replace(at));
+        } else if let Step::Turn(_) = step {
+            needs.extend(inbox.pop_front().flatten());
+            inbox.extend((inbox.len()..waiting(after)).map(|_| Some(at)));
+            turns[node] = Some(at);
+        } else if !matches!(step, Step::Drop(_)) {
+            inbox.push_back(Some(at));
+        }
+        for message in sent_in(steps, *step, before, after) {
+            sent.entry(message).or_default().push_back(at);
+        }
+        all.push(needs);
+    }
+    all
+}
+
+/// The messages that a step has sent.
+pub(super) fn sent_in(steps: &Steps, step: Step, before: &State, after: &State) -> Vec<MessageId> {
+    let mut left = steps.messages(before).to_vec();
+    if let Step::Deliver(message) | Step::Drop(message) = step
+        && let Ok(at) = left.binary_search(&message)
+    {
+        left.remove(at);
+    }
+    let mut left = left.into_iter().peekable();
+    let is_new = |message: &&MessageId| {
+        while left.next_if(|other| other < *message).is_some() {}
+        left.next_if(|other| other == *message).is_none()
+    };
+    steps.messages(after).iter().filter(is_new).copied().collect()
+}

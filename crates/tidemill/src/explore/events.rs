@@ -1,0 +1,122 @@
+//! Events of nodes by number: equal ones have one.
+
+use std::fmt;
+
+use tidemill_overlog::node::Event;
+use tidemill_relation::plan::{Plan, RelationId};
+use tidemill_relation::text::DisplayTuple;
+use tidemill_relation::{Seq, write_value};
+use tidemill_stdx::hash::Map;
+
+/// An event by number.
+pub(super) type EventId = u32;
+
+/// An event, and how many firings its periodic has left.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) event: Event,
+    pub(super) left: Option<u64>,
+}
+
+/// All events that have occurred in some run.
+#[derive(Default)]
+pub(super) struct Events {
+    known: Vec<Known>,
+    numbers: Map<Box<[u8]>, EventId>,
+}
+
+impl Events {
+    /// The number of an event.
+    pub(super) fn number(&mut self, event: Event, left: Option<u64>) -> EventId {
+        let mut key = Vec::new();
+        append_key(&event, &mut key);
+        key.extend(left.unwrap_or(u64::MAX).to_le_bytes());
+        let next = self.known.len() as EventId;
+        match self.numbers.get(&*key) {
+            Some(number) => *number,
+            None => {
+                self.numbers.insert(key.into(), next);
+                self.known.push(Known { event, left });
+                next
+            }
+        }
+    }
+
+    /// An event.
+    pub(super) fn get(&self, number: EventId) -> &Known {
+        &self.known[number as usize]
+    }
+
+    /// The timer that fires in an event.
+    pub(super) fn timer(&self, number: EventId) -> Option<usize> {
+        match self.get(number).event {
+            Event::Periodic { timer } => Some(timer),
+            _ => None,
+        }
+    }
+
+    /// An event as text.
+    pub(super) fn text<'e>(&'e self, plan: &'e Plan, number: EventId) -> EventText<'e> {
+        EventText { plan, event: &self.get(number).event }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.known.len() * (size_of::<Known>() + 160)
+    }
+}
+
+/// Bytes that are equal for equal events.
+fn append_key(event: &Event, key: &mut Vec<u8>) {
+    let mut tuple = |kind: u8, relation: RelationId, row: Seq<'_>| {
+        key.push(kind);
+        key.extend(relation.0.to_le_bytes());
+        key.extend((row.len() as u32).to_le_bytes());
+        row.iter().for_each(|value| write_value(key, value));
+    };
+    match event {
+        Event::Tuple { relation, row, delete, received } => {
+            let kind = u8::from(*delete) | u8::from(*received) << 1;
+            tuple(kind, *relation, row.as_seq());
+        }
+        Event::Change { relation, row } => tuple(4, *relation, row.as_seq()),
+        Event::Facts { tuples } => {
+            tuples.iter().for_each(|(relation, row)| tuple(5, *relation, row.as_seq()));
+        }
+        Event::Periodic { timer } => {
+            key.push(6);
+            key.extend((*timer as u64).to_le_bytes());
+        }
+        // Nodes that are explored have no others.
+        other => key.extend(format!("{other:?}").into_bytes()),
+    }
+}
+
+/// An event for people.
+pub(super) struct EventText<'e> {
+    plan: &'e Plan,
+    event: &'e Event,
+}
+
+impl fmt::Display for EventText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tuple = |f: &mut fmt::Formatter<'_>, relation: RelationId, row: Seq<'_>| {
+            DisplayTuple::new(&self.plan.relation(relation).name, row.iter()).fmt(f)
+        };
+        match self.event {
+            Event::Tuple { relation, row, delete, .. } => {
+                f.write_str(if *delete { "delete " } else { "" })?;
+                tuple(f, *relation, row.as_seq())
+            }
+            Event::Change { relation, row } => tuple(f, *relation, row.as_seq()),
+            Event::Facts { tuples } => {
+                for (at, (relation, row)) in tuples.iter().enumerate() {
+                    f.write_str(if at > 0 { ", " } else { "" })?;
+                    tuple(f, *relation, row.as_seq())?;
+                }
+                Ok(())
+            }
+            Event::Periodic { timer } => write!(f, "timer {timer}"),
+            other => write!(f, "{other:?}"),
+        }
+    }
+}

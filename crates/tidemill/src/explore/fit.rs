@@ -1,0 +1,141 @@
+//! Which programs can be explored, and of which a search says less than all.
+
+use tidemill_overlog::program::Compiled;
+use tidemill_relation::aggregate::Aggregate;
+use tidemill_relation::expr::{Expr, FunctionId};
+use tidemill_relation::plan::{Bind, HeadColumn, On, Plan, Strand};
+
+use crate::program::{FileKind, Kinds, Program};
+
+/// Functions whose results are symbols: values that equal no other.
+const SYMBOLS: [&str; 2] = ["rand", "idgen"];
+
+/// Why a program cannot be explored, if it cannot.
+pub(super) fn refusal(program: &Program) -> Option<String> {
+    let only_rules: Kinds = [FileKind::Rules].into_iter().collect();
+    if program.kinds != only_rules {
+        let kinds = program.kinds.names();
+        return Some(format!("programs of rules alone can be explored, and this has {kinds}"));
+    }
+    let rules = program.rules.program.as_ref()?;
+    let plan = &rules.plan;
+    let outside = plan.relations.iter().map(|relation| relation.name.as_str());
+    let mut outside = outside.filter(|name| name.starts_with("sys::") || name.starts_with("sim::"));
+    let mortal = plan
+        .relations
+        .iter()
+        .find(|relation| relation.table().is_some_and(|spec| spec.lifetime_ns.is_some()));
+    if let Some(stage) = rules.stages.first() {
+        let (place, operator) = (&stage.place, &stage.operator);
+        return Some(format!("{place}: what the operator {operator:?} does is no part of a node"));
+    }
+    if let Some(sink) = rules.sinks.first() {
+        return Some(format!("{}: what is in a file is no part of a node", sink.place));
+    }
+    if let Some(export) = rules.exports.first() {
+        let name = plan.relation(export.out).name.trim_matches(|c: char| !c.is_alphanumeric());
+        return Some(format!(
+            "a view puts rows into tables of other nodes ({name}): the delivery of views is not \
+             explored"
+        ));
+    }
+    if rules.traces.is_some() {
+        return Some("provenance is recorded with times and is not explored".to_owned());
+    }
+    if let Some(name) = outside.next() {
+        return Some(format!("{name} says what is no part of a node"));
+    }
+    mortal.map(|relation| {
+        format!("rows of {} have a lifetime: when they go is not explored", relation.name)
+    })
+}
+
+/// What follows from how a program is made.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Traits {
+    /// It reads the clock.
+    pub(super) reads_clock: bool,
+    /// It uses random values.
+    pub(super) uses_symbols: bool,
+    /// What it does may depend on the order of rows.
+    pub(super) is_ordered: bool,
+    /// Why a search does not see all runs.
+    pub(super) reasons: Vec<String>,
+}
+
+/// Looks at a program that can be explored.
+pub(super) fn traits(rules: &Compiled) -> Traits {
+    let plan = &rules.plan;
+    let calling = |name: &str| plan.rule_calling(FunctionId::from_name(name)?);
+    let place = |rule: tidemill_relation::plan::RuleId| {
+        let rule = &plan.rules[rule.index()];
+        format!("rule {} at {}", rule.name, rule.place)
+    };
+    let mut traits = Traits { is_ordered: reads_in_order(plan), ..Traits::default() };
+    if let Some(rule) = calling("now") {
+        traits.reads_clock = true;
+        let reason = "the clock moves with timers only and is read";
+        traits.reasons.push(format!("{reason} ({})", place(rule)));
+    }
+    let drawing = SYMBOLS.into_iter().find_map(calling);
+    if let Some(rule) = drawing.or_else(|| plan.strands.iter().find_map(numbered)) {
+        traits.uses_symbols = true;
+        let reason = "each random value is taken for one that equals no other, in one order";
+        traits.reasons.push(format!("{reason} ({})", place(rule)));
+    }
+    if let Some(reason) = drawn_at_start(rules) {
+        traits.reasons.push(reason);
+    }
+    traits
+}
+
+/// A fact or a period that is not the same in each run.
+fn drawn_at_start(rules: &Compiled) -> Option<String> {
+    let fact = rules.facts.iter().find(|fact| !fact.columns.iter().all(Expr::is_pure));
+    if let Some(fact) = fact {
+        return Some(format!("a fact has one of many values (at {})", fact.place));
+    }
+    let is_drawn = |strand: &&Strand| match &strand.trigger.on {
+        On::Periodic { period, count } => {
+            !period.is_pure() || !count.as_ref().is_none_or(Expr::is_pure)
+        }
+        _ => false,
+    };
+    let rule = &rules.plan.strands.iter().find(is_drawn)?.rule;
+    let rule = &rules.plan.rules[rule.index()];
+    Some(format!("a period has one of many values (rule {} at {})", rule.name, rule.place))
+}
+
+/// The rule of a strand that uses the random integer of a periodic.
+fn numbered(strand: &Strand) -> Option<tidemill_relation::plan::RuleId> {
+    let is_periodic = matches!(strand.trigger.on, On::Periodic { .. });
+    let is_used = strand.trigger.columns.get(1).is_some_and(|bind| *bind != Bind::Ignore);
+    (is_periodic && is_used).then_some(strand.rule)
+}
+
+/// Whether a plan has something whose result is known to depend on the order of rows.
+fn reads_in_order(plan: &Plan) -> bool {
+    let lists = |strand: &Strand| {
+        strand.output.columns.iter().any(|column| match column {
+            HeadColumn::Aggregate { function, .. } => !matches!(
+                function,
+                Aggregate::Count
+                    | Aggregate::CountDistinct
+                    | Aggregate::Min
+                    | Aggregate::Max
+                    | Aggregate::MkSet
+                    | Aggregate::ArgMax
+            ),
+            HeadColumn::Value(_) => false,
+        })
+    };
+    let views = plan.strata.iter().flat_map(|stratum| &stratum.rules);
+    let views = views.flat_map(|rule| rule.deltas.iter().chain(&rule.check));
+    let is_bounded = |relation: &tidemill_relation::plan::Relation| {
+        relation.table().is_some_and(|spec| spec.size_max.is_some())
+    };
+    plan.strands.iter().chain(views).any(lists)
+        || plan.relations.iter().any(is_bounded)
+        // Of several derivations with the key of a row one is selected.
+        || plan.strata.iter().any(|stratum| !stratum.selected.is_empty())
+}

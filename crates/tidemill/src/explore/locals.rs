@@ -1,0 +1,280 @@
+//! States of single nodes, and what moves them: events that are handed to them, turns, timers.
+//!
+//! A state is what the tables hold, the inbox, and the timers, whose times count from the last one
+//! that fired: the clock of a node moves with its timers only. Each move is worked out once.
+
+use std::rc::Rc;
+
+use tidemill_overlog::node::Event;
+use tidemill_stdx::hash::Map;
+
+use super::events::EventId;
+use super::fit::Traits;
+use super::options::ExploreOptions;
+use super::turns::{MessageId, Outcome, TablesId, TurnKey, Turns};
+
+/// A state of a node, by number.
+pub(super) type LocalId = u32;
+
+/// Turns that may follow from one event before it is said that they do not end.
+const CHAIN_MAX: usize = 1000;
+
+/// The least time between two firings, nanoseconds, as in a simulation.
+const PERIOD_MIN_NS: u64 = 1000;
+
+/// A timer of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Timer {
+    /// When it fires next, from the node's time on; 0 if it does not.
+    due_ns: u64,
+    /// How often it fires yet; the greatest number: for ever.
+    left: u64,
+}
+
+/// A state of a node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Local {
+    pub(super) tables: TablesId,
+    /// The number of the next symbol, where the program has symbols.
+    symbol: u64,
+    /// Its time, where the program reads that.
+    clock_ns: u64,
+    timers: Box<[Timer]>,
+    pub(super) inbox: Box<[EventId]>,
+}
+
+/// What may come of a turn, or of several.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Moved {
+    pub(super) local: LocalId,
+    pub(super) sends: Box<[MessageId]>,
+    pub(super) failure: Option<Failure>,
+    /// The turn has put nothing into the inbox.
+    pub(super) is_silent: bool,
+}
+
+/// What is wrong with a turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Failure {
+    /// A violation, or a turn without an end.
+    Turn(u32),
+    /// Turns that follow from each other without an end.
+    Chain,
+}
+
+/// All states of nodes that occur in some run.
+pub(super) struct Locals {
+    pub(super) turns: Turns,
+    reads_clock: bool,
+    uses_symbols: bool,
+    periods_ns: Vec<Vec<u64>>,
+    /// What each node has in its inbox when it starts.
+    starts: Vec<Vec<EventId>>,
+    known: Vec<Rc<Local>>,
+    numbers: Map<Rc<Local>, LocalId>,
+    moves: Map<LocalId, Rc<[Moved]>>,
+    chains: Map<LocalId, Rc<[Moved]>>,
+    given: Map<(LocalId, EventId), LocalId>,
+    fired: Map<LocalId, Rc<[(u32, LocalId)]>>,
+}
+
+impl Locals {
+    pub(super) fn new(mut turns: Turns, traits: &Traits, options: &ExploreOptions) -> Locals {
+        let mut starts = Vec::new();
+        let mut periods_ns = Vec::new();
+        for number in 0..options.nodes {
+            let node = turns.fresh(number);
+            let mut tuples = node.facts();
+            for extra in &options.extra {
+                if let Ok(Some(event)) = node.tuple(extra.relation, &extra.columns, extra.location)
+                {
+                    tuples.push(event);
+                }
+            }
+            let together = node.together(tuples);
+            starts
+                .push(together.into_iter().map(|event| turns.events.number(event, None)).collect());
+            periods_ns.push(node.periodics().iter().map(|periodic| periodic.period_ns).collect());
+        }
+        Locals {
+            turns,
+            reads_clock: traits.reads_clock,
+            uses_symbols: traits.uses_symbols,
+            periods_ns,
+            starts,
+            known: Vec::new(),
+            numbers: Map::default(),
+            moves: Map::default(),
+            chains: Map::default(),
+            given: Map::default(),
+            fired: Map::default(),
+        }
+    }
+
+    /// A state.
+    pub(super) fn get(&self, local: LocalId) -> &Rc<Local> {
+        &self.known[local as usize]
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.known.len()
+    }
+
+    /// About how much memory all of it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let known: usize = self.known.len() * (size_of::<Local>() + 120);
+        let moves = (self.moves.len() + self.chains.len()) * 160;
+        known + moves + (self.given.len() + self.fired.len()) * 24 + self.turns.bytes()
+    }
+
+    fn number(&mut self, local: Local) -> LocalId {
+        if let Some(number) = self.numbers.get(&local) {
+            return *number;
+        }
+        let (number, local) = (self.known.len() as LocalId, Rc::new(local));
+        self.numbers.insert(local.clone(), number);
+        self.known.push(local);
+        number
+    }
+
+    /// A node as it starts; after a crash it has other symbols than before.
+    pub(super) fn start(&mut self, node: u32, before: Option<LocalId>) -> LocalId {
+        let tables = self.turns.start(node);
+        let fresh = self.turns.fresh(node);
+        let timer = |periodic: &tidemill_overlog::node::Periodic| match periodic.left {
+            Some(0) => Timer { due_ns: 0, left: 0 },
+            left => Timer { due_ns: periodic.period_ns, left: left.unwrap_or(u64::MAX) },
+        };
+        let timers = fresh.periodics().iter().map(timer).collect();
+        let (symbol, clock_ns) = before.map_or((0, 0), |before| {
+            let before = self.get(before);
+            (before.symbol, before.clock_ns)
+        });
+        let inbox = self.starts[node as usize].clone().into();
+        self.number(Local { tables, symbol, clock_ns, timers, inbox })
+    }
+
+    /// Puts an event into the inbox.
+    pub(super) fn give(&mut self, local: LocalId, event: EventId) -> LocalId {
+        if let Some(given) = self.given.get(&(local, event)) {
+            return *given;
+        }
+        let before = self.get(local);
+        let inbox = before.inbox.iter().copied().chain([event]).collect();
+        let given = Local { inbox, ..Local::clone(before) };
+        let given = self.number(given);
+        self.given.insert((local, event), given);
+        given
+    }
+
+    /// What the turn of the first event may come to; nothing if none waits.
+    pub(super) fn moves(&mut self, local: LocalId) -> Rc<[Moved]> {
+        if let Some(moves) = self.moves.get(&local) {
+            return moves.clone();
+        }
+        let before = self.get(local).clone();
+        let Some((&event, rest)) = before.inbox.split_first() else { return Rc::new([]) };
+        let Local { tables, symbol, clock_ns, .. } = *before;
+        let outcomes = self.turns.outcomes(TurnKey { tables, event, symbol, clock_ns });
+        let mut moves: Vec<Moved> = Vec::with_capacity(outcomes.len());
+        for outcome in &*outcomes {
+            let Outcome { tables, symbol, follows, sends, failure } = outcome;
+            let inbox = rest.iter().chain(follows).copied().collect();
+            let (tables, symbol) = (*tables, *symbol);
+            let local = self.number(Local { tables, symbol, inbox, ..Local::clone(&before) });
+            let moved = Moved {
+                local,
+                sends: sends.clone(),
+                failure: failure.map(Failure::Turn),
+                is_silent: follows.is_empty(),
+            };
+            if !moves.contains(&moved) {
+                moves.push(moved);
+            }
+        }
+        let moves: Rc<[Moved]> = moves.into();
+        self.moves.insert(local, moves.clone());
+        moves
+    }
+
+    /// What the turns of all events that wait may come to, and of all that they put into the inbox.
+    pub(super) fn chains(&mut self, local: LocalId) -> Rc<[Moved]> {
+        if let Some(chains) = self.chains.get(&local) {
+            return chains.clone();
+        }
+        let first = Moved { local, sends: Box::default(), failure: None, is_silent: true };
+        let (mut ended, mut open, mut left) = (Vec::new(), vec![first], CHAIN_MAX);
+        while let Some(at) = open.pop() {
+            let is_over = at.failure.is_some() || self.get(at.local).inbox.is_empty();
+            if is_over || left == 0 {
+                let failure = at.failure.or((!is_over).then_some(Failure::Chain));
+                let moved = Moved { failure, ..at };
+                if !ended.contains(&moved) {
+                    ended.push(moved);
+                }
+                continue;
+            }
+            left -= 1;
+            for moved in &*self.moves(at.local) {
+                let sends = at.sends.iter().chain(&moved.sends).copied().collect();
+                open.push(Moved { sends, is_silent: true, ..moved.clone() });
+            }
+        }
+        let chains: Rc<[Moved]> = ended.into();
+        self.chains.insert(local, chains.clone());
+        chains
+    }
+
+    /// The timers that may fire next, and the state after each: of those that are due at one time,
+    /// any. One whose last firing still waits is late: it is skipped, as a running node does.
+    pub(super) fn fire(&mut self, local: LocalId) -> Rc<[(u32, LocalId)]> {
+        if let Some(fired) = self.fired.get(&local) {
+            return fired.clone();
+        }
+        let before = self.get(local).clone();
+        let events = &self.turns.events;
+        let late: Vec<usize> =
+            before.inbox.iter().filter_map(|event| events.timer(*event)).collect();
+        let next = |at: &usize| before.timers[*at].left > 0 && !late.contains(at);
+        let next = (0..before.timers.len()).filter(next);
+        let due_ns = next.clone().map(|at| before.timers[at].due_ns).min();
+        let next = next.filter(|at| Some(before.timers[*at].due_ns) == due_ns);
+        let fired = next.map(|at| (at as u32, self.fire_one(&before, at, &late))).collect();
+        let fired: Rc<[(u32, LocalId)]> = fired;
+        self.fired.insert(local, fired.clone());
+        fired
+    }
+
+    /// The state after a timer has fired.
+    fn fire_one(&mut self, before: &Local, next: usize, late: &[usize]) -> LocalId {
+        let node = self.turns.node_of(before.tables) as usize;
+        let mut timers = before.timers.clone();
+        let now_ns = timers[next].due_ns;
+        for (at, timer) in timers.iter_mut().enumerate().filter(|(_, timer)| timer.left > 0) {
+            let period_ns = self.periods_ns[node][at].max(PERIOD_MIN_NS);
+            if at == next {
+                timer.due_ns += period_ns;
+                timer.left = if timer.left == u64::MAX { u64::MAX } else { timer.left - 1 };
+            } else if late.contains(&at) && timer.due_ns <= now_ns {
+                timer.due_ns += period_ns * ((now_ns - timer.due_ns) / period_ns + 1);
+            }
+            timer.due_ns = if timer.left > 0 { timer.due_ns - now_ns } else { 0 };
+        }
+        let left = timers[next].left;
+        let event = self.turns.events.number(Event::Periodic { timer: next }, Some(left));
+        let inbox = before.inbox.iter().copied().chain([event]).collect();
+        let clock_ns = if self.reads_clock { before.clock_ns + now_ns } else { 0 };
+        self.number(Local { clock_ns, timers, inbox, ..before.clone() })
+    }
+
+    /// Whether what a turn does may depend on timers that fire before it.
+    pub(super) fn follows_clock(&self) -> bool {
+        self.reads_clock
+    }
+
+    /// Whether another life of a node depends on the one before.
+    pub(super) fn remembers(&self) -> bool {
+        self.reads_clock || self.uses_symbols
+    }
+}

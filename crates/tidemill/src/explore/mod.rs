@@ -1,0 +1,233 @@
+//! Every run of a program of rules, within bounds, to find one that fails.
+//!
+//! ```text
+//! Explorer::new ── script ── run ──> report, counterexample
+//!      │
+//!   [fit] what cannot be explored, and what makes a search less than complete
+//!
+//!   [turns]   turns of a node on the engine that is deployed, each run once
+//!   [events]  events and tuples by number
+//!   [locals]  states of a node: tables, inbox, timers
+//!   [steps]   states of all nodes and the network; the steps from one
+//!   [seen]    hashes of the states that were found
+//!   [search]  breadth first or depth first; the path to a failure
+//!   [cause]   what of a path its failure follows from
+//!   [counterexample], [report]  what is printed
+//! ```
+//! A turn is a function of what a node holds and of the event, so it is run once for each pair, and
+//! all else of the search deals in numbers. **Invariant:** a search says that it is complete only
+//! if every run within its bounds is one that it has looked at; what cannot be treated exactly is
+//! refused, or named as a reason.
+//!
+//! The order of rows is no part of a state, as nothing follows from it in most programs. Where
+//! something may have followed, which is found out as turns are run (see
+//! [`Turned::is_ordered`](tidemill_overlog::node::Turned)), the search begins anew with it.
+//!
+//! *Reduction*: the turn of an event that puts nothing into the inbox commutes with all else, so it
+//! is taken at once, alone: nothing that can happen before it changes it, or is changed by it, as
+//! what arrives goes behind what waits. Such turns shorten inboxes, so nothing is put off for ever
+//! (ample sets: Peled, "All from one, one for all", 1993). A change of a row that starts no strand
+//! does not get into an inbox.
+
+mod cause;
+mod cost;
+mod counterexample;
+mod events;
+mod fit;
+mod locals;
+mod options;
+mod report;
+mod search;
+mod seen;
+mod steps;
+mod turns;
+
+use std::sync::Arc;
+
+use tidemill_diag::{Diagnostic, Sources};
+use tidemill_overlog::node::{Event, Identity, Program as Rules};
+use tidemill_relation::SeqBuilder;
+
+use crate::program::Program;
+use crate::script::{Cue, Deed as Asked, Script, When, bind};
+
+use fit::Traits;
+use locals::Locals;
+use search::{Cut, Search, Searched};
+use steps::{Action, Deed, GROUP_MAX, Steps};
+use turns::Turns;
+
+pub use counterexample::{Counterexample, Happened};
+pub use options::ExploreOptions;
+pub use report::ExploreReport;
+
+/// A program to be explored.
+pub struct Explorer {
+    rules: Arc<Rules>,
+    options: ExploreOptions,
+    identities: Vec<Identity>,
+    traits: Traits,
+    cues: Vec<Cue>,
+}
+
+impl Explorer {
+    /// Prepares a search.
+    ///
+    /// # Errors
+    /// Why the program cannot be explored, as text.
+    pub fn new(program: Program, options: ExploreOptions) -> Result<Explorer, String> {
+        if let Some(refusal) = fit::refusal(&program) {
+            return Err(refusal);
+        }
+        let compiled = program.rules.program.ok_or("the program has errors")?;
+        let traits = fit::traits(&compiled);
+        let rules = Rules::new(compiled).map_err(|error| error.to_string())?;
+        let address = |index: u32| format!("n{index}:1");
+        let landmark = options.landmark.clone().unwrap_or_else(|| address(0));
+        let identity = |index| Identity {
+            address: address(index),
+            index,
+            count: options.nodes,
+            landmark: landmark.clone(),
+        };
+        let identities = (0..options.nodes).map(identity).collect();
+        let rules = Arc::new(rules);
+        Ok(Explorer { rules, options, identities, traits, cues: Vec::new() })
+    }
+
+    /// Adds what a script does; says what in it does not fit the program and its nodes, or cannot
+    /// be explored.
+    pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
+        let (cues, mut found) = bind(script, sources, self.rules.plan(), &self.identities);
+        let refused = script.actions.iter().filter(|action| !is_explored(&action.what));
+        found.extend(refused.map(|action| {
+            let message = "a search knows no such action: it knows inject, fact, crash and end";
+            Diagnostic::error("script-explore", action.span, message)
+        }));
+        self.cues.extend(cues);
+        found
+    }
+
+    /// Searches.
+    ///
+    /// # Errors
+    /// The script does too much at one time.
+    pub fn run(&self) -> Result<ExploreReport, String> {
+        let traits = &self.traits;
+        let began = cost::cpu_time();
+        let mut found = self.search(traits)?;
+        if found.is_none() {
+            let ordered = Traits { is_ordered: true, ..traits.clone() };
+            found = self.search(&ordered)?;
+        }
+        let found = found.ok_or_else(|| "the order of rows is needed, and is there".to_owned())?;
+        let cpu = cost::cpu_time().saturating_sub(began);
+        Ok(ExploreReport { cpu, peak_bytes: cost::peak_bytes(), ..found })
+    }
+
+    /// Searches; nothing if the order of rows is needed and was left out.
+    fn search(&self, traits: &Traits) -> Result<Option<ExploreReport>, String> {
+        let (rules, identities) = (self.rules.clone(), self.identities.clone());
+        let kind = (traits.is_ordered, traits.uses_symbols);
+        let mut turns = Turns::new(rules, identities, &self.options, kind);
+        let script = actions(&self.cues, &mut turns)?;
+        let locals = Locals::new(turns, traits, &self.options);
+        let mut steps = Steps::new(locals, script, &self.options);
+        let searched = Search::new(&mut steps, &self.options).run();
+        if steps.locals.turns.needs_order {
+            return Ok(None);
+        }
+        let (turns, node_states) = (steps.locals.turns.ran, steps.locals.count() as u64);
+        let Searched { steps: taken, distinct, depth, cut, failed } = searched;
+        let counterexample = failed.map(|path| {
+            let cause = cause::cause(&mut steps, path);
+            counterexample::tell(&mut steps, &cause)
+        });
+        let missed = cut.iter().map(|cut| match cut {
+            Cut::Depth => format!("runs of more than {depth} steps were not looked at"),
+            Cut::Memory => "the memory was used up".to_owned(),
+            Cut::Interrupted => "it was interrupted".to_owned(),
+            Cut::Count => "there are too many states".to_owned(),
+        });
+        Ok(Some(ExploreReport {
+            steps: taken,
+            distinct,
+            depth,
+            turns,
+            node_states,
+            is_ordered: traits.is_ordered,
+            bounds: self.bounds(),
+            missed: missed.chain(traits.reasons.iter().cloned()).collect(),
+            collision: seen::collision_probability(distinct as usize),
+            counterexample,
+            interrupted: cut == Some(Cut::Interrupted),
+            ..ExploreReport::default()
+        }))
+    }
+
+    /// What runs are bounded by.
+    fn bounds(&self) -> String {
+        let ExploreOptions { drops, duplicates, crashes, timers, atomic_chains, .. } = self.options;
+        let mut bounds = format!(
+            "at most {drops} drops, {duplicates} duplicates, {crashes} crashes and {timers} timers"
+        );
+        if atomic_chains {
+            bounds += ", where a node works off all that follows from a message at once";
+        }
+        bounds
+    }
+}
+
+fn is_explored(what: &crate::script::What) -> bool {
+    use crate::script::What;
+    matches!(what, What::Put(..) | What::Crash(_) | What::Restart(_) | What::End)
+}
+
+/// What a script does, in groups of one time each. Times say no more than what comes first; a node
+/// that crashes has started again at once.
+fn actions(cues: &[Cue], turns: &mut Turns) -> Result<Vec<Action>, String> {
+    let mut timed: Vec<(u64, u32, Deed)> = Vec::new();
+    let end = cues.iter().filter(|cue| cue.deed == Asked::End).map(|cue| cue.when.first()).min();
+    for cue in cues {
+        for at in times(cue.when).take_while(|at| end.is_none_or(|end| *at <= end)) {
+            match &cue.deed {
+                Asked::Put(tuples) => {
+                    timed.extend(tuples.iter().map(|(node, relation, columns)| {
+                        let row: SeqBuilder = columns.iter().map(|value| value.get()).collect();
+                        let (delete, received) = (false, false);
+                        let event = Event::Tuple { relation: *relation, row, delete, received };
+                        (at, *node, Deed::Give(turns.events.number(event, None)))
+                    }))
+                }
+                Asked::Crash(nodes) => {
+                    timed.extend(nodes.iter().map(|node| (at, *node, Deed::Crash)))
+                }
+                _ => {}
+            }
+        }
+    }
+    timed.sort_by_key(|(at, ..)| *at);
+    let mut actions: Vec<Action> = Vec::with_capacity(timed.len());
+    let (mut group, mut size, mut last) = (0, 0, None);
+    for (at, node, deed) in timed {
+        if last.replace(at).is_some_and(|last| last != at) {
+            (group, size) = (group + 1, 0);
+        }
+        size += 1;
+        if size > GROUP_MAX {
+            return Err(format!("a script does at most {GROUP_MAX} things at one time here"));
+        }
+        actions.push(Action { group, node, deed });
+    }
+    Ok(actions)
+}
+
+/// The times of an action.
+fn times(when: When) -> Box<dyn Iterator<Item = u64>> {
+    match when {
+        When::At(at) => Box::new(std::iter::once(at)),
+        When::Every { from, to, step } => {
+            Box::new((0..).map_while(move |count| Some(from + step * count).filter(|at| *at <= to)))
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The search through all states: breadth first by what comes from outside, or depth first.
+//!
+//! Of a state that has been seen a hash is kept, and by which step of which state it was found; the
+//! states themselves only while they wait to be looked at. A path is found again by taking the same
+//! steps from the start.
+
+use std::sync::atomic::Ordering;
+
+use super::locals::Failure;
+use super::options::ExploreOptions;
+use super::seen::Seen;
+use super::steps::{State, Step, Steps, Taken, Which};
+
+/// How a state was found.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// The number of the state before; of the start its own.
+    parent: u32,
+    /// Which of its steps, and of which kind.
+    step: u32,
+}
+
+/// A step of a path.
+#[derive(Clone, Debug)]
+pub(super) struct Walked {
+    pub(super) step: Step,
+    pub(super) before: Vec<u32>,
+    pub(super) after: Vec<u32>,
+    pub(super) failure: Option<Failure>,
+}
+
+/// Why a search did not see all that it was to see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cut {
+    Depth,
+    Memory,
+    Interrupted,
+    /// More states than have numbers.
+    Count,
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Searched {
+    /// Steps that were taken.
+    pub(super) steps: u64,
+    /// States that were found.
+    pub(super) distinct: u64,
+    /// The most steps from outside.
+    pub(super) depth: u32,
+    pub(super) cut: Option<Cut>,
+    /// The path to what is wrong.
+    pub(super) failed: Option<Vec<Walked>>,
+}
+
+/// States that wait, one behind the other.
+#[derive(Default)]
+struct Layer {
+    words: Vec<u32>,
+    /// Of each its number and where it ends.
+    states: Vec<(u32, usize)>,
+}
+
+impl Layer {
+    fn push(&mut self, number: u32, state: &State) {
+        self.words.extend_from_slice(state);
+        self.states.push((number, self.words.len()));
+    }
+
+    /// The number of a state, which is copied to `state`.
+    fn read(&self, at: usize, state: &mut Vec<u32>) -> Option<u32> {
+        let (number, end) = *self.states.get(at)?;
+        let start = at.checked_sub(1).map_or(0, |before| self.states[before].1);
+        state.clear();
+        state.extend_from_slice(&self.words[start..end]);
+        Some(number)
+    }
+
+    fn pop(&mut self, state: &mut Vec<u32>) -> Option<u32> {
+        let last = self.states.len().checked_sub(1)?;
+        let number = self.read(last, state);
+        self.words.truncate(self.words.len() - state.len());
+        self.states.pop();
+        number
+    }
+
+    fn bytes(&self) -> usize {
+        self.words.capacity() * 4 + self.states.capacity() * 16
+    }
+}
+
+/// How often limits are looked at, in states.
+const LOOK_EVERY: u64 = 1024;
+
+/// A search that is running.
+pub(super) struct Search<'s> {
+    pub(super) steps: &'s mut Steps,
+    options: &'s ExploreOptions,
+    seen: Seen,
+    found: Vec<Found>,
+    searched: Searched,
+    failed: Option<(Found, Failure)>,
+    looked: u64,
+}
+
+impl<'s> Search<'s> {
+    pub(super) fn new(steps: &'s mut Steps, options: &'s ExploreOptions) -> Search<'s> {
+        let (seen, found) = (Seen::new(), Vec::new());
+        let searched = Searched::default();
+        Search { steps, options, seen, found, searched, failed: None, looked: 0 }
+    }
+
+    /// Runs it to its end. What it says counts for nothing if the order of rows turned out to be
+    /// needed.
+    pub(super) fn run(mut self) -> Searched {
+        let start = self.steps.start(self.options);
+        let mut first = Layer::default();
+        self.add(&start, Found { parent: 0, step: 0 }, &mut first);
+        match self.options.depth_first {
+            false => self.breadth_first(first),
+            true => self.depth_first(first),
+        }
+        if let Some((found, failure)) = self.failed {
+            self.searched.failed = Some(self.path(start, found, failure));
+        }
+        self.searched
+    }
+
+    fn breadth_first(&mut self, mut layer: Layer) {
+        let mut state = Vec::new();
+        loop {
+            let mut at = 0;
+            while let Some(number) = layer.read(at, &mut state) {
+                self.expand(&state, number, Which::Turns, &mut layer);
+                if self.is_over(&layer) {
+                    return;
+                }
+                at += 1;
+            }
+            let mut next = Layer::default();
+            let is_last = self.options.depth == Some(self.searched.depth);
+            for at in 0..layer.states.len() {
+                let Some(number) = layer.read(at, &mut state) else { break };
+                if is_last {
+                    if self.goes_on(&state) {
+                        self.searched.cut = Some(Cut::Depth);
+                        return;
+                    }
+                    continue;
+                }
+                self.expand(&state, number, Which::Outside, &mut next);
+                if self.is_over(&next) {
+                    self.searched.depth += 1;
+                    return;
+                }
+            }
+            if next.states.is_empty() {
+                return;
+            }
+            layer = next;
+            self.searched.depth += 1;
+        }
+    }
+
+    fn depth_first(&mut self, mut stack: Layer) {
+        let (mut depths, mut state) = (vec![0], Vec::new());
+        while let Some(number) = stack.pop(&mut state) {
+            let depth = depths.pop().unwrap_or(0);
+            self.searched.depth = self.searched.depth.max(depth);
+            self.expand(&state, number, Which::Turns, &mut stack);
+            depths.resize(stack.states.len(), depth);
+            match self.options.depth == Some(depth) {
+                true if self.goes_on(&state) => self.searched.cut = Some(Cut::Depth),
+                true => {}
+                false => self.expand(&state, number, Which::Outside, &mut stack),
+            }
+            depths.resize(stack.states.len(), depth + 1);
+            if self.is_over(&stack) {
+                return;
+            }
+        }
+    }
+
+    /// Whether something from outside can happen in a state.
+    fn goes_on(&mut self, state: &State) -> bool {
+        let mut goes_on = false;
+        self.steps.each(state, Which::Outside, &mut |_, _| {
+            goes_on = true;
+            false
+        });
+        goes_on
+    }
+
+    /// Takes the steps of a kind from a state.
+    fn expand(&mut self, state: &State, number: u32, which: Which, to: &mut Layer) {
+        let Search { steps, seen, found, searched, failed, .. } = self;
+        let mut ordinal = 0;
+        steps.each(state, which, &mut |steps, taken| {
+            let how = Found { parent: number, step: code(ordinal, which) };
+            ordinal += 1;
+            searched.steps += 1;
+            if let Some(failure) = taken.failure {
+                *failed = Some((how, failure));
+                return false;
+            }
+            if seen.insert(steps.hash(taken.state)) {
+                searched.distinct += u64::from(!steps.is_before_start(taken.state));
+                to.push(found.len() as u32, taken.state);
+                found.push(how);
+            }
+            true
+        });
+    }
+
+    fn add(&mut self, state: &State, how: Found, to: &mut Layer) {
+        if self.seen.insert(self.steps.hash(state)) {
+            self.searched.distinct += u64::from(!self.steps.is_before_start(state));
+            to.push(self.found.len() as u32, state);
+            self.found.push(how);
+        }
+    }
+
+    /// Whether there is a reason to end.
+    fn is_over(&mut self, waiting: &Layer) -> bool {
+        if self.failed.is_some() || self.steps.locals.turns.needs_order {
+            return true;
+        }
+        self.looked += 1;
+        if !self.looked.is_multiple_of(LOOK_EVERY) {
+            return false;
+        }
+        let bytes = self.seen.bytes()
+            + self.found.capacity() * size_of::<Found>()
+            + 2 * waiting.bytes()
+            + self.steps.locals.bytes();
+        let ExploreOptions { memory_max, stop, .. } = self.options;
+        // Relaxed: a wish, which nothing else is published with.
+        let is_told = stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        self.searched.cut = match () {
+            () if is_told => Some(Cut::Interrupted),
+            () if memory_max.is_some_and(|most| bytes as u64 > most) => Some(Cut::Memory),
+            () if self.found.len() > (u32::MAX / 2) as usize => Some(Cut::Count),
+            () => return false,
+        };
+        true
+    }
+
+    /// The path to a step that fails.
+    fn path(&mut self, start: Vec<u32>, last: Found, failure: Failure) -> Vec<Walked> {
+        let mut codes = vec![last.step];
+        let mut at = last.parent;
+        while at > 0 {
+            let Found { parent, step } = self.found[at as usize];
+            codes.push(step);
+            at = parent;
+        }
+        let mut before = start;
+        let mut path = Vec::new();
+        for step in codes.into_iter().rev() {
+            let (which, ordinal) = decode(step);
+            let mut left = ordinal;
+            let mut walked = None;
+            self.steps.each(&before, which, &mut |_, Taken { step, state, failure }| {
+                if left == 0 {
+                    let after = state.to_vec();
+                    walked = Some(Walked { step, before: before.clone(), after, failure });
+                }
+                left = left.wrapping_sub(1);
+                walked.is_none()
+            });
+            let Some(walked) = walked else { break };
+            before.clone_from(&walked.after);
+            path.push(walked);
+        }
+        debug_assert_eq!(path.last().and_then(|walked| walked.failure), Some(failure));
+        path
+    }
+}
+
+fn code(ordinal: u32, which: Which) -> u32 {
+    ordinal << 1 | u32::from(which == Which::Outside)
+}
+
+fn decode(code: u32) -> (Which, u32) {
+    let which = if code & 1 == 1 { Which::Outside } else { Which::Turns };
+    (which, code >> 1)
+}

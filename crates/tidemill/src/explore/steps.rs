@@ -1,0 +1,426 @@
+//! States of all nodes and the network together, and the steps between them.
+//!
+//! A state is a row of numbers: the state of each node, what may still go wrong, how far the script
+//! is, and the messages under way, in the order of their numbers. A step changes one node and a few
+//! messages.
+//!
+//! Turns cost nothing: how long a run is says how often something from outside reached a node. So
+//! the first counterexample has the least of that.
+
+use super::events::EventId;
+use super::locals::{Failure, LocalId, Locals, Moved};
+use super::options::ExploreOptions;
+use super::seen::part;
+use super::turns::MessageId;
+
+/// A state; see the module.
+pub(super) type State = [u32];
+
+/// What a step does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Step {
+    /// A node runs the turn of the first event that waits, or of all.
+    Turn(u32),
+    /// A message reaches its node.
+    Deliver(MessageId),
+    /// A timer of a node fires, one that is next.
+    Timer(u32, u32),
+    /// The action of the script with this number happens.
+    Script(u32),
+    /// A message is lost.
+    Drop(MessageId),
+    /// A message reaches its node, and will do so again.
+    Duplicate(MessageId),
+    /// A node loses what it has, and starts again.
+    Crash(u32),
+}
+
+/// Which steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Which {
+    /// Turns that are steps of their own.
+    Turns,
+    /// All that comes from outside.
+    Outside,
+}
+
+/// What the script does to one node.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Action {
+    /// Actions of one group happen in any order, and after those of the group before.
+    pub(super) group: u32,
+    pub(super) node: u32,
+    pub(super) deed: Deed,
+}
+
+/// What an action does.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Deed {
+    /// Gives the node a tuple.
+    Give(EventId),
+    Crash,
+}
+
+/// A step from a state: where it leads, and whether it fails.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taken<'s> {
+    pub(super) step: Step,
+    pub(super) state: &'s State,
+    pub(super) failure: Option<Failure>,
+}
+
+/// Writes a state but for one node and what that sends.
+type Base<'b> = &'b dyn Fn(&mut Vec<u32>);
+
+/// All steps from states.
+pub(super) struct Steps {
+    pub(super) locals: Locals,
+    nodes: usize,
+    reduction: bool,
+    atomic: bool,
+    script: Vec<Action>,
+    script_crashes: bool,
+    next: Vec<u32>,
+}
+
+/// Places behind the nodes.
+const BUDGETS: usize = 0;
+const GROUP: usize = 1;
+const DONE: usize = 2;
+const HEADER: usize = 3;
+
+/// Actions of a group, which have a bit each.
+pub(super) const GROUP_MAX: usize = 32;
+
+/// What may still happen, a byte each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Budgets {
+    drops: u8,
+    duplicates: u8,
+    crashes: u8,
+    timers: u8,
+}
+
+impl Budgets {
+    fn of(word: u32) -> Budgets {
+        let [drops, duplicates, crashes, timers] = word.to_le_bytes();
+        Budgets { drops, duplicates, crashes, timers }
+    }
+
+    fn word(self) -> u32 {
+        u32::from_le_bytes([self.drops, self.duplicates, self.crashes, self.timers])
+    }
+}
+
+impl Steps {
+    pub(super) fn new(locals: Locals, script: Vec<Action>, options: &ExploreOptions) -> Steps {
+        Steps {
+            locals,
+            nodes: options.nodes as usize,
+            reduction: options.reduction,
+            atomic: options.atomic_chains,
+            script_crashes: script.iter().any(|action| action.deed == Deed::Crash),
+            script,
+            next: Vec::new(),
+        }
+    }
+
+    /// The state that all runs begin with.
+    pub(super) fn start(&mut self, options: &ExploreOptions) -> Vec<u32> {
+        let nodes = 0..options.nodes;
+        let mut state: Vec<u32> = nodes.map(|node| self.locals.start(node, None)).collect();
+        let ExploreOptions { drops, duplicates, crashes, timers, .. } = *options;
+        state.extend([Budgets { drops, duplicates, crashes, timers }.word(), 0, 0]);
+        state
+    }
+
+    /// Takes all steps from now on, whatever may be left out.
+    pub(super) fn take_all(&mut self) {
+        self.reduction = false;
+    }
+
+    /// Whether a step at a node has all that follows from it.
+    pub(super) fn is_atomic(&self) -> bool {
+        self.atomic
+    }
+
+    /// The node that a step changes.
+    pub(super) fn node_of(&self, step: Step) -> Option<u32> {
+        match step {
+            Step::Turn(node) | Step::Timer(node, _) | Step::Crash(node) => Some(node),
+            Step::Deliver(message) | Step::Duplicate(message) => {
+                Some(self.locals.turns.message(message).0)
+            }
+            Step::Script(action) => Some(self.script[action as usize].node),
+            Step::Drop(_) => None,
+        }
+    }
+
+    /// Whether a step is one in which a node crashes.
+    pub(super) fn is_crash(&self, step: Step) -> bool {
+        match step {
+            Step::Crash(_) => true,
+            Step::Script(action) => self.script[action as usize].deed == Deed::Crash,
+            _ => false,
+        }
+    }
+
+    /// The messages under way in a state.
+    pub(super) fn messages<'s>(&self, state: &'s State) -> &'s [MessageId] {
+        &state[self.nodes + HEADER..]
+    }
+
+    /// The script.
+    pub(super) fn script(&self) -> &[Action] {
+        &self.script
+    }
+
+    /// The state of a node.
+    pub(super) fn local(&self, state: &State, node: u32) -> LocalId {
+        state[node as usize]
+    }
+
+    /// Whether a state is one that runs pass through only before they begin: where nodes work off
+    /// all at once, an event waits at the start alone.
+    pub(super) fn is_before_start(&self, state: &State) -> bool {
+        self.atomic && state[..self.nodes].iter().any(|local| self.waits(*local))
+    }
+
+    /// The hash of a state.
+    pub(super) fn hash(&self, state: &State) -> u128 {
+        let fixed = self.nodes + HEADER;
+        let (places, messages) = state.split_at(fixed);
+        let places = (0..).zip(places).map(|(place, value)| part(place, *value));
+        let messages = messages.iter().map(|message| part(fixed as u32, *message));
+        places.chain(messages).fold(0, u128::wrapping_add)
+    }
+
+    fn waits(&self, local: LocalId) -> bool {
+        !self.locals.get(local).inbox.is_empty()
+    }
+
+    /// The node whose turn is the only step that has to be taken from a state: nothing else that
+    /// can happen before it changes what it does, or what else can happen.
+    fn foremost(&mut self, state: &State) -> Option<u32> {
+        let budgets = Budgets::of(state[self.nodes + BUDGETS]);
+        // A crash before the turn is another run.
+        if !self.reduction || budgets.crashes > 0 || self.script_crashes {
+            return None;
+        }
+        (0..self.nodes as u32).find(|node| {
+            let local = state[*node as usize];
+            let Some(&first) = self.locals.get(local).inbox.first() else { return false };
+            let is_timer = self.locals.turns.events.timer(first).is_some();
+            let meets_timers = is_timer || self.locals.follows_clock();
+            let is_apart = budgets.timers == 0 || !meets_timers;
+            is_apart && self.locals.moves(local).iter().all(|moved| moved.is_silent)
+        })
+    }
+
+    /// Calls `take` with all steps of a kind that a search takes from a state, in an order that
+    /// follows from the state; until it returns false.
+    pub(super) fn each(
+        &mut self,
+        state: &State,
+        which: Which,
+        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+    ) {
+        let mut next = std::mem::take(&mut self.next);
+        match which {
+            Which::Turns => self.each_turn(state, &mut next, take),
+            Which::Outside => self.each_outside(state, &mut next, take),
+        };
+        self.next = next;
+    }
+
+    fn each_turn(
+        &mut self,
+        state: &State,
+        next: &mut Vec<u32>,
+        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+    ) -> bool {
+        let waiting = |steps: &Steps, node: &u32| steps.waits(state[*node as usize]);
+        let mut nodes: Vec<u32> = (0..self.nodes as u32).filter(|it| waiting(self, it)).collect();
+        let only = match self.atomic {
+            true => nodes.first().copied(),
+            false => self.foremost(state),
+        };
+        if let Some(only) = only {
+            nodes = vec![only];
+        }
+        nodes.into_iter().all(|node| {
+            let local = state[node as usize];
+            let moves = match self.atomic {
+                true => self.locals.chains(local),
+                false => self.locals.moves(local),
+            };
+            moves.iter().all(|moved| {
+                next.clear();
+                next.extend_from_slice(state);
+                self.put(next, node, moved);
+                let failure = moved.failure;
+                take(self, Taken { step: Step::Turn(node), state: next, failure })
+            })
+        })
+    }
+
+    fn each_outside(
+        &mut self,
+        state: &State,
+        next: &mut Vec<u32>,
+        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+    ) -> bool {
+        let at_start = self.is_before_start(state);
+        if at_start || self.foremost(state).is_some() {
+            return true;
+        }
+        let budgets = Budgets::of(state[self.nodes + BUDGETS]);
+        let fixed = self.nodes + HEADER;
+        let mut last = None;
+        for at in fixed..state.len() {
+            let message = state[at];
+            if last.replace(message) == Some(message) {
+                continue;
+            }
+            let (node, event) = self.locals.turns.message(message);
+            let without = |next: &mut Vec<u32>| {
+                next.clear();
+                next.extend_from_slice(&state[..at]);
+                next.extend_from_slice(&state[at + 1..]);
+            };
+            let given = self.locals.give(state[node as usize], event);
+            let goes_on = self.arrive(given, node, next, take, (Step::Deliver(message), &without));
+            if !goes_on {
+                return false;
+            }
+            if budgets.duplicates > 0 {
+                let duplicates = budgets.duplicates - 1;
+                let left = Budgets { duplicates, ..budgets }.word();
+                let with = |next: &mut Vec<u32>| {
+                    next.clear();
+                    next.extend_from_slice(state);
+                    next[budgets_at(fixed)] = left;
+                };
+                let step = Step::Duplicate(message);
+                if !self.arrive(given, node, next, take, (step, &with)) {
+                    return false;
+                }
+            }
+            if budgets.drops > 0 {
+                without(next);
+                let drops = budgets.drops - 1;
+                next[budgets_at(fixed)] = Budgets { drops, ..budgets }.word();
+                let taken = Taken { step: Step::Drop(message), state: next, failure: None };
+                if !take(self, taken) {
+                    return false;
+                }
+            }
+        }
+        self.each_of_nodes(state, budgets, next, take) && self.each_of_script(state, next, take)
+    }
+
+    /// Timers and crashes.
+    fn each_of_nodes(
+        &mut self,
+        state: &State,
+        budgets: Budgets,
+        next: &mut Vec<u32>,
+        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+    ) -> bool {
+        let budget = self.nodes + BUDGETS;
+        (0..self.nodes as u32).all(|node| {
+            let local = state[node as usize];
+            let same = |left: u32| {
+                move |next: &mut Vec<u32>| {
+                    next.clear();
+                    next.extend_from_slice(state);
+                    next[budget] = left;
+                }
+            };
+            if budgets.timers > 0 {
+                let timers = budgets.timers - 1;
+                let base = same(Budgets { timers, ..budgets }.word());
+                let goes_on = self.locals.fire(local).iter().all(|&(timer, fired)| {
+                    self.arrive(fired, node, next, take, (Step::Timer(node, timer), &base))
+                });
+                if !goes_on {
+                    return false;
+                }
+            }
+            if budgets.crashes == 0 {
+                return true;
+            }
+            let crashes = budgets.crashes - 1;
+            let base = same(Budgets { crashes, ..budgets }.word());
+            let fresh = self.locals.start(node, Some(local));
+            self.arrive(fresh, node, next, take, (Step::Crash(node), &base))
+        })
+    }
+
+    fn each_of_script(
+        &mut self,
+        state: &State,
+        next: &mut Vec<u32>,
+        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+    ) -> bool {
+        let (group, done) = (state[self.nodes + GROUP], state[self.nodes + DONE]);
+        let first = self.script.partition_point(|action| action.group < group);
+        let size = self.script[first..].iter().take_while(|it| it.group == group).count();
+        (0..size).filter(|at| done & 1 << at == 0).all(|at| {
+            let Action { node, ref deed, .. } = self.script[first + at];
+            let local = state[node as usize];
+            let moved = match *deed {
+                Deed::Give(event) => self.locals.give(local, event),
+                Deed::Crash => self.locals.start(node, Some(local)),
+            };
+            let done = done | 1 << at;
+            let is_over = done.count_ones() as usize == size;
+            let (place, position) =
+                (self.nodes, if is_over { (group + 1, 0) } else { (group, done) });
+            let base = |next: &mut Vec<u32>| {
+                next.clear();
+                next.extend_from_slice(state);
+                (next[place + GROUP], next[place + DONE]) = position;
+            };
+            let step = Step::Script((first + at) as u32);
+            self.arrive(moved, node, next, take, (step, &base))
+        })
+    }
+
+    /// Takes a step that puts a node into another state; where nodes work off all at once, its
+    /// turns are part of it. `base` gives the state without that.
+    fn arrive(
+        &mut self,
+        local: LocalId,
+        node: u32,
+        next: &mut Vec<u32>,
+        take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
+        (step, base): (Step, Base<'_>),
+    ) -> bool {
+        if !self.atomic {
+            base(next);
+            next[node as usize] = local;
+            return take(self, Taken { step, state: next, failure: None });
+        }
+        self.locals.chains(local).iter().all(|moved| {
+            base(next);
+            self.put(next, node, moved);
+            take(self, Taken { step, state: next, failure: moved.failure })
+        })
+    }
+
+    /// Puts what a turn came to into a state.
+    fn put(&self, state: &mut Vec<u32>, node: u32, moved: &Moved) {
+        state[node as usize] = moved.local;
+        let fixed = self.nodes + HEADER;
+        for message in &moved.sends {
+            let at = fixed + state[fixed..].partition_point(|other| other <= message);
+            state.insert(at, *message);
+        }
+    }
+}
+
+/// Where a state of which so many places are fixed has its budgets.
+fn budgets_at(fixed: usize) -> usize {
+    fixed - HEADER + BUDGETS
+}

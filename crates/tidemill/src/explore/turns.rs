@@ -1,0 +1,417 @@
+//! Turns of nodes, each of which is run once: what comes of one follows from what the node's tables
+//! hold and from the event.
+//!
+//! What tables hold has a number. The node that holds it is made when it is needed: from a copy, if
+//! one is kept, or else by running the turns that led there. So a search holds a number for each
+//! node, and only what is new costs a turn.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tidemill_overlog::net::mail::{Fabric, Mail};
+use tidemill_overlog::node::{
+    Chosen, Event, GivenUp, Identity, Node, Observer, Program as Rules, Send, Sighting, Turned,
+};
+use tidemill_relation::expr::Expr;
+use tidemill_relation::plan::{Bind, On, Plan, RelationId};
+use tidemill_relation::text::DisplayTuple;
+use tidemill_relation::{SeqBuilder, Value};
+use tidemill_stdx::hash::Map;
+use tidemill_stdx::keyed::Secret;
+
+use super::events::{EventId, Events};
+use super::options::ExploreOptions;
+
+/// What the tables of a node hold, by number.
+pub(super) type TablesId = u32;
+
+/// A message by number: an event and the node that it is for.
+pub(super) type MessageId = u32;
+
+/// Nodes that are kept.
+const NODES_MAX: usize = 2048;
+
+/// What a turn starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct TurnKey {
+    pub(super) tables: TablesId,
+    pub(super) event: EventId,
+    /// The number of the next symbol; 0 where there are none.
+    pub(super) symbol: u64,
+    /// The time; 0 where nothing reads it.
+    pub(super) clock_ns: u64,
+}
+
+/// What may come of a turn.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    pub(super) tables: TablesId,
+    pub(super) symbol: u64,
+    pub(super) follows: Box<[EventId]>,
+    pub(super) sends: Box<[MessageId]>,
+    /// What is wrong with it, by number.
+    pub(super) failure: Option<u32>,
+}
+
+/// How tables have come to hold what they hold.
+#[derive(Clone, Debug)]
+enum Origin {
+    Start,
+    /// By a turn in which coins fell so.
+    Turn(TurnKey, Vec<bool>),
+}
+
+#[derive(Clone, Debug)]
+struct Held {
+    node: u32,
+    origin: Origin,
+}
+
+/// All turns that have been run.
+pub(super) struct Turns {
+    rules: Arc<Rules>,
+    pub(super) identities: Vec<Identity>,
+    turn_tuples_max: Option<u64>,
+    in_order: bool,
+    uses_symbols: bool,
+    /// Events that start no strand are left out.
+    reduction: bool,
+    pub(super) events: Events,
+    messages: Vec<(u32, EventId)>,
+    message_numbers: Map<(u32, EventId), MessageId>,
+    /// What was sent, as it arrives.
+    arrivals: Map<(u32, EventId), Box<[MessageId]>>,
+    held: Vec<Held>,
+    held_numbers: Map<Box<[u8]>, TablesId>,
+    held_bytes: usize,
+    outcomes: Map<TurnKey, Rc<[Outcome]>>,
+    nodes: Map<TablesId, Node>,
+    /// Those of `nodes`, in the order in which they came.
+    kept: VecDeque<TablesId>,
+    failures: Vec<String>,
+    /// Turns that the engine has run.
+    pub(super) ran: u64,
+    /// The order of rows may have decided something, and was left out.
+    pub(super) needs_order: bool,
+}
+
+impl Turns {
+    pub(super) fn new(
+        rules: Arc<Rules>,
+        identities: Vec<Identity>,
+        options: &ExploreOptions,
+        (in_order, uses_symbols): (bool, bool),
+    ) -> Turns {
+        Turns {
+            rules,
+            identities,
+            turn_tuples_max: options.turn_tuples_max,
+            in_order,
+            uses_symbols,
+            reduction: options.reduction,
+            events: Events::default(),
+            messages: Vec::new(),
+            message_numbers: Map::default(),
+            arrivals: Map::default(),
+            held: Vec::new(),
+            held_numbers: Map::default(),
+            held_bytes: 0,
+            outcomes: Map::default(),
+            nodes: Map::default(),
+            kept: VecDeque::new(),
+            failures: Vec::new(),
+            ran: 0,
+            needs_order: false,
+        }
+    }
+
+    pub(super) fn rules(&self) -> &Arc<Rules> {
+        &self.rules
+    }
+
+    /// A node as it starts.
+    pub(super) fn fresh(&self, node: u32) -> Node {
+        let identity = self.identities[node as usize].clone();
+        let mut node = Node::new(self.rules.clone(), identity, 0, Secret::FIXED);
+        self.turn_tuples_max.iter().for_each(|most| node.limit_turns(*most));
+        node
+    }
+
+    /// What the tables of a node hold when it starts.
+    pub(super) fn start(&mut self, node: u32) -> TablesId {
+        let fresh = self.fresh(node);
+        self.hold(fresh, node, Origin::Start)
+    }
+
+    /// Which node it is that has these tables.
+    pub(super) fn node_of(&self, tables: TablesId) -> u32 {
+        self.held[tables as usize].node
+    }
+
+    /// Whom a message is for, and what it is there.
+    pub(super) fn message(&self, message: MessageId) -> (u32, EventId) {
+        self.messages[message as usize]
+    }
+
+    /// What is wrong.
+    pub(super) fn failure(&self, number: u32) -> &str {
+        &self.failures[number as usize]
+    }
+
+    /// About how much memory all of it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let nodes = self.nodes.len() * 32_768;
+        nodes + self.events.bytes() + self.held_bytes + self.outcomes.len() * 200
+    }
+
+    /// All that can come of a turn.
+    pub(super) fn outcomes(&mut self, key: TurnKey) -> Rc<[Outcome]> {
+        if let Some(outcomes) = self.outcomes.get(&key) {
+            return outcomes.clone();
+        }
+        let mut outcomes = Vec::new();
+        let mut flips = Some(Vec::new());
+        while let Some(first) = flips {
+            let (outcome, flipped) = self.run(key, first);
+            outcomes.push(outcome);
+            flips = next_flips(flipped);
+        }
+        let outcomes: Rc<[Outcome]> = outcomes.into();
+        self.outcomes.insert(key, outcomes.clone());
+        outcomes
+    }
+
+    /// Runs a turn in which coins fall so; what comes of it, and all coins that were flipped.
+    fn run(&mut self, key: TurnKey, flips: Vec<bool>) -> (Outcome, Vec<bool>) {
+        let mut node = self.node(key.tables);
+        let mut found = Found::default();
+        let (turned, chosen) = self.turn(&mut node, key, flips, &mut found);
+        let symbol = if self.uses_symbols { chosen.symbol } else { 0 };
+        if turned.is_none() && found.failure.is_none() {
+            found.failure = Some("a turn is given up".to_owned());
+        }
+        let Turned { sends, follows, is_ordered } =
+            turned.unwrap_or(Turned { sends: Vec::new(), follows: Vec::new(), is_ordered: false });
+        self.needs_order |= is_ordered && !self.in_order;
+        let number = self.node_of(key.tables);
+        let plan = self.rules.plan();
+        let follows = follows.into_iter().filter(|event| !self.reduction || may_start(plan, event));
+        let follows = follows.map(|event| self.events.number(event, None)).collect();
+        let sends = sends.iter().flat_map(|(send, row)| self.post(number, send, row)).collect();
+        let failure = found.failure.map(|failure| {
+            let known = self.failures.iter().position(|known| *known == failure);
+            known.unwrap_or_else(|| {
+                self.failures.push(failure);
+                self.failures.len() - 1
+            }) as u32
+        });
+        let tables = self.hold(node, number, Origin::Turn(key, chosen.flips.clone()));
+        (Outcome { tables, symbol, follows, sends, failure }, chosen.flips)
+    }
+
+    /// Runs a turn of a node.
+    fn turn(
+        &mut self,
+        node: &mut Node,
+        key: TurnKey,
+        flips: Vec<bool>,
+        found: &mut Found,
+    ) -> (Option<Turned>, Chosen) {
+        self.ran += 1;
+        let known = self.events.get(key.event).clone();
+        if let Event::Periodic { timer } = known.event {
+            node.set_left(timer, known.left.filter(|left| *left < u64::MAX));
+        }
+        node.choose(Chosen { flips, symbol: key.symbol });
+        let turned = node.run_turn(known.event, key.clock_ns, found);
+        let chosen = node.chosen();
+        (turned, chosen)
+    }
+
+    /// A copy of the node that holds this.
+    pub(super) fn node(&mut self, tables: TablesId) -> Node {
+        if let Some(node) = self.nodes.get(&tables) {
+            return node.fork();
+        }
+        let Held { node: number, origin } = self.held[tables as usize].clone();
+        let node = match origin {
+            Origin::Start => self.fresh(number),
+            Origin::Turn(..) => self.run_again(tables),
+        };
+        let copy = node.fork();
+        self.keep(tables, node);
+        copy
+    }
+
+    /// Makes a node by the turns that led there, from one that is kept or from its start.
+    fn run_again(&mut self, tables: TablesId) -> Node {
+        let mut turns = Vec::new();
+        let mut at = tables;
+        let mut node = loop {
+            if let Some(node) = self.nodes.get(&at) {
+                break node.fork();
+            }
+            match self.held[at as usize].origin.clone() {
+                Origin::Start => break self.fresh(self.held[at as usize].node),
+                Origin::Turn(key, flips) => {
+                    turns.push((key, flips));
+                    at = key.tables;
+                }
+            }
+        };
+        for (key, flips) in turns.into_iter().rev() {
+            self.turn(&mut node, key, flips, &mut Found::default());
+        }
+        node
+    }
+
+    /// The number of what the tables of a node hold.
+    fn hold(&mut self, node: Node, number: u32, origin: Origin) -> TablesId {
+        let mut state = number.to_le_bytes().to_vec();
+        node.append_state(self.in_order, &mut state);
+        if let Some(known) = self.held_numbers.get(&*state) {
+            return *known;
+        }
+        let tables = self.held.len() as TablesId;
+        self.held_bytes += state.len() + 120;
+        self.held_numbers.insert(state.into(), tables);
+        self.held.push(Held { node: number, origin });
+        self.keep(tables, node);
+        tables
+    }
+
+    fn keep(&mut self, tables: TablesId, node: Node) {
+        if self.kept.len() >= NODES_MAX
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.nodes.remove(&oldest);
+        }
+        self.nodes.insert(tables, node);
+        self.kept.push_back(tables);
+    }
+
+    /// Sends a tuple through the mail of its node and that of the other, as messages travel: what
+    /// arrives there.
+    fn post(&mut self, from: u32, send: &Send, row: &SeqBuilder) -> Box<[MessageId]> {
+        let sent = Event::Tuple {
+            relation: send.relation,
+            row: row.clone(),
+            delete: send.delete,
+            received: false,
+        };
+        let key = (send.location, self.events.number(sent, None));
+        if let Some(arrivals) = self.arrivals.get(&key) {
+            return arrivals.clone();
+        }
+        let address = row.as_seq().get(send.location as usize);
+        let address = address.and_then(|address| address.as_str()).unwrap_or_default();
+        let mut names = self.identities.iter().map(|identity| identity.address.as_str());
+        let to = names.position(|name| name == address);
+        let mut arrived: Vec<(RelationId, SeqBuilder, bool)> = Vec::new();
+        if let Some(to) = to {
+            let mail = |node: usize| {
+                let address = &self.identities[node].address;
+                Mail::new(self.rules.post().clone(), Fabric::Udp, address, [node as u8; 32], None)
+            };
+            let (mut sender, mut receiver) = (mail(from as usize), mail(to));
+            sender.post(*send, row.as_seq(), 0);
+            let from = &self.identities[from as usize].address;
+            sender.flush(0, &mut |_, datagram| {
+                receiver.receive(from, datagram, 0, &mut |delivery| {
+                    let mut row = SeqBuilder::new();
+                    row.extend(delivery.columns);
+                    arrived.push((delivery.relation, row, delivery.delete));
+                });
+            });
+        }
+        let to = to.unwrap_or_default() as u32;
+        let arrivals: Box<[MessageId]> = arrived
+            .into_iter()
+            .map(|(relation, row, delete)| {
+                let event = Event::Tuple { relation, row, delete, received: true };
+                let event = self.events.number(event, None);
+                self.message_of(to, event)
+            })
+            .collect();
+        self.arrivals.insert(key, arrivals.clone());
+        arrivals
+    }
+
+    fn message_of(&mut self, to: u32, event: EventId) -> MessageId {
+        let next = self.messages.len() as MessageId;
+        let number = *self.message_numbers.entry((to, event)).or_insert(next);
+        if number == next {
+            self.messages.push((to, event));
+        }
+        number
+    }
+}
+
+/// Whether an event may start a strand: the change of a row does not if each strand that it could
+/// start asks for another constant.
+fn may_start(plan: &Plan, event: &Event) -> bool {
+    let Event::Change { relation, row } = event else { return true };
+    let fits = |(value, bind): (Value<'_>, &Bind)| match bind {
+        Bind::Equal(Expr::Const(constant)) => constant.get().equal(&value),
+        Bind::Equal(_) | Bind::Ignore | Bind::Reg(_) => true,
+    };
+    plan.strands.iter().any(|strand| {
+        let trigger = &strand.trigger;
+        trigger.on == On::Change
+            && trigger.relation == *relation
+            && row.as_seq().iter().zip(&trigger.columns).all(fits)
+    })
+}
+
+/// How coins fall next, after they have fallen so: as one counts in binary.
+fn next_flips(mut flips: Vec<bool>) -> Option<Vec<bool>> {
+    while flips.pop_if(|last| *last).is_some() {}
+    *flips.last_mut()? = true;
+    Some(flips)
+}
+
+/// What a turn was found to do wrong.
+#[derive(Default)]
+struct Found {
+    failure: Option<String>,
+}
+
+impl Observer for Found {
+    fn sighted(&mut self, _: Sighting<'_>) {}
+
+    fn violated(&mut self, sighting: Sighting<'_>) {
+        let tuple = DisplayTuple::new(sighting.relation, sighting.columns.iter().copied());
+        let rule = sighting.rule.map(|rule| format!(" (rule {rule})")).unwrap_or_default();
+        self.failure.get_or_insert_with(|| format!("{tuple}{rule}"));
+    }
+
+    fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {}
+
+    fn given_up(&mut self, given_up: GivenUp<'_>) {
+        let names: Vec<&str> = given_up.rules.iter().map(|(name, _)| *name).collect();
+        let text = format!("a turn has no end and is given up: rules {}", names.join(", "));
+        self.failure.get_or_insert(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ways_that_coins_fall_are_tried_once() {
+        // Two coins, and a third if the first is true.
+        let (mut flips, mut seen) = (Some(Vec::new()), Vec::new());
+        while let Some(mut flipped) = flips {
+            while flipped.len() < 2 || flipped[0] && flipped.len() < 3 {
+                flipped.push(false);
+            }
+            seen.push(flipped.clone());
+            flips = next_flips(flipped);
+        }
+        assert_eq!(seen.len(), 6);
+        seen.dedup();
+        assert_eq!(seen.len(), 6);
+    }
+}

@@ -99,19 +99,21 @@ pub enum Verb {
         tidemill sim ring.olg --nodes 20 --for 120\n  \
         tidemill sim ring.olg --nodes 20 --seed 7 --loss 0.1 --script faults.sim --json\n  \
         tidemill sim chord.olg --nodes 400 --churn 3840 --for 7200\n\n\
-        Script: at T inject|fact|crash|restart|partition|heal|loss|latency|expect|end ...,\n  \
+        Script: at T inject|fact|crash|restart|kill|pause|slow|clock|partition|heal|loss|\n  \
+        duplicate|reorder|latency|drop|delay|deliver|manual|timer|calm|expect|end ...,\n  \
         every T..U step D inject NODE event(...); NODE is an address, an index, * or i in A..B.")]
     Sim(SimArgs),
     /// Simulate a program many times, each with another seed and other faults, to find a run that
     /// fails
     ///
-    /// A failure is printed with the `sim` command that repeats it. Every hundredth run is repeated
-    /// in a fresh process and compared. Status 1 if a run fails.
+    /// A failure is printed with the `sim` command that repeats it. At the end failures are
+    /// grouped, and the first of each group is shrunk to a script of which nothing can be left out.
+    /// Every hundredth run is repeated in a fresh process and compared. Status 1 if a run fails.
     #[command(after_help = "Examples:\n  \
         tidemill test ring.olg --nodes 3..7\n  \
         tidemill test paxos.olg --nodes 5 --script test.sim --faults loss,duplicate,reorder\n  \
         tidemill test chord.olg --nodes 20 --for 300 --wall 3600 --json\n\n\
-        Faults: latency, loss, duplicate, reorder, churn.")]
+        Faults: latency, loss, duplicate, reorder, churn, partition, pause, slow, clock.")]
     Test(TestArgs),
     /// Look at every run of a program of rules, within bounds, to find one that fails
     ///

@@ -33,6 +33,7 @@ mod replaced;
 mod run;
 mod run_workers;
 mod schemas;
+mod script_faults;
 mod sealed_streams;
 mod seeds;
 mod service;

@@ -16,7 +16,7 @@ p3 seen(@N, From, E) :- ping(@N, From, E).
 /// The commands that a test has printed.
 fn commands(text: &str) -> Vec<&str> {
     let lines = text.lines().filter_map(|line| line.strip_prefix("  tidemill "));
-    lines.collect()
+    lines.filter(|line| line.contains(" --seed ")).collect()
 }
 
 /// Runs a command line that was printed for a shell, of words without blanks.
@@ -71,11 +71,17 @@ fn workers_change_nothing() {
     assert_eq!(one, three);
     let objects: Vec<serde_json::Value> =
         one.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-    let (summary, failures) = objects.split_last().expect("lines");
+    let (summary, objects) = objects.split_last().expect("lines");
+    let (failures, groups): (Vec<_>, Vec<_>) =
+        objects.iter().partition(|object| object["failure"].is_object());
+    let group = &groups[0]["group"];
+    assert_eq!(group["shape"], "violation(A, B, _) (rule p2)");
+    assert_eq!(group["seeds"], failures.len());
+    assert_eq!((&group["nodes"], &group["faults"]), (&2.into(), &1.into()));
     assert_eq!(summary["summary"]["runs"], 40);
     assert_eq!(summary["summary"]["failures"], failures.len());
     assert_eq!(summary["summary"]["repeated"], 1);
-    for failure in failures {
+    for failure in &failures {
         let failure = &failure["failure"];
         assert_eq!(failure["kind"], "failed");
         let note = failure["notes"][0].as_str().expect("a note");
@@ -235,4 +241,72 @@ fn a_signal_ends_a_test_with_its_summary() {
             assert!(text.starts_with("summary: ") && text.ends_with("; interrupted\n"), "{text}");
         }
     }
+}
+
+/// What is found is a script of which nothing can be left out, and which needs no seed.
+#[test]
+fn a_failure_is_shrunk_to_what_it_takes() {
+    let folder = Folder::new();
+    let found = folder.path().display().to_string();
+    for program in crate::faults::KINDS {
+        let file = crate::common::root().join(format!("tests/faults/{program}.olg"));
+        let file = file.display();
+        let line = format!("test {file} --nodes 4 --for 40 --seeds 2..16 --found {found} -q");
+        let output = run(&format!("{line} --faults {program}"));
+        let text = stdout(&output);
+        assert!(text.contains(" fail alike, the first is "), "{program}: {text}");
+        let script = folder.path().join("found.sim");
+        let script = std::fs::read_to_string(&script).expect("a script");
+        let actions: Vec<&str> = script.lines().filter(|line| line.starts_with("at ")).collect();
+        assert!((2..=21).contains(&actions.len()), "{program}: {script}");
+        let replay = |lines: &[&str]| {
+            let script = folder.file("less.sim", &lines.join("\n"));
+            status(&run(&format!("sim {file} --script {script}")))
+        };
+        let all: Vec<&str> = script.lines().collect();
+        assert_eq!(replay(&all), 1, "{program}: {script}");
+        for (number, line) in all.iter().enumerate() {
+            if line.starts_with("at ") && !line.ends_with(" end") {
+                let mut less = all.clone();
+                less.remove(number);
+                assert_eq!(replay(&less), 0, "{program} without {line}: {script}");
+            }
+        }
+    }
+}
+
+#[test]
+fn shrinking_can_be_left_out() {
+    let folder = Folder::new();
+    let file = folder.file("twice.olg", TWICE);
+    let output = run(&format!("test {file} --nodes 3 --for 20 --seeds 1..20 --no-shrink"));
+    let text = stdout(&output);
+    assert!(!text.contains("it takes") && text.contains(" failed; "), "{text}");
+}
+
+#[test]
+fn coverage_says_what_no_run_has_done() {
+    let folder = Folder::new();
+    let rules = format!(
+        "{TWICE}n1 never(@N) :- nothing(@N). export(nothing).\n\
+         n2 small(@N, E) :- ping(@N, _, E), E < 0.\n\
+         materialize(view, infinity, infinity, keys(1)).\n\
+         materialize(empty, infinity, infinity, keys(1)).\n\
+         w1 view(@N, F) :- seen(@N, F, _).\nw2 empty(@N, F) :- seen(@N, F, E), E < 0.\n"
+    );
+    let file = folder.file("twice.olg", &rules);
+    let line = format!("test {file} --nodes 3 --for 10 --seeds 1..5 --faults churn --coverage");
+    let text = stdout(&run(&line));
+    let from = text.find("rules: ").expect("a table");
+    let lines: Vec<&str> = text[from..].lines().collect();
+    assert_eq!(lines[0], "rules: 3 of 7 have derived something");
+    let starts = ["  n1  never fired", "  w2  never fired", "  p2  fired ", "  n2  fired "];
+    for (line, start) in lines[1..].iter().zip(starts) {
+        assert!(line.starts_with(start), "{text}");
+    }
+    assert!(lines[3].contains("times, and its body never held"), "{text}");
+    let objects = stdout(&run(&format!("{line} --json")));
+    let rule = objects.lines().find(|line| line.contains("\"name\":\"n1\"")).expect(&objects);
+    let rule: serde_json::Value = serde_json::from_str(rule).expect(rule);
+    assert_eq!((&rule["rule"]["fired"], &rule["rule"]["derived"]), (&0.into(), &0.into()));
 }

@@ -34,7 +34,7 @@ pub use queue::Full;
 pub use remote::Remote;
 pub use scope::Scope;
 pub use signals::Signal;
-pub use sim::{Conditions, Departure, NetStats, NodeStats, Sim};
+pub use sim::{Act, Conditions, Departure, Meant, NetStats, NodeStats, Sent, Shape, Sim};
 pub use source::{Address, Endpoint, Interest, Peer, Ready, Source, Trouble};
 pub use stats::{KindStats, LoopStats};
 pub use time::Time;

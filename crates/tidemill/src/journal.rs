@@ -110,6 +110,20 @@ impl Journal {
         self.settle(Writer::All, now_ns);
     }
 
+    /// A row of `unsettled` is there that must be gone.
+    pub(crate) fn unsettled(&mut self, now_ns: u64, (node, row): (&str, &str), since_ns: u64) {
+        if self.violations > 0 {
+            return;
+        }
+        self.violations += 1;
+        let (at, since) = (Seconds(now_ns), Seconds(since_ns));
+        let note = format!("tidemill: {at} {node}: {row} since {since}");
+        let writer = Writer::of(node);
+        self.note(node, Kind::Violation, note);
+        self.violated = Some(writer);
+        self.settle(writer, now_ns);
+    }
+
     fn settle(&mut self, writer: Writer, now_ns: u64) {
         let Some(lines) = &mut self.lines else { return };
         lines.settle(now_ns);

@@ -50,7 +50,7 @@
 //! | [`tuples`] | tuples from outside, matched with a program |
 //!
 //! Inside, `machine` has what the loop of a run works on: all engines side by side; `properties`
-//! what rules say of all nodes of a simulation.
+//! what rules say of all nodes of a simulation; `unsettled` what must be gone in the end.
 //!
 //! It knows the crates below it and joins them; it parses no command line and writes to no
 //! stream that it is not given.
@@ -90,6 +90,7 @@ pub mod tape;
 pub mod test;
 pub mod top;
 pub mod tuples;
+mod unsettled;
 mod watched;
 pub mod why;
 mod xml;

@@ -23,6 +23,7 @@ use tidemill_relation::view::Progress;
 use tidemill_relation::{SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 
+use crate::unsettled::TABLE;
 use crate::why::Everywhere;
 
 /// Event tuples whose strands run in one call.
@@ -80,6 +81,8 @@ pub(crate) struct Properties {
     node: Node,
     /// What is to be changed there.
     rows: Vec<(RelationId, bool, SeqBuilder)>,
+    /// Rows of `unsettled` that have come or gone.
+    unsettled: TupleBuf<CrossingKind>,
 }
 
 /// When something happens: by the loop's clock, and as rules see it.
@@ -104,7 +107,12 @@ impl Properties {
         };
         let mut node = Node::new(shared.rules.clone(), identity, seed, Secret::FIXED);
         node.interrupt_by(stop.clone());
-        Properties { shared, node, rows: Vec::new() }
+        Properties { shared, node, rows: Vec::new(), unsettled: TupleBuf::new() }
+    }
+
+    /// Takes the rows of `unsettled` that have come or gone.
+    pub(crate) fn take_unsettled(&mut self) -> TupleBuf<CrossingKind> {
+        std::mem::take(&mut self.unsettled)
     }
 
     /// A node has changed rows in a turn.
@@ -181,7 +189,12 @@ impl Properties {
     }
 
     /// Lets out what rules have derived.
-    fn report(&self, crossings: &TupleBuf<Crossing>, moment: Moment, observer: &mut dyn Observer) {
+    fn report(
+        &mut self,
+        crossings: &TupleBuf<Crossing>,
+        moment: Moment,
+        observer: &mut dyn Observer,
+    ) {
         for (Crossing { relation, kind }, columns) in crossings.iter() {
             let head = self.shared.heads.iter().find(|head| head.relation == relation);
             let Some(head) = head else { continue };
@@ -189,6 +202,9 @@ impl Properties {
                 CrossingKind::Delete => Stage::Deleted,
                 CrossingKind::Insert | CrossingKind::Event => Stage::Inserted,
             };
+            if head.name == TABLE {
+                self.unsettled.push_seq(kind, columns);
+            }
             let columns: Vec<Value<'_>> = columns.iter().collect();
             let sighting = Sighting {
                 at_ns: moment.now_ns,

@@ -12,8 +12,9 @@ use tidemill_event::User;
 
 use super::Sources;
 use super::devices::Devices;
-use super::values::{address, nodes, size, some_seconds};
-use tidemill::script::{latency, probability};
+use super::values::{address, nodes, size, some_milliseconds, some_seconds};
+use tidemill::script::{latency_of_shape, probability};
+use tidemill_event::Shape;
 
 /// Tuples given on the command line.
 #[derive(Args, Debug)]
@@ -197,22 +198,23 @@ pub struct SimArgs {
     /// The program.
     #[command(flatten)]
     pub sources: Sources,
-    /// Run N nodes, n0:1, n1:1, ...
-    #[arg(long, value_name = "N", default_value = "1", value_parser = nodes)]
-    pub nodes: u32,
+    /// Run N nodes, n0:1, n1:1, ...; without it as many as the script says, or one
+    #[arg(long, value_name = "N", value_parser = nodes)]
+    pub nodes: Option<u32>,
     /// Threads that run nodes of rules; the output is that of one
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub workers: u32,
-    /// What all chance follows from
-    #[arg(long, value_name = "S", default_value_t = 1)]
-    pub seed: u64,
+    /// What all chance follows from; without it the seed of the script, or 1
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
     /// End after S seconds of virtual time; without it, when nothing is left to do
     #[arg(long = "for", value_name = "S", value_parser = some_seconds)]
     pub end: Option<u64>,
-    /// Datagrams take A to B milliseconds; without it 10..50
-    #[arg(long, value_name = "A..B", value_parser = latency)]
-    pub latency: Option<(Duration, Duration)>,
+    /// Datagrams take A to B milliseconds, all of these as likely, or most of them short (tail), or
+    /// short or long (bimodal); without it 10..50
+    #[arg(long, value_name = "A..B[:tail|bimodal]", value_parser = latency_of_shape)]
+    pub latency: Option<(Duration, Duration, Shape)>,
     /// Datagrams are lost with this probability
     #[arg(long, value_name = "P", default_value = "0", value_parser = probability)]
     pub loss: f64,
@@ -225,6 +227,25 @@ pub struct SimArgs {
     /// Nodes but the first live S seconds on average, crash, and return empty
     #[arg(long, value_name = "S", value_parser = some_seconds)]
     pub churn: Option<u64>,
+    /// Every S seconds on average nodes are in two groups for a while that do not hear each other
+    #[arg(long, value_name = "S", value_parser = some_seconds)]
+    pub partition: Option<u64>,
+    /// Each node does nothing for some seconds every S seconds on average
+    #[arg(long, value_name = "S", value_parser = some_seconds)]
+    pub pause: Option<u64>,
+    /// Turns of one node or more take MS milliseconds
+    #[arg(long, value_name = "MS", value_parser = some_milliseconds)]
+    pub slow: Option<u64>,
+    /// Clocks are up to S seconds ahead or behind, and gain or lose up to a hundredth
+    #[arg(long, value_name = "S", value_parser = some_seconds)]
+    pub skew: Option<u64>,
+    /// End all faults 1.5 S before the end, and fail if the table `unsettled` of a node has a row
+    /// after S of that
+    #[arg(long, value_name = "S", value_parser = some_seconds)]
+    pub settle: Option<u64>,
+    /// Forgive rows of `unsettled` that are gone within T seconds
+    #[arg(long, value_name = "T", value_parser = some_seconds, requires = "settle")]
+    pub tolerate: Option<u64>,
     /// What happens when, and what must be true then
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,

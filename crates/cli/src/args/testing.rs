@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tidemill::history::{Model, parse_model};
 use tidemill::script::seconds_text;
-use tidemill::test::Faults;
+use tidemill::test::{Faults, SimCommand};
 
 use super::devices::Devices;
 use super::options::{EngineKind, Tuples};
@@ -28,7 +28,7 @@ pub struct TestArgs {
     /// Runs at a time; without it one a processor
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub workers: Option<u32>,
-    /// Each run has A to B nodes, n0:1, n1:1, ...; without it one
+    /// Each run has A to B nodes, n0:1, n1:1, ...; without it as many as the script says, or one
     #[arg(long, value_name = "A..B", value_parser = node_range)]
     pub nodes: Option<RangeInclusive<u32>>,
     /// End each run after S seconds of virtual time; without it at the end of the script, or, if
@@ -45,6 +45,13 @@ pub struct TestArgs {
     /// Compare what `history` records with a model at the end of each run; what has no order fails
     #[arg(long, value_name = "register|kv|queue|set|counter", value_parser = parse_model)]
     pub linearizable: Option<Model>,
+    /// End all faults 1.5 S before the end of each run, and fail it if the table `unsettled` of a
+    /// node has a row after S of that; without it S is a third of the run, if there is such a table
+    #[arg(long, value_name = "S", value_parser = some_seconds)]
+    pub settle: Option<u64>,
+    /// Forgive rows of `unsettled` that are gone within T seconds
+    #[arg(long, value_name = "T", value_parser = some_seconds)]
+    pub tolerate: Option<u64>,
     /// Seal datagrams with the fleet key in FILE
     #[arg(long, value_name = "FILE")]
     pub key: Option<PathBuf>,
@@ -63,15 +70,31 @@ pub struct TestArgs {
     /// Give up turns of rules that derive more than N event tuples, as in `sim`
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub turn_limit: Option<u64>,
-    /// Print one JSON object a line: failures, and a summary
+    /// Do not look for what failures take at least
+    #[arg(long)]
+    pub no_shrink: bool,
+    /// Write the scripts that repeat what failures take at least into DIR, as found.sim,
+    /// found-2.sim and so on
+    #[arg(long, value_name = "DIR", conflicts_with = "no_shrink")]
+    pub found: Option<PathBuf>,
+    /// Print what each rule has done in all runs: first those that never fired, and those whose
+    /// body never held
+    #[arg(long)]
+    pub coverage: bool,
+    /// Print one JSON object a line: failures, what they have in common, and a summary
     #[arg(long)]
     pub json: bool,
 }
 
 impl TestArgs {
-    /// The arguments of the `sim` command that simulates the same program, but for what follows
+    /// The `sim` command that simulates the same program, but for what follows
     /// from a seed. Options of settings are among them, and its files stand for a folder.
-    pub fn sim_arguments(&self, end_ns: Option<u64>) -> Vec<String> {
+    pub fn command(&self, end_ns: Option<u64>) -> SimCommand {
+        let arguments = self.sim_arguments(end_ns, self.script.as_ref());
+        SimCommand { arguments, replay: self.sim_arguments(None, None) }
+    }
+
+    fn sim_arguments(&self, end_ns: Option<u64>, script: Option<&PathBuf>) -> Vec<String> {
         let mut arguments = vec!["sim".to_owned()];
         arguments.extend(self.sources.files.iter().cloned());
         let mut add = |option: &str, value: String| {
@@ -83,7 +106,7 @@ impl TestArgs {
         }
         self.sources.includes.iter().for_each(|folder| add("-I", path(folder)));
         end_ns.into_iter().for_each(|end_ns| add("--for", seconds_text(end_ns)));
-        self.script.iter().for_each(|file| add("--script", path(file)));
+        script.iter().for_each(|file| add("--script", path(file)));
         self.linearizable.iter().for_each(|it| add("--linearizable", it.name().to_owned()));
         self.tuples.fact.iter().for_each(|tuple| add("--fact", tuple.clone()));
         self.tuples.inject.iter().for_each(|tuple| add("--inject", tuple.clone()));

@@ -9,7 +9,7 @@ use super::options::{EngineKind, ExplainArgs, Form, RunArgs, SimArgs};
 use super::{Sources, TestArgs};
 
 /// Options, and the kinds of files that they concern.
-const CONCERNS: [(&str, &[FileKind]); 46] = [
+const CONCERNS: [(&str, &[FileKind]); 52] = [
     ("--listen", &[Rules]),
     ("--nodes", &[Rules, Components, Packets]),
     ("--device", &[Packets]),
@@ -26,6 +26,12 @@ const CONCERNS: [(&str, &[FileKind]); 46] = [
     ("--duplicate", &[Rules, Components]),
     ("--reorder", &[Rules, Components]),
     ("--churn", &[Rules, Components, Packets]),
+    ("--partition", &[Rules, Components]),
+    ("--pause", &[Rules]),
+    ("--slow", &[Rules]),
+    ("--skew", &[Rules]),
+    ("--settle", &[Rules]),
+    ("--coverage", &[Rules]),
     ("--script", &[Rules, Components, Packets]),
     ("--linearizable", &[Rules]),
     ("--trace", &[Rules]),
@@ -128,13 +134,18 @@ impl Given for SimArgs {
     fn given(&self) -> Vec<&'static str> {
         let SimArgs { sources, tuples, engine, .. } = self;
         let own = [
-            ("--nodes", self.nodes > 1),
+            ("--nodes", self.nodes.is_some_and(|nodes| nodes > 1)),
             ("--key", self.key.is_some()),
             ("--latency", self.latency.is_some()),
             ("--loss", self.loss > 0.0),
             ("--duplicate", self.duplicate > 0.0),
             ("--reorder", self.reorder > 0.0),
             ("--churn", self.churn.is_some()),
+            ("--partition", self.partition.is_some()),
+            ("--pause", self.pause.is_some()),
+            ("--slow", self.slow.is_some()),
+            ("--skew", self.skew.is_some()),
+            ("--settle", self.settle.is_some()),
             ("--script", self.script.is_some()),
             ("--device", !self.devices.given.is_empty()),
             ("--linearizable", self.linearizable.is_some()),
@@ -157,6 +168,7 @@ impl Given for TestArgs {
         let own = [
             ("--nodes", self.nodes.as_ref().is_some_and(|nodes| *nodes.end() > 1)),
             ("--key", self.key.is_some()),
+            ("--settle", self.settle.is_some()),
             ("--script", self.script.is_some()),
             ("--linearizable", self.linearizable.is_some()),
             ("--device", !self.devices.given.is_empty()),
@@ -164,6 +176,7 @@ impl Given for TestArgs {
             ("--fact", !tuples.fact.is_empty()),
             ("--inject", !tuples.inject.is_empty()),
             ("--turn-limit", self.turn_limit.is_some()),
+            ("--coverage", self.coverage),
         ];
         chosen(own).chain(sources.given()).chain(engine_given(self.engine)).collect()
     }

@@ -34,6 +34,15 @@ pub(super) fn some_seconds(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Milliseconds of more than nothing, as nanoseconds.
+pub(super) fn some_milliseconds(text: &str) -> Result<u64, String> {
+    // A thousandth of what the same digits are as seconds.
+    match tidemill::script::seconds(text)? / 1000 {
+        0 => Err("a time of 0 is over before it begins".to_owned()),
+        ns => Ok(ns),
+    }
+}
+
 /// A number of bytes such as `512M`, `64K` or `2G`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no size: bytes, or a number with K, M or G, such as 512M");

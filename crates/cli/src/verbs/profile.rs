@@ -7,6 +7,7 @@ use tidemill::graph;
 use tidemill::profile::{annotate, flame_graph, table};
 use tidemill::program::Program;
 use tidemill::sim::{SimOptions, Simulation};
+use tidemill_diag::Sources as Texts;
 
 use super::interrupt::{Interrupt, OnTerminate};
 use super::{Relations, common, components, sim};
@@ -38,22 +39,27 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
     let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     interrupt.insist(report).map_err(no_signals)?;
+    let mut texts = Texts::new();
+    let script = script.as_deref();
+    let script = script.map(|path| sim::read_script(path, &mut texts, report)).transpose()?;
+    let of_script = script.as_ref().map_or((None, None), |script| (script.nodes, script.seed));
+    let nodes = nodes.or(of_script.0).unwrap_or(1);
     let options = SimOptions {
-        nodes: nodes.unwrap_or(1),
-        seed: seed.unwrap_or(1),
+        nodes,
+        seed: seed.or(of_script.1).unwrap_or(1),
         end_ns: Some(end.unwrap_or(END_NS)),
         landmark: common::landmark(&args.sources.defines),
         extra: common::tuples(&tuples, &program, report)?,
         memory_max: components::most_of_memory(),
-        packets: sim::engine_of_graphs(None, nodes.unwrap_or(1)),
+        packets: sim::engine_of_graphs(None, nodes),
         profile: true,
         devices: devices.clone(),
         stop: Some(interrupt.asked.clone()),
         ..SimOptions::default()
     };
     let mut simulation = simulation(program, options, report)?;
-    if let Some(path) = script {
-        sim::add_script(&mut simulation, path, report)?;
+    if let Some(script) = &script {
+        sim::told(&texts, &simulation.script(script, &texts), report)?;
     }
     let ran = simulation.run(Console::silent());
     interrupt.over();

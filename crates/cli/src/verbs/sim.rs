@@ -9,7 +9,7 @@ use tidemill::console::Form;
 use tidemill::program::{Kinds, Program};
 use tidemill::run::EngineKind as GraphEngine;
 use tidemill::script::{self, Script};
-use tidemill::sim::{SimOptions, Simulation};
+use tidemill::sim::{Settle, SimOptions, Simulation, can_be_unsettled};
 use tidemill_diag::{Diagnostic, Sources as Texts, has_errors};
 
 use super::common::{self, console};
@@ -65,12 +65,17 @@ fn simulate(
     report: Reporter,
 ) -> Result<Status, Status> {
     let (json, stats, profile) = (args.engine.json, args.engine.stats, args.engine.profile.clone());
-    let (script, seed, svg) = (args.script.clone(), args.seed, args.svg.clone());
-    let options = options(args, &program, &interrupt, report)?;
+    let svg = args.svg.clone();
+    let mut sources = Texts::new();
+    let script = args.script.as_deref();
+    let script = script.map(|path| read_script(path, &mut sources, report)).transpose()?;
+    let options = options(args, script.as_ref(), &program, &interrupt, report)?;
+    let seed = options.seed;
+    refuse_settle(options.settle, options.end_ns, script.as_ref(), &program, report)?;
     let simulation = Simulation::new(program, options);
     let mut simulation = simulation.map_err(|message| common::failed(report, &message))?;
-    if let Some(path) = &script {
-        add_script(&mut simulation, path, report)?;
+    if let Some(script) = &script {
+        told(&sources, &simulation.script(script, &sources), report)?;
     }
     let form = if json { Form::Json } else { Form::Text };
     let (began, again) = (Instant::now(), simulation.clone());
@@ -126,6 +131,7 @@ fn explain(simulation: &Simulation, svg: Option<&Path>, report: Reporter) -> Res
 /// What the command line says of a simulation.
 fn options(
     args: SimArgs,
+    script: Option<&Script>,
     program: &Program,
     interrupt: &Interrupt,
     report: Reporter,
@@ -134,16 +140,27 @@ fn options(
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = common::seal(&keys, report)?;
     let default = SimOptions::default();
+    let nodes = args.nodes.or(script.and_then(|script| script.nodes)).unwrap_or(default.nodes);
+    let seed = args.seed.or(script.and_then(|script| script.seed)).unwrap_or(default.seed);
+    let (least, most, latency_shape) =
+        args.latency.unwrap_or((default.latency.0, default.latency.1, default.latency_shape));
+    let tolerated_ns = args.tolerate.unwrap_or(0);
     Ok(SimOptions {
-        nodes: args.nodes,
+        nodes,
         workers: args.workers,
-        seed: args.seed,
+        seed,
         end_ns: args.end,
-        latency: args.latency.unwrap_or(default.latency),
+        latency: (least, most),
+        latency_shape,
         loss: args.loss,
         duplicate: args.duplicate,
         reorder: args.reorder,
         churn_ns: args.churn,
+        partition_ns: args.partition,
+        pause_ns: args.pause,
+        slow_ns: args.slow,
+        skew_ns: args.skew,
+        settle: args.settle.map(|after_ns| Settle { after_ns, tolerated_ns }),
         seal,
         linearizable: args.linearizable,
         trace: args.trace,
@@ -151,7 +168,7 @@ fn options(
         extra,
         components: components::engine(args.engine.engine),
         memory_max: most_of_memory(),
-        packets: engine_of_graphs(args.engine.engine, args.nodes),
+        packets: engine_of_graphs(args.engine.engine, nodes),
         turn_tuples_max: args.engine.turn_limit,
         profile: args.engine.profile.is_some(),
         devices: args.devices.all(),
@@ -169,15 +186,27 @@ pub fn engine_of_graphs(chosen: Option<EngineKind>, nodes: u32) -> GraphEngine {
     }
 }
 
-/// Adds what a script does.
-pub fn add_script(
-    simulation: &mut Simulation,
-    path: &Path,
+/// Refuses `--settle` where nothing can be unsettled, or the run is too short for it.
+pub fn refuse_settle(
+    settle: Option<Settle>,
+    end_ns: Option<u64>,
+    script: Option<&Script>,
+    program: &Program,
     report: Reporter,
 ) -> Result<(), Status> {
-    let mut sources = Texts::new();
-    let script = read_script(path, &mut sources, report)?;
-    told(&sources, &simulation.script(&script, &sources), report)
+    let Some(settle) = settle else { return Ok(()) };
+    let end_ns = end_ns.into_iter().chain(script.and_then(Script::end_ns)).min();
+    let wrong = match end_ns {
+        _ if !can_be_unsettled(program) => {
+            "--settle has no effect here: the program has no table `unsettled`"
+        }
+        None => "--settle needs an end of the run: --for S, or `at T end` in a script",
+        Some(end_ns) if end_ns <= settle.over_ns() => {
+            "--settle S takes 1.5 S at the end of a run, which does not last so long"
+        }
+        Some(_) => return Ok(()),
+    };
+    common::refuse(&[wrong.to_owned()], report)
 }
 
 /// Reads a script.

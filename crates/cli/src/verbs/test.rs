@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tidemill::program::{Kinds, Program};
 use tidemill::script::Script;
-use tidemill::sim::SimOptions;
-use tidemill::test::{Fault, SimCommand, Test, TestEvent, TestOptions, TestReport};
+use tidemill::sim::{Settle, SimOptions, can_be_unsettled};
+use tidemill::test::{Fault, Test, TestEvent, TestOptions, TestReport};
 use tidemill_diag::Sources;
 
 use super::common;
@@ -44,8 +44,13 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let end_ns = args.end.or((!ends).then_some(END_NS));
     let interrupt = Interrupt::new(OnTerminate::End)
         .map_err(|error| common::failed(report, &format!("no signals: {error}")))?;
-    let json = args.json;
-    let options = options(args, end_ns, &program, &interrupt, report)?;
+    let (json, coverage) = (args.json, args.coverage);
+    if args.nodes.is_none() {
+        args.nodes = script.as_ref().and_then(|script| script.nodes).map(|nodes| nodes..=nodes);
+    }
+    let options = options(args, end_ns, script.as_ref(), &program, &interrupt, report)?;
+    let settle = options.each.settle;
+    sim::refuse_settle(settle, end_ns, script.as_ref(), &program, report)?;
     let test = Test::new(program, options);
     let mut test = test.map_err(|message| common::failed(report, &message))?;
     if let Some(script) = &script {
@@ -62,10 +67,23 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
             out.write(&if json { failure.json() } else { failure.to_string() });
             out.write("\n");
         }
+        TestEvent::Group(group) => {
+            progress.clear();
+            out.write(&if json { group.json() } else { group.to_string() });
+            out.write("\n");
+        }
         TestEvent::Progress(figures) => progress.show(figures),
     });
     progress.clear();
     let figures = ran.map_err(|message| common::failed(report, &message))?;
+    if coverage {
+        let lines = if json {
+            figures.coverage.json().collect()
+        } else {
+            vec![figures.coverage.to_string()]
+        };
+        lines.into_iter().for_each(|line| out.write(&format!("{line}\n")));
+    }
     out.write(&if json { figures.json() } else { figures.to_string() });
     out.write("\n");
     let (seconds, rate) = (figures.elapsed.as_secs_f64(), figures.rate());
@@ -81,6 +99,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
 fn options(
     args: TestArgs,
     end_ns: Option<u64>,
+    script: Option<&Script>,
     program: &Program,
     interrupt: &Interrupt,
     report: Reporter,
@@ -88,6 +107,10 @@ fn options(
     let extra = common::tuples(&args.tuples, program, report)?;
     let keys = Keys { key: args.key.clone(), identity: None, peers: None };
     let seal = common::seal(&keys, report)?;
+    let lasts_ns = end_ns.into_iter().chain(script.and_then(Script::end_ns)).min();
+    let third = || lasts_ns.filter(|_| can_be_unsettled(program)).map(|ns| ns / 3);
+    let tolerated_ns = args.tolerate.unwrap_or(0);
+    let settle = args.settle.or_else(third).filter(|ns| *ns > 0);
     let nodes = args.nodes.clone().unwrap_or(1..=1);
     let default = TestOptions::default();
     let all_seeds = if args.wall.is_some() { 1..=u64::MAX } else { default.seeds };
@@ -96,7 +119,9 @@ fn options(
         common::failed(report, &format!("cannot repeat runs in a fresh process: {error}"))
     })?;
     Ok(TestOptions {
-        command: SimCommand { arguments: args.sim_arguments(end_ns) },
+        command: args.command(end_ns),
+        shrinks: !args.no_shrink,
+        found: args.found.clone(),
         seeds: args.seeds.unwrap_or(all_seeds),
         wall: args.wall.map(Duration::from_nanos),
         workers: args.workers.unwrap_or_else(processors),
@@ -105,6 +130,7 @@ fn options(
         each: SimOptions {
             end_ns,
             linearizable: args.linearizable,
+            settle: settle.map(|after_ns| Settle { after_ns, tolerated_ns }),
             seal,
             landmark: common::landmark(&args.sources.defines),
             extra,
@@ -137,10 +163,13 @@ impl Progress {
             return;
         }
         self.is_shown = true;
-        let TestReport { runs, failures, .. } = figures;
-        let rate = figures.rate();
+        let TestReport { runs, failures, coverage, .. } = figures;
+        let (rate, derived, rules) = (figures.rate(), coverage.derived(), coverage.rules.len());
         // Standard error may be closed: then there is nowhere to report that.
-        let _ = write!(io::stderr(), "\r{runs} runs, {rate:.0} seeds a second, {failures} failed");
+        let _ = write!(
+            io::stderr(),
+            "\r{runs} runs, {rate:.0} seeds a second, {derived} of {rules} rules, {failures} failed"
+        );
     }
 
     /// Takes the line away.

@@ -18,6 +18,7 @@ mod conditions;
 mod host;
 mod net;
 mod node;
+mod orders;
 #[cfg(test)]
 mod tests;
 
@@ -26,9 +27,11 @@ use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::rng::Rng;
 
 use crate::Time;
-pub use conditions::Conditions;
+pub use conditions::{Conditions, Shape};
 use net::Net;
 pub use node::{Departure, NetStats, NodeStats};
+use orders::Order;
+pub use orders::{Act, Meant, Sent};
 
 /// What separates the stream of entropy from the others of a seed.
 const ENTROPY: u64 = 0x656e_7472_6f70_7921;
@@ -97,7 +100,44 @@ impl Sim {
     /// Cuts the network: nodes of different groups do not reach each other, messages under way
     /// included. A node in no group reaches all. Replaces an earlier partition.
     pub fn partition(&mut self, groups: &[&[&str]]) {
-        self.net.partition(groups);
+        self.net.partition(groups, false);
+    }
+
+    /// The same, but only what nodes of earlier groups send to those of later ones is stopped.
+    pub fn partition_one_way(&mut self, groups: &[&[&str]]) {
+        self.net.partition(groups, true);
+    }
+
+    /// Has a node neither read nor send: what comes waits there, what it sends waits to leave.
+    pub fn freeze(&mut self, node: &str) {
+        self.net.freeze(node);
+    }
+
+    /// Has a node go on that was frozen.
+    pub fn thaw(&mut self, node: &str) {
+        self.net.thaw(self.now, node);
+    }
+
+    /// From now on messages wait until they are delivered by [`Sim::order`].
+    pub fn hold_messages(&mut self) {
+        self.net.hold_messages();
+    }
+
+    /// Says what shall become of a message between two nodes: of the first that waits and is meant,
+    /// or else of the next that is sent. Whether one waited.
+    pub fn order(&mut self, act: Act, from: &str, to: &str, is_meant: Meant) -> bool {
+        let link = (self.net.node(from), self.net.node(to));
+        self.net.order(self.now, Order { act, link, is_meant })
+    }
+
+    /// Records from now on what becomes of messages.
+    pub fn record(&mut self) {
+        self.net.record();
+    }
+
+    /// Takes what was recorded.
+    pub fn recorded(&mut self) -> Vec<Sent> {
+        self.net.recorded()
     }
 
     /// Ends a partition.

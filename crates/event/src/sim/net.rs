@@ -8,8 +8,9 @@ use crate::Time;
 use crate::slab::Slab;
 use crate::source::{Address, Endpoint, Interest, Ready, no_such_endpoint};
 
-use super::conditions::{Conditions, Draws, Order};
+use super::conditions::{Conditions, Draws, Fate, Place};
 use super::node::{Departure, Flight, NetStats, Node, NodeStats};
+use super::orders::{Act, Order, Sent};
 
 /// Ports given out for port 0.
 const PORTS: std::ops::Range<u32> = 49152..65536;
@@ -28,6 +29,14 @@ pub(super) struct Net {
     links: HashMap<(u32, u32), Time>,
     ring: VecDeque<u32>,
     departures: Vec<Departure>,
+    /// A partition stops only what earlier groups send to later ones.
+    is_one_way: bool,
+    /// What shall become of single messages, in the order of the orders.
+    orders: Vec<Order>,
+    /// Messages wait until an order delivers them; those that wait, in the order they were sent.
+    waiting: Option<Vec<Flight>>,
+    /// What has become of messages, if that is recorded.
+    record: Option<Vec<Sent>>,
     pub(super) stats: NetStats,
 }
 
@@ -43,6 +52,10 @@ impl Net {
             links: HashMap::new(),
             ring: VecDeque::new(),
             departures: Vec::new(),
+            is_one_way: false,
+            orders: Vec::new(),
+            waiting: None,
+            record: None,
             stats: NetStats::default(),
         }
     }
@@ -114,6 +127,7 @@ impl Net {
         node.watch = None;
         let left = node.inbox.len() as u64;
         node.inbox.clear();
+        node.frozen = None;
         node.stats.dropped += left;
         self.stats.dropped_unbound += left;
     }
@@ -170,6 +184,16 @@ impl Net {
             return Err(no_such_endpoint());
         }
         let sender = &mut self.nodes[from as usize];
+        if let Some(frozen) = &mut sender.frozen {
+            frozen.unsent.push((to, bytes.into()));
+            return Ok(());
+        }
+        self.send_now(now, from, to, bytes);
+        Ok(())
+    }
+
+    fn send_now(&mut self, now: Time, from: u32, to: u32, bytes: &[u8]) {
+        let sender = &mut self.nodes[from as usize];
         let number = sender.stats.sent;
         let draws = Draws::new(self.seed, from, number);
         sender.stats.sent += 1;
@@ -178,31 +202,132 @@ impl Net {
         self.stats.sent_bytes += bytes.len() as u64;
         if self.nodes[from as usize].crashed {
             self.stats.dropped_crashed += 1;
-            return Ok(());
+            return;
         }
         if self.is_blocked(from, to) {
-            return Ok(());
+            return;
         }
-        let fate = self.conditions.fate(now, &draws);
+        let mut fate = self.conditions.fate(now, &draws);
+        if !self.orders.is_empty() {
+            self.obey(now, (from, to), bytes, &mut fate);
+        }
+        if let Some((at, Place::Kept)) = &mut fate.arrival {
+            *at = self.after_the_others(now, from, to, *at);
+        }
+        if self.record.is_some() {
+            self.note(now, (from, to), bytes, &fate);
+        }
         match fate.arrival {
             None => {
                 self.stats.lost += 1;
                 self.nodes[to as usize].stats.dropped += 1;
             }
-            Some((at, Order::Overtaken)) => {
+            Some((at, Place::Overtaken)) => {
                 self.stats.reordered += 1;
                 self.launch(at, (from, number, false), to, bytes);
             }
-            Some((at, Order::Kept)) => {
-                let at = self.after_the_others(now, from, to, at);
-                self.launch(at, (from, number, false), to, bytes);
-            }
+            Some((at, Place::Kept)) => self.launch(at, (from, number, false), to, bytes),
         }
         if let Some(at) = fate.double {
             self.stats.duplicated += 1;
             self.launch(at, (from, number, true), to, bytes);
         }
-        Ok(())
+    }
+
+    /// What the first order for a message makes of its fate.
+    fn obey(&mut self, now: Time, link: (u32, u32), bytes: &[u8], fate: &mut Fate) {
+        let is_meant = |order: &Order| order.act != Act::Deliver && order.means(link, bytes);
+        let Some(at) = self.orders.iter().position(is_meant) else { return };
+        match self.orders.remove(at).act {
+            Act::Drop => (fate.arrival, fate.double) = (None, None),
+            Act::Duplicate { after } => fate.double = Some(now + after),
+            Act::Delay { after } => fate.arrival = Some((now + after, Place::Overtaken)),
+            Act::Deliver => {}
+        }
+    }
+
+    fn note(&mut self, now: Time, (from, to): (u32, u32), bytes: &[u8], fate: &Fate) {
+        let [from, to] = [from, to].map(|node| self.name(node).to_owned());
+        let sent = Sent {
+            at: now,
+            from,
+            to,
+            bytes: bytes.into(),
+            arrival: fate.arrival.map(|(at, _)| at),
+            is_overtaken: matches!(fate.arrival, Some((_, Place::Overtaken))),
+            double: fate.double,
+        };
+        self.record.iter_mut().for_each(|record| record.push(sent.clone()));
+    }
+
+    /// Records from now on what becomes of messages.
+    pub(super) fn record(&mut self) {
+        self.record.get_or_insert_default();
+    }
+
+    pub(super) fn recorded(&mut self) -> Vec<Sent> {
+        self.record.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Has messages wait until they are delivered.
+    pub(super) fn hold_messages(&mut self) {
+        self.waiting.get_or_insert_default();
+    }
+
+    /// Says what shall become of a message: the first that waits and is meant, or else the next
+    /// that is sent; whether one waited.
+    pub(super) fn order(&mut self, now: Time, order: Order) -> bool {
+        let waits = |flight: &Flight| order.means((flight.from, flight.to), &flight.bytes);
+        let found = self.waiting.as_ref().and_then(|waiting| waiting.iter().position(waits));
+        let (Some(at), Some(waiting)) = (found, &mut self.waiting) else {
+            if order.act != Act::Deliver {
+                self.orders.push(order);
+            }
+            return false;
+        };
+        match order.act {
+            Act::Drop => {
+                let flight = waiting.remove(at);
+                self.stats.lost += 1;
+                self.nodes[flight.to as usize].stats.dropped += 1;
+            }
+            Act::Deliver => {
+                let mut flight = waiting.remove(at);
+                flight.at = now;
+                self.take_off(flight);
+            }
+            Act::Delay { after } => {
+                let mut flight = waiting.remove(at);
+                flight.at = now + after;
+                self.take_off(flight);
+            }
+            Act::Duplicate { after } => {
+                let Flight { from, number, to, .. } = waiting[at];
+                let bytes = waiting[at].bytes.clone();
+                self.stats.duplicated += 1;
+                self.take_off(Flight { at: now + after, from, number, is_double: true, to, bytes });
+            }
+        }
+        true
+    }
+
+    /// Has a node neither read nor send, until it goes on.
+    pub(super) fn freeze(&mut self, name: &str) {
+        let index = self.node(name);
+        self.nodes[index as usize].frozen.get_or_insert_default();
+    }
+
+    /// Has a node go on: what it would have sent leaves now.
+    pub(super) fn thaw(&mut self, now: Time, name: &str) {
+        let index = self.node(name);
+        let Some(frozen) = self.nodes[index as usize].frozen.take() else { return };
+        for (to, bytes) in frozen.unsent {
+            self.send_now(now, index, to, &bytes);
+        }
+        for flight in frozen.unread {
+            self.take_off(Flight { at: now, ..flight });
+        }
+        self.enter_ring(index);
     }
 
     /// Brings what has arrived by `now` to the inboxes; whether there was anything.
@@ -221,6 +346,14 @@ impl Net {
             } else if node.inbox.len() >= limit {
                 self.stats.dropped_full += 1;
                 node.stats.dropped += 1;
+            } else if let Some(frozen) = &mut node.frozen {
+                match frozen.unread.len() < limit {
+                    true => frozen.unread.push(flight),
+                    false => {
+                        self.stats.dropped_full += 1;
+                        node.stats.dropped += 1;
+                    }
+                }
             } else {
                 node.inbox.push_back((flight.from, flight.bytes));
                 self.enter_ring(flight.to);
@@ -287,8 +420,9 @@ impl Net {
         self.names.get(name).is_none_or(|&index| !self.nodes[index as usize].crashed)
     }
 
-    pub(super) fn partition(&mut self, groups: &[&[&str]]) {
+    pub(super) fn partition(&mut self, groups: &[&[&str]], is_one_way: bool) {
         self.heal();
+        self.is_one_way = is_one_way;
         for (group, names) in groups.iter().enumerate() {
             for name in *names {
                 let index = self.node(name);
@@ -310,7 +444,11 @@ impl Net {
     /// Whether a message is stopped by a crash or a partition; it is counted then.
     fn is_blocked(&mut self, from: u32, to: u32) -> bool {
         let (sender, receiver) = (&self.nodes[from as usize], &self.nodes[to as usize]);
-        let cut = matches!((sender.group, receiver.group), (Some(a), Some(b)) if a != b);
+        let cut = match (sender.group, receiver.group) {
+            (Some(a), Some(b)) if self.is_one_way => a < b,
+            (Some(a), Some(b)) => a != b,
+            _ => false,
+        };
         // What a crashed node sent before it crashed is under way and arrives.
         if receiver.crashed {
             self.stats.dropped_crashed += 1;
@@ -341,6 +479,9 @@ impl Net {
         bytes: &[u8],
     ) {
         let flight = Flight { at, from, number, is_double, to, bytes: bytes.into() };
+        if let Some(waiting) = &mut self.waiting {
+            return waiting.push(flight);
+        }
         match self.nodes[to as usize].elsewhere {
             Some(part) => self.departures.push(Departure { part, flight }),
             None => self.take_off(flight),

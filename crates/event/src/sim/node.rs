@@ -58,11 +58,22 @@ pub(super) struct Node {
     pub(super) crashed: bool,
     /// The side of a partition it is on.
     pub(super) group: Option<usize>,
+    /// It neither sends nor reads: what it has sent and what has come meanwhile.
+    pub(super) frozen: Option<Frozen>,
     pub(super) inbox: VecDeque<(u32, Box<[u8]>)>,
     pub(super) watch: Option<(u64, Interest)>,
     /// Whether it stands in the ring of nodes with something to report.
     pub(super) in_ring: bool,
     pub(super) stats: NodeStats,
+}
+
+/// What a node has not done while it was frozen.
+#[derive(Default)]
+pub(super) struct Frozen {
+    /// Messages that it has not sent, each with its receiver.
+    pub(super) unsent: Vec<(u32, Box<[u8]>)>,
+    /// Messages that have come.
+    pub(super) unread: Vec<Flight>,
 }
 
 impl Node {
@@ -74,6 +85,7 @@ impl Node {
             elsewhere: None,
             crashed: false,
             group: None,
+            frozen: None,
             inbox: VecDeque::new(),
             watch: None,
             in_ring: false,
@@ -82,7 +94,9 @@ impl Node {
     }
 
     pub(super) fn readable(&self) -> bool {
-        !self.inbox.is_empty() && self.watch.is_some_and(|(_, interest)| interest.reads())
+        !self.inbox.is_empty()
+            && self.frozen.is_none()
+            && self.watch.is_some_and(|(_, interest)| interest.reads())
     }
 
     pub(super) fn writable(&self) -> bool {

@@ -219,3 +219,73 @@ fn entropy_has_a_stream_of_its_own() {
     assert_ne!(drawn, bytes(&mut Sim::new(8), 100));
     assert!(bytes(&mut with, 0).is_empty());
 }
+
+#[test]
+fn a_partition_of_one_way_stops_one_way() {
+    let forth: [&[&str]; 2] = [&["n0:1"], &["n1:1"]];
+    let (trace, drops) = run(3, |sim| sim.partition_one_way(&forth));
+    assert_eq!((trace.len(), drops.dropped_partitioned), (0, 5));
+    let back: [&[&str]; 2] = [&["n1:1"], &["n0:1"]];
+    let (trace, drops) = run(3, |sim| sim.partition_one_way(&back));
+    assert_eq!((trace.len(), drops.dropped_partitioned), (5, 5));
+}
+
+#[test]
+fn orders_concern_the_message_that_is_meant() {
+    let meant = |byte: u8| -> Meant { Box::new(move |bytes| bytes[0] == byte) };
+    let (trace, drops) = run(1, |sim| {
+        sim.record();
+        assert!(!sim.order(Act::Drop, "n0:1", "n1:1", meant(3)));
+        assert!(!sim.order(Act::Drop, "n1:1", "n0:1", meant(2)));
+        let after = Duration::from_millis(5);
+        assert!(!sim.order(Act::Duplicate { after }, "n0:1", "n1:1", meant(4)));
+        // Nothing waits.
+        assert!(!sim.order(Act::Deliver, "n0:1", "n1:1", meant(0)));
+    });
+    assert_eq!((drops.lost, drops.duplicated), (2, 1));
+    let first: Vec<u8> = trace.iter().filter(|t| t.1 == 1).map(|t| t.2[0]).take(5).collect();
+    assert_eq!(first, [4, 0, 1, 2, 4]);
+}
+
+#[test]
+fn messages_that_wait_arrive_when_they_are_delivered() {
+    let mut sim = Sim::new(1);
+    let (from, to) = (sim.bind("n0:1").unwrap(), sim.bind("n1:1").unwrap());
+    sim.hold_messages();
+    sim.record();
+    for byte in 0..3 {
+        sim.send(from, "n1:1", &[byte]).unwrap();
+    }
+    assert!(sim.net.next_arrival().is_none());
+    assert_eq!(sim.recorded().len(), 3);
+    let one = |byte: u8| -> Meant { Box::new(move |bytes| bytes[0] == byte) };
+    assert!(sim.order(Act::Deliver, "n0:1", "n1:1", one(2)));
+    assert!(!sim.order(Act::Deliver, "n0:1", "n1:1", one(2)));
+    assert!(sim.order(Act::Drop, "n0:1", "n1:1", one(0)));
+    sim.net.deliver(Time::ZERO);
+    let mut buffer = [0; 8];
+    assert_eq!(sim.recv(to, &mut buffer).unwrap().map(|(length, _)| length), Some(1));
+    assert_eq!((buffer[0], sim.net_stats().lost), (2, 1));
+}
+
+#[test]
+fn a_frozen_node_neither_reads_nor_sends() {
+    let mut sim = Sim::new(1);
+    let (from, to) = (sim.bind("n0:1").unwrap(), sim.bind("n1:1").unwrap());
+    sim.register(crate::source::Source::Endpoint(to), 7, Interest::Read).unwrap();
+    sim.freeze("n0:1");
+    sim.send(from, "n1:1", &[1]).unwrap();
+    assert_eq!(sim.net_stats().sent, 0);
+    sim.thaw("n0:1");
+    assert_eq!(sim.net_stats().sent, 1);
+    sim.freeze("n1:1");
+    sim.net.deliver(Time(1_000_000_000));
+    let mut ready = Vec::new();
+    sim.net.report(&mut ready);
+    assert!(ready.is_empty());
+    sim.thaw("n1:1");
+    assert_eq!(sim.net.next_arrival(), Some(Time::ZERO));
+    sim.net.deliver(Time(1_000_000_000));
+    sim.net.report(&mut ready);
+    assert_eq!(ready.len(), 1);
+}

@@ -57,7 +57,7 @@ pub fn start<W: World>(
     let owner = events.owner("node");
     let fleet = world.fleet();
     let id = NodeId(fleet.slots.len() as u32);
-    fleet.slots.push(Slot { identity, owner, life: 0, alive: None, restarts: 0 });
+    fleet.slots.push(Slot { identity, owner, life: 0, alive: None, restarts: 0, pace: None });
     bring_up(world, events, ports.into(), id)?;
     Ok(id)
 }
@@ -75,7 +75,14 @@ pub fn start_elsewhere<W: World>(
 ) -> io::Result<NodeId> {
     let fleet = world.fleet();
     let id = NodeId(fleet.slots.len() as u32);
-    fleet.slots.push(Slot { identity, owner: Owner::LOOP, life: 0, alive: None, restarts: 0 });
+    fleet.slots.push(Slot {
+        identity,
+        owner: Owner::LOOP,
+        life: 0,
+        alive: None,
+        restarts: 0,
+        pace: None,
+    });
     restart_elsewhere(events).map(|()| id)
 }
 
@@ -156,6 +163,10 @@ fn bring_up<W: World>(
         refusals: Refusals::default(),
         peers,
         system,
+        pace: world.fleet().slots[id.0 as usize]
+            .pace
+            .as_ref()
+            .map(|it| Box::new(it.of_next_life())),
         started: events.now(),
         arrived: Vec::new(),
     };

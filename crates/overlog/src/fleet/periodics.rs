@@ -27,11 +27,13 @@ pub(super) fn start_periodics<W: World>(
 ) {
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let periodics = alive.node.periodics().to_vec();
+    let spans: Vec<u64> =
+        periodics.iter().map(|periodic| alive.span_ns(periodic.period_ns)).collect();
     let start = |(timer, periodic): (usize, &Periodic)| {
         if periodic.left == Some(0) {
             return None;
         }
-        let first = events.now() + Duration::from_nanos(periodic.period_ns);
+        let first = events.now() + Duration::from_nanos(spans[timer]);
         let at = due.get(timer).copied().flatten().unwrap_or(first);
         let alarm = events.alarm(at, move |world: &mut W, events: &mut Loop<W>, alarm| {
             if let Some(next) = fire(world, events, id, life, timer) {
@@ -54,13 +56,17 @@ fn fire<W: World>(
     life: u32,
     timer: usize,
 ) -> Option<Time> {
+    let holds = world.fleet().holds_timers;
     let (alive, _) = world.fleet().alive(id, life)?;
     let (alarm, due) = alive.periodics.get_mut(timer)?.take()?;
-    let period = Duration::from_nanos(alive.node.periodics()[timer].period_ns).max(PERIOD_MIN);
+    let period_ns = alive.span_ns(alive.node.periodics()[timer].period_ns);
+    let period = Duration::from_nanos(period_ns).max(PERIOD_MIN);
     let node = &mut alive.node;
     let mut more = true;
     let mut fired = false;
-    if node.fires_already(timer) || node.waiting() >= INBOX_MAX {
+    if holds {
+        // It fires when it is told to.
+    } else if node.fires_already(timer) || node.waiting() >= INBOX_MAX {
         node.counters_mut().periodics_skipped += 1;
         say!(Debug, "node", "{}: a periodic is late and skipped", node.identity().address);
     } else {

@@ -12,6 +12,7 @@ use tidemill_relation::cost::Clock;
 use tidemill_relation::plan::RelationId;
 
 use super::links::Streams;
+use super::pace::Pace;
 use super::peer_table::Peers;
 use super::seal::Seal;
 use super::system_tables::SystemTables;
@@ -34,6 +35,8 @@ pub(super) struct Slot {
     pub(super) life: u32,
     pub(super) alive: Option<Alive>,
     pub(super) restarts: u64,
+    /// What its next life has of the pace of this one.
+    pub(super) pace: Option<Box<Pace>>,
 }
 
 /// What a node has while it lives.
@@ -57,6 +60,8 @@ pub(super) struct Alive {
     pub(super) peers: Option<Peers>,
     /// The tables of the system that the program reads, if it reads any.
     pub(super) system: Option<SystemTables>,
+    /// What keeps it from being as quick and as right as the loop, in a simulation.
+    pub(super) pace: Option<Box<Pace>>,
     /// When this life began.
     pub(super) started: Time,
     /// The tuples of a datagram, before they are events; kept for its memory.
@@ -64,6 +69,11 @@ pub(super) struct Alive {
 }
 
 impl Alive {
+    /// How long a span of its clock is on that of the loop.
+    pub(super) fn span_ns(&self, ns: u64) -> u64 {
+        self.pace.as_ref().map_or(ns, |pace| pace.span_ns(ns))
+    }
+
     /// The guard of its datagrams, or that of its connections.
     pub(super) fn any_guard(&self) -> Option<&Guard> {
         let streams = || self.streams.as_ref()?.connections().guard();
@@ -95,6 +105,8 @@ pub struct Fleet {
     pub(super) opening: Option<Event>,
     /// Ends all that nodes do.
     pub(super) interrupt: Option<Arc<AtomicBool>>,
+    /// Timers fire when they are told to, and not by themselves.
+    pub(super) holds_timers: bool,
     /// Measures what rules cost all the time.
     pub(super) clock: Option<Clock>,
     /// Until when tools look at what rules cost.
@@ -138,6 +150,7 @@ impl Fleet {
             turn_tuples_max: None,
             opening: None,
             interrupt: None,
+            holds_timers: false,
             clock: None,
             looked_at: None,
             ended: Profile::default(),

@@ -6,6 +6,7 @@ use tidemill_event::{Loop, Time};
 use tidemill_relation::view::Progress;
 
 use super::alarm::arm;
+use super::pace::May;
 use super::post::post;
 use super::state::NodeId;
 use super::world::World;
@@ -42,11 +43,42 @@ pub(super) fn schedule<W: World>(
 fn begin<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let (now, wall) = (events.now(), events.wall());
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
+    let may = alive.pace.as_mut().map(|pace| pace.begin(now, wall));
+    let wall = match may {
+        None => wall,
+        Some(May::Begin { wall_ns }) => wall_ns,
+        Some(May::Wait) => return go_on(world, events, id, life),
+    };
+    let is_paced = may.is_some();
     let begun = alive.node.begin(now.0, wall, observer);
     streams::resume(alive, events);
     if begun {
         derive(world, events, id, life);
     }
+    if is_paced {
+        go_on(world, events, id, life);
+    }
+}
+
+/// Has turns of a node that wait begin when they may.
+pub(super) fn go_on<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
+    let now = events.now();
+    let Some((alive, _)) = world.fleet().alive(id, life) else { return };
+    let Some(pace) = &mut alive.pace else { return };
+    if pace.waiting == 0 || pace.is_armed {
+        return;
+    }
+    if now >= pace.until {
+        let count = pace.release();
+        return schedule(world, events, id, life, count);
+    }
+    pace.is_armed = true;
+    events.timer(pace.until, move |world: &mut W, events: &mut Loop<W>| {
+        if let Some((alive, _)) = world.fleet().alive(id, life) {
+            alive.pace.iter_mut().for_each(|pace| pace.is_armed = false);
+            go_on(world, events, id, life);
+        }
+    });
 }
 
 fn derive<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {

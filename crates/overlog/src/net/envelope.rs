@@ -5,6 +5,7 @@ use tidemill_relation::{SeqBuilder, Value};
 use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Writer, encode};
 
 use super::protocol::{Fields, PROTOCOL};
+use super::schema::ProgramSchema;
 use super::values::{self, Reader};
 
 /// What of a message of the wire concerns tuples.
@@ -94,6 +95,23 @@ impl<'a> Envelope<'a> {
         Decoder::new(&PROTOCOL.schema).decode(fields.envelope.message, bytes, &mut sink)?;
         Ok(sink.envelope)
     }
+}
+
+/// The tuples of a message, as nodes of this program read it: names and columns. Nothing of what
+/// cannot be read.
+pub fn tuples(schema: &ProgramSchema, bytes: &[u8]) -> Vec<(String, SeqBuilder)> {
+    let Ok(envelope) = Envelope::decode(bytes) else { return Vec::new() };
+    let one = |tuple: Tuple<'_>| {
+        if tuple.relation == 0 {
+            return Some((tuple.name.to_owned(), tuple.columns));
+        }
+        let mut columns = SeqBuilder::default();
+        let is_known = envelope.program == schema.program();
+        let read = is_known.then(|| schema.decode_body(tuple.relation, tuple.body, &mut columns));
+        read?.ok()?;
+        Some((schema.name(tuple.relation)?.to_owned(), columns))
+    };
+    envelope.tuples.into_iter().filter_map(one).collect()
 }
 
 struct EnvelopeSink<'f, 'a> {

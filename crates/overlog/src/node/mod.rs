@@ -18,6 +18,7 @@ mod commit;
 mod compilation;
 mod costs;
 mod counters;
+mod coverage;
 mod derive;
 mod deriving;
 mod dispatch;
@@ -73,6 +74,7 @@ pub use ambient::{Chosen, Identity, node_id};
 pub use compilation::listing;
 pub use costs::Engine;
 pub use counters::{Counters, RuleCounters, StageCounters, TableCounters};
+pub use coverage::RuleCoverage;
 pub use event::{Event, Periodic, Received, Traced};
 pub use execution::{Execution, Named, Receipt};
 pub use explored::Turned;
@@ -384,6 +386,16 @@ impl Node {
                 *left > 0
             }
         }
+    }
+
+    /// The periodic that starts a rule of this name.
+    pub fn periodic_of(&self, rule: &str) -> Option<usize> {
+        let plan = self.program.plan();
+        let name = |&strand: &u32| {
+            let rule = plan.strands[strand as usize].rule;
+            plan.rules.get(rule.index()).map(|rule| rule.name.as_str())
+        };
+        self.program.dispatch.periodics.iter().position(|strand| name(strand) == Some(rule))
     }
 
     /// True while a firing of this periodic waits for its turn.

@@ -39,6 +39,11 @@ pub(super) fn refusal(program: &Program) -> Option<String> {
              explored"
         ));
     }
+    if let Some(global) = &rules.global {
+        let first = global.compiled.plan.rules.first();
+        let place = first.map(|rule| format!("{}: ", rule.place)).unwrap_or_default();
+        return Some(format!("{place}properties of all nodes (@SIM) are not explored"));
+    }
     if rules.traces.is_some() {
         return Some("provenance is recorded with times and is not explored".to_owned());
     }

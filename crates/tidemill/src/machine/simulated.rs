@@ -5,10 +5,12 @@ use std::time::Duration;
 use tidemill_event::{Loop, TimerId};
 use tidemill_fabric::reliable::LEASE_NS;
 use tidemill_overlog::fleet::NodeId;
+use tidemill_overlog::node::RuleCoverage;
 use tidemill_relation::plan::RelationId;
 
 use crate::properties::Properties;
 use crate::switch::{Plug, Switches};
+use crate::unsettled::Unsettled;
 
 /// Time for what the end of a lease brings about.
 const SPARE_NS: u64 = 10_000_000_000;
@@ -30,6 +32,15 @@ pub(crate) struct Simulated {
     pub(crate) lasts: bool,
     /// What rules say of all nodes together, if they do.
     pub(crate) properties: Option<Box<Properties>>,
+    /// What must be gone when faults are over, and the timer that looks whether it is.
+    pub(crate) unsettled: Option<Unsettled>,
+    pub(crate) settle_timer: Option<TimerId>,
+    /// Nodes that churn has ended, and has not started again.
+    pub(crate) churned: Vec<u32>,
+    /// When churn has ended a node, or started it again.
+    pub(crate) lives: Vec<(u64, u32, bool)>,
+    /// What rules have done in lives that have ended.
+    pub(crate) coverage: Vec<RuleCoverage>,
     /// Turns of lives that have ended.
     pub(crate) retired: u64,
     /// The devices of each node that are at links, and the links.

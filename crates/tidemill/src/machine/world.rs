@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet::{self, Call, Fleet, NodeId, Switched, Takes};
+use tidemill_overlog::global::SIM;
 use tidemill_overlog::node::Crossing;
 use tidemill_overlog::query::AskerId;
 use tidemill_packet::drive::{self, Driver};
@@ -50,6 +51,7 @@ impl fleet::World for Machine {
             let address = &fleet.identity(node).address;
             properties.turned(address, tuples, moment, observer);
         });
+        self.note_unsettled(events, node, tuples);
     }
 
     fn replaced(&mut self, events: &mut Loop<Machine>, switched: Switched) {
@@ -165,6 +167,54 @@ impl Machine {
         let moment = Moment { now_ns: events.now().0, wall_ns: events.wall() };
         change(properties, &self.fleet, moment, &mut self.journal);
         self.journal.get_mut().all_turned(moment.now_ns);
+        let changed = properties.take_unsettled();
+        let unsettled = self.sim.as_mut().and_then(|sim| sim.unsettled.as_mut());
+        if let Some(unsettled) = unsettled.filter(|_| !changed.is_empty()) {
+            for (kind, row) in changed.iter() {
+                unsettled.changed(SIM, kind, row, moment.now_ns);
+            }
+            self.check_settled(events);
+        }
+    }
+
+    /// Notes rows of `unsettled` that a node has changed, if that is looked at.
+    fn note_unsettled(
+        &mut self,
+        events: &mut Loop<Machine>,
+        node: NodeId,
+        tuples: &TupleBuf<Crossing>,
+    ) {
+        let Some(unsettled) = self.sim.as_mut().and_then(|sim| sim.unsettled.as_mut()) else {
+            return;
+        };
+        let address = &self.fleet.identity(node).address;
+        let mut has_changed = false;
+        for (Crossing { relation, kind }, row) in tuples.iter() {
+            if unsettled.relation == Some(relation) {
+                has_changed = true;
+                unsettled.changed(address, kind, row, events.now().0);
+            }
+        }
+        if has_changed {
+            self.check_settled(events);
+        }
+    }
+
+    /// Fails the run if a row of `unsettled` is there that must be gone; looks again when the next
+    /// must be.
+    pub(crate) fn check_settled(&mut self, events: &mut Loop<Machine>) {
+        let Some(sim) = &self.sim else { return };
+        let (Some(unsettled), Some(timer)) = (&sim.unsettled, sim.settle_timer) else { return };
+        let now = events.now();
+        match unsettled.due() {
+            None => events.rearm(timer, Time::MAX),
+            Some((at, ..)) if at > now.0 => events.rearm(timer, Time(at)),
+            Some((_, (node, row), since_ns)) => {
+                self.journal.get_mut().unsettled(now.0, (node, row), since_ns);
+                self.stop_if_over(events);
+                true
+            }
+        };
     }
 
     /// Ends the run if its journal says that it is over. Where lines have an order that is that of

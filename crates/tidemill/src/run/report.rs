@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use tidemill_overlog::node::RuleCoverage;
 use tidemill_packet::engine::{Engine, EngineStats};
 use tidemill_packet::link::LinkStats;
 use tidemill_packet::packet::PoolStats;
@@ -32,6 +33,8 @@ pub struct Report {
     pub borders: Vec<(String, u64)>,
     /// Its program has changed, and shall run anew.
     pub starts_again: bool,
+    /// What each rule has done, by number, of a simulation.
+    pub coverage: Vec<RuleCoverage>,
     /// What else went wrong: files that could not be written, apps out of order at the end.
     pub problems: Vec<String>,
 }

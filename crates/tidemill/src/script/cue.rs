@@ -1,12 +1,13 @@
 //! Scripts joined with the program and the nodes of a simulation.
 
 use tidemill_diag::{Diagnostic, Place, Sources, Span};
+use tidemill_event::{Act, Shape};
 use tidemill_overlog::node::Identity;
 use tidemill_relation::OwnedValue;
 use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::text::{Pattern, TextError};
 
-use super::{Action, Nodes, Script, Template, Victim, What, When, Which};
+use super::{Action, Direction, Nodes, Script, Template, Victim, What, When, Which};
 use crate::tuples::{self, Unsuited};
 
 /// One action, ready to happen.
@@ -32,18 +33,47 @@ pub enum Deed {
     /// Has a part of nodes fail.
     Kill(Vec<u32>, Victim),
     /// Cuts the network.
-    Partition(Vec<Vec<u32>>),
+    Partition(Vec<Vec<u32>>, Direction),
     /// Ends all partitions.
     Heal,
     /// Sets the probability of a loss.
     Loss(f64),
+    /// Sets the probability that a datagram comes twice.
+    Duplicate(f64),
+    /// Sets the probability that a datagram is overtaken.
+    Reorder(f64),
     /// Sets the delay of datagrams, nanoseconds.
     Latency {
         /// The least.
         least: u64,
         /// The most.
         most: u64,
+        /// Which are likely.
+        shape: Shape,
     },
+    /// Has nodes do nothing for so many nanoseconds.
+    Pause(Vec<u32>, u64),
+    /// Has each turn of nodes take so many nanoseconds.
+    Slow(Vec<u32>, u64),
+    /// Sets the clocks of nodes: nanoseconds ahead, and millionths that they gain.
+    Clock(Vec<u32>, i64, i64),
+    /// Does something to a datagram.
+    Message {
+        /// What.
+        act: Act,
+        /// From one node.
+        from: u32,
+        /// To another.
+        to: u32,
+        /// A tuple in it.
+        tuple: Option<Pattern>,
+    },
+    /// From now on datagrams and timers wait.
+    Manual,
+    /// Fires the timer of a rule.
+    Timer(Vec<u32>, String),
+    /// Ends all faults.
+    Calm,
     /// Checks tables.
     Expect {
         /// The nodes with what is looked for there.
@@ -95,17 +125,32 @@ impl Binding<'_> {
             What::Crash(nodes) => Deed::Crash(self.numbers(nodes)?),
             What::Restart(nodes) => Deed::Restart(self.numbers(nodes)?),
             What::Kill(nodes, victim) => Deed::Kill(self.numbers(nodes)?, victim.clone()),
-            What::Partition(groups) => {
+            What::Partition(groups, direction) => {
                 let group = |group: &Vec<Nodes>| {
                     let numbers: Result<Vec<_>, _> =
                         group.iter().map(|nodes| self.numbers(nodes)).collect();
                     numbers.map(|numbers| numbers.concat())
                 };
-                Deed::Partition(groups.iter().map(group).collect::<Result<_, _>>()?)
+                Deed::Partition(groups.iter().map(group).collect::<Result<_, _>>()?, *direction)
             }
             What::Heal => Deed::Heal,
             What::Loss(probability) => Deed::Loss(*probability),
-            What::Latency { least, most } => Deed::Latency { least: *least, most: *most },
+            What::Duplicate(probability) => Deed::Duplicate(*probability),
+            What::Reorder(probability) => Deed::Reorder(*probability),
+            What::Latency { least, most, shape } => {
+                Deed::Latency { least: *least, most: *most, shape: *shape }
+            }
+            What::Pause(nodes, ns) => Deed::Pause(self.numbers(nodes)?, *ns),
+            What::Slow(nodes, ns) => Deed::Slow(self.numbers(nodes)?, *ns),
+            What::Clock(nodes, offset, drift) => Deed::Clock(self.numbers(nodes)?, *offset, *drift),
+            What::Message { act, from, to, tuple } => {
+                let (from, to) = (self.one(from)?, self.one(to)?);
+                let tuple = tuple.as_ref().map(|tuple| self.tuple_of_message(tuple)).transpose()?;
+                Deed::Message { act: *act, from, to, tuple }
+            }
+            What::Manual => Deed::Manual,
+            What::Timer(nodes, rule) => Deed::Timer(self.numbers(nodes)?, rule.clone()),
+            What::Calm => Deed::Calm,
             What::Expect { nodes, pattern, count } => {
                 let living = nodes.which == Which::All;
                 let rows = self.each(nodes, pattern, |node, pattern| {
@@ -143,6 +188,27 @@ impl Binding<'_> {
             Diagnostic::error("unknown-node", nodes.span, "there is no such node")
                 .help(format!("{} nodes run, the last is {last}", self.nodes.len()))
         })
+    }
+
+    /// The one node that was named.
+    fn one(&self, nodes: &Nodes) -> Result<u32, Diagnostic> {
+        match self.numbers(nodes)?[..] {
+            [one] => Ok(one),
+            _ => {
+                let message = "a message goes from one node to one";
+                Err(Diagnostic::error("script-syntax", nodes.span, message))
+            }
+        }
+    }
+
+    /// A tuple by which a message is known.
+    fn tuple_of_message(&self, template: &Template) -> Result<Pattern, Diagnostic> {
+        let pattern = template.instance(None, 0);
+        let pattern = pattern.map_err(|error| error.message).and_then(|pattern| {
+            let known = tuples::relation_of(self.plan, &pattern);
+            known.map(|_| pattern).map_err(|wrong| wrong.to_string())
+        });
+        pattern.map_err(|message| Diagnostic::error("script-tuple", template.span, message))
     }
 
     /// What `of` makes of a template for each of the nodes.
@@ -211,7 +277,8 @@ mod tests {
         let texts: Vec<String> = tuples.iter().map(|tuple| tuple.2[0].to_string()).collect();
         assert_eq!(texts, ["\"n1:1\"", "\"n2:1\""]);
         assert_eq!(cues[2].deed, Deed::Crash(vec![1]));
-        assert_eq!(cues[3].deed, Deed::Partition(vec![vec![0], vec![1, 2]]));
+        let groups = vec![vec![0], vec![1, 2]];
+        assert_eq!(cues[3].deed, Deed::Partition(groups, Direction::Both));
         assert!(
             matches!(&cues[4].deed, Deed::Expect { rows, living: true, .. } if rows.len() == 3)
         );
@@ -227,6 +294,8 @@ mod tests {
             ("at 1 inject 0 look(NODE, 1)", "t.sim:1:15: error[script-tuple]: the program has no"),
             ("at 1 inject 0 lookup(NODE)", "t.sim:1:15: error[script-tuple]: `lookup` has 2"),
             ("at 1 inject 0 lookup(\"n1:1\", 1)", "t.sim:1:15: error[script-tuple]: the tuple is"),
+            ("at 1 drop * 1", "t.sim:1:11: error[script-syntax]: a message goes from one node"),
+            ("at 1 drop 0 1 'look(1)'", "t.sim:1:16: error[script-tuple]: the program has no"),
             ("at 1 inject 0 lookup(NODE, _)", "t.sim:1:15: error[script-tuple]: `_` stands"),
             ("at 1 expect 0 lookup(NODE, _)", "t.sim:1:15: error[script-tuple]: `lookup` is an"),
         ];

@@ -7,9 +7,18 @@
 //! at T crash NODE                     at T restart NODE
 //! at T kill NODE component PATH       at T kill NODE app NAME
 //! at T partition A,B,.. | C,D,..      at T heal
-//! at T loss P                         at T latency A..B            milliseconds
+//! at T partition A,B,.. > C,D,..      what the first send to the others is lost
+//! at T loss P                         at T latency A..B[:SHAPE]    milliseconds
+//! at T duplicate P                    at T reorder P
+//! at T pause NODE D                   at T slow NODE MS
+//! at T clock NODE OFFSET [PPM]        seconds ahead, and millionths that it gains
+//! at T drop A B ['tuple']             at T duplicate A B [MS] ['tuple']
+//! at T delay A B MS ['tuple']         at T deliver A B ['tuple']
+//! at T manual                         at T timer NODE RULE
+//! at T calm
 //! at T expect NODE pattern(...) [count N]
 //! at T end
+//! nodes N                             seed S
 //! ```
 //! `NODE` is an address, an index, `*`, or `i in 1..9` with `$i` in the tuple, also inside its
 //! texts; ranges include both ends. Tuples are complete, location included; node parameters
@@ -26,19 +35,27 @@
 mod cue;
 mod number;
 mod parse;
+mod print;
 mod words;
 
 use tidemill_diag::Span;
+use tidemill_event::{Act, Shape};
 use tidemill_relation::text::{Pattern, TextError, parse_pattern};
 use tidemill_stdx::sorted::SortedSet;
 
 pub use cue::{Cue, Deed, bind};
-pub use number::{latency, probability, seconds, seconds_text};
+pub use number::{latency, latency_of_shape, latency_text, probability};
+pub use number::{seconds, seconds_text, signed_seconds_text};
 pub use parse::parse;
+pub use print::lines;
 
 /// A script as it was written.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Script {
+    /// How many nodes it is for, if it says so.
+    pub nodes: Option<u32>,
+    /// The seed of the run that it is for, if it says so.
+    pub seed: Option<u64>,
     /// The actions in the order of the lines.
     pub actions: Vec<Action>,
 }
@@ -47,6 +64,12 @@ impl Script {
     /// Whether it ends the run.
     pub fn ends(&self) -> bool {
         self.actions.iter().any(|action| action.what == What::End)
+    }
+
+    /// When it ends the run, if it does.
+    pub fn end_ns(&self) -> Option<u64> {
+        let ends = self.actions.iter().filter(|action| action.what == What::End);
+        ends.map(|action| action.when.first()).min()
     }
 
     /// The relations of which it gives nodes tuples.
@@ -107,18 +130,47 @@ pub enum What {
     /// Has a component or an app of nodes fail.
     Kill(Nodes, Victim),
     /// Cuts the network into groups that do not hear each other. Nodes in none of them hear all.
-    Partition(Vec<Vec<Nodes>>),
+    Partition(Vec<Vec<Nodes>>, Direction),
     /// Ends all partitions.
     Heal,
     /// Sets the probability that a datagram is lost.
     Loss(f64),
+    /// Sets the probability that a datagram comes twice.
+    Duplicate(f64),
+    /// Sets the probability that a datagram is overtaken.
+    Reorder(f64),
     /// Sets the delay of datagrams, nanoseconds.
     Latency {
         /// The least.
         least: u64,
         /// The most.
         most: u64,
+        /// Which are likely.
+        shape: Shape,
     },
+    /// Has nodes do nothing for so many nanoseconds.
+    Pause(Nodes, u64),
+    /// Has each turn of nodes take so many nanoseconds.
+    Slow(Nodes, u64),
+    /// Sets the clocks of nodes: nanoseconds ahead, and millionths that they gain.
+    Clock(Nodes, i64, i64),
+    /// Does something to the next datagram between two nodes, or to the next with such a tuple.
+    Message {
+        /// What.
+        act: Act,
+        /// From one node.
+        from: Nodes,
+        /// To another.
+        to: Nodes,
+        /// A tuple in it; `_` stands for any value.
+        tuple: Option<Template>,
+    },
+    /// From now on datagrams and timers wait for `deliver` and `timer`.
+    Manual,
+    /// Fires the timer of a rule.
+    Timer(Nodes, String),
+    /// Ends all faults.
+    Calm,
     /// Checks what a table holds.
     Expect {
         /// Where.
@@ -130,6 +182,15 @@ pub enum What {
     },
     /// Ends the run.
     End,
+}
+
+/// Who does not hear whom in a partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// Groups do not hear each other.
+    Both,
+    /// Later groups do not hear earlier ones.
+    Forth,
 }
 
 /// What of a node is killed.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tidemill_diag::text::number::{BadNumber, nanoseconds};
+use tidemill_event::Shape;
 
 /// Seconds with up to 9 decimals, as nanoseconds: exactly, without going through a double.
 ///
@@ -43,6 +44,54 @@ pub fn probability(text: &str) -> Result<f64, String> {
     number
         .filter(|number| (0.0..=1.0).contains(number))
         .ok_or_else(|| format!("`{text}` is no probability: a number from 0 to 1"))
+}
+
+/// What [`latency`] reads, and which of these times are likely: `A..B`, `A..B:tail` or
+/// `A..B:bimodal`.
+///
+/// # Errors
+/// What is expected instead.
+pub fn latency_of_shape(text: &str) -> Result<(Duration, Duration, Shape), String> {
+    let (range, shape) = match text.split_once(':') {
+        None => (text, Shape::Uniform),
+        Some((range, "uniform")) => (range, Shape::Uniform),
+        Some((range, "tail")) => (range, Shape::Tail),
+        Some((range, "bimodal")) => (range, Shape::Bimodal),
+        Some((_, shape)) => {
+            return Err(format!("`{shape}` is no shape: there are uniform, tail and bimodal"));
+        }
+    };
+    latency(range).map(|(least, most)| (least, most, shape))
+}
+
+/// What [`latency_of_shape`] reads.
+pub fn latency_text((least, most): (u64, u64), shape: Shape) -> String {
+    // As many thousandths of what the same digits are as seconds.
+    let [least, most] = [least, most].map(|ns| seconds_text(ns.saturating_mul(1000)));
+    let shape = match shape {
+        Shape::Uniform => "",
+        Shape::Tail => ":tail",
+        Shape::Bimodal => ":bimodal",
+    };
+    format!("{least}..{most}{shape}")
+}
+
+/// Milliseconds with decimals, as nanoseconds.
+pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no time: milliseconds, such as `20`");
+    seconds(text).map(|ns| ns / 1000).map_err(|_| wrong())
+}
+
+/// Seconds before which a sign may stand, as nanoseconds.
+pub(super) fn signed_seconds(text: &str) -> Result<i64, String> {
+    let (digits, sign) = text.strip_prefix('-').map_or((text, 1), |digits| (digits, -1));
+    seconds(digits).map(|ns| sign * ns.cast_signed())
+}
+
+/// What [`signed_seconds`] reads.
+pub fn signed_seconds_text(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{}", seconds_text(ns.unsigned_abs()))
 }
 
 /// `A..B` in milliseconds with decimals, both ends included; a single number is both ends.

@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use tidemill_diag::{Diagnostic, FileId, Span};
+use tidemill_event::Act;
 
-use super::number::{latency, probability, seconds};
+use super::number::{latency_of_shape, milliseconds, probability, seconds, signed_seconds};
 use super::words::{Words, wrong_word};
-use super::{Action, Nodes, Script, Template, Victim, What, When, Which};
+use super::{Action, Direction, Nodes, Script, Template, Victim, What, When, Which};
+
+/// When the double of a datagram comes that a script doubles: after so many milliseconds.
+const DUPLICATE_MS: u64 = 10;
 
 /// The most nodes that one `i in A..B` names.
 const RANGE_MAX: u32 = 1 << 20;
@@ -22,12 +26,40 @@ pub fn parse(file: FileId, text: &str) -> (Script, Vec<Diagnostic>) {
         if words.peek_rest().is_empty() {
             continue;
         }
-        match action(&mut words) {
-            Ok(action) => script.actions.push(action),
-            Err(diagnostic) => diagnostics.push(diagnostic),
-        }
+        let read = match setting(&mut words, &mut script) {
+            None => action(&mut words).map(|action| script.actions.push(action)),
+            Some(read) => read,
+        };
+        diagnostics.extend(read.err());
     }
     (script, diagnostics)
+}
+
+/// `nodes N` or `seed S`.
+fn setting(words: &mut Words<'_>, script: &mut Script) -> Option<Result<(), Diagnostic>> {
+    let (word, _) = words.clone().word();
+    if !["nodes", "seed"].contains(&word) {
+        return None;
+    }
+    let mut read = || {
+        let (word, _) = words.word();
+        let wrong = |text: &str, what| format!("`{text}` is no {what}");
+        match word {
+            "nodes" => {
+                let nodes = words.read(|text| match text.parse() {
+                    Ok(nodes @ 1..=1_000_000) => Ok(nodes),
+                    _ => Err(wrong(text, "number of nodes: 1 to 1000000")),
+                });
+                script.nodes = Some(nodes?);
+            }
+            _ => {
+                let seed = words.read(|text| text.parse().map_err(|_| wrong(text, "seed")));
+                script.seed = Some(seed?);
+            }
+        }
+        words.end()
+    };
+    Some(read())
 }
 
 fn action(words: &mut Words<'_>) -> Result<Action, Diagnostic> {
@@ -44,7 +76,10 @@ fn action(words: &mut Words<'_>) -> Result<Action, Diagnostic> {
             })?;
             When::Every { from, to, step }
         }
-        word => return Err(wrong_word(word, first, "`at` or `every`")),
+        word => {
+            let wanted = "`at`, `every`, `nodes` or `seed`";
+            return Err(wrong_word(word, first, wanted));
+        }
     };
     let (_, verb) = words.clone().word();
     let what = what(words)?;
@@ -63,8 +98,9 @@ fn times(text: &str) -> Result<(u64, u64), String> {
     if from <= to { Ok((from, to)) } else { Err(wrong()) }
 }
 
-const VERBS: &str = "an action: inject, fact, crash, restart, kill, partition, heal, loss, \
-                     latency, expect or end";
+const VERBS: &str = "an action: inject, fact, crash, restart, kill, pause, slow, clock, partition, \
+                     heal, loss, duplicate, reorder, latency, drop, delay, deliver, manual, \
+                     timer, calm, expect or end";
 
 fn what(words: &mut Words<'_>) -> Result<What, Diagnostic> {
     let (verb, span) = words.word();
@@ -77,18 +113,82 @@ fn what(words: &mut Words<'_>) -> Result<What, Diagnostic> {
         "crash" => What::Crash(nodes(words)?),
         "restart" => What::Restart(nodes(words)?),
         "kill" => What::Kill(nodes(words)?, victim(words)?),
-        "partition" => What::Partition(groups(words)?),
+        "pause" => What::Pause(nodes(words)?, words.read(seconds)?),
+        "slow" => What::Slow(nodes(words)?, words.read(milliseconds)?),
+        "clock" => {
+            let (nodes, offset) = (nodes(words)?, words.read(signed_seconds)?);
+            let drift = match words.peek_rest() {
+                "" => 0,
+                _ => words.read(millionths)?,
+            };
+            What::Clock(nodes, offset, drift)
+        }
+        "partition" => partition(words)?,
         "heal" => What::Heal,
         "loss" => What::Loss(words.read(probability)?),
+        "duplicate" if is_last_word(words) => What::Duplicate(words.read(probability)?),
+        "reorder" => What::Reorder(words.read(probability)?),
         "latency" => {
-            let (least, most) = words.read(latency)?;
+            let (least, most, shape) = words.read(latency_of_shape)?;
             let ns = |duration: Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-            What::Latency { least: ns(least), most: ns(most) }
+            What::Latency { least: ns(least), most: ns(most), shape }
         }
+        "drop" | "duplicate" | "delay" | "deliver" => message(words, verb)?,
+        "manual" => What::Manual,
+        "timer" => What::Timer(nodes(words)?, rule(words)?),
+        "calm" => What::Calm,
         "expect" => expect(words)?,
         "end" => What::End,
         other => return Err(wrong_word(other, span, VERBS)),
     })
+}
+
+/// Whether one word is left.
+fn is_last_word(words: &Words<'_>) -> bool {
+    let mut ahead = words.clone();
+    ahead.word();
+    ahead.peek_rest().is_empty()
+}
+
+fn millionths(text: &str) -> Result<i64, String> {
+    match text.parse() {
+        Ok(drift @ -500_000..=500_000) => Ok(drift),
+        _ => Err(format!("`{text}` is no drift: millionths from -500000 to 500000")),
+    }
+}
+
+/// The rule whose timer fires.
+fn rule(words: &mut Words<'_>) -> Result<String, Diagnostic> {
+    match words.word() {
+        ("", span) => Err(wrong_word("", span, "the rule of a timer")),
+        (name, _) => Ok(name.to_owned()),
+    }
+}
+
+/// `A B ['tuple']`, with a time before the tuple if it is delayed, or its double is.
+fn message(words: &mut Words<'_>, verb: &str) -> Result<What, Diagnostic> {
+    let (from, to) = (nodes(words)?, nodes(words)?);
+    let act = match verb {
+        "drop" => Act::Drop,
+        "deliver" => Act::Deliver,
+        "delay" => Act::Delay { after: Duration::from_nanos(words.read(milliseconds)?) },
+        _ if words.peek_rest().starts_with(|first: char| first.is_ascii_digit()) => {
+            Act::Duplicate { after: Duration::from_nanos(words.read(milliseconds)?) }
+        }
+        _ => Act::Duplicate { after: Duration::from_millis(DUPLICATE_MS) },
+    };
+    let (text, span) = words.rest();
+    if text.is_empty() {
+        return Ok(What::Message { act, from, to, tuple: None });
+    }
+    let quoted = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    let Some(quoted) = quoted else {
+        let message = "a tuple of a message stands between single quotes: `'ping(_, 1)'`";
+        return Err(Diagnostic::error("script-syntax", span, message));
+    };
+    let span = Span { start: span.start + 1, end: span.end - 1, ..span };
+    let tuple = Some(template((quoted, span), &to)?);
+    Ok(What::Message { act, from, to, tuple })
 }
 
 fn victim(words: &mut Words<'_>) -> Result<Victim, Diagnostic> {
@@ -190,13 +290,23 @@ fn range(variable: &str, span: Span, bounds: (&str, Span)) -> Result<Nodes, Diag
     }
 }
 
+/// `A,B | C,D`, or `A,B > C,D`.
+fn partition(words: &mut Words<'_>) -> Result<What, Diagnostic> {
+    let rest = words.peek_rest();
+    let (mark, direction) = match rest.contains('>') && !rest.contains('|') {
+        true => ('>', Direction::Forth),
+        false => ('|', Direction::Both),
+    };
+    groups(words, mark).map(|groups| What::Partition(groups, direction))
+}
+
 /// `A,B | C,D`: blanks around commas are allowed, `A..B` is a range of indices.
-fn groups(words: &mut Words<'_>) -> Result<Vec<Vec<Nodes>>, Diagnostic> {
+fn groups(words: &mut Words<'_>, mark: char) -> Result<Vec<Vec<Nodes>>, Diagnostic> {
     let (text, span) = words.rest();
     let mut groups = vec![Vec::new()];
     let mut at = span.start;
-    for piece in text.split_inclusive(['|', ',']) {
-        let name = piece.trim_end_matches(['|', ',']);
+    for piece in text.split_inclusive([mark, ',']) {
+        let name = piece.trim_end_matches([mark, ',']);
         let indent = name.len() - name.trim_start().len();
         let start = at + indent as u32;
         let name = name.trim();
@@ -208,13 +318,13 @@ fn groups(words: &mut Words<'_>) -> Result<Vec<Vec<Nodes>>, Diagnostic> {
         if let Some(group) = groups.last_mut() {
             group.push(nodes);
         }
-        if piece.ends_with('|') {
+        if piece.ends_with(mark) {
             groups.push(Vec::new());
         }
         at += piece.len() as u32;
     }
     if groups.len() < 2 || groups.iter().any(Vec::is_empty) {
-        let message = "a partition has two or more groups: `A,B | C,D`";
+        let message = "a partition has two or more groups: `A,B | C,D`, or `A > B`";
         return Err(Diagnostic::error("script-syntax", span, message));
     }
     Ok(groups)
@@ -278,16 +388,61 @@ at 10 end
 
     #[test]
     fn a_partition_may_have_ranges_and_many_groups() {
-        let What::Partition(groups) = the_one("at 1 partition 0..2, 5|3 | 4").what else {
+        let What::Partition(groups, direction) = the_one("at 1 partition 0..2, 5|3 | 4").what
+        else {
             panic!("a partition")
         };
+        assert_eq!(direction, Direction::Both);
         assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1, 1]);
+    }
+
+    #[test]
+    fn faults_are_read() {
+        let text = "\
+nodes 3
+seed 7
+at 1 partition 0 > 1,2
+at 1 latency 5..20:tail
+at 1 duplicate 0.5
+at 1 reorder 0.5
+at 1 pause 0 2.5
+at 1 slow * 20
+at 1 clock 1 -0.25 100
+at 1 clock 1 3
+at 1 drop 0 1 'ping(_, \"it\'s\")'
+at 1 duplicate 0 1
+at 1 delay 0 1 250 'ping(_, 1)'
+at 1 deliver 0 1
+at 1 manual
+at 1 timer 0 p1
+at 1 calm
+";
+        let (script, errors) = check(text);
+        assert_eq!(errors, "");
+        assert_eq!((script.nodes, script.seed), (Some(3), Some(7)));
+        let what: Vec<&What> = script.actions.iter().map(|action| &action.what).collect();
+        assert!(matches!(what[0], What::Partition(groups, Direction::Forth) if groups.len() == 2));
+        assert!(matches!(what[1], What::Latency { shape: tidemill_event::Shape::Tail, .. }));
+        assert_eq!((what[2], what[3]), (&What::Duplicate(0.5), &What::Reorder(0.5)));
+        assert!(matches!(what[4], What::Pause(_, 2_500_000_000)));
+        assert!(matches!(what[5], What::Slow(_, 20_000_000)));
+        assert!(matches!(what[6], What::Clock(_, -250_000_000, 100)));
+        let What::Message { act: Act::Drop, tuple: Some(tuple), .. } = what[8] else {
+            panic!("a message")
+        };
+        assert_eq!(tuple.text, "ping(_, \"it's\")");
+        assert!(matches!(what[9], What::Message { act: Act::Duplicate { .. }, tuple: None, .. }));
+        let after = Duration::from_millis(250);
+        assert!(matches!(what[10], What::Message { act: Act::Delay { after: it }, .. }
+            if *it == after));
+        assert_eq!((what[12], what[14]), (&What::Manual, &What::Calm));
+        assert!(matches!(what[13], What::Timer(_, rule) if rule == "p1"));
     }
 
     #[test]
     fn each_mistake_has_its_place() {
         let cases = [
-            ("then 1 end", "t.sim:1:1: error[script-syntax]: expected `at` or `every`"),
+            ("then 1 end", "t.sim:1:1: error[script-syntax]: expected `at`, `every`, `nodes`"),
             ("at x end", "t.sim:1:4: error[script-syntax]: `x` is no time"),
             ("at 1 explode 3", "t.sim:1:6: error[script-syntax]: expected an action"),
             ("at 1 crash", "t.sim:1:11: error[script-syntax]: the line ends where a node"),
@@ -298,6 +453,11 @@ at 10 end
             ("at 1 inject i in 0..1 p($j)", "t.sim:1:25: error[script-tuple]"),
             ("at 1 partition 1,2", "t.sim:1:16: error[script-syntax]: a partition has two"),
             ("at 1 partition 1,|2", "t.sim:1:18: error[script-syntax]"),
+            ("nodes 0", "t.sim:1:7: error[script-syntax]: `0` is no number of nodes"),
+            ("seed x", "t.sim:1:6: error[script-syntax]: `x` is no seed"),
+            ("at 1 clock 0 x", "t.sim:1:14: error[script-syntax]: `x` is no time"),
+            ("at 1 drop 0 1 p(1)", "t.sim:1:15: error[script-syntax]: a tuple of a message"),
+            ("at 1 latency 1..2:x", "t.sim:1:14: error[script-syntax]: `x` is no shape"),
             ("at 1 loss 2", "t.sim:1:11: error[script-syntax]: `2` is no probability"),
             ("every 1..2 step 0 heal", "t.sim:1:17: error[script-syntax]: a step of 0"),
             ("every 2..1 step 1 heal", "t.sim:1:7: error[script-syntax]: `2..1` is no range"),

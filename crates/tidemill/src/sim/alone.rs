@@ -1,7 +1,7 @@
 //! Why a simulation has one worker, whatever was asked for.
 
 use super::setup::{Setup, has_leases};
-use crate::script::Deed;
+use crate::script::{Cue, Deed};
 
 /// Tables of the system whose rows are of all nodes of a process.
 const OF_ALL: [&str; 3] = ["sys::counter", "sys::log", "sys::turn"];
@@ -15,6 +15,13 @@ pub(super) fn reason(setup: &Setup) -> Option<String> {
     }
     if common.properties.is_some() {
         return Some("rules at @SIM look at all nodes".to_owned());
+    }
+    if common.options.settle.is_some() {
+        return Some("rows of `unsettled` at all nodes are looked at".to_owned());
+    }
+    let is_of_one = |cue: &Cue| matches!(cue.deed, Deed::Message { .. } | Deed::Manual);
+    if common.cues.iter().any(is_of_one) {
+        return Some("the script acts on single messages".to_owned());
     }
     if least_latency_ns(setup) == 0 {
         return Some("datagrams may take no time".to_owned());

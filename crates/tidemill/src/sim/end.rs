@@ -15,6 +15,11 @@ pub(super) fn sum_up(
     report: &mut Report,
 ) -> Summary {
     let mut summary = Summary::of_part(&machine.fleet, events);
+    let ended = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.coverage));
+    report.coverage = ended.unwrap_or_default();
+    for node in machine.fleet.ids().filter_map(|id| machine.fleet.node(id)) {
+        node.add_coverage(&mut report.coverage);
+    }
     machine.clear(events);
     machine.sum_up(events, report);
     summary.add_lost(machine.lost_packets);

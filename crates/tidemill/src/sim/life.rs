@@ -20,6 +20,9 @@ pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
         return elsewhere(machine, events, node, false);
     }
     let turns = machine.fleet.node(NodeId(node)).map(|node| node.counters().turns);
+    if let (Some(node), Some(sim)) = (machine.fleet.node(NodeId(node)), &mut machine.sim) {
+        node.add_coverage(&mut sim.coverage);
+    }
     let Some(endpoint) = fleet::crash(machine, events, NodeId(node)) else { return };
     if let Some(sim) = &mut machine.sim {
         sim.retired += turns.unwrap_or(0);
@@ -32,6 +35,10 @@ pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
     machine.with_properties(events, |properties, fleet, moment, observer| {
         properties.crashed(&fleet.identity(NodeId(node)).address, moment, observer);
     });
+    if let Some(unsettled) = machine.sim.as_mut().and_then(|sim| sim.unsettled.as_mut()) {
+        unsettled.crashed(&machine.fleet.identity(NodeId(node)).address);
+        machine.check_settled(events);
+    }
     machine.stop_if_over(events);
 }
 
@@ -81,26 +88,56 @@ fn elsewhere(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, alive
 
 /// Makes all nodes but the first live for exponentially distributed times of this mean, and pause
 /// for such of a tenth of it.
-pub(super) fn churn(machine: &Machine, events: &mut Loop<Machine>, mean_ns: u64, seed: u64) {
+///
+/// At the time that is given it ends, if one is.
+pub(super) fn churn(
+    machine: &Machine,
+    events: &mut Loop<Machine>,
+    (mean_ns, seed): (u64, u64),
+    until_ns: Option<u64>,
+) {
+    let until = Time(until_ns.unwrap_or(u64::MAX));
     let streams = Rng::new(seed).fork(STREAM);
     for NodeId(node) in machine.fleet.ids().skip(1) {
         let mut random = streams.fork(node.into());
         let mean = mean_ns as f64;
         let first = events.now() + span(random.exponential(mean));
         events.alarm(first, move |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
+            if events.now() >= until {
+                events.cancel(alarm);
+                return;
+            }
             let mean = match machine.is_alive(NodeId(node)) {
                 true => {
                     crash(machine, events, node);
+                    note_churned(machine, events, node, true);
                     mean / 10.0
                 }
                 false => {
                     restart(machine, events, node);
+                    note_churned(machine, events, node, false);
                     mean
                 }
             };
             let next: Time = events.now() + span(random.exponential(mean));
             events.rearm(alarm, next);
         });
+    }
+}
+
+fn note_churned(machine: &mut Machine, events: &Loop<Machine>, node: u32, is_down: bool) {
+    let Some(sim) = &mut machine.sim else { return };
+    sim.churned.retain(|other| *other != node);
+    if is_down {
+        sim.churned.push(node);
+    }
+    note_life(machine, events, node, !is_down);
+}
+
+/// Notes that churn, or the end of it, has started or ended a node.
+pub(super) fn note_life(machine: &mut Machine, events: &Loop<Machine>, node: u32, is_alive: bool) {
+    if let Some(sim) = &mut machine.sim {
+        sim.lives.push((events.now().0, node, is_alive));
     }
 }
 

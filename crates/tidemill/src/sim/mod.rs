@@ -14,7 +14,12 @@
 //!                                [life]   crash, restart, churn
 //!                                [roll]   the table `sim::node`
 //!                                [devices] what stands for devices of the system
+//!                                [common] what all machines have alike
+//!                                [drawn]  faults that the seed draws, as cues
 //!                                [stage]  what cues do
+//!                                [recording] a run as cues
+//!                                [messages] what they do to single datagrams
+//!                                [settle] when faults end, and what must be gone then
 //!                                [vigil]  when nothing is left but leases
 //!                                [end]    the summary
 //! ```
@@ -31,17 +36,22 @@
 
 mod alone;
 mod barrier;
+mod common;
 mod devices;
+mod drawn;
 mod end;
 mod life;
+mod messages;
 mod options;
+mod recording;
 mod roll;
+mod settle;
 mod setup;
 mod stage;
 mod vigil;
 mod workers;
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use tidemill_diag::{Diagnostic, Sources};
 use tidemill_overlog::node::{Identity, Program as Rules, Stages};
@@ -55,12 +65,16 @@ use crate::machine::share::Share;
 use crate::program::Program;
 use crate::properties::PropertyRules;
 use crate::run::{ComponentOptions, Engine, Report};
-use crate::script::{Cue, Script, bind};
+use crate::script::{Cue, Script, bind, lines};
 use crate::switch::Plug;
 use crate::why::Explanation;
 
-use setup::{Common, Setup};
+use common::{Common, Recording};
+use setup::Setup;
 
+pub(crate) use recording::Messages;
+
+pub use crate::unsettled::Settle;
 pub use options::SimOptions;
 
 /// A program and how it is simulated; see the module. Clones share what was compiled.
@@ -108,6 +122,7 @@ impl Simulation {
         let idle = || Rules::new(OfRules::default());
         let mut rules = compiled.rules.map_or_else(idle, Ok).map_err(|error| error.to_string())?;
         let properties = properties(&mut rules, options.components == Engine::Interpreter)?;
+        settle::table(&rules).into_iter().for_each(|table| rules.cross(table));
         let rules = Arc::new(rules);
         let (parts, cues): (_, Arc<[Cue]>) = (compiled.parts, Arc::new([]));
         Ok(Simulation { rules, properties, parts, has, options, identities, plugs, cues })
@@ -144,6 +159,72 @@ impl Simulation {
         &self.options
     }
 
+    fn setup(self) -> Setup {
+        let Simulation { rules, properties, parts, has, options, identities, plugs, cues } = self;
+        let recording = None;
+        let common = Common { rules, properties, has, options, identities, cues, recording };
+        Setup { common, parts, plugs, share: Share::ALL }
+    }
+
+    /// Runs it with one worker, and gives the actions that do what has happened in it: those of its
+    /// script, and those that its seed has drawn.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    pub(crate) fn run_recorded(
+        self,
+        console: Console,
+        which: Messages,
+    ) -> Result<(Report, Vec<Cue>), String> {
+        let mut setup = self.setup();
+        let recording = Recording::default();
+        setup.common.recording = Some(recording.clone());
+        let common = setup.common.clone();
+        let report = setup.run(console)?;
+        let recorded = recording.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed_ns = report.nodes.as_ref().map_or(u64::MAX, |nodes| nodes.elapsed_ns);
+        let cues = recording::cues(&common, &recorded, which, elapsed_ns);
+        Ok((report, cues))
+    }
+
+    /// The same program under these actions, and no other faults, on so many nodes.
+    pub(crate) fn replay(&self, nodes: u32, seed: u64, cues: Vec<Cue>) -> Simulation {
+        let default = SimOptions::default();
+        let options = SimOptions {
+            nodes,
+            seed,
+            end_ns: self.end_ns(),
+            latency: default.latency,
+            latency_shape: default.latency_shape,
+            loss: 0.0,
+            duplicate: 0.0,
+            reorder: 0.0,
+            churn_ns: None,
+            partition_ns: None,
+            pause_ns: None,
+            slow_ns: None,
+            skew_ns: None,
+            ..self.options.clone()
+        };
+        let identities = identities(&options);
+        Simulation { options, identities, cues: cues.into(), ..self.clone() }
+    }
+
+    /// When it ends, by its options or its script.
+    pub(crate) fn end_ns(&self) -> Option<u64> {
+        settle::end_ns(&self.cues, self.options.end_ns)
+    }
+
+    /// The names of its rules, and where they stand, by number.
+    pub(crate) fn rules(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rules.plan().rules.iter().map(|rule| (rule.name.as_str(), rule.place.as_str()))
+    }
+
+    /// An action as lines of a script.
+    pub(crate) fn lines_of(&self, cue: &Cue) -> Vec<String> {
+        lines(cue, self.rules.plan())
+    }
+
     /// Whether runs of it write files of which there is one for all.
     pub(crate) fn writes_files(&self) -> bool {
         let mut apps = self.parts.graph.iter().flat_map(|graph| &graph.apps);
@@ -159,10 +240,7 @@ impl Simulation {
         if self.writes_files() {
             return Ok(None);
         }
-        let Simulation { rules, properties, parts, has, options, identities, plugs, cues } =
-            self.explained();
-        let common = Common { rules, properties, has, options, identities, cues };
-        Setup { common, parts, plugs, share: Share::ALL }.explain().map(Some)
+        self.explained().setup().explain().map(Some)
     }
 
     /// The same, whose observers hear of each execution of a rule.
@@ -183,9 +261,7 @@ impl Simulation {
     /// What keeps the loop from running at all.
     pub fn run(self, console: Console) -> Result<Report, String> {
         let workers = self.options.workers.min(self.options.nodes);
-        let Simulation { rules, properties, parts, has, options, identities, plugs, cues } = self;
-        let common = Common { rules, properties, has, options, identities, cues };
-        let setup = Setup { common, parts, plugs, share: Share::ALL };
+        let setup = self.setup();
         if workers > 1 {
             match alone::reason(&setup) {
                 None => return workers::run(setup, workers, console),
@@ -198,6 +274,16 @@ impl Simulation {
         }
         setup.run(console)
     }
+}
+
+/// Whether something in a program may be unsettled: its nodes have that table, or rules at `@SIM`
+/// derive it.
+pub fn can_be_unsettled(program: &Program) -> bool {
+    let Some(rules) = &program.rules.program else { return false };
+    let of_all = rules.global.iter().flat_map(|global| &global.heads);
+    let is_table = |id| rules.plan.relation(id).table().is_some();
+    of_all.into_iter().any(|head| head.name == settle::TABLE)
+        || rules.plan.find(settle::TABLE).is_some_and(is_table)
 }
 
 /// The rules at `@SIM`; nodes report the rows that these read.

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use tidemill_event::Shape;
 use tidemill_overlog::fleet::{Extra, Seal};
 use tidemill_stdx::sorted::SortedMap;
 
 use crate::devices::SimDevice;
 use crate::history::Model;
 use crate::run::{Engine, EngineKind};
+use crate::unsettled::Settle;
 
 /// How a program is simulated.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub struct SimOptions {
     pub end_ns: Option<u64>,
     /// The least and most time that a datagram takes.
     pub latency: (Duration, Duration),
+    /// Which of these times are likely.
+    pub latency_shape: Shape,
     /// The probability that a datagram is lost.
     pub loss: f64,
     /// The probability that a datagram arrives twice.
@@ -34,6 +38,16 @@ pub struct SimOptions {
     pub reorder: f64,
     /// The mean life of a node but the first, nanoseconds; `None`: nodes live for ever.
     pub churn_ns: Option<u64>,
+    /// The mean time between partitions, nanoseconds.
+    pub partition_ns: Option<u64>,
+    /// The mean time between two pauses of a node, nanoseconds.
+    pub pause_ns: Option<u64>,
+    /// How long turns of slow nodes take, nanoseconds.
+    pub slow_ns: Option<u64>,
+    /// How wrong clocks may be at the start, nanoseconds.
+    pub skew_ns: Option<u64>,
+    /// All faults end in time for this, and then rows of `unsettled` must go.
+    pub settle: Option<Settle>,
     /// How datagrams are sealed, if they are.
     pub seal: Option<Seal>,
     /// What the tuples of `history` are compared with at the end of the run; see
@@ -74,10 +88,16 @@ impl Default for SimOptions {
             seed: 1,
             end_ns: None,
             latency: (Duration::from_millis(10), Duration::from_millis(50)),
+            latency_shape: Shape::Uniform,
             loss: 0.0,
             duplicate: 0.0,
             reorder: 0.0,
             churn_ns: None,
+            partition_ns: None,
+            pause_ns: None,
+            slow_ns: None,
+            skew_ns: None,
+            settle: None,
             seal: None,
             linearizable: None,
             trace: false,

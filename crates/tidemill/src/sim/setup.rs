@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use tidemill_event::{Conditions, Limits, Loop, Outcome, Sim, Time, machine_ns};
 use tidemill_overlog::fleet::{self, Fleet, NodeId};
@@ -12,35 +12,25 @@ use tidemill_overlog::node::{Identity, Observer, Program as Rules};
 use tidemill_packet::engine::CaptureTime;
 use tidemill_stat::Registry;
 
+use super::common::{Common, Recorded};
 use super::options::SimOptions;
-use super::{devices, end, life, roll, stage, vigil};
+use super::{devices, drawn, end, life, roll, settle, stage, vigil};
 use crate::borders;
 use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
 use crate::components::output::{Bell, Named, Tap};
 use crate::console::Console;
 use crate::journal::{Journal, SharedJournal};
-use crate::machine::parts::{Choices, Has, Maker, Parts};
+use crate::machine::parts::{Choices, Maker, Parts};
 use crate::machine::share::Share;
 use crate::machine::simulated::Simulated;
 use crate::machine::{Machine, components, nodes};
 use crate::profile::Profile;
-use crate::properties::{Properties, PropertyRules};
+use crate::properties::Properties;
 use crate::run::{Report, first_ns};
-use crate::script::Cue;
 use crate::switch::Plug;
+use crate::unsettled::Unsettled;
 use crate::why::Explanation;
-
-/// What all parts of a simulation have alike.
-#[derive(Clone)]
-pub(super) struct Common {
-    pub(super) rules: Arc<Rules>,
-    pub(super) properties: Option<Arc<PropertyRules>>,
-    pub(super) has: Has,
-    pub(super) options: SimOptions,
-    pub(super) identities: Arc<[Identity]>,
-    pub(super) cues: Arc<[Cue]>,
-}
 
 /// A machine to be.
 pub(super) struct Setup {
@@ -75,7 +65,8 @@ impl Setup {
 
     /// The same, where the first lines have been written by an earlier attempt.
     pub(super) fn go_on(self, console: Console, skip: u64) -> Result<Report, String> {
-        let Common { has, options, .. } = &self.common;
+        let Common { has, options, recording, .. } = &self.common;
+        let recording = recording.clone();
         let (end, seed, stop) = (options.end_ns, options.seed, options.stop.clone());
         let model = options.linearizable;
         let profile = options.profile;
@@ -96,6 +87,12 @@ impl Setup {
         let interrupted = is_told && !has_failed && matches!(outcome, Outcome::Stopped);
         if let Outcome::Failed(error) = outcome {
             return Err(format!("the simulation cannot run: {error}"));
+        }
+        if let Some(recording) = recording {
+            let lives = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.lives));
+            let sent = events.host().sim().map(Sim::recorded);
+            *recording.lock().unwrap_or_else(PoisonError::into_inner) =
+                Recorded { sent: sent.unwrap_or_default(), lives: lives.unwrap_or_default() };
         }
         let profile = profile.then(|| Profile::of(&machine.fleet));
         let mut report = Report { is_plain, profile, ..Report::default() };
@@ -141,14 +138,21 @@ impl Setup {
     /// Makes the machine and starts its nodes.
     pub(super) fn build(self, journal: Journal) -> Result<(Machine, Loop<Machine>), String> {
         let Setup { common, parts, plugs, share } = self;
-        let Common { rules, properties, has, mut options, identities, cues } = common;
-        let host = Sim::new(options.seed).with_conditions(Conditions {
+        let (calm, faults_end) = settle::calm(&common);
+        let calm_ns = settle::calm_ns(&common);
+        let drawn = drawn::cues(&common.options, faults_end);
+        let Common { rules, properties, has, mut options, identities, cues, recording } = common;
+        let mut host = Sim::new(options.seed).with_conditions(Conditions {
             latency: options.latency.0..=options.latency.1,
+            shape: options.latency_shape,
             loss: options.loss,
             duplicate: options.duplicate,
             reorder: options.reorder,
             ..Conditions::default()
         });
+        if recording.is_some() {
+            host.record();
+        }
         // Each node has a limit of its own; one for all would make nodes depend on each other.
         let limits = Limits { events: usize::MAX, ..Limits::default() };
         let mut events = Loop::with_limits(Box::new(host), limits);
@@ -174,17 +178,34 @@ impl Setup {
         let lasts = options.end_ns.is_some() || !cues.is_empty();
         let addresses = identities.iter().map(|identity| identity.address.as_str());
         let switches = devices::switches(&plugs, addresses);
-        let (retired, down_elsewhere) = (0, Vec::new());
+        let (retired, down_elsewhere, churned) = (0, Vec::new(), Vec::new());
+        let table = settle::table(machine.fleet.program());
+        let unsettled =
+            options.settle.map(|settle| Unsettled::new(settle, table, calm_ns.unwrap_or(0)));
+        let settle_timer = options.settle.map(|_| settle::watch(&mut events));
         let properties = properties.map(|shared| {
             let landmark = identities.first().map_or("", |first| first.landmark.as_str());
             let nodes = (options.nodes, landmark);
             Box::new(Properties::new(shared, nodes, (options.seed, &of_all)))
         });
-        let sim =
-            Simulated { down_elsewhere, roll, vigil, lasts, properties, retired, plugs, switches };
+        let sim = Simulated {
+            down_elsewhere,
+            roll,
+            vigil,
+            lasts,
+            properties,
+            unsettled,
+            settle_timer,
+            churned,
+            lives: Vec::new(),
+            coverage: Vec::new(),
+            retired,
+            plugs,
+            switches,
+        };
         (machine.share, machine.sim) = (share, Some(sim));
         // Before the nodes: what a script does at a time comes before what else happens then.
-        for (number, cue) in (0..).zip(cues.iter()) {
+        for (number, cue) in (0..).zip(cues.iter().chain(&drawn).chain(&calm)) {
             stage::set(&mut events, number, Rc::new(cue.clone()));
         }
         if let Some(roll) = roll {
@@ -196,7 +217,7 @@ impl Setup {
         }
         borders::open_files(&mut machine, &mut events, root.as_deref(), Existing::Replaced)?;
         if let Some(mean_ns) = options.churn_ns {
-            life::churn(&machine, &mut events, mean_ns, options.seed);
+            life::churn(&machine, &mut events, (mean_ns, options.seed), calm_ns);
         }
         Ok((machine, events))
     }

@@ -4,18 +4,18 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::Duration;
 
-use tidemill_event::{Loop, Time};
-use tidemill_overlog::fleet::{self, NodeId};
+use tidemill_event::{Act, Loop, Time};
+use tidemill_overlog::fleet::{self, NodeId, Skew};
 use tidemill_overlog::node::Event;
 use tidemill_relation::SeqBuilder;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::{DisplayTuple, Pattern};
 
-use super::life;
+use super::{life, messages, settle};
 use crate::lines::Writer;
 use crate::machine::Machine;
 use crate::machine::life::kill;
-use crate::script::{Cue, Deed, When};
+use crate::script::{Cue, Deed, Direction, When};
 use crate::switch::{self, Plug};
 use crate::tuples::Parameters;
 
@@ -51,6 +51,10 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
     if let Some(sim) = &machine.sim {
         sim.turned(events);
     }
+    if let Some(lasts_ns) = fault_ns(&cue.deed) {
+        let until = events.now().0.saturating_add(lasts_ns);
+        settle::fault(machine, events, until);
+    }
     match &cue.deed {
         Deed::Put(tuples) => {
             for (node, relation, columns) in tuples {
@@ -75,6 +79,38 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
                 }
             }
         }
+        Deed::Pause(nodes, ns) => {
+            nodes.iter().for_each(|&node| settle::pause(machine, events, node, *ns));
+        }
+        Deed::Slow(nodes, ns) => {
+            nodes.iter().for_each(|&node| machine.fleet.slow_down(NodeId(node), *ns));
+        }
+        Deed::Clock(nodes, offset_ns, drift_ppm) => {
+            let (offset_ns, drift_ppm, since) = (*offset_ns, *drift_ppm, events.now());
+            let skew = Skew { offset_ns, drift_ppm, since };
+            nodes.iter().for_each(|&node| machine.fleet.set_clock(NodeId(node), skew));
+        }
+        Deed::Message { act, from, to, tuple } => {
+            let link = (*from, *to);
+            if !messages::act(machine, events, *act, link, tuple.as_ref()) {
+                let note = format!("{}: no such message waits", cue.place);
+                note_of(machine, events, (number, *from), note);
+            }
+        }
+        Deed::Manual => {
+            machine.fleet.hold_timers();
+            events.host().sim().into_iter().for_each(tidemill_event::Sim::hold_messages);
+        }
+        Deed::Timer(nodes, rule) => {
+            let share = machine.share;
+            for &node in nodes.iter().filter(|&&node| share.has(NodeId(node))) {
+                if !fleet::fire_timer(machine, events, NodeId(node), rule) {
+                    let note = format!("{}: node {node} has no timer of {rule}", cue.place);
+                    note_of(machine, events, (number, node), note);
+                }
+            }
+        }
+        Deed::Calm => settle::calm_down(machine, events),
         Deed::Expect { rows, living, count } => {
             expect(machine, events, (number, cue), rows, *living, *count);
         }
@@ -83,10 +119,23 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
     }
 }
 
+/// How long a fault lasts that an action is, if it is one: what ends with another counts until
+/// then, and so does what ends with none.
+fn fault_ns(deed: &Deed) -> Option<u64> {
+    match deed {
+        Deed::Pause(_, ns) => Some(*ns),
+        Deed::Message { act: Act::Duplicate { after } | Act::Delay { after }, .. } => {
+            Some(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
+        }
+        Deed::Put(_) | Deed::Timer(..) | Deed::Manual | Deed::Expect { .. } | Deed::End => None,
+        _ => Some(0),
+    }
+}
+
 fn change_network(machine: &Machine, events: &mut Loop<Machine>, deed: &Deed) {
     let Some(sim) = events.host().sim() else { return };
     match deed {
-        Deed::Partition(groups) => {
+        Deed::Partition(groups, direction) => {
             let plugs = machine.sim.as_ref().map_or(&[] as &[Plug], |sim| &sim.plugs);
             // A node with its devices.
             let names = |&node: &u32| {
@@ -100,13 +149,18 @@ fn change_network(machine: &Machine, events: &mut Loop<Machine>, deed: &Deed) {
             let named: Vec<Vec<&str>> =
                 named.iter().map(|group| group.iter().map(String::as_str).collect()).collect();
             let named: Vec<&[&str]> = named.iter().map(Vec::as_slice).collect();
-            sim.partition(&named);
+            match direction {
+                Direction::Both => sim.partition(&named),
+                Direction::Forth => sim.partition_one_way(&named),
+            }
         }
         Deed::Heal => sim.heal(),
         Deed::Loss(probability) => sim.conditions().loss = *probability,
-        Deed::Latency { least, most } => {
+        Deed::Duplicate(probability) => sim.conditions().duplicate = *probability,
+        Deed::Reorder(probability) => sim.conditions().reorder = *probability,
+        Deed::Latency { least, most, shape } => {
             let range = Duration::from_nanos(*least)..=Duration::from_nanos(*most);
-            sim.conditions().latency = range;
+            (sim.conditions().latency, sim.conditions().shape) = (range, *shape);
         }
         _ => {}
     }

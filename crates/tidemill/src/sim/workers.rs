@@ -23,8 +23,9 @@ use tidemill_event::{Departure, Loop, Outcome, Time};
 
 use super::alone::least_latency_ns;
 use super::barrier::{Barrier, Guard};
+use super::common::Common;
 use super::end;
-use super::setup::{Common, Setup};
+use super::setup::Setup;
 use crate::console::Console;
 use crate::history::History;
 use crate::journal::Journal;

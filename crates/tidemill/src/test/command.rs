@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::script::seconds_text;
-use crate::sim::SimOptions;
+use crate::script::{latency_text, seconds_text};
+use crate::sim::{Settle, SimOptions};
 
 /// The arguments of `tidemill` that simulate a program, `sim` first, but for those that follow from
 /// a seed.
@@ -11,9 +11,19 @@ use crate::sim::SimOptions;
 pub struct SimCommand {
     /// The arguments.
     pub arguments: Vec<String>,
+    /// Those without a script and an end: a script that is found says that.
+    pub replay: Vec<String>,
 }
 
 impl SimCommand {
+    /// The arguments that repeat what a script says, which is in this file.
+    pub(super) fn of_script(&self, file: &str, settle: Option<Settle>) -> Vec<String> {
+        let mut arguments = self.replay.clone();
+        add_settle(&mut arguments, settle);
+        arguments.extend(["--script".to_owned(), file.to_owned()]);
+        arguments
+    }
+
     /// The arguments that repeat a run with these options.
     pub(super) fn of_run(&self, options: &SimOptions) -> Vec<String> {
         let default = SimOptions::default();
@@ -23,9 +33,10 @@ impl SimCommand {
         };
         add("nodes", options.nodes.to_string());
         add("seed", options.seed.to_string());
-        let (least, most) = options.latency;
-        if options.latency != default.latency {
-            add("latency", format!("{}..{}", milliseconds(least), milliseconds(most)));
+        let latency = (options.latency, options.latency_shape);
+        if latency != (default.latency, default.latency_shape) {
+            let (least, most) = options.latency;
+            add("latency", latency_text((ns(least), ns(most)), options.latency_shape));
         }
         let chances = [
             ("loss", options.loss),
@@ -36,16 +47,32 @@ impl SimCommand {
             // The shortest digits that mean the same number.
             add(option, chance.to_string());
         }
-        if let Some(mean_ns) = options.churn_ns {
-            add("churn", seconds_text(mean_ns));
+        let times = [
+            ("churn", options.churn_ns),
+            ("partition", options.partition_ns),
+            ("pause", options.pause_ns),
+            // In milliseconds: as many thousandths of what the same digits are as seconds.
+            ("slow", options.slow_ns.map(|ns| ns.saturating_mul(1000))),
+            ("skew", options.skew_ns),
+        ];
+        for (option, time) in times {
+            time.into_iter().for_each(|ns| add(option, seconds_text(ns)));
         }
+        add_settle(&mut arguments, options.settle);
         arguments
     }
 }
 
-fn milliseconds(time: Duration) -> String {
-    // As many thousandths of what the same digits are as seconds.
-    seconds_text(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).saturating_mul(1000))
+fn add_settle(arguments: &mut Vec<String>, settle: Option<Settle>) {
+    let Some(Settle { after_ns, tolerated_ns }) = settle else { return };
+    arguments.extend(["--settle".to_owned(), seconds_text(after_ns)]);
+    if tolerated_ns > 0 {
+        arguments.extend(["--tolerate".to_owned(), seconds_text(tolerated_ns)]);
+    }
+}
+
+fn ns(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// A command line as a shell reads it.
@@ -69,7 +96,7 @@ mod tests {
     #[test]
     fn a_run_is_a_command() {
         let arguments = ["sim", "a b.olg", "--inject", "e(\"it's\")"].map(str::to_owned).to_vec();
-        let command = SimCommand { arguments };
+        let command = SimCommand { arguments, ..SimCommand::default() };
         let options = SimOptions { nodes: 3, seed: 7, ..SimOptions::default() };
         let line = shell_line(&command.of_run(&options));
         let plain = r#"tidemill sim 'a b.olg' --inject 'e("it'\''s")' --nodes 3 --seed 7"#;
@@ -80,9 +107,12 @@ mod tests {
             duplicate: 0.003,
             reorder: 0.5,
             churn_ns: Some(20_000_000_000),
+            slow_ns: Some(20_000_000),
+            settle: Some(Settle { after_ns: 10_000_000_000, tolerated_ns: 500_000_000 }),
             ..options
         };
-        let faults = " --latency 0.5..200 --loss 0.1 --duplicate 0.003 --reorder 0.5 --churn 20";
+        let faults = " --latency 0.5..200 --loss 0.1 --duplicate 0.003 --reorder 0.5 --churn 20 \
+                      --slow 20 --settle 10 --tolerate 0.5";
         assert_eq!(shell_line(&command.of_run(&options)), format!("{plain}{faults}"));
     }
 }

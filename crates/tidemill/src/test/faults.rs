@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use tidemill_diag::nearest;
+use tidemill_event::Shape;
 use tidemill_stdx::rng::Rng;
 
 use crate::program::{FileKind, Kinds};
@@ -24,12 +25,29 @@ pub enum Fault {
     Reorder,
     /// Nodes crash and return empty.
     Churn,
+    /// Groups of nodes do not hear each other, or one does not hear the other.
+    Partition,
+    /// Nodes do nothing for seconds.
+    Pause,
+    /// Turns of nodes take time.
+    Slow,
+    /// Clocks are wrong.
+    Clock,
 }
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Fault; 5] =
-        [Fault::Latency, Fault::Loss, Fault::Duplicate, Fault::Reorder, Fault::Churn];
+    pub const ALL: [Fault; 9] = [
+        Fault::Latency,
+        Fault::Loss,
+        Fault::Duplicate,
+        Fault::Reorder,
+        Fault::Churn,
+        Fault::Partition,
+        Fault::Pause,
+        Fault::Slow,
+        Fault::Clock,
+    ];
 
     /// What it is called on the command line.
     pub fn name(self) -> &'static str {
@@ -39,13 +57,21 @@ impl Fault {
             Fault::Duplicate => "duplicate",
             Fault::Reorder => "reorder",
             Fault::Churn => "churn",
+            Fault::Partition => "partition",
+            Fault::Pause => "pause",
+            Fault::Slow => "slow",
+            Fault::Clock => "clock",
         }
     }
 
     /// Whether a program of these kinds can have it.
     pub fn concerns(self, kinds: Kinds) -> bool {
-        let talks = kinds.has(FileKind::Rules) || kinds.has(FileKind::Components);
-        self == Fault::Churn || talks
+        let has_rules = kinds.has(FileKind::Rules);
+        match self {
+            Fault::Churn => true,
+            Fault::Pause | Fault::Slow | Fault::Clock => has_rules,
+            _ => has_rules || kinds.has(FileKind::Components),
+        }
     }
 
     /// Adds it to a run, as strong as is drawn. All numbers have few digits, so that a command line
@@ -56,14 +82,27 @@ impl Fault {
                 let least = random.range(1..=50);
                 let most = least + magnitude(random, 11);
                 options.latency = (Duration::from_millis(least), Duration::from_millis(most));
+                options.latency_shape = match random.below(3) {
+                    0 => Shape::Uniform,
+                    1 => Shape::Tail,
+                    _ => Shape::Bimodal,
+                };
             }
             Fault::Loss => options.loss = probability(random),
             Fault::Duplicate => options.duplicate = probability(random),
             Fault::Reorder => options.reorder = probability(random),
-            Fault::Churn => options.churn_ns = Some(random.range(2..=120) * 1_000_000_000),
+            Fault::Churn => options.churn_ns = Some(random.range(2..=120) * SECOND_NS),
+            Fault::Partition => options.partition_ns = Some(random.range(4..=60) * SECOND_NS),
+            Fault::Pause => options.pause_ns = Some(random.range(10..=120) * SECOND_NS),
+            Fault::Slow => options.slow_ns = Some(random.range(1..=40) * (SECOND_NS / 1000)),
+            Fault::Clock => {
+                options.skew_ns = Some(magnitude(random, 14) * (SECOND_NS / 1000));
+            }
         }
     }
 }
+
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// A number up to `2^bits`: small ones are as likely as large ones, by their digits.
 fn magnitude(random: &mut Rng, bits: u64) -> u64 {
@@ -164,33 +203,39 @@ mod tests {
     }
 
     /// Which faults exist.
-    fn existing(options: &SimOptions) -> [bool; 5] {
+    fn existing(options: &SimOptions) -> [bool; 9] {
         [
             options.latency != SimOptions::default().latency,
             options.loss > 0.0,
             options.duplicate > 0.0,
             options.reorder > 0.0,
             options.churn_ns.is_some(),
+            options.partition_ns.is_some(),
+            options.pause_ns.is_some(),
+            options.slow_ns.is_some(),
+            options.skew_ns.is_some(),
         ]
     }
 
     #[test]
     fn a_swarm_has_all_sets_of_faults() {
-        let mut seen: Vec<[bool; 5]> =
-            (0..1000).map(|seed| existing(&drawn(&Faults::swarm(), seed))).collect();
+        let mut seen: Vec<[bool; 9]> =
+            (0..8000).map(|seed| existing(&drawn(&Faults::swarm(), seed))).collect();
         seen.sort_unstable();
         seen.dedup();
-        assert_eq!(seen.len(), 32);
+        assert_eq!(seen.len(), 512);
     }
 
     #[test]
     fn a_list_gives_each_run_one_or_more_of_it() {
         let faults = Faults::parse("loss,churn").expect("a list");
         for seed in 0..1000 {
-            let [latency, loss, duplicate, reorder, churn] = existing(&drawn(&faults, seed));
+            let [latency, loss, duplicate, reorder, churn, others @ ..] =
+                existing(&drawn(&faults, seed));
             assert!((loss || churn) && !latency && !duplicate && !reorder, "{seed}");
+            assert_eq!(others, [false; 4]);
         }
-        assert_eq!(existing(&drawn(&Faults::none(), 1)), [false; 5]);
+        assert_eq!(existing(&drawn(&Faults::none(), 1)), [false; 9]);
     }
 
     /// What one fault is like does not depend on whether others may exist.

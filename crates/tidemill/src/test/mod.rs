@@ -8,6 +8,9 @@
 //!                     [command]   a run as a command line
 //!                     [trial]     one run, and the same in a fresh process
 //!                     [workers]   runs side by side, heard in the order of their seeds
+//!                     [groups]    failures that have their [shape] in common
+//!                     [shrink]    a failure as a script of which nothing can be left out
+//!                     [coverage]  what rules have done
 //!                     [report]    failures and figures, as text and as JSON
 //! ```
 //! All that a run depends on follows from its seed: the number of its nodes, the faults that exist
@@ -16,9 +19,14 @@
 //! a fresh process to find out whether that is so.
 
 mod command;
+mod coverage;
 mod faults;
+mod groups;
+mod notes;
 mod options;
 mod report;
+mod shape;
+mod shrink;
 mod trial;
 mod workers;
 
@@ -32,9 +40,11 @@ use crate::script::Script;
 use trial::Trials;
 
 pub use command::SimCommand;
+pub use coverage::{Coverage, CoveredRule};
 pub use faults::{Fault, Faults};
 pub use options::TestOptions;
-pub use report::{Failure, FailureKind, TestEvent, TestReport};
+pub use report::{Failure, FailureKind, Group, TestEvent, TestReport};
+pub use shrink::Shrunk;
 
 /// A program to be simulated often.
 pub struct Test(Trials);

@@ -26,6 +26,10 @@ pub struct TestOptions {
     pub faults: Faults,
     /// The command that simulates the program.
     pub command: SimCommand,
+    /// Whether failures are shrunk.
+    pub shrinks: bool,
+    /// Where scripts are written that repeat what is left of failures; `None`: nowhere.
+    pub found: Option<PathBuf>,
     /// What is run as `tidemill` to repeat runs in a fresh process; `None`: none is repeated.
     pub fresh: Option<PathBuf>,
 }
@@ -40,6 +44,8 @@ impl Default for TestOptions {
             workers: 1,
             faults: Faults::swarm(),
             command: SimCommand::default(),
+            shrinks: true,
+            found: None,
             fresh: None,
         }
     }

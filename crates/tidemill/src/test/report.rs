@@ -6,6 +6,9 @@ use std::time::Duration;
 use tidemill_relation::json::JsonWriter;
 
 use super::command::shell_line;
+use super::coverage::Coverage;
+use super::shrink::Shrunk;
+use crate::journal::Seconds;
 
 /// A seed whose run failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,6 +17,8 @@ pub struct Failure {
     pub seed: u64,
     /// How it failed.
     pub kind: FailureKind,
+    /// What it has in common with others: the rule, and the shape of the tuple.
+    pub shape: String,
     /// What the run said of it: its last lines on standard error.
     pub notes: Vec<String>,
     /// The arguments of `tidemill` that repeat it.
@@ -54,6 +59,7 @@ impl Failure {
             json.key("failure").object(|json| {
                 json.key("seed").number(self.seed);
                 json.key("kind").string(self.kind.name());
+                json.key("shape").string(&self.shape);
                 json.key("notes").array(|json| self.notes.iter().for_each(|it| json.string(it)));
                 json.key("command").string(&self.command());
             });
@@ -73,11 +79,81 @@ impl fmt::Display for Failure {
     }
 }
 
+/// Failures that have their shape in common.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// What they have in common.
+    pub shape: String,
+    /// How many there are.
+    pub seeds: u64,
+    /// The first of them.
+    pub first_seed: u64,
+    /// What is left of the first one when all is left out that it does not take; nothing if a
+    /// script cannot repeat it.
+    pub shrunk: Option<Shrunk>,
+    /// The arguments of `tidemill` that repeat what is left, once it is in this file.
+    pub arguments: Vec<String>,
+}
+
+impl Group {
+    /// The object `{"group":{...}}`.
+    pub fn json(&self) -> String {
+        let mut json = JsonWriter::new();
+        json.object(|json| {
+            json.key("group").object(|json| {
+                json.key("shape").string(&self.shape);
+                json.key("seeds").number(self.seeds);
+                json.key("first_seed").number(self.first_seed);
+                let Some(shrunk) = &self.shrunk else { return };
+                json.key("nodes").number(shrunk.nodes);
+                json.key("faults").number(shrunk.faults);
+                json.key("injections").number(shrunk.injections);
+                json.key("seconds").number(Seconds(shrunk.at_ns));
+                json.key("note").string(&shrunk.note);
+                json.key("script").array(|json| {
+                    shrunk.script.iter().for_each(|line| json.string(line));
+                });
+                json.key("command").string(&shell_line(&self.arguments));
+            });
+        });
+        json.finish()
+    }
+}
+
+/// A few lines for people.
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Group { shape, seeds, first_seed, .. } = self;
+        match seeds {
+            1 => write!(f, "1 seed fails, {first_seed}: {shape}")?,
+            seeds => write!(f, "{seeds} seeds fail alike, the first is {first_seed}: {shape}")?,
+        }
+        let Some(shrunk) = &self.shrunk else {
+            return f.write_str("\n  no script repeats it without the seed");
+        };
+        let Shrunk { nodes, faults, injections, at_ns, .. } = shrunk;
+        let count = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        };
+        let (nodes, faults) = (count(*nodes as usize, "node"), count(*faults, "fault"));
+        let injections = count(*injections, "injection");
+        let at = Seconds(*at_ns);
+        write!(f, "\n  it takes {nodes}, {faults}, {injections} and {at} s:")?;
+        for line in &shrunk.script {
+            write!(f, "\n    {line}")?;
+        }
+        write!(f, "\n  {}\n  {}", shrunk.note, shell_line(&self.arguments))
+    }
+}
+
 /// What is heard of a test while it runs.
 #[derive(Debug)]
 pub enum TestEvent<'t> {
     /// A run has failed. Failures come in the order of their seeds.
     Failed(&'t Failure),
+    /// What failures have in common, after all runs; in the order of their first seeds.
+    Group(&'t Group),
     /// How far it is; some times a second.
     Progress(&'t TestReport),
 }
@@ -93,6 +169,8 @@ pub struct TestReport {
     pub repeated: u64,
     /// The seeds of the first and the last run that have ended.
     pub seeds: Option<(u64, u64)>,
+    /// What rules have done in all runs.
+    pub coverage: Coverage,
     /// It was told to end before its end.
     pub interrupted: bool,
     /// The time of the machine that it took.
@@ -155,6 +233,7 @@ mod tests {
         let failure = Failure {
             seed: 7,
             kind: FailureKind::Failed,
+            shape: "violation(A)".to_owned(),
             notes: vec!["tidemill: 1.000000 n0:1: violation(\"n0:1\")".to_owned()],
             arguments: vec!["sim".to_owned(), "a.olg".to_owned()],
         };
@@ -164,14 +243,16 @@ mod tests {
         );
         assert_eq!(
             failure.json(),
-            "{\"failure\":{\"seed\":7,\"kind\":\"failed\",\"notes\":[\"tidemill: 1.000000 n0:1: \
-             violation(\\\"n0:1\\\")\"],\"command\":\"tidemill sim a.olg\"}}"
+            "{\"failure\":{\"seed\":7,\"kind\":\"failed\",\"shape\":\"violation(A)\",\"notes\":[\
+             \"tidemill: 1.000000 n0:1: violation(\\\"n0:1\\\")\"],\
+             \"command\":\"tidemill sim a.olg\"}}"
         );
         let report = TestReport {
             runs: 10,
             failures: 1,
             repeated: 1,
             seeds: Some((1, 10)),
+            coverage: Coverage::default(),
             interrupted: true,
             elapsed: Duration::from_secs(2),
         };

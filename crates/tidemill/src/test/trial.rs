@@ -1,19 +1,20 @@
 //! One run of a test, and the same in a fresh process.
 
 use std::any::Any;
-use std::cell::RefCell;
-use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use tidemill_diag::{Diagnostic, Sources, has_errors};
+use tidemill_overlog::node::RuleCoverage;
 use tidemill_stdx::rng::Rng;
 
+use super::coverage::{Coverage, CoveredRule};
+use super::notes::LastBytes;
 use super::options::TestOptions;
 use super::report::{Failure, FailureKind};
+use super::shape;
 use crate::console::{Console, Form};
 use crate::program::Program;
 use crate::script::Script;
@@ -23,16 +24,13 @@ use crate::tape::Tape;
 /// Every such run is repeated.
 const REPEATED_EVERY: u64 = 100;
 
-/// Lines that are kept of what a run says: the last ones, as a failure ends it.
-const NOTES_MAX: usize = 8;
-/// Bytes of them.
-const NOTES_BYTES_MAX: usize = 1 << 12;
-
 /// What became of a run.
 #[derive(Debug)]
 pub(super) struct Tried {
     /// How it failed, if it did.
     pub(super) failure: Option<Failure>,
+    /// What rules have done in it.
+    pub(super) coverage: Vec<RuleCoverage>,
     /// Whether it was repeated.
     pub(super) is_repeated: bool,
 }
@@ -79,8 +77,19 @@ impl Trials {
         self.options.each.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
+    /// The rules of the program, which have done nothing yet.
+    pub(super) fn coverage(&self) -> Coverage {
+        let rules = self.simulations.iter().take(1).flat_map(Simulation::rules);
+        let rule = |(name, place): (&str, &str)| CoveredRule {
+            name: name.to_owned(),
+            place: place.to_owned(),
+            done: RuleCoverage::default(),
+        };
+        Coverage { rules: rules.map(rule).collect() }
+    }
+
     /// The simulation of a seed.
-    fn of_seed(&self, seed: u64) -> Simulation {
+    pub(super) fn of_seed(&self, seed: u64) -> Simulation {
         let random = Rng::new(seed).fork(STREAM);
         let above = random.fork(0).below(self.simulations.len() as u64);
         let mut simulation = self.simulations[above as usize].clone();
@@ -101,20 +110,24 @@ impl Trials {
             None => Console::of_notes(Box::new(notes.clone())),
             Some(_) => Console::new(Form::Text, Box::new(data.clone()), Box::new(notes.clone())),
         };
-        let failure = |kind, notes| Failure { seed, kind, notes, arguments: arguments.clone() };
+        let failure = |kind, notes: Vec<String>| {
+            let shape = shape::of(&notes);
+            Failure { seed, kind, shape, notes, arguments: arguments.clone() }
+        };
         // A run has nothing that outlives it, so a panic leaves nothing behind.
         let ran = panic::catch_unwind(AssertUnwindSafe(|| simulation.run(console)));
-        let report = match ran.unwrap_or_else(|panic| Err(message_of(&*panic))) {
+        let mut report = match ran.unwrap_or_else(|panic| Err(message_of(&*panic))) {
             Ok(report) => report,
             Err(message) => {
                 let failure = Some(failure(FailureKind::Broken, vec![message]));
-                return Some(Tried { failure, is_repeated: false });
+                return Some(Tried { failure, coverage: Vec::new(), is_repeated: false });
             }
         };
         if report.nodes.as_ref().is_some_and(|nodes| nodes.interrupted) || self.is_stopped() {
             return None;
         }
-        let mut tried = Tried { failure: None, is_repeated: false };
+        let coverage = std::mem::take(&mut report.coverage);
+        let mut tried = Tried { failure: None, coverage, is_repeated: false };
         if !report.is_well() {
             let notes = notes.lines().into_iter().chain(report.problems.iter().cloned());
             tried.failure = Some(failure(FailureKind::Failed, notes.collect()));
@@ -167,54 +180,9 @@ fn differs(program: &Path, arguments: &[String], here: (&[u8], i32)) -> Option<S
     })
 }
 
-/// A stream of which the last bytes are kept.
-#[derive(Clone, Default)]
-struct LastBytes(Rc<RefCell<Vec<u8>>>);
-
-impl LastBytes {
-    /// The last whole lines.
-    fn lines(&self) -> Vec<String> {
-        let bytes = self.0.borrow();
-        let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text.lines().collect();
-        let first = lines.len().saturating_sub(NOTES_MAX);
-        lines[first..].iter().map(|line| (*line).to_owned()).collect()
-    }
-}
-
-impl Write for LastBytes {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut kept = self.0.borrow_mut();
-        kept.extend_from_slice(bytes);
-        if kept.len() > 2 * NOTES_BYTES_MAX {
-            let old = kept.len() - NOTES_BYTES_MAX;
-            // Up to the end of a line.
-            let rest = kept[old..].iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            kept.drain(..old + rest);
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_last_lines_are_kept() {
-        let mut notes = LastBytes::default();
-        for number in 0..10_000 {
-            writeln!(notes, "line {number}").expect("memory");
-        }
-        assert!(notes.0.borrow().len() <= 2 * NOTES_BYTES_MAX);
-        let lines = notes.lines();
-        assert_eq!(lines.len(), NOTES_MAX);
-        assert_eq!((lines[0].as_str(), lines[7].as_str()), ("line 9992", "line 9999"));
-    }
 
     #[test]
     fn the_first_other_line_is_named() {

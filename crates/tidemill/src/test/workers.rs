@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::groups::Groups;
 use super::report::{TestEvent, TestReport};
 use super::trial::{Trials, Tried};
 
@@ -48,7 +49,8 @@ pub(super) fn run(
             told: began,
             waiting: VecDeque::new(),
             first: 0,
-            report: TestReport::default(),
+            report: TestReport { coverage: test.coverage(), ..TestReport::default() },
+            groups: Groups::default(),
             hear,
         };
         loop {
@@ -62,6 +64,9 @@ pub(super) fn run(
         heard.release_all();
         heard.report.elapsed = began.elapsed();
         heard.report.interrupted = test.is_stopped();
+        if test.options.shrinks && !heard.report.interrupted {
+            heard.groups.report(test, heard.hear)?;
+        }
         Ok(heard.report)
     })
 }
@@ -89,6 +94,7 @@ struct Heard<'h> {
     /// The least number of which nothing has been heard.
     first: u64,
     report: TestReport,
+    groups: Groups,
     hear: &'h mut dyn FnMut(TestEvent<'_>),
 }
 
@@ -111,10 +117,12 @@ impl Heard<'_> {
         self.first += 1;
         let report = &mut self.report;
         report.runs += 1;
+        report.coverage.add(&tried.coverage);
         report.repeated += u64::from(tried.is_repeated);
         report.seeds = Some((report.seeds.map_or(seed, |(first, _)| first), seed));
         if let Some(failure) = &tried.failure {
             report.failures += 1;
+            self.groups.add(failure);
             (self.hear)(TestEvent::Failed(failure));
         }
     }

@@ -1,0 +1,110 @@
+//! The clock of a node that is not that of the loop, and turns that do not begin at once: of nodes
+//! of a simulation that are slow, pause, or have a wrong clock.
+
+use tidemill_event::Time;
+
+/// How the clock of a node differs from that of the loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Skew {
+    /// It is ahead by this, nanoseconds.
+    pub offset_ns: i64,
+    /// It gains so many millionths.
+    pub drift_ppm: i64,
+    /// From here on the drift counts.
+    pub since: Time,
+}
+
+/// A million.
+const MILLION: i128 = 1_000_000;
+
+impl Skew {
+    /// What the clock says when that of the loop says this.
+    fn wall(self, now: Time, wall_ns: i64) -> i64 {
+        let passed = i128::from(now.0.saturating_sub(self.since.0));
+        let gained = passed * i128::from(self.drift_ppm) / MILLION;
+        let wall = i128::from(wall_ns) + i128::from(self.offset_ns) + gained;
+        wall.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+    }
+
+    /// How long a span of the clock is on that of the loop.
+    fn span_ns(self, ns: u64) -> u64 {
+        let rate = (MILLION + i128::from(self.drift_ppm)).max(1);
+        (i128::from(ns) * MILLION / rate).min(u64::MAX.into()) as u64
+    }
+}
+
+/// What keeps a node from being as quick and as right as the loop.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pace {
+    pub(super) skew: Skew,
+    /// How long each turn takes.
+    pub(super) turn_ns: u64,
+    /// No turn begins before.
+    pub(super) until: Time,
+    /// Events of the loop that came before.
+    pub(super) waiting: usize,
+    /// A timer lets them go on.
+    pub(super) is_armed: bool,
+}
+
+/// Whether a turn may begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum May {
+    /// It begins, and the clock says this.
+    Begin { wall_ns: i64 },
+    /// It waits.
+    Wait,
+}
+
+impl Pace {
+    /// The same after a restart: a slow machine is still slow, and a wrong clock wrong.
+    pub(super) fn of_next_life(&self) -> Pace {
+        Pace { skew: self.skew, turn_ns: self.turn_ns, ..Pace::default() }
+    }
+
+    /// A turn is about to begin.
+    pub(super) fn begin(&mut self, now: Time, wall_ns: i64) -> May {
+        if now < self.until {
+            self.waiting += 1;
+            return May::Wait;
+        }
+        self.until = Time(now.0.saturating_add(self.turn_ns));
+        May::Begin { wall_ns: self.skew.wall(now, wall_ns) }
+    }
+
+    /// How many of those that wait may go on now.
+    pub(super) fn release(&mut self) -> usize {
+        let count = if self.turn_ns > 0 { self.waiting.min(1) } else { self.waiting };
+        self.waiting -= count;
+        count
+    }
+
+    /// How long a span of the node's clock is on that of the loop.
+    pub(super) fn span_ns(&self, ns: u64) -> u64 {
+        self.skew.span_ns(ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_may_be_ahead_and_gain() {
+        let skew = Skew { offset_ns: -500, drift_ppm: 100_000, since: Time(1000) };
+        assert_eq!(skew.wall(Time(1000), 1000), 500);
+        assert_eq!(skew.wall(Time(2000), 2000), 1600);
+        assert_eq!(skew.span_ns(1100), 1000);
+        assert_eq!(Skew::default().span_ns(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn turns_wait_for_each_other() {
+        let mut pace = Pace { turn_ns: 10, ..Pace::default() };
+        assert!(matches!(pace.begin(Time(5), 5), May::Begin { wall_ns: 5 }));
+        assert!(matches!(pace.begin(Time(14), 14), May::Wait));
+        assert!(matches!(pace.begin(Time(14), 14), May::Wait));
+        assert_eq!((pace.release(), pace.release(), pace.release()), (1, 1, 0));
+        assert!(matches!(pace.begin(Time(15), 15), May::Begin { .. }));
+    }
+}

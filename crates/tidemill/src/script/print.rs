@@ -1,0 +1,171 @@
+//! Actions as lines of a script, which [`parse`](super::parse()) reads.
+
+use std::fmt::Write as _;
+
+use tidemill_event::Act;
+use tidemill_relation::plan::Plan;
+use tidemill_relation::text::DisplayTuple;
+
+use super::number::{latency_text, seconds_text, signed_seconds_text};
+use super::{Cue, Deed, Direction, Victim, When};
+
+/// The lines of an action; one for each node that it is for.
+pub fn lines(cue: &Cue, plan: &Plan) -> Vec<String> {
+    let when = match cue.when {
+        When::At(at) => format!("at {}", seconds_text(at)),
+        When::Every { from, to, step } => {
+            let [from, to, step] = [from, to, step].map(seconds_text);
+            format!("every {from}..{to} step {step}")
+        }
+    };
+    let deeds = deeds(&cue.deed, plan);
+    deeds.into_iter().map(|deed| format!("{when} {deed}")).collect()
+}
+
+fn deeds(deed: &Deed, plan: &Plan) -> Vec<String> {
+    let each = |nodes: &[u32], of: &dyn Fn(u32) -> String| nodes.iter().map(|&it| of(it)).collect();
+    let one = |text: String| vec![text];
+    // In milliseconds: as many thousandths of what the same digits are as seconds.
+    let milliseconds = |ns: u64| seconds_text(ns.saturating_mul(1000));
+    match deed {
+        Deed::Put(tuples) => tuples
+            .iter()
+            .map(|(node, relation, columns)| {
+                let relation = plan.relation(*relation);
+                let verb = if relation.table().is_some() { "fact" } else { "inject" };
+                let columns = columns.iter().map(|column| column.get());
+                format!("{verb} {node} {}", DisplayTuple::new(&relation.name, columns))
+            })
+            .collect(),
+        Deed::Crash(nodes) => each(nodes, &|node| format!("crash {node}")),
+        Deed::Restart(nodes) => each(nodes, &|node| format!("restart {node}")),
+        Deed::Kill(nodes, Victim::Component(path)) => {
+            each(nodes, &|node| format!("kill {node} component {path}"))
+        }
+        Deed::Kill(nodes, Victim::App(app)) => {
+            each(nodes, &|node| format!("kill {node} app {app}"))
+        }
+        Deed::Pause(nodes, ns) => {
+            each(nodes, &|node| format!("pause {node} {}", seconds_text(*ns)))
+        }
+        Deed::Slow(nodes, ns) => each(nodes, &|node| format!("slow {node} {}", milliseconds(*ns))),
+        Deed::Clock(nodes, offset, drift) => each(nodes, &|node| {
+            let mut text = format!("clock {node} {}", signed_seconds_text(*offset));
+            if *drift != 0 {
+                // Writing to a string cannot fail.
+                let _ = write!(text, " {drift}");
+            }
+            text
+        }),
+        Deed::Timer(nodes, rule) => each(nodes, &|node| format!("timer {node} {rule}")),
+        Deed::Partition(groups, direction) => {
+            let group =
+                |group: &Vec<u32>| group.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+            let mark = match direction {
+                Direction::Both => " | ",
+                Direction::Forth => " > ",
+            };
+            let groups: Vec<String> = groups.iter().map(group).collect();
+            one(format!("partition {}", groups.join(mark)))
+        }
+        Deed::Heal => one("heal".to_owned()),
+        Deed::Loss(probability) => one(format!("loss {probability}")),
+        Deed::Duplicate(probability) => one(format!("duplicate {probability}")),
+        Deed::Reorder(probability) => one(format!("reorder {probability}")),
+        Deed::Latency { least, most, shape } => {
+            one(format!("latency {}", latency_text((*least, *most), *shape)))
+        }
+        Deed::Message { act, from, to, tuple } => {
+            let verb = match act {
+                Act::Drop => "drop",
+                Act::Duplicate { .. } => "duplicate",
+                Act::Delay { .. } => "delay",
+                Act::Deliver => "deliver",
+            };
+            let mut text = format!("{verb} {from} {to}");
+            // Writing to a string cannot fail.
+            if let Act::Duplicate { after } | Act::Delay { after } = act {
+                let ns = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
+                let _ = write!(text, " {}", milliseconds(ns));
+            }
+            if let Some(tuple) = tuple {
+                let _ = write!(text, " '{tuple}'");
+            }
+            one(text)
+        }
+        Deed::Manual => one("manual".to_owned()),
+        Deed::Calm => one("calm".to_owned()),
+        Deed::Expect { rows, count, .. } => rows
+            .iter()
+            .map(|(node, _, pattern)| match count {
+                Some(count) => format!("expect {node} {pattern} count {count}"),
+                None => format!("expect {node} {pattern}"),
+            })
+            .collect(),
+        Deed::End => one("end".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidemill_diag::Sources;
+    use tidemill_overlog::node::Identity;
+
+    use super::*;
+    use crate::script::{bind, parse};
+
+    #[test]
+    fn what_is_printed_is_read_as_it_was() {
+        let plan = tidemill_relation::plan::parse(
+            "relation p0 \"lookup\" at 0 (string, int64)\n\
+             relation p1 \"succ\" at 0 (string, string)\n  table key(0)\n",
+        )
+        .expect("a plan");
+        let node = |index| Identity {
+            address: format!("n{index}:1"),
+            index,
+            count: 3,
+            landmark: "n0:1".to_owned(),
+        };
+        let nodes: Vec<Identity> = (0..3).map(node).collect();
+        let text = "at 1 inject 0 lookup(\"n0:1\", -7)
+every 1..3 step 0.5 inject 2 lookup(\"n2:1\", 1)
+at 2.25 fact 1 succ(\"n1:1\", \"a \\\"b\\\" \\\\\")
+at 3 crash 1
+at 3 restart 1
+at 3 kill 0 component Main/x[3]
+at 3 kill 0 app nat
+at 3 pause 0 0.001
+at 3 slow 1 0.5
+at 3 clock 2 -0.25
+at 3 clock 2 1.5 -300
+at 3 timer 2 r1
+at 4 partition 0 | 1,2
+at 4 partition 1,2 > 0
+at 4 heal
+at 4 loss 0.125
+at 4 duplicate 0.5
+at 4 reorder 0.001
+at 4 latency 0.5..20:tail
+at 4 latency 5..20
+at 5 drop 0 1 'lookup(_, 5)'
+at 5 drop 0 1
+at 5 duplicate 0 1 10 'lookup(\"n1:1\", _)'
+at 5 delay 0 1 250.5
+at 5 deliver 0 1
+at 6 manual
+at 6 calm
+at 7 expect 1 succ(\"n1:1\", _)
+at 7 expect 1 succ(_, _) count 2
+at 8 end
+";
+        let mut sources = Sources::new();
+        let file = sources.add("t.sim", text);
+        let (script, errors) = parse(file, text);
+        assert!(errors.is_empty(), "{errors:?}");
+        let (cues, errors) = bind(&script, &sources, &plan, &nodes);
+        assert!(errors.is_empty(), "{errors:?}");
+        let printed: Vec<String> = cues.iter().flat_map(|cue| lines(cue, &plan)).collect();
+        assert_eq!(printed, text.lines().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,118 @@
+//! A run as a script: all that its seed has drawn for it becomes actions, so that each can be left
+//! out.
+
+use tidemill_event::{Act, Sent, Time};
+use tidemill_overlog::net::envelope;
+use tidemill_overlog::node::Program as Rules;
+use tidemill_relation::OwnedValue;
+use tidemill_relation::text::{Pattern, Term};
+
+use super::common::{Common, Recorded};
+use super::options::SimOptions;
+use super::{drawn, settle};
+use crate::script::{Cue, Deed, When};
+
+/// Times of one `every` that become actions of their own.
+const TIMES_MAX: usize = 10_000;
+
+/// What the actions of a run shall say of its messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Messages {
+    /// Those that were lost, doubled or overtaken.
+    Faults,
+    /// All: how long each takes.
+    All,
+}
+
+/// The actions of a run that lasted so long, in the order of their times.
+pub(super) fn cues(
+    common: &Common,
+    recorded: &Recorded,
+    which: Messages,
+    elapsed_ns: u64,
+) -> Vec<Cue> {
+    let options = &common.options;
+    let mut cues: Vec<Cue> = Vec::new();
+    let default = SimOptions::default();
+    let latency = (options.latency, options.latency_shape);
+    if which == Messages::Faults && latency != (default.latency, default.latency_shape) {
+        let ns = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let (least, most) = (ns(options.latency.0), ns(options.latency.1));
+        cues.push(at(0, Deed::Latency { least, most, shape: options.latency_shape }));
+    }
+    common.cues.iter().for_each(|cue| cues.extend(times(cue, elapsed_ns)));
+    let (_, faults_end) = settle::calm(common);
+    cues.extend(drawn::cues(options, faults_end));
+    cues.extend(recorded.lives.iter().map(|&(ns, node, alive)| match alive {
+        true => at(ns, Deed::Restart(vec![node])),
+        false => at(ns, Deed::Crash(vec![node])),
+    }));
+    for sent in &recorded.sent {
+        cues.extend(message(common, sent, which));
+    }
+    cues.retain(|cue| cue.when.first() <= elapsed_ns && cue.deed != Deed::End);
+    cues.sort_by_key(|cue| cue.when.first());
+    cues.into_iter().flat_map(single).collect()
+}
+
+fn at(ns: u64, deed: Deed) -> Cue {
+    Cue { when: When::At(ns), deed, place: "recorded".to_owned() }
+}
+
+/// An action at each of its times.
+fn times(cue: &Cue, elapsed_ns: u64) -> Vec<Cue> {
+    let When::Every { from, to, step } = cue.when else { return vec![cue.clone()] };
+    let times = (from..=to.min(elapsed_ns)).step_by(usize::try_from(step).unwrap_or(usize::MAX));
+    times.take(TIMES_MAX).map(|ns| Cue { when: When::At(ns), ..cue.clone() }).collect()
+}
+
+/// An action for each node that it is for.
+fn single(cue: Cue) -> Vec<Cue> {
+    let deeds: Vec<Deed> = match &cue.deed {
+        Deed::Put(tuples) => tuples.iter().map(|one| Deed::Put(vec![one.clone()])).collect(),
+        Deed::Crash(nodes) => nodes.iter().map(|&node| Deed::Crash(vec![node])).collect(),
+        Deed::Restart(nodes) => nodes.iter().map(|&node| Deed::Restart(vec![node])).collect(),
+        Deed::Kill(nodes, victim) => {
+            nodes.iter().map(|&node| Deed::Kill(vec![node], victim.clone())).collect()
+        }
+        Deed::Pause(nodes, ns) => nodes.iter().map(|&it| Deed::Pause(vec![it], *ns)).collect(),
+        Deed::Slow(nodes, ns) => nodes.iter().map(|&it| Deed::Slow(vec![it], *ns)).collect(),
+        Deed::Clock(nodes, offset, drift) => {
+            nodes.iter().map(|&it| Deed::Clock(vec![it], *offset, *drift)).collect()
+        }
+        Deed::Timer(nodes, rule) => {
+            nodes.iter().map(|&it| Deed::Timer(vec![it], rule.clone())).collect()
+        }
+        other => vec![other.clone()],
+    };
+    let of = |deed| Cue { when: cue.when, deed, place: cue.place.clone() };
+    deeds.into_iter().map(of).collect()
+}
+
+/// What makes the same of a message as has become of it.
+fn message(common: &Common, sent: &Sent, which: Messages) -> Option<Cue> {
+    let node = |address: &str| {
+        common.identities.iter().find(|one| one.address == address).map(|one| one.index)
+    };
+    let (from, to) = (node(&sent.from)?, node(&sent.to)?);
+    let after = |at: Time| at.since(sent.at);
+    // One action for a message: of two faults, the one that is seen.
+    let act = match (sent.arrival, sent.double) {
+        (None, None) => Act::Drop,
+        (None, Some(at)) => Act::Delay { after: after(at) },
+        (Some(_), Some(at)) => Act::Duplicate { after: after(at) },
+        (Some(at), None) if sent.is_overtaken || which == Messages::All => {
+            Act::Delay { after: after(at) }
+        }
+        (Some(_), None) => return None,
+    };
+    let tuple = pattern(&common.rules, &sent.bytes);
+    Some(at(sent.at.0, Deed::Message { act, from, to, tuple }))
+}
+
+/// The first tuple of a message.
+fn pattern(rules: &Rules, bytes: &[u8]) -> Option<Pattern> {
+    let (name, columns) = envelope::tuples(rules.post().schema(), bytes).into_iter().next()?;
+    let terms = columns.as_seq().iter().map(|value| Term::Value(OwnedValue::new(value)));
+    Some(Pattern { name, terms: terms.collect(), location: None })
+}

@@ -1,0 +1,95 @@
+//! When faults end, and what must be gone then.
+
+use tidemill_event::{Loop, Time, TimerId};
+use tidemill_overlog::fleet::{self, NodeId, Skew};
+use tidemill_overlog::node::Program as Rules;
+use tidemill_relation::plan::RelationId;
+
+use super::common::Common;
+use super::life;
+use super::options::SimOptions;
+use crate::machine::Machine;
+use crate::script::{Cue, Deed, When};
+pub(super) use crate::unsettled::TABLE;
+
+/// The table `unsettled` of a program.
+pub(super) fn table(rules: &Rules) -> Option<RelationId> {
+    let id = rules.plan().find(TABLE)?;
+    rules.plan().relation(id).table().map(|_| id)
+}
+
+/// When the run ends, by its options or its script.
+pub(super) fn end_ns(cues: &[Cue], end_ns: Option<u64>) -> Option<u64> {
+    let ends = cues.iter().filter(|cue| cue.deed == Deed::End).map(|cue| cue.when.first());
+    ends.chain(end_ns).min()
+}
+
+/// When faults that are drawn or set by options end; nothing if they need not.
+pub(super) fn calm_ns(common: &Common) -> Option<u64> {
+    let settle = common.options.settle?;
+    end_ns(&common.cues, common.options.end_ns).map(|end| end.saturating_sub(settle.over_ns()))
+}
+
+/// The cue that ends all faults, and when faults end at the latest.
+pub(super) fn calm(common: &Common) -> (Option<Cue>, Option<u64>) {
+    let at = calm_ns(common);
+    let cue = at.map(|at| Cue { when: When::At(at), deed: Deed::Calm, place: "settle".to_owned() });
+    (cue, at.or_else(|| end_ns(&common.cues, common.options.end_ns)))
+}
+
+/// Ends all faults: the network is as without options, no node is slow, clocks are right.
+pub(super) fn calm_down(machine: &mut Machine, events: &mut Loop<Machine>) {
+    if let Some(sim) = events.host().sim() {
+        let default = SimOptions::default();
+        sim.heal();
+        let conditions = sim.conditions();
+        (conditions.loss, conditions.duplicate, conditions.reorder) = (0.0, 0.0, 0.0);
+        conditions.latency = default.latency.0..=default.latency.1;
+        conditions.shape = default.latency_shape;
+    }
+    for id in machine.fleet.ids() {
+        machine.fleet.slow_down(id, 0);
+        machine.fleet.set_clock(id, Skew::default());
+    }
+    let churned = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.churned));
+    for node in churned.into_iter().flatten() {
+        life::restart(machine, events, node);
+        life::note_life(machine, events, node, true);
+    }
+}
+
+/// Has a node neither turn, read nor send for a while.
+pub(super) fn pause(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, ns: u64) {
+    if !machine.is_alive(NodeId(node)) {
+        return;
+    }
+    let until = Time(events.now().0.saturating_add(ns));
+    let address = machine.fleet.identity(NodeId(node)).address.clone();
+    if let Some(sim) = events.host().sim() {
+        sim.freeze(&address);
+    }
+    fleet::pause(machine, events, NodeId(node), until);
+    // What has waited for its turn comes before what has waited to be read.
+    let after = Time(until.0.saturating_add(1));
+    events.timer(after, move |_: &mut Machine, events: &mut Loop<Machine>| {
+        if let Some(sim) = events.host().sim() {
+            sim.thaw(&address);
+        }
+    });
+}
+
+/// Notes a fault that lasts until then.
+pub(super) fn fault(machine: &mut Machine, events: &mut Loop<Machine>, until_ns: u64) {
+    if let Some(unsettled) = machine.sim.as_mut().and_then(|sim| sim.unsettled.as_mut()) {
+        unsettled.fault(until_ns);
+    }
+    machine.check_settled(events);
+}
+
+/// The timer that looks for rows that are still there, set when there are some.
+pub(super) fn watch(events: &mut Loop<Machine>) -> TimerId {
+    let look = |machine: &mut Machine, events: &mut Loop<Machine>, _| {
+        machine.check_settled(events);
+    };
+    events.alarm(Time::MAX, look)
+}

@@ -1,0 +1,69 @@
+//! Failures that have their shape in common, and what is left of one of each kind.
+
+use std::fs;
+use std::path::Path;
+
+use super::report::{Failure, FailureKind, Group, TestEvent};
+use super::shrink::shrink;
+use super::trial::Trials;
+
+/// Groups that are shrunk at most.
+const SHRUNK_MAX: usize = 10;
+
+/// The failures of a test, by shape, in the order of their first seeds.
+#[derive(Debug, Default)]
+pub(super) struct Groups(Vec<Group>);
+
+impl Groups {
+    pub(super) fn add(&mut self, failure: &Failure) {
+        if failure.kind != FailureKind::Failed {
+            return;
+        }
+        match self.0.iter_mut().find(|group| group.shape == failure.shape) {
+            Some(group) => group.seeds += 1,
+            None => self.0.push(Group {
+                shape: failure.shape.clone(),
+                seeds: 1,
+                first_seed: failure.seed,
+                shrunk: None,
+                arguments: Vec::new(),
+            }),
+        }
+    }
+
+    /// Shrinks the first of each group, and reports the groups.
+    ///
+    /// # Errors
+    /// A script cannot be written.
+    pub(super) fn report(
+        mut self,
+        test: &Trials,
+        hear: &mut dyn FnMut(TestEvent<'_>),
+    ) -> Result<(), String> {
+        for (number, group) in self.0.iter_mut().enumerate() {
+            if test.is_stopped() {
+                break;
+            }
+            let simulation = test.of_seed(group.first_seed);
+            if number < SHRUNK_MAX {
+                group.shrunk = shrink(&simulation, &group.shape);
+            }
+            let name = match number {
+                0 => "found.sim".to_owned(),
+                number => format!("found-{}.sim", number + 1),
+            };
+            let folder = test.options.found.as_deref().unwrap_or(Path::new(""));
+            let file = folder.join(name);
+            if let (Some(shrunk), Some(_)) = (&group.shrunk, &test.options.found) {
+                let text: String = shrunk.script.iter().map(|line| format!("{line}\n")).collect();
+                fs::write(&file, text)
+                    .map_err(|error| format!("{}: cannot write: {error}", file.display()))?;
+            }
+            let settle = simulation.options().settle;
+            let command = &test.options.command;
+            group.arguments = command.of_script(&file.display().to_string(), settle);
+            hear(TestEvent::Group(group));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,125 @@
+//! What failures have in common: the rule, and the shape of the tuple that it derived.
+
+use std::fmt::Write;
+
+use tidemill_relation::text::parse_tuple;
+use tidemill_relation::{OwnedValue, Value};
+use tidemill_stdx::sorted::SortedMap;
+
+/// The shape of a failure, by the first line that says what failed.
+///
+/// Nodes become letters in the order in which they are named, what else differs from run to run
+/// becomes `_`: `violation(A, B, _) (rule p2)`. Of faults and expectations the place and the kind
+/// remain.
+pub(super) fn of(notes: &[String]) -> String {
+    let line = notes.iter().find(|note| !note.starts_with(' ')).map_or("", String::as_str);
+    line.strip_prefix("tidemill: ").and_then(of_tuple).unwrap_or_else(|| of_place(line))
+}
+
+/// Of `TIME NODE: TUPLE REST`.
+fn of_tuple(line: &str) -> Option<String> {
+    let (place, rest) = line.split_once(": ")?;
+    let (_, node) = place.split_once(' ')?;
+    let end = rest.rfind(')').map(|_| closing(rest))??;
+    let (name, columns) = parse_tuple(&rest[..=end]).ok()?;
+    let mut nodes = Nodes::default();
+    let mut shape = format!("{name}(");
+    if columns.first().map(OwnedValue::get).and_then(|it| it.as_str().map(str::to_owned)).as_deref()
+        != Some(node)
+    {
+        nodes.letter(node);
+    }
+    for (number, column) in columns.iter().enumerate() {
+        shape.push_str(if number > 0 { ", " } else { "" });
+        nodes.push(&mut shape, column.get());
+    }
+    shape.push(')');
+    let rest = rest[end + 1..].trim();
+    if rest.starts_with("(rule ") {
+        // Writing to a string cannot fail.
+        let _ = write!(shape, " {rest}");
+    }
+    Some(shape)
+}
+
+/// Where the tuple that a text begins with ends.
+fn closing(text: &str) -> Option<usize> {
+    let (mut inside, mut escaped, mut depth) = (false, false, 0);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if inside => escaped = true,
+            '"' => inside = !inside,
+            '(' if !inside => depth += 1,
+            ')' if !inside => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Of `FILE:LINE:COLUMN: error[CODE]: ...`: all up to the code.
+fn of_place(line: &str) -> String {
+    line.find("]: ").map_or(line, |end| &line[..=end]).to_owned()
+}
+
+/// Nodes that were named, by address.
+#[derive(Default)]
+struct Nodes(SortedMap<String, char>);
+
+impl Nodes {
+    fn letter(&mut self, address: &str) -> char {
+        let next = u8::try_from(self.0.len()).map_or('Z', |count| (b'A' + count.min(25)) as char);
+        *self.0.entry(address.to_owned()).or_insert(next)
+    }
+
+    fn push(&mut self, shape: &mut String, value: Value<'_>) {
+        match value {
+            Value::Str("SIM") => shape.push_str("SIM"),
+            Value::Str(text) if is_node(text) => shape.push(self.letter(text)),
+            Value::Bool(truth) => shape.push_str(if truth { "true" } else { "false" }),
+            Value::Null => shape.push_str("null"),
+            _ => shape.push('_'),
+        }
+    }
+}
+
+/// Whether a text is the address of a node of a simulation: `n12:1`.
+fn is_node(text: &str) -> bool {
+    let digits = text.strip_prefix('n').and_then(|rest| rest.strip_suffix(":1"));
+    digits.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_from_run_to_run_is_left_out() {
+        let cases = [
+            (
+                "tidemill: 7.197298 n0:1: violation(\"n0:1\", \"n1:1\", \"n0:1\", 35) (rule p2)",
+                "violation(A, B, A, _) (rule p2)",
+            ),
+            (
+                "tidemill: 7.1 SIM: violation(\"SIM\", \"n3:1\", \"n1:1\", \"a) b\") (rule g)",
+                "violation(SIM, A, B, _) (rule g)",
+            ),
+            (
+                "tidemill: 40.000000 n2:1: unsettled(\"n2:1\", [1, 2]) since 3.000000",
+                "unsettled(A, _)",
+            ),
+            ("a.sim:5:1: error[expect]: 0 rows of n1:1 fit", "a.sim:5:1: error[expect]"),
+            ("panicked: no", "panicked: no"),
+        ];
+        for (note, expected) in cases {
+            assert_eq!(of(&["  before".to_owned(), note.to_owned()]), expected);
+        }
+        assert_eq!(of(&[]), "");
+    }
+}

@@ -1,0 +1,368 @@
+//! From a run that fails to a script of which nothing can be left out (Zeller and Hildebrandt,
+//! "Simplifying and Isolating Failure-Inducing Input", 2002).
+//!
+//! ```text
+//! the run, recorded: its script, what its seed has drawn, messages lost, doubled, late
+//!   -> fewer nodes -> fewer actions -> without the seed -> rounder and earlier times
+//! ```
+//! Each step is kept if a run with what is left fails in the same way. How many runs there are
+//! follows from the program and the run, not from the time of the machine.
+
+use std::panic::{self, AssertUnwindSafe};
+
+use tidemill_relation::text::{Pattern, Term};
+use tidemill_relation::{OwnedValue, Value};
+
+use super::notes::LastBytes;
+use super::shape;
+use crate::console::Console;
+use crate::script::{Cue, Deed, When};
+use crate::sim::{Messages, Simulation};
+
+/// Runs of one failure at most.
+const RUNS_MAX: u64 = 2000;
+/// Turns of all of them at most, and the least number of runs whatever they take.
+const TURNS_MAX: u64 = 40_000_000;
+const RUNS_MIN: u64 = 60;
+
+/// The seed of a run that says none.
+const SEED: u64 = 1;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What is left of a run that fails.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shrunk {
+    /// Nodes.
+    pub nodes: u32,
+    /// Faults among its actions.
+    pub faults: usize,
+    /// Tuples and timers that its actions give nodes.
+    pub injections: usize,
+    /// When it fails, nanoseconds.
+    pub at_ns: u64,
+    /// The script that repeats it.
+    pub script: Vec<String>,
+    /// What the run says of it.
+    pub note: String,
+}
+
+/// A run to try.
+#[derive(Clone, Debug)]
+struct Candidate {
+    nodes: u32,
+    seed: u64,
+    cues: Vec<Cue>,
+}
+
+/// How a run failed.
+struct Failed {
+    at_ns: u64,
+    note: String,
+}
+
+struct Shrinking<'s> {
+    simulation: &'s Simulation,
+    shape: &'s str,
+    runs: u64,
+    runs_max: u64,
+    best: Candidate,
+    failed: Failed,
+}
+
+/// Shrinks a run that fails in this way; nothing if a script cannot repeat it.
+pub(super) fn shrink(simulation: &Simulation, shape: &str) -> Option<Shrunk> {
+    let (cues, turns) = recorded(simulation, Messages::Faults)?;
+    let options = simulation.options();
+    let best = Candidate { nodes: options.nodes, seed: options.seed, cues };
+    let runs_max = (TURNS_MAX / turns.max(1)).clamp(RUNS_MIN, RUNS_MAX);
+    let failed = run(simulation, shape, &best)?;
+    let mut it = Shrinking { simulation, shape, runs: 0, runs_max, best, failed };
+    it.fewer_nodes();
+    it.fewer_actions();
+    it.fewer_nodes();
+    it.plainer_messages();
+    it.without_seed();
+    it.rounder_times();
+    it.earlier();
+    it.fewer_nodes();
+    it.fewer_actions();
+    Some(it.shrunk())
+}
+
+/// The actions of a run, and its turns.
+fn recorded(simulation: &Simulation, which: Messages) -> Option<(Vec<Cue>, u64)> {
+    let run = || simulation.clone().run_recorded(Console::silent(), which);
+    let (report, cues) = panic::catch_unwind(AssertUnwindSafe(run)).ok()?.ok()?;
+    Some((cues, report.nodes.map_or(0, |nodes| nodes.turns)))
+}
+
+/// How a run fails, if it does in this way.
+fn run(simulation: &Simulation, shape: &str, candidate: &Candidate) -> Option<Failed> {
+    let Candidate { nodes, seed, cues } = candidate.clone();
+    let notes = LastBytes::default();
+    let console = Console::of_notes(Box::new(notes.clone()));
+    let run = || simulation.replay(nodes, seed, cues).run(console);
+    let report = panic::catch_unwind(AssertUnwindSafe(run)).ok()?.ok()?;
+    let interrupted = report.nodes.as_ref().is_some_and(|nodes| nodes.interrupted);
+    if report.is_well() || interrupted {
+        return None;
+    }
+    let notes: Vec<String> = notes.lines().into_iter().chain(report.problems).collect();
+    let at_ns = report.nodes.map_or(0, |nodes| nodes.elapsed_ns);
+    let note = notes.iter().find(|note| !note.starts_with(' ')).cloned().unwrap_or_default();
+    (shape::of(&notes) == shape).then_some(Failed { at_ns, note })
+}
+
+impl Shrinking<'_> {
+    /// Keeps a candidate if it fails in the same way.
+    fn attempt(&mut self, candidate: Candidate) -> bool {
+        if self.runs >= self.runs_max {
+            return false;
+        }
+        self.runs += 1;
+        let Some(failed) = run(self.simulation, self.shape, &candidate) else { return false };
+        (self.best, self.failed) = (candidate, failed);
+        true
+    }
+
+    fn attempt_cues(&mut self, cues: Vec<Cue>) -> bool {
+        self.attempt(Candidate { cues, ..self.best.clone() })
+    }
+
+    fn fewer_nodes(&mut self) {
+        self.closer_nodes();
+        for nodes in 1..self.best.nodes {
+            let cues = self.best.cues.iter().filter_map(|cue| among(cue, nodes)).collect();
+            if self.attempt(Candidate { nodes, cues, ..self.best }) {
+                break;
+            }
+        }
+    }
+
+    /// Has other nodes do what the last ones do, so that fewer are needed.
+    fn closer_nodes(&mut self) {
+        for last in (1..self.best.nodes).rev() {
+            for other in 1..last {
+                let swapped = |cue| swapped(cue, last, other);
+                let cues: Vec<Cue> = self.best.cues.iter().map(swapped).collect();
+                let is_needed = cues.iter().any(|cue| among(cue, last).is_none());
+                let is_better = self.best.cues.iter().any(|cue| among(cue, last).is_none());
+                if is_better
+                    && !is_needed
+                    && self.attempt(Candidate { nodes: last, cues, ..self.best })
+                {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Leaves out ever smaller parts, until no single action can be left out.
+    fn fewer_actions(&mut self) {
+        let late = self.failed.at_ns;
+        let in_time = self.best.cues.iter().filter(|cue| cue.when.first() <= late).cloned();
+        let in_time: Vec<Cue> = in_time.collect();
+        if in_time.len() < self.best.cues.len() {
+            self.attempt_cues(in_time);
+        }
+        let mut size = self.best.cues.len();
+        while size > 0 {
+            let (mut at, mut is_less) = (0, false);
+            while at < self.best.cues.len() {
+                let mut cues = self.best.cues.clone();
+                cues.drain(at..(at + size).min(cues.len()));
+                match self.attempt_cues(cues) {
+                    true => is_less = true,
+                    false => at += size,
+                }
+            }
+            size = match (size, is_less) {
+                (1, false) => 0,
+                (1, true) => 1,
+                (size, _) => size.min(self.best.cues.len()).div_ceil(2),
+            };
+            if self.runs >= self.runs_max {
+                break;
+            }
+        }
+    }
+
+    /// Has messages known by as little as it takes.
+    fn plainer_messages(&mut self) {
+        for number in 0..self.best.cues.len() {
+            let Deed::Message { tuple: Some(tuple), .. } = &self.best.cues[number].deed else {
+                continue;
+            };
+            // Its relation remains: which message it is shows better by that than by their order.
+            let mut any = tuple.clone();
+            any.terms.fill(Term::Any);
+            if self.with_tuple(number, Some(any.clone())) {
+                continue;
+            }
+            for column in 0..any.terms.len() {
+                let Deed::Message { tuple, .. } = &self.best.cues[number].deed else { break };
+                let mut tuple = tuple.clone();
+                tuple.iter_mut().for_each(|tuple| tuple.terms[column] = Term::Any);
+                self.with_tuple(number, tuple);
+            }
+        }
+    }
+
+    /// Has a message known by another tuple.
+    fn with_tuple(&mut self, number: usize, other: Option<Pattern>) -> bool {
+        let mut cues = self.best.cues.clone();
+        if let Deed::Message { tuple, .. } = &mut cues[number].deed {
+            *tuple = other;
+        }
+        self.attempt_cues(cues)
+    }
+
+    /// Has nothing follow from the seed that the run was found with.
+    fn without_seed(&mut self) {
+        if self.best.seed == SEED || self.attempt(Candidate { seed: SEED, ..self.best.clone() }) {
+            return;
+        }
+        // What the seed says of messages becomes actions.
+        let Candidate { nodes, seed, cues } = self.best.clone();
+        let replayed = self.simulation.replay(nodes, seed, cues);
+        let Some((mut all, _)) = recorded(&replayed, Messages::All) else { return };
+        all.retain(|cue| !matches!(cue.deed, Deed::Latency { .. }));
+        if self.attempt(Candidate { seed: SEED, cues: all, ..self.best }) {
+            self.fewer_actions();
+            self.plainer_messages();
+        }
+    }
+
+    /// Has actions at times that are easily read.
+    fn rounder_times(&mut self) {
+        for number in 0..self.best.cues.len() {
+            for unit in [SECOND_NS, SECOND_NS / 10, SECOND_NS / 1000] {
+                let When::At(at) = self.best.cues[number].when else { break };
+                let rounded = [at / unit * unit, at.div_ceil(unit) * unit];
+                let is_done = rounded.into_iter().any(|time| {
+                    let mut cues = self.best.cues.clone();
+                    cues[number].when = When::At(time);
+                    time == at || self.attempt_cues(cues)
+                });
+                if is_done {
+                    break;
+                }
+            }
+        }
+        let mut cues = self.best.cues.clone();
+        cues.sort_by_key(|cue| cue.when.first());
+        if cues != self.best.cues {
+            self.attempt_cues(cues);
+        }
+    }
+
+    /// Takes out time in which nothing has to happen.
+    fn earlier(&mut self) {
+        for number in 0..self.best.cues.len() {
+            for share in [1, 2, 4, 8, 16] {
+                let time = |number: usize| self.best.cues[number].when.first();
+                let before = number.checked_sub(1).map_or(0, time);
+                let gap = time(number).saturating_sub(before) / share;
+                let less = gap / SECOND_NS * SECOND_NS;
+                if less == 0 {
+                    break;
+                }
+                let mut cues = self.best.cues.clone();
+                for cue in &mut cues[number..] {
+                    cue.when = When::At(cue.when.first() - less);
+                }
+                if self.attempt_cues(cues) {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn shrunk(self) -> Shrunk {
+        let Candidate { nodes, seed, cues } = self.best;
+        let mut script = vec![format!("nodes {nodes}")];
+        if seed != SEED {
+            script.push(format!("seed {seed}"));
+        }
+        script.extend(cues.iter().flat_map(|cue| self.simulation.lines_of(cue)));
+        // A program that has been mended comes to an end, too.
+        let end = match self.simulation.options().settle {
+            Some(_) => self.simulation.end_ns().unwrap_or(self.failed.at_ns),
+            None => (self.failed.at_ns / SECOND_NS + 2) * SECOND_NS,
+        };
+        let last = Cue { when: When::At(end), deed: Deed::End, place: String::new() };
+        script.extend(self.simulation.lines_of(&last));
+        let is_injection = |cue: &&Cue| matches!(cue.deed, Deed::Put(_) | Deed::Timer(..));
+        let injections = cues.iter().filter(is_injection).count();
+        let others = |cue: &&Cue| !is_injection(cue) && !matches!(cue.deed, Deed::Expect { .. });
+        let faults = cues.iter().filter(others).count();
+        let Failed { at_ns, note } = self.failed;
+        Shrunk { nodes, faults, injections, at_ns, script, note }
+    }
+}
+
+/// An action for one node instead of another.
+fn swapped(cue: &Cue, one: u32, other: u32) -> Cue {
+    let swap = |node: &mut u32| match *node {
+        it if it == one => *node = other,
+        it if it == other => *node = one,
+        _ => {}
+    };
+    let mut deed = cue.deed.clone();
+    match &mut deed {
+        Deed::Partition(groups, _) => groups.iter_mut().flatten().for_each(swap),
+        Deed::Message { from, to, tuple, .. } => {
+            [from, to].into_iter().for_each(swap);
+            for term in tuple.iter_mut().flat_map(|tuple| &mut tuple.terms) {
+                if let Term::Value(value) = term {
+                    let address = |node| format!("n{node}:1");
+                    let number = [one, other]
+                        .into_iter()
+                        .find(|node| value.get().as_str() == Some(&address(*node)));
+                    if let Some(mut number) = number {
+                        swap(&mut number);
+                        *value = OwnedValue::new(Value::Str(&address(number)));
+                    }
+                }
+            }
+        }
+        Deed::Crash(nodes)
+        | Deed::Restart(nodes)
+        | Deed::Kill(nodes, _)
+        | Deed::Pause(nodes, _)
+        | Deed::Slow(nodes, _)
+        | Deed::Clock(nodes, ..) => nodes.iter_mut().for_each(swap),
+        _ => {}
+    }
+    Cue { deed, ..cue.clone() }
+}
+
+/// An action among so many nodes; nothing if it is for others.
+fn among(cue: &Cue, nodes: u32) -> Option<Cue> {
+    let are_there = |named: &[u32]| named.iter().all(|node| *node < nodes);
+    let deed = match &cue.deed {
+        Deed::Partition(groups, direction) => {
+            let of = |group: &Vec<u32>| group.iter().copied().filter(|it| *it < nodes).collect();
+            let groups: Vec<Vec<u32>> = groups.iter().map(of).collect();
+            if groups.iter().any(Vec::is_empty) {
+                return None;
+            }
+            Deed::Partition(groups, *direction)
+        }
+        Deed::Put(tuples) if tuples.iter().any(|(node, ..)| *node >= nodes) => return None,
+        Deed::Expect { rows, .. } if rows.iter().any(|(node, ..)| *node >= nodes) => return None,
+        Deed::Message { from, to, .. } if !are_there(&[*from, *to]) => return None,
+        Deed::Crash(named) | Deed::Restart(named) | Deed::Kill(named, _) if !are_there(named) => {
+            return None;
+        }
+        Deed::Pause(named, _) | Deed::Slow(named, _) | Deed::Clock(named, ..)
+            if !are_there(named) =>
+        {
+            return None;
+        }
+        Deed::Timer(named, _) if !are_there(named) => return None,
+        other => other.clone(),
+    };
+    Some(Cue { deed, ..cue.clone() })
+}

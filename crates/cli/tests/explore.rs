@@ -245,6 +245,12 @@ fn what_is_not_exact_is_said() {
              r2 p(@N, N) :- e(@N).\n",
             "the delivery of views",
         ),
+        (
+            "all.olg",
+            "materialize(p, infinity, infinity, keys(1)).\nr1 p(@N) :- e(@N).\n\
+             g1 violation(@SIM, X) :- p(@X).\n",
+            "all.olg:3:4: properties of all nodes",
+        ),
         ("hello.com", "COMPONENT Hello; BEGIN WRITE(1) END Hello;\n", "programs of rules alone"),
     ];
     for (name, source, reason) in refused {

@@ -112,6 +112,9 @@ impl Journal {
 
     /// A row of `unsettled` is there that must be gone.
     pub(crate) fn unsettled(&mut self, now_ns: u64, (node, row): (&str, &str), since_ns: u64) {
+        if let Some(explaining) = &mut self.explaining {
+            explaining.unsettled(now_ns, node, row);
+        }
         if self.violations > 0 {
             return;
         }

@@ -113,6 +113,9 @@ impl Group {
                 json.key("script").array(|json| {
                     shrunk.script.iter().for_each(|line| json.string(line));
                 });
+                json.key("why").array(|json| {
+                    shrunk.why.iter().for_each(|line| json.string(line));
+                });
                 json.key("command").string(&shell_line(&self.arguments));
             });
         });
@@ -143,7 +146,11 @@ impl fmt::Display for Group {
         for line in &shrunk.script {
             write!(f, "\n    {line}")?;
         }
-        write!(f, "\n  {}\n  {}", shrunk.note, shell_line(&self.arguments))
+        write!(f, "\n  {}", shrunk.note)?;
+        for line in &shrunk.why {
+            write!(f, "\n    {line}")?;
+        }
+        write!(f, "\n  {}", shell_line(&self.arguments))
     }
 }
 

@@ -45,6 +45,8 @@ pub struct Shrunk {
     pub script: Vec<String>,
     /// What the run says of it.
     pub note: String,
+    /// Why that was so, as lines; nothing if it is not known.
+    pub why: Vec<String>,
 }
 
 /// A run to try.
@@ -112,6 +114,14 @@ fn run(simulation: &Simulation, shape: &str, candidate: &Candidate) -> Option<Fa
     let at_ns = report.nodes.map_or(0, |nodes| nodes.elapsed_ns);
     let note = notes.iter().find(|note| !note.starts_with(' ')).cloned().unwrap_or_default();
     (shape::of(&notes) == shape).then_some(Failed { at_ns, note })
+}
+
+/// Why a run fails, as lines.
+fn explained(simulation: &Simulation) -> Vec<String> {
+    let explained = panic::catch_unwind(AssertUnwindSafe(|| simulation.explain()));
+    let explanation = explained.ok().and_then(Result::ok).flatten();
+    let why = explanation.as_ref().and_then(|it| it.why()).map(ToString::to_string);
+    why.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
 impl Shrinking<'_> {
@@ -298,7 +308,8 @@ impl Shrinking<'_> {
         let others = |cue: &&Cue| !is_injection(cue) && !matches!(cue.deed, Deed::Expect { .. });
         let faults = cues.iter().filter(others).count();
         let Failed { at_ns, note } = self.failed;
-        Shrunk { nodes, faults, injections, at_ns, script, note }
+        let why = explained(&self.simulation.replay(nodes, seed, cues));
+        Shrunk { nodes, faults, injections, at_ns, script, note, why }
     }
 }
 

@@ -13,6 +13,8 @@ mod tests;
 mod tree;
 
 use tidemill_overlog::node::Sighting;
+use tidemill_relation::OwnedValue;
+use tidemill_relation::text::parse_tuple;
 use tidemill_relation::tuple_id::Naming;
 
 pub(crate) use account::{Account, Life};
@@ -20,7 +22,7 @@ pub use asked::{Asked, WhyError, why};
 pub(crate) use everywhere::Everywhere;
 pub use tree::Why;
 
-/// What an observer has heard, up to the first violation.
+/// What an observer has heard, up to the first violation, or row that must be gone.
 #[derive(Debug, Default)]
 pub(crate) struct Explaining {
     pub(crate) account: Account,
@@ -52,6 +54,19 @@ impl Explaining {
                 at_ns: sighting.at_ns,
                 node: sighting.node.to_owned(),
                 tuple: Naming::new(sighting.relation).id(sighting.columns.iter().copied()),
+                after: self.account.now(),
+            });
+        }
+    }
+
+    /// A row is there that must be gone, at a node.
+    pub(crate) fn unsettled(&mut self, at_ns: u64, node: &str, row: &str) {
+        let Ok((name, columns)) = parse_tuple(row) else { return };
+        if self.violated.is_none() {
+            self.violated = Some(Violated {
+                at_ns,
+                node: node.to_owned(),
+                tuple: Naming::new(&name).id(columns.iter().map(OwnedValue::get)),
                 after: self.account.now(),
             });
         }

@@ -126,6 +126,22 @@ pub struct Materialize {
     pub span: Span,
 }
 
+impl Materialize {
+    /// A table whose rows stay, with these columns as key, declared where its name stands.
+    pub(crate) fn endless(name: Name, columns: Vec<u32>) -> Materialize {
+        let span = name.span;
+        Materialize {
+            name,
+            lifetime: None,
+            size: None,
+            keys: Keys { columns, span },
+            lifetime_span: span,
+            size_span: span,
+            span,
+        }
+    }
+}
+
 /// `keys(1, 2)`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Keys {

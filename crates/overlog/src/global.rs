@@ -15,7 +15,7 @@
 use tidemill_diag::{Diagnostic, Sources, has_errors};
 use tidemill_stdx::sorted::SortedSet;
 
-use crate::ast::{Arg, Expr, ExprKind, Functor, Keys, Materialize, Name, Program, Rule};
+use crate::ast::{Arg, Expr, ExprKind, Functor, Materialize, Name, Program, Rule};
 use crate::ast::{Statement, Term};
 use crate::check::rule::unlabelled;
 use crate::check::symbols::{Symbol, Symbols};
@@ -179,16 +179,7 @@ fn table(symbol: &Symbol<'_>) -> Option<Statement> {
 }
 
 fn declaration(name: &Name, columns: Vec<u32>) -> Statement {
-    let span = name.span;
-    Statement::Materialize(Materialize {
-        name: name.clone(),
-        lifetime: None,
-        size: None,
-        keys: Keys { columns, span },
-        lifetime_span: span,
-        size_span: span,
-        span,
-    })
+    Statement::Materialize(Materialize::endless(name.clone(), columns))
 }
 
 /// The rule over the rows of all nodes; nothing if it says what a rule at `@SIM` cannot.

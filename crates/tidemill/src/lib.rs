@@ -66,6 +66,7 @@ pub mod devices;
 pub mod explore;
 pub mod graph;
 pub mod history;
+mod identities;
 pub mod journal;
 pub mod keys;
 mod lines;

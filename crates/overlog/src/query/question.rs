@@ -215,13 +215,6 @@ fn declaration(relation: &Relation, span: Span) -> Statement {
         Some(Key::Columns(columns)) => columns.iter().map(|column| column + 1).collect(),
         Some(Key::Bag) | None => Vec::new(),
     };
-    Statement::Materialize(Materialize {
-        name: Name { written: relation.name.clone(), resolved: relation.name.clone(), span },
-        lifetime: None,
-        size: None,
-        keys: Keys { columns, span },
-        lifetime_span: span,
-        size_span: span,
-        span,
-    })
+    let name = Name { written: relation.name.clone(), resolved: relation.name.clone(), span };
+    Statement::Materialize(Materialize::endless(name, columns))
 }

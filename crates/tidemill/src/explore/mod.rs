@@ -48,6 +48,7 @@ use tidemill_diag::{Diagnostic, Sources};
 use tidemill_overlog::node::{Event, Identity, Program as Rules};
 use tidemill_relation::SeqBuilder;
 
+use crate::identities::identities;
 use crate::program::Program;
 use crate::script::{Cue, Deed as Asked, Script, When, bind};
 
@@ -82,15 +83,7 @@ impl Explorer {
         let compiled = program.rules.program.ok_or("the program has errors")?;
         let traits = fit::traits(&compiled);
         let rules = Rules::new(compiled).map_err(|error| error.to_string())?;
-        let address = |index: u32| format!("n{index}:1");
-        let landmark = options.landmark.clone().unwrap_or_else(|| address(0));
-        let identity = |index| Identity {
-            address: address(index),
-            index,
-            count: options.nodes,
-            landmark: landmark.clone(),
-        };
-        let identities = (0..options.nodes).map(identity).collect();
+        let identities = identities(options.nodes, options.landmark.as_deref());
         let rules = Arc::new(rules);
         Ok(Explorer { rules, options, identities, traits, cues: Vec::new() })
     }

@@ -241,6 +241,7 @@ impl Binding<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::identities::identities;
     use crate::script::parse;
 
     fn check(text: &str) -> (Vec<Cue>, String) {
@@ -249,13 +250,7 @@ mod tests {
              relation p1 \"succ\" at 0 (string, string)\n  table key(0)\n",
         )
         .expect("a plan");
-        let node = |index| Identity {
-            address: format!("n{index}:1"),
-            index,
-            count: 3,
-            landmark: "n0:1".to_owned(),
-        };
-        let nodes: Vec<Identity> = (0..3).map(node).collect();
+        let nodes: Vec<Identity> = identities(3, None);
         let mut sources = Sources::new();
         let file = sources.add("t.sim", text);
         let (script, errors) = parse(file, text);

@@ -112,6 +112,7 @@ mod tests {
     use tidemill_overlog::node::Identity;
 
     use super::*;
+    use crate::identities::identities;
     use crate::script::{bind, parse};
 
     #[test]
@@ -121,13 +122,7 @@ mod tests {
              relation p1 \"succ\" at 0 (string, string)\n  table key(0)\n",
         )
         .expect("a plan");
-        let node = |index| Identity {
-            address: format!("n{index}:1"),
-            index,
-            count: 3,
-            landmark: "n0:1".to_owned(),
-        };
-        let nodes: Vec<Identity> = (0..3).map(node).collect();
+        let nodes: Vec<Identity> = identities(3, None);
         let text = "at 1 inject 0 lookup(\"n0:1\", -7)
 every 1..3 step 0.5 inject 2 lookup(\"n2:1\", 1)
 at 2.25 fact 1 succ(\"n1:1\", \"a \\\"b\\\" \\\\\")

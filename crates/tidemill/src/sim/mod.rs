@@ -59,6 +59,7 @@ use tidemill_overlog::program::{Compiled as OfRules, Watch};
 use tidemill_relation::plan::RelationId;
 
 use crate::console::Console;
+use crate::identities::identities;
 use crate::machine::components::Making;
 use crate::machine::parts::{Compiled, Has, Parts};
 use crate::machine::share::Share;
@@ -112,7 +113,7 @@ impl Simulation {
             let watch = |(relation, _)| Watch { relation, stages: Stages::ALL };
             rules.watches = visible.map(watch).collect();
         }
-        let identities = identities(&options);
+        let identities = identities(options.nodes, options.landmark.as_deref());
         let mut components =
             ComponentOptions { engine: options.components, ..ComponentOptions::default() };
         let making = Making::new(&mut components, true);
@@ -145,7 +146,8 @@ impl Simulation {
     /// The same program, compiled once, with so many nodes and no script.
     pub(crate) fn of_nodes(&self, nodes: u32) -> Simulation {
         let options = SimOptions { nodes, ..self.options.clone() };
-        let (identities, cues): (_, Arc<[Cue]>) = (identities(&options), Arc::new([]));
+        let (identities, cues): (_, Arc<[Cue]>) =
+            (identities(options.nodes, options.landmark.as_deref()), Arc::new([]));
         Simulation { options, identities, cues, ..self.clone() }
     }
 
@@ -206,7 +208,7 @@ impl Simulation {
             skew_ns: None,
             ..self.options.clone()
         };
-        let identities = identities(&options);
+        let identities = identities(options.nodes, options.landmark.as_deref());
         Simulation { options, identities, cues: cues.into(), ..self.clone() }
     }
 
@@ -295,17 +297,4 @@ fn properties(
     let properties = PropertyRules::new(*global, rules.operators().clone(), is_interpreted)?;
     properties.reads().for_each(|relation| rules.cross(relation));
     Ok(Some(Arc::new(properties)))
-}
-
-/// The nodes of a simulation.
-fn identities(options: &SimOptions) -> Arc<[Identity]> {
-    let address = |index: u32| format!("n{index}:1");
-    let landmark = options.landmark.clone().unwrap_or_else(|| address(0));
-    let identity = |index| Identity {
-        address: address(index),
-        index,
-        count: options.nodes,
-        landmark: landmark.clone(),
-    };
-    (0..options.nodes).map(identity).collect()
 }

@@ -41,6 +41,13 @@ pub(super) struct Setup {
     pub(super) share: Share,
 }
 
+/// A run that has ended.
+struct Ran {
+    machine: Machine,
+    events: Loop<Machine>,
+    outcome: Outcome,
+}
+
 impl Common {
     /// Whether lines are written in the order of time and node: those of components and apps are
     /// written when they are there.
@@ -67,27 +74,16 @@ impl Setup {
     pub(super) fn go_on(self, console: Console, skip: u64) -> Result<Report, String> {
         let Common { has, options, recording, .. } = &self.common;
         let recording = recording.clone();
-        let (end, seed, stop) = (options.end_ns, options.seed, options.stop.clone());
+        let (seed, stop) = (options.seed, options.stop.clone());
         let model = options.linearizable;
         let profile = options.profile;
         let is_plain = has.components && !has.nodes && options.nodes == 1;
-        let journal = match self.common.is_in_order() {
-            true => Journal::in_order(console, skip),
-            false => Journal::new(console),
-        };
-        let (mut machine, mut events) = self.build(journal)?;
-        let outcome = match end {
-            Some(end) => events.run_until(&mut machine, Time(end)),
-            None => events.run(&mut machine),
-        };
-        machine.journal.get_mut().write_lines();
+        let journal = self.journal(console, skip);
+        let Ran { mut machine, mut events, outcome } = self.ran(journal)?;
         // Relaxed: a wish, which nothing else is published with.
         let is_told = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         let has_failed = machine.journal.get().console.has_failed();
         let interrupted = is_told && !has_failed && matches!(outcome, Outcome::Stopped);
-        if let Outcome::Failed(error) = outcome {
-            return Err(format!("the simulation cannot run: {error}"));
-        }
         if let Some(recording) = recording {
             let lives = machine.sim.as_mut().map(|sim| std::mem::take(&mut sim.lives));
             let sent = events.host().sim().map(Sim::recorded);
@@ -115,24 +111,35 @@ impl Setup {
     /// # Errors
     /// What keeps the loop from running at all.
     pub(super) fn explain(self) -> Result<Explanation, String> {
-        let end = self.common.options.end_ns;
-        let console = Console::silent();
-        let mut journal = match self.common.is_in_order() {
-            true => Journal::in_order(console, 0),
-            false => Journal::new(console),
-        };
+        let mut journal = self.journal(Console::silent(), 0);
         journal.explaining = Some(Box::default());
+        let Ran { mut machine, mut events, .. } = self.ran(journal)?;
+        machine.clear(&mut events);
+        let explaining = machine.journal.get_mut().explaining.take();
+        Ok(explaining.map(|it| *it).unwrap_or_default().explanation())
+    }
+
+    /// The journal of a run, the first lines of which have been written.
+    fn journal(&self, console: Console, skip: u64) -> Journal {
+        match self.common.is_in_order() {
+            true => Journal::in_order(console, skip),
+            false => Journal::new(console),
+        }
+    }
+
+    /// Makes the machine and runs it to its end.
+    fn ran(self, journal: Journal) -> Result<Ran, String> {
+        let end = self.common.options.end_ns;
         let (mut machine, mut events) = self.build(journal)?;
         let outcome = match end {
             Some(end) => events.run_until(&mut machine, Time(end)),
             None => events.run(&mut machine),
         };
-        if let Outcome::Failed(error) = outcome {
-            return Err(format!("the simulation cannot run: {error}"));
+        machine.journal.get_mut().write_lines();
+        match outcome {
+            Outcome::Failed(error) => Err(format!("the simulation cannot run: {error}")),
+            outcome => Ok(Ran { machine, events, outcome }),
         }
-        machine.clear(&mut events);
-        let explaining = machine.journal.get_mut().explaining.take();
-        Ok(explaining.map(|it| *it).unwrap_or_default().explanation())
     }
 
     /// Makes the machine and starts its nodes.

@@ -400,13 +400,13 @@ impl PartialEq for OwnedValue {
 ///
 /// This is where a turn keeps what it derives: one buffer, no allocation per tuple, cleared as a
 /// whole.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct TupleBuf<L> {
     entries: Vec<Entry<L>>,
     bytes: Vec<u8>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 struct Entry<L> {
     label: L,
     start: usize,

@@ -237,7 +237,7 @@ pub struct SimArgs {
     #[arg(long, value_name = "MS", value_parser = some_milliseconds)]
     pub slow: Option<u64>,
     /// Clocks are up to S seconds ahead or behind, and gain or lose up to a hundredth
-    #[arg(long, value_name = "S", value_parser = some_seconds)]
+    #[arg(long, value_name = "S", value_parser = some_seconds, conflicts_with = "linearizable")]
     pub skew: Option<u64>,
     /// End all faults 1.5 S before the end, and fail if the table `unsettled` of a node has a row
     /// after S of that

@@ -31,9 +31,15 @@ pub fn test(args: TestArgs, report: Reporter) -> Status {
 fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let kinds = Kinds::of(&args.sources.files);
     let mut wrong = unused(&args, kinds);
-    wrong.extend(args.faults.concerning(kinds).into_iter().map(Fault::name).map(|name| {
+    let left_out = args.faults.keep(|fault| fault.concerns(kinds));
+    wrong.extend(left_out.into_iter().map(Fault::name).map(|name| {
         format!("--faults {name} has no effect here: the nodes of the program send no datagrams")
     }));
+    // The times in histories are those of the clocks.
+    let is_right = |fault| args.linearizable.is_none() || fault != Fault::Clock;
+    if !args.faults.keep(is_right).is_empty() {
+        wrong.push("--faults clock makes the times in histories wrong".to_owned());
+    }
     common::refuse(&wrong, report)?;
     let (script, root) = (args.script.as_deref(), args.root.as_deref());
     let program = sim::load(&args.sources, &args.tuples, (script, root), report)?;

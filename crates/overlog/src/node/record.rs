@@ -54,7 +54,7 @@ impl Node {
     }
 
     fn record_all(&mut self) {
-        let Records { mut executions, mut received, mut contents, beyond } =
+        let Records { mut executions, mut received, mut contents, beyond, .. } =
             std::mem::take(&mut self.turn.records);
         self.counters.dropped_records += beyond;
         let program = self.program.clone();
@@ -89,15 +89,15 @@ impl Node {
             self.turn.put(traces.rule_exec, Action::Insert, &columns);
         }
         known.clear();
-        for Content { id, relation, columns } in &contents {
-            if known.insert(*id) {
+        for (Content { id, relation }, columns) in contents.iter() {
+            if known.insert(id) {
                 // What is passed between the parts of a rule has no name.
-                let it = program.plan().relation(*relation);
-                let name = if is_part(program.plan(), *relation) { "" } else { it.name.as_str() };
-                let skip = traces.names().skipped(*relation);
-                let columns = (0..skip).try_fold(columns.as_seq(), |rest, _| rest.tail());
+                let it = program.plan().relation(relation);
+                let name = if is_part(program.plan(), relation) { "" } else { it.name.as_str() };
+                let skip = traces.names().skipped(relation);
+                let columns = (0..skip).try_fold(columns, |rest, _| rest.tail());
                 let columns = columns.unwrap_or(Seq::EMPTY);
-                let row = [own, Value::Int(*id), Value::Str(name), Value::List(columns)];
+                let row = [own, Value::Int(id), Value::Str(name), Value::List(columns)];
                 self.turn.put(traces.content, Action::Insert, &row);
             }
         }
@@ -108,7 +108,7 @@ impl Node {
         known.clear();
         made.clear();
         self.turn.noted = NotedIds { known, made };
-        self.turn.records = Records { executions, received, contents, beyond: 0 };
+        self.turn.records = Records { executions, received, contents, last: None, beyond: 0 };
     }
 
     /// Whether the table of origins has a row for an id.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tidemill_relation::plan::{RelationId, RuleId};
-use tidemill_relation::{SeqBuilder, Value};
+use tidemill_relation::{TupleBuf, Value};
 use tidemill_stdx::hash::Set;
 
 /// Executions that a turn records; those beyond are counted.
@@ -15,17 +15,18 @@ pub struct Records {
     pub(super) executions: Vec<Input>,
     pub(super) received: Vec<Origin>,
     /// What the tuples of both are.
-    pub(super) contents: Vec<Content>,
+    pub(super) contents: TupleBuf<Content>,
+    /// The last of these: an execution often begins with what the one before has made.
+    pub(super) last: Option<i64>,
     /// Executions beyond [`RECORDED_MAX`].
     pub(super) beyond: u64,
 }
 
-/// What a tuple is.
-#[derive(Clone, PartialEq, Debug)]
+/// A tuple by its id.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Content {
     pub(super) id: i64,
     pub(super) relation: RelationId,
-    pub(super) columns: SeqBuilder,
 }
 
 /// A tuple that came in, and the one that came of it.
@@ -107,9 +108,9 @@ impl Records {
         relation: RelationId,
         columns: impl Iterator<Item = Value<'v>>,
     ) {
-        let is_known = self.contents.last().is_some_and(|last| last.id == id);
-        if !is_known && self.executions.len() < RECORDED_MAX {
-            self.contents.push(Content { id, relation, columns: columns.collect() });
+        if self.executions.len() < RECORDED_MAX && self.last != Some(id) {
+            self.contents.push_all(Content { id, relation }, columns);
+            self.last = Some(id);
         }
     }
 
@@ -117,7 +118,9 @@ impl Records {
     pub(super) fn append(&mut self, other: &Records) {
         self.executions.extend_from_slice(&other.executions);
         self.received.extend_from_slice(&other.received);
-        self.contents.extend_from_slice(&other.contents);
+        for (content, columns) in other.contents.iter() {
+            self.contents.push_seq(content, columns);
+        }
         self.beyond += other.beyond;
     }
 }

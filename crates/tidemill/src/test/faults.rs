@@ -163,9 +163,9 @@ impl Faults {
         kinds.map(Faults::some_of)
     }
 
-    /// Leaves out what a program of these kinds cannot have; those that were named.
-    pub fn concerning(&mut self, kinds: Kinds) -> Vec<Fault> {
-        let (kept, left_out) = self.kinds.iter().partition(|kind| kind.concerns(kinds));
+    /// Leaves out others than these; those of them that were named.
+    pub fn keep(&mut self, keeps: impl Fn(Fault) -> bool) -> Vec<Fault> {
+        let (kept, left_out) = self.kinds.iter().partition(|kind| keeps(**kind));
         self.kinds = kept;
         match self.least {
             0 => Vec::new(),

@@ -8,7 +8,7 @@ use tidemill_relation::text::DisplayTuple;
 use tidemill_stdx::hash::Map;
 
 /// Executions that are kept; of more the older half goes.
-const EXECUTIONS_MAX: usize = 1 << 20;
+const EXECUTIONS_MAX: usize = 1 << 19;
 
 /// Bytes of a tuple's text that are kept.
 const TEXT_BYTES_MAX: usize = 400;

@@ -73,6 +73,16 @@ impl Queue {
     }
 }
 
+/// Where an entry is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Not in the wheel.
+    Out,
+    Bucket(u8),
+    /// Among those whose time is over.
+    Due,
+}
+
 /// A timer wheel: entries by the tick at which to look whether their time is over.
 pub(super) struct Wheel {
     expire_ns: u64,
@@ -82,9 +92,10 @@ pub(super) struct Wheel {
     /// The first of each bucket.
     firsts: Vec<u32>,
     links: Vec<Links>,
-    /// The bucket of each entry that is in one.
-    buckets: Vec<Option<u8>>,
-    /// Entries whose time is over, taken out of their buckets.
+    /// Where each entry is, by number.
+    places: Vec<Place>,
+    /// Entries whose time is over, taken out of their buckets; those that are no longer due are
+    /// passed over.
     due: VecDeque<u32>,
 }
 
@@ -96,7 +107,7 @@ impl Wheel {
             tick: 0,
             firsts: vec![0; BUCKETS as usize],
             links: Vec::new(),
-            buckets: Vec::new(),
+            places: Vec::new(),
             due: VecDeque::new(),
         }
     }
@@ -110,7 +121,7 @@ impl Wheel {
         let at = entry as usize;
         if self.links.len() <= at {
             self.links.resize(at + 1, Links::default());
-            self.buckets.resize(at + 1, None);
+            self.places.resize(at + 1, Place::Out);
         }
         // What is due already is looked at next.
         let tick = self.due_tick(touched_ns).max(self.tick + 1);
@@ -120,15 +131,13 @@ impl Wheel {
             self.links[behind as usize].before = entry;
         }
         self.links[at] = Links { before: 0, behind };
-        self.buckets[at] = Some(bucket);
+        self.places[at] = Place::Bucket(bucket);
     }
 
     pub fn remove(&mut self, entry: u32) {
         let at = entry as usize;
-        let Some(bucket) = self.buckets.get_mut(at).and_then(Option::take) else {
-            self.due.retain(|&due| due != entry);
-            return;
-        };
+        let Some(place) = self.places.get_mut(at) else { return };
+        let Place::Bucket(bucket) = std::mem::replace(place, Place::Out) else { return };
         let Links { before, behind } = std::mem::take(&mut self.links[at]);
         match before {
             0 => self.firsts[usize::from(bucket)] = behind,
@@ -143,12 +152,19 @@ impl Wheel {
     /// out of the wheel until it is removed.
     pub fn expired(&mut self, now_ns: u64, touched_ns: impl Fn(u32) -> u64) -> Option<u32> {
         let end = now_ns / self.tick_ns;
-        while self.due.is_empty() && self.tick < end {
-            // After a jump of the clock one round is enough.
-            self.tick = (self.tick + 1).max(end.saturating_sub(BUCKETS - 1));
-            self.turn(end, &touched_ns);
+        loop {
+            while self.due.is_empty() && self.tick < end {
+                // After a jump of the clock one round is enough.
+                self.tick = (self.tick + 1).max(end.saturating_sub(BUCKETS - 1));
+                self.turn(end, &touched_ns);
+            }
+            let entry = self.due.pop_front()?;
+            let place = &mut self.places[entry as usize];
+            if *place == Place::Due {
+                *place = Place::Out;
+                return Some(entry);
+            }
         }
-        self.due.pop_front()
     }
 
     fn turn(&mut self, end: u64, touched_ns: &impl Fn(u32) -> u64) {
@@ -156,9 +172,9 @@ impl Wheel {
         while next != 0 {
             let entry = next;
             next = self.links[entry as usize].behind;
-            self.buckets[entry as usize] = None;
             let touched_ns = touched_ns(entry);
             if self.due_tick(touched_ns) <= end {
+                self.places[entry as usize] = Place::Due;
                 self.due.push_back(entry);
             } else {
                 self.add(entry, touched_ns);
@@ -190,6 +206,22 @@ mod tests {
             gone.push(entry);
         }
         gone
+    }
+
+    /// Handlers of expiry delete entries, too, and the next packet may use their numbers.
+    #[test]
+    fn what_is_removed_while_it_is_due_does_not_go_again() {
+        const S: u64 = 1_000_000_000;
+        let (mut wheel, mut touched) = (Wheel::new(S), [0; 4]);
+        (1..=3).for_each(|entry| wheel.add(entry, 0));
+        let first = wheel.expired(5 * S, |entry| touched[entry as usize]).expect("all are due");
+        let [gone, kept] = if first == 2 { [1, 3] } else { [2, 4 - first] };
+        wheel.remove(first);
+        wheel.remove(gone);
+        touched[gone as usize] = 5 * S;
+        wheel.add(gone, 5 * S);
+        assert_eq!(go(&mut wheel, 5 * S, &touched), [kept]);
+        assert_eq!(go(&mut wheel, 7 * S, &touched), [gone]);
     }
 
     #[test]

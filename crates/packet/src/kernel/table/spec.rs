@@ -31,11 +31,7 @@ impl TableKind {
 
     /// As programs say it.
     pub fn name(self) -> &'static str {
-        match self {
-            TableKind::Exact => "exact",
-            TableKind::Prefix => "prefix",
-            TableKind::Ternary => "ternary",
-        }
+        name_of(&TableKind::NAMES, self)
     }
 }
 
@@ -54,10 +50,7 @@ impl TableWriter {
 
     /// As programs say it.
     pub fn name(self) -> &'static str {
-        match self {
-            TableWriter::Kernel => "kernel",
-            TableWriter::Program => "program",
-        }
+        name_of(&TableWriter::NAMES, self)
     }
 }
 
@@ -76,11 +69,13 @@ impl WhenFull {
 
     /// As programs say it.
     pub fn name(self) -> &'static str {
-        match self {
-            WhenFull::Evict => "evict",
-            WhenFull::Refuse => "refuse",
-        }
+        name_of(&WhenFull::NAMES, self)
     }
+}
+
+/// What programs call one of these.
+fn name_of<T: Copy + PartialEq>(names: &[(T, &'static str)], it: T) -> &'static str {
+    names.iter().find(|(named, _)| *named == it).map_or("", |(_, name)| name)
 }
 
 /// A number of each entry.

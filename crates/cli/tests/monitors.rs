@@ -51,13 +51,7 @@ fn monitors_are_installed_and_taken_away() {
     let folder = Folder::new();
     let bank = root().join(FOLDER).join("bank.olg").display().to_string();
     let run = Running::start(&folder, "bank", &[&bank, "--nodes", "3", "--fabric", "reliable"]);
-    let addresses = || -> Vec<String> {
-        let log = std::fs::read_to_string(&run.log).expect("a log");
-        let words = log.lines().filter_map(|line| line.split_once(' '));
-        words.map(|(_, address)| address.to_owned()).take(3).collect()
-    };
-    wait_until("three nodes run", || addresses().len() == 3);
-    let addresses = addresses();
+    let addresses = run.addresses(3);
     let tool = |verb: &str, node: usize, argument: &str| {
         let mut command = tidemill();
         command.current_dir(root().join(FOLDER)).env("XDG_RUNTIME_DIR", folder.path());

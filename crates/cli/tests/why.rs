@@ -26,16 +26,11 @@ fn a_tuple_is_followed_to_the_node_that_it_came_from() {
     let folder = Folder::new();
     let file = folder.file("path.olg", RULES);
     let run = Running::start(&folder, "paths", &[&file, "--nodes", "2"]);
-    let address = |node: usize| {
-        let log = std::fs::read_to_string(&run.log).unwrap_or_default();
-        let line = log.lines().find_map(|line| line.strip_prefix(&format!("{node} ")));
-        line.unwrap_or_default().to_owned()
-    };
-    wait_until("two nodes", || !address(1).is_empty());
-    let (first, second) = (address(0), address(1));
+    let addresses = run.addresses(2);
+    let [first, second] = &addresses[..] else { panic!("{addresses:?}") };
     let path = format!("path(\"{first}\", \"{second}\", 1)");
-    wait_until("a path", || status(&why(&folder, &first, &path)) == 0);
-    let text = stdout(&why(&folder, &first, &path));
+    wait_until("a path", || status(&why(&folder, first, &path)) == 0);
+    let text = stdout(&why(&folder, first, &path));
     let lines: Vec<&str> = text.lines().collect();
     let hello = format!("└─ hello(\"{first}\", \"{second}\")  from {second}, by h1 at ");
     assert!(lines[0].starts_with(&format!("{path}  by h2 at ")), "{text}");
@@ -53,12 +48,8 @@ fn what_is_not_recorded_is_said_so() {
     let plain = folder.file("plain.olg", "r1 a(@N) :- periodic(@N, _, 1).\n");
     for (file, reason) in [(traced, "nothing is recorded"), (plain, "sys::ruleExec")] {
         let run = Running::start(&folder, "run", &[&file, "--nodes", "1"]);
-        let address = || {
-            let log = std::fs::read_to_string(&run.log).unwrap_or_default();
-            log.lines().find_map(|line| line.strip_prefix("0 ")).unwrap_or_default().to_owned()
-        };
-        wait_until("a node", || !address().is_empty());
-        let output = why(&folder, &address(), "path(\"x:1\", 1)");
+        let addresses = run.addresses(1);
+        let output = why(&folder, &addresses[0], "path(\"x:1\", 1)");
         assert_eq!(status(&output), 1);
         assert!(stderr(&output).contains(reason), "{}", stderr(&output));
     }

@@ -166,9 +166,17 @@ impl Split {
     }
 }
 
+/// What divides the names of a head and of a rule in that of the rule's table.
+const DIVIDER: char = '#';
+
+/// The head whose rows are in a table of these rules.
+pub fn head_of(table: &str) -> &str {
+    table.split_once(DIVIDER).map_or(table, |(head, _)| head)
+}
+
 /// What the table of a rule is called.
 fn table_of(head: &str, label: &str) -> String {
-    format!("{head}#{label}")
+    format!("{head}{DIVIDER}{label}")
 }
 
 /// A table that nodes have, in the program of the one node: each row there once, with its node.

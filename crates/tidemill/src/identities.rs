@@ -2,9 +2,22 @@
 
 use tidemill_overlog::node::Identity;
 
-/// So many nodes, `n0:1`, `n1:1` and so on; the landmark is the first of them, if it is not given.
+/// The address of a node: `n12:1` of node 12.
+pub(crate) fn address(index: u32) -> String {
+    format!("n{index}:1")
+}
+
+/// The node of an address; nothing if it is none.
+pub(crate) fn number(address: &str) -> Option<u32> {
+    let digits = address.strip_prefix('n')?.strip_suffix(":1")?;
+    // As it is written by `address`: one node has one address.
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let is_short = digits == "0" || !digits.starts_with('0');
+    (is_number && is_short).then(|| digits.parse().ok())?
+}
+
+/// So many nodes; the landmark is the first of them, if it is not given.
 pub(crate) fn identities<C: FromIterator<Identity>>(count: u32, landmark: Option<&str>) -> C {
-    let address = |index: u32| format!("n{index}:1");
     let landmark = landmark.map_or_else(|| address(0), str::to_owned);
     let identity =
         |index| Identity { address: address(index), index, count, landmark: landmark.clone() };

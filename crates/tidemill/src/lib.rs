@@ -39,7 +39,8 @@
 //! | [`borders`] | where the parts of a program reach each other |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
 //! | [`profile`] | what rules cost, as tables and as a flame graph |
-//! | [`why`] | why a simulation found a violation |
+//! | [`cost`] | what this process costs the machine |
+//! | [`why`] | why a tuple is there, in a simulation or at a running node |
 //! | [`journal`], [`console`], [`summary`] | what a run prints, finds and amounts to |
 //! | [`tape`] | a stream into memory, for what a run prints |
 //! | [`keys`] | files of keys, for nodes that seal what they send |
@@ -62,6 +63,7 @@ pub mod catalogue;
 pub mod components;
 pub mod console;
 pub mod control;
+pub mod cost;
 pub mod devices;
 pub mod explore;
 pub mod graph;

@@ -16,6 +16,7 @@ use std::fmt::{self, Write};
 use tidemill_overlog::global::SIM;
 
 use crate::console::Console;
+use crate::identities::number;
 
 /// Who writes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -36,11 +37,8 @@ impl Writer {
         if address == SIM {
             return Writer::All;
         }
-        let digits = address.bytes().skip(1).take_while(u8::is_ascii_digit);
-        let number = digits.fold(0_u32, |number, digit| {
-            number.wrapping_mul(10).wrapping_add(u32::from(digit - b'0'))
-        });
-        Writer::Node(number)
+        // Elsewhere the order of nodes is not that of their names.
+        Writer::Node(number(address).unwrap_or(0))
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// A second.
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+
 /// Nanoseconds as seconds with 6 decimals, cut off behind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seconds(pub u64);

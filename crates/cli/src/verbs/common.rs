@@ -10,6 +10,7 @@ use signal_hook::consts::SIGHUP;
 use signal_hook::low_level::pipe;
 use tidemill::ask::{Asker, Whom};
 use tidemill::console::{Console, Form};
+use tidemill::cost::peak_bytes;
 use tidemill::history::{self, Model};
 use tidemill::keys::Token;
 use tidemill::profile;
@@ -183,7 +184,7 @@ pub fn print_stats(ended: &Report, report: Reporter) {
     text.push_str(&border_stats(&ended.borders));
     // Components alone count what they use themselves.
     let own = ended.components.as_ref().filter(|_| nodes.is_none());
-    if let Some(bytes) = own.map(|own| own.peak_bytes).or_else(peak_memory_bytes) {
+    if let Some(bytes) = own.map(|own| own.peak_bytes).or_else(peak_bytes) {
         text.push_str(&format!("peak memory: {bytes} bytes\n"));
     }
     // Standard error may be closed: then there is nowhere to report that.
@@ -210,12 +211,4 @@ fn border_stats(borders: &[(String, u64)]) -> String {
         text.push_str(&format!("border {border}: {counter} {count}\n"));
     }
     text
-}
-
-/// The most memory that this process has had in use, as the kernel counts it.
-pub fn peak_memory_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kilobytes * 1024)
 }

@@ -44,6 +44,20 @@ impl Running {
         fs::read_to_string(&self.log).map_or(0, |log| log.matches(text).count())
     }
 
+    /// The addresses of its nodes, once so many have started.
+    pub fn addresses(&self, count: usize) -> Vec<String> {
+        let started = || {
+            let log = fs::read_to_string(&self.log).unwrap_or_default();
+            let address = |node: usize| {
+                let line = log.lines().find_map(|line| line.strip_prefix(&format!("{node} ")));
+                line.map(str::to_owned)
+            };
+            (0..count).map_while(address).collect::<Vec<String>>()
+        };
+        wait_until("the nodes start", || started().len() == count);
+        started()
+    }
+
     /// Memory that is resident, in KiB.
     pub fn resident_kib(&self) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());

@@ -30,7 +30,6 @@
 //! does not get into an inbox.
 
 mod cause;
-mod cost;
 mod counterexample;
 mod events;
 mod fit;
@@ -48,9 +47,10 @@ use tidemill_diag::{Diagnostic, Sources};
 use tidemill_overlog::node::{Event, Identity, Program as Rules};
 use tidemill_relation::SeqBuilder;
 
+use crate::cost;
 use crate::identities::identities;
 use crate::program::Program;
-use crate::script::{Cue, Deed as Asked, Script, When, bind};
+use crate::script::{Cue, Deed as Asked, Script, bind};
 
 use fit::Traits;
 use locals::Locals;
@@ -182,7 +182,7 @@ fn actions(cues: &[Cue], turns: &mut Turns) -> Result<Vec<Action>, String> {
     let mut timed: Vec<(u64, u32, Deed)> = Vec::new();
     let end = cues.iter().filter(|cue| cue.deed == Asked::End).map(|cue| cue.when.first()).min();
     for cue in cues {
-        for at in times(cue.when).take_while(|at| end.is_none_or(|end| *at <= end)) {
+        for at in cue.when.times().take_while(|at| end.is_none_or(|end| *at <= end)) {
             match &cue.deed {
                 Asked::Put(tuples) => {
                     timed.extend(tuples.iter().map(|(node, relation, columns)| {
@@ -213,14 +213,4 @@ fn actions(cues: &[Cue], turns: &mut Turns) -> Result<Vec<Action>, String> {
         actions.push(Action { group, node, deed });
     }
     Ok(actions)
-}
-
-/// The times of an action.
-fn times(when: When) -> Box<dyn Iterator<Item = u64>> {
-    match when {
-        When::At(at) => Box::new(std::iter::once(at)),
-        When::Every { from, to, step } => {
-            Box::new((0..).map_while(move |count| Some(from + step * count).filter(|at| *at <= to)))
-        }
-    }
 }

@@ -87,6 +87,22 @@ pub enum Deed {
     End,
 }
 
+impl Deed {
+    /// The nodes to each of which it does the same, if it is such.
+    pub(crate) fn nodes_mut(&mut self) -> Option<&mut Vec<u32>> {
+        match self {
+            Deed::Crash(nodes)
+            | Deed::Restart(nodes)
+            | Deed::Kill(nodes, _)
+            | Deed::Pause(nodes, _)
+            | Deed::Slow(nodes, _)
+            | Deed::Clock(nodes, ..)
+            | Deed::Timer(nodes, _) => Some(nodes),
+            _ => None,
+        }
+    }
+}
+
 /// Joins a script with a program and its nodes. All that does not fit is said.
 pub fn bind(
     script: &Script,

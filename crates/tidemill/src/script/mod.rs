@@ -38,6 +38,8 @@ mod parse;
 mod print;
 mod words;
 
+use std::iter;
+
 use tidemill_diag::Span;
 use tidemill_event::{Act, Shape};
 use tidemill_relation::text::{Pattern, TextError, parse_pattern};
@@ -115,6 +117,16 @@ impl When {
         match self {
             When::At(at) | When::Every { from: at, .. } => at,
         }
+    }
+
+    /// All times.
+    pub fn times(self) -> impl Iterator<Item = u64> {
+        let (from, to, step) = match self {
+            When::At(at) => (at, at, 1),
+            When::Every { from, to, step } => (from, to, step),
+        };
+        let next = move |at: &u64| at.checked_add(step).filter(|at| *at <= to);
+        iter::successors(Some(from), next)
     }
 }
 

@@ -4,14 +4,13 @@ use tidemill_stdx::rng::Rng;
 
 use super::options::SimOptions;
 use crate::script::{Cue, Deed, Direction, When};
+use crate::seconds::SECOND_NS;
 
 /// Sets the streams of these faults apart from all other chance.
 const STREAM: u64 = 0x6472_6177_6e00;
 
 /// The latest time that a fault is drawn for, where a run has no end: an hour.
 const LAST_NS: u64 = 3_600_000_000_000;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// The longest that a node pauses.
 const PAUSE_MAX_NS: u64 = 10 * SECOND_NS;

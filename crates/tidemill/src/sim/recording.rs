@@ -60,33 +60,26 @@ fn at(ns: u64, deed: Deed) -> Cue {
 }
 
 /// An action at each of its times.
-fn times(cue: &Cue, elapsed_ns: u64) -> Vec<Cue> {
-    let When::Every { from, to, step } = cue.when else { return vec![cue.clone()] };
-    let times = (from..=to.min(elapsed_ns)).step_by(usize::try_from(step).unwrap_or(usize::MAX));
-    times.take(TIMES_MAX).map(|ns| Cue { when: When::At(ns), ..cue.clone() }).collect()
+fn times(cue: &Cue, elapsed_ns: u64) -> impl Iterator<Item = Cue> {
+    let times = cue.when.times().take_while(move |ns| *ns <= elapsed_ns).take(TIMES_MAX);
+    times.map(|ns| Cue { when: When::At(ns), ..cue.clone() })
 }
 
 /// An action for each node that it is for.
-fn single(cue: Cue) -> Vec<Cue> {
-    let deeds: Vec<Deed> = match &cue.deed {
-        Deed::Put(tuples) => tuples.iter().map(|one| Deed::Put(vec![one.clone()])).collect(),
-        Deed::Crash(nodes) => nodes.iter().map(|&node| Deed::Crash(vec![node])).collect(),
-        Deed::Restart(nodes) => nodes.iter().map(|&node| Deed::Restart(vec![node])).collect(),
-        Deed::Kill(nodes, victim) => {
-            nodes.iter().map(|&node| Deed::Kill(vec![node], victim.clone())).collect()
-        }
-        Deed::Pause(nodes, ns) => nodes.iter().map(|&it| Deed::Pause(vec![it], *ns)).collect(),
-        Deed::Slow(nodes, ns) => nodes.iter().map(|&it| Deed::Slow(vec![it], *ns)).collect(),
-        Deed::Clock(nodes, offset, drift) => {
-            nodes.iter().map(|&it| Deed::Clock(vec![it], *offset, *drift)).collect()
-        }
-        Deed::Timer(nodes, rule) => {
-            nodes.iter().map(|&it| Deed::Timer(vec![it], rule.clone())).collect()
-        }
-        other => vec![other.clone()],
+fn single(mut cue: Cue) -> Vec<Cue> {
+    let deeds: Vec<Deed> = if let Deed::Put(tuples) = &cue.deed {
+        tuples.iter().map(|one| Deed::Put(vec![one.clone()])).collect()
+    } else if let Some(nodes) = cue.deed.nodes_mut().map(std::mem::take) {
+        let of = |node| {
+            let mut deed = cue.deed.clone();
+            deed.nodes_mut().into_iter().for_each(|nodes| nodes.push(node));
+            deed
+        };
+        nodes.into_iter().map(of).collect()
+    } else {
+        return vec![cue];
     };
-    let of = |deed| Cue { when: cue.when, deed, place: cue.place.clone() };
-    deeds.into_iter().map(of).collect()
+    deeds.into_iter().map(|deed| Cue { deed, ..cue.clone() }).collect()
 }
 
 /// What makes the same of a message as has become of it.

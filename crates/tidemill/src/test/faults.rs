@@ -10,6 +10,7 @@ use tidemill_event::Shape;
 use tidemill_stdx::rng::Rng;
 
 use crate::program::{FileKind, Kinds};
+use crate::seconds::SECOND_NS;
 use crate::sim::SimOptions;
 
 /// A kind of fault.
@@ -101,8 +102,6 @@ impl Fault {
         }
     }
 }
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// A number up to `2^bits`: small ones are as likely as large ones, by their digits.
 fn magnitude(random: &mut Rng, bits: u64) -> u64 {

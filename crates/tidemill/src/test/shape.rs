@@ -6,6 +6,8 @@ use tidemill_relation::text::parse_tuple;
 use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::sorted::SortedMap;
 
+use crate::identities::number;
+
 /// The shape of a failure, by the first line that says what failed.
 ///
 /// Nodes become letters in the order in which they are named, what else differs from run to run
@@ -81,18 +83,12 @@ impl Nodes {
     fn push(&mut self, shape: &mut String, value: Value<'_>) {
         match value {
             Value::Str("SIM") => shape.push_str("SIM"),
-            Value::Str(text) if is_node(text) => shape.push(self.letter(text)),
+            Value::Str(text) if number(text).is_some() => shape.push(self.letter(text)),
             Value::Bool(truth) => shape.push_str(if truth { "true" } else { "false" }),
             Value::Null => shape.push_str("null"),
             _ => shape.push('_'),
         }
     }
-}
-
-/// Whether a text is the address of a node of a simulation: `n12:1`.
-fn is_node(text: &str) -> bool {
-    let digits = text.strip_prefix('n').and_then(|rest| rest.strip_suffix(":1"));
-    digits.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]

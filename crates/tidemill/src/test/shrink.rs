@@ -16,7 +16,9 @@ use tidemill_relation::{OwnedValue, Value};
 use super::notes::LastBytes;
 use super::shape;
 use crate::console::Console;
+use crate::identities::{address, number};
 use crate::script::{Cue, Deed, When};
+use crate::seconds::SECOND_NS;
 use crate::sim::{Messages, Simulation};
 
 /// Runs of one failure at most.
@@ -27,8 +29,6 @@ const RUNS_MIN: u64 = 60;
 
 /// The seed of a run that says none.
 const SEED: u64 = 1;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// What is left of a run that fails.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -326,54 +326,32 @@ fn swapped(cue: &Cue, one: u32, other: u32) -> Cue {
         Deed::Message { from, to, tuple, .. } => {
             [from, to].into_iter().for_each(swap);
             for term in tuple.iter_mut().flat_map(|tuple| &mut tuple.terms) {
-                if let Term::Value(value) = term {
-                    let address = |node| format!("n{node}:1");
-                    let number = [one, other]
-                        .into_iter()
-                        .find(|node| value.get().as_str() == Some(&address(*node)));
-                    if let Some(mut number) = number {
-                        swap(&mut number);
-                        *value = OwnedValue::new(Value::Str(&address(number)));
-                    }
+                if let Term::Value(value) = term
+                    && let Some(mut node) = value.get().as_str().and_then(number)
+                {
+                    swap(&mut node);
+                    *value = OwnedValue::new(Value::Str(&address(node)));
                 }
             }
         }
-        Deed::Crash(nodes)
-        | Deed::Restart(nodes)
-        | Deed::Kill(nodes, _)
-        | Deed::Pause(nodes, _)
-        | Deed::Slow(nodes, _)
-        | Deed::Clock(nodes, ..) => nodes.iter_mut().for_each(swap),
-        _ => {}
+        deed => deed.nodes_mut().into_iter().flatten().for_each(swap),
     }
     Cue { deed, ..cue.clone() }
 }
 
 /// An action among so many nodes; nothing if it is for others.
 fn among(cue: &Cue, nodes: u32) -> Option<Cue> {
-    let are_there = |named: &[u32]| named.iter().all(|node| *node < nodes);
-    let deed = match &cue.deed {
-        Deed::Partition(groups, direction) => {
-            let of = |group: &Vec<u32>| group.iter().copied().filter(|it| *it < nodes).collect();
-            let groups: Vec<Vec<u32>> = groups.iter().map(of).collect();
-            if groups.iter().any(Vec::is_empty) {
-                return None;
-            }
-            Deed::Partition(groups, *direction)
+    let is_there = |node: &u32| *node < nodes;
+    let mut deed = cue.deed.clone();
+    let is_for_these = match &mut deed {
+        Deed::Partition(groups, _) => {
+            groups.iter_mut().for_each(|group| group.retain(is_there));
+            groups.iter().all(|group| !group.is_empty())
         }
-        Deed::Put(tuples) if tuples.iter().any(|(node, ..)| *node >= nodes) => return None,
-        Deed::Expect { rows, .. } if rows.iter().any(|(node, ..)| *node >= nodes) => return None,
-        Deed::Message { from, to, .. } if !are_there(&[*from, *to]) => return None,
-        Deed::Crash(named) | Deed::Restart(named) | Deed::Kill(named, _) if !are_there(named) => {
-            return None;
-        }
-        Deed::Pause(named, _) | Deed::Slow(named, _) | Deed::Clock(named, ..)
-            if !are_there(named) =>
-        {
-            return None;
-        }
-        Deed::Timer(named, _) if !are_there(named) => return None,
-        other => other.clone(),
+        Deed::Put(tuples) => tuples.iter().all(|(node, ..)| is_there(node)),
+        Deed::Expect { rows, .. } => rows.iter().all(|(node, ..)| is_there(node)),
+        Deed::Message { from, to, .. } => is_there(from) && is_there(to),
+        deed => deed.nodes_mut().is_none_or(|named| named.iter().all(is_there)),
     };
-    Some(Cue { deed, ..cue.clone() })
+    is_for_these.then(|| Cue { deed, ..cue.clone() })
 }

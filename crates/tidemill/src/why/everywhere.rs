@@ -1,5 +1,6 @@
 //! Executions of rules at `@SIM`, as they are written: what they join are rows of nodes.
 
+use tidemill_overlog::global::head_of;
 use tidemill_overlog::node::{Execution, GivenUp, Named, Observer, Sighting};
 use tidemill_relation::Value;
 use tidemill_relation::tuple_id::Naming;
@@ -29,8 +30,7 @@ impl Observer for Everywhere<'_> {
     }
 
     fn executed(&mut self, execution: Execution<'_>) {
-        // Each of these rules has a table of its own: `violation#g1`.
-        let head = execution.output.relation.split('#').next().unwrap_or_default();
+        let head = head_of(execution.output.relation);
         let output = named(head, &execution.output.columns, execution.output);
         let inputs = execution.inputs.iter().map(|it| match it.columns.as_slice() {
             // The node that has the row, and the place of all, are columns of their own.

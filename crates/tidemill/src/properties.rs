@@ -24,7 +24,7 @@ use tidemill_relation::{SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
 
 use crate::unsettled::TABLE;
-use crate::why::Everywhere;
+use crate::why::GlobalObserver;
 
 /// Event tuples whose strands run in one call.
 const DERIVE_BATCH: usize = 256;
@@ -154,7 +154,7 @@ impl Properties {
         if self.rows.is_empty() {
             return;
         }
-        let observer = &mut Everywhere(observer);
+        let observer = &mut GlobalObserver(observer);
         self.node.enqueue(Event::Rows { rows: std::mem::take(&mut self.rows) });
         while self.node.begin(moment.now_ns, moment.wall_ns, observer) {
             let progress = self.run(observer);

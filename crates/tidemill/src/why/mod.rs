@@ -7,7 +7,7 @@
 mod account;
 mod asked;
 mod diagram;
-mod everywhere;
+mod global;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -19,7 +19,7 @@ use tidemill_relation::tuple_id::Naming;
 
 pub(crate) use account::{Account, Life};
 pub use asked::{Asked, WhyError, why};
-pub(crate) use everywhere::Everywhere;
+pub(crate) use global::GlobalObserver;
 pub use tree::Why;
 
 /// What an observer has heard, up to the first violation, or row that must be gone.

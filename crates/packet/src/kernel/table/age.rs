@@ -75,7 +75,7 @@ impl Queue {
 
 /// Where an entry is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum WheelState {
     /// Not in the wheel.
     Out,
     Bucket(u8),
@@ -92,8 +92,8 @@ pub(super) struct Wheel {
     /// The first of each bucket.
     firsts: Vec<u32>,
     links: Vec<Links>,
-    /// Where each entry is, by number.
-    places: Vec<Place>,
+    /// Where each entry is, by number of the entry.
+    states: Vec<WheelState>,
     /// Entries whose time is over, taken out of their buckets; those that are no longer due are
     /// passed over.
     due: VecDeque<u32>,
@@ -107,7 +107,7 @@ impl Wheel {
             tick: 0,
             firsts: vec![0; BUCKETS as usize],
             links: Vec::new(),
-            places: Vec::new(),
+            states: Vec::new(),
             due: VecDeque::new(),
         }
     }
@@ -121,7 +121,7 @@ impl Wheel {
         let at = entry as usize;
         if self.links.len() <= at {
             self.links.resize(at + 1, Links::default());
-            self.places.resize(at + 1, Place::Out);
+            self.states.resize(at + 1, WheelState::Out);
         }
         // What is due already is looked at next.
         let tick = self.due_tick(touched_ns).max(self.tick + 1);
@@ -131,13 +131,13 @@ impl Wheel {
             self.links[behind as usize].before = entry;
         }
         self.links[at] = Links { before: 0, behind };
-        self.places[at] = Place::Bucket(bucket);
+        self.states[at] = WheelState::Bucket(bucket);
     }
 
     pub fn remove(&mut self, entry: u32) {
         let at = entry as usize;
-        let Some(place) = self.places.get_mut(at) else { return };
-        let Place::Bucket(bucket) = std::mem::replace(place, Place::Out) else { return };
+        let Some(state) = self.states.get_mut(at) else { return };
+        let WheelState::Bucket(bucket) = std::mem::replace(state, WheelState::Out) else { return };
         let Links { before, behind } = std::mem::take(&mut self.links[at]);
         match before {
             0 => self.firsts[usize::from(bucket)] = behind,
@@ -159,9 +159,9 @@ impl Wheel {
                 self.turn(end, &touched_ns);
             }
             let entry = self.due.pop_front()?;
-            let place = &mut self.places[entry as usize];
-            if *place == Place::Due {
-                *place = Place::Out;
+            let state = &mut self.states[entry as usize];
+            if *state == WheelState::Due {
+                *state = WheelState::Out;
                 return Some(entry);
             }
         }
@@ -174,7 +174,7 @@ impl Wheel {
             next = self.links[entry as usize].behind;
             let touched_ns = touched_ns(entry);
             if self.due_tick(touched_ns) <= end {
-                self.places[entry as usize] = Place::Due;
+                self.states[entry as usize] = WheelState::Due;
                 self.due.push_back(entry);
             } else {
                 self.add(entry, touched_ns);

@@ -6,9 +6,9 @@ use tidemill_relation::Value;
 use tidemill_relation::tuple_id::Naming;
 
 /// Tells another observer what rules at `@SIM` do.
-pub(crate) struct Everywhere<'o>(pub(crate) &'o mut dyn Observer);
+pub(crate) struct GlobalObserver<'o>(pub(crate) &'o mut dyn Observer);
 
-impl Observer for Everywhere<'_> {
+impl Observer for GlobalObserver<'_> {
     fn sighted(&mut self, sighting: Sighting<'_>) {
         self.0.sighted(sighting);
     }

@@ -1,16 +1,18 @@
-//! Automation of the workspace: `cargo xtask tidy`, `circles`, `conformance` and `soak`.
+//! Automation of the workspace: `cargo xtask tidy`, `circles`, `conformance`, `mutate` and `soak`.
 //!
 //! `tidy` checks what neither the compiler nor clippy does: that dependencies go down the floors
 //! of the house only, that `unsafe` stays where it may be, that sources keep their form, that no
 //! more files of a crate come to need each other. It prints all findings as `FILE:LINE: message`
 //! and ends with status 1 if there are any. `circles` shows which files need each other, and by
-//! which names. `conformance` runs the public suite for Protocol Buffers, `soak` what takes hours:
+//! which names. `conformance` runs the public suite for Protocol Buffers, `mutate` finds out which
+//! mistakes the tests of examples find, `soak` runs what takes hours:
 //! Miri, sanitizers, valgrind, comparisons with plain evaluators, attacks on nodes and the fuzz
 //! targets.
 #![forbid(unsafe_code)]
 
 mod circles;
 mod conformance;
+mod mutate;
 mod soak;
 mod tidy;
 mod tree;
@@ -21,6 +23,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask tidy
        cargo xtask circles [CRATE]
        cargo xtask conformance [--engine native|table] [--direct|--fast] [--or-skip]
+       cargo xtask mutate [EXAMPLE]... [--wall SECONDS]
        cargo xtask soak [miri|sanitizer|packages|compare|flood|fleet|fuzz]...
                         [--target NAME]... [--for SECONDS]";
 
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         ["circles"] => run_circles(None),
         ["circles", name] => run_circles(Some(name)),
         ["conformance", ref options @ ..] => run_conformance(options),
+        ["mutate", ref options @ ..] => run_mutate(options),
         ["soak", ref options @ ..] => run_soak(options),
         _ => usage(),
     }
@@ -44,6 +48,33 @@ fn usage() -> ExitCode {
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+}
+
+fn run_mutate(mut arguments: &[&str]) -> ExitCode {
+    let mut options = mutate::Options { examples: Vec::new(), wall: 60 };
+    while let [first, rest @ ..] = arguments {
+        arguments = match (*first, rest) {
+            ("--wall", [seconds, rest @ ..]) => match seconds.parse() {
+                Ok(seconds) => {
+                    options.wall = seconds;
+                    rest
+                }
+                Err(_) => return usage(),
+            },
+            (option, _) if option.starts_with('-') => return usage(),
+            (example, rest) => {
+                options.examples.push(example);
+                rest
+            }
+        };
+    }
+    match mutate::run(root(), &options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("mutate: {reason}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn run_soak(mut arguments: &[&str]) -> ExitCode {

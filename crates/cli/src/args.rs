@@ -165,11 +165,16 @@ pub enum Verb {
         tidemill query localhost:10000 successor --watch\n  \
         tidemill query alpha.example:10000 successor --token-file token")]
     Query(QueryArgs),
-    /// Say why a tuple is at a running node: the tree of what rules derived it from, across nodes
+    /// Say why a tuple is at a running node, or why it is not
     ///
-    /// Known is what the program has traced: `trace(p)` records what derives p and what p starts.
+    /// Why it is there is the tree of what rules derived it from, across nodes, as far as the
+    /// program has traced it: `trace(p)` records what derives p and what p starts. Why it is not
+    /// are the rules that could make it, each with the term that fails with the rows that are
+    /// there now. Events do not stay: of those only traced ones are known.
+    #[command(override_usage = "tidemill why [OPTIONS] [not] ADDR TUPLE")]
     #[command(after_help = "Examples:\n  \
-        tidemill why localhost:10000 'path(\"localhost:10000\", \"localhost:10001\", 3)'")]
+        tidemill why localhost:10000 'path(\"localhost:10000\", \"localhost:10001\", 3)'\n  \
+        tidemill why not localhost:10000 'path(\"localhost:10000\", \"localhost:10007\", _)'")]
     Why(WhyArgs),
     /// Add rules to a running program, or replace those of the same name
     ///

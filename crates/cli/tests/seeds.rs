@@ -310,3 +310,39 @@ fn coverage_says_what_no_run_has_done() {
     let rule: serde_json::Value = serde_json::from_str(rule).expect(rule);
     assert_eq!((&rule["rule"]["fired"], &rule["rule"]["derived"]), (&0.into(), &0.into()));
 }
+
+/// A mistake that a property notices is found, one that nothing notices survives.
+#[test]
+fn mutants_are_found_or_survive() {
+    let folder = Folder::new();
+    let rules = "\
+        materialize(limit, infinity, infinity, keys(1)).\n\
+        limit(\"n0:1\", 3).\n\
+        t1 taken(@N, X) :- offer(@N, X), limit(@N, M), X < M.\n\
+        v1 violation(@N, X) :- taken(@N, X), X >= 3.\n\
+        o1 offer(@N, X) :- periodic(@N, _, 1, 5), X := f_rand() % 5.\n";
+    let file = folder.file("limit.olg", rules);
+    let mut command = tidemill();
+    command.args(["test", &file, "--for", "10", "--seeds", "1..20", "--mutants"]);
+    let output = command.output().expect("it starts");
+    let text = stdout(&output);
+    let expected = [
+        format!("survived 20 runs: t1 ({file}:3:1) without the rule"),
+        format!("no program: t1 ({file}:3:1) without offer(@N, X)"),
+        format!("no program: t1 ({file}:3:1) without limit(@N, M)"),
+        format!("found by seed 1: t1 ({file}:3:1) without X < M"),
+        format!("found by seed 1: t1 ({file}:3:1) X <= M instead of X < M"),
+        format!("survived 20 runs: o1 ({file}:5:1) without the rule"),
+        format!("no program: o1 ({file}:5:1) without periodic(@N, _, 1, 5)"),
+        format!("no program: o1 ({file}:5:1) without X := f_rand() % 5"),
+        "mutants: 4, 2 found, 2 survived; 4 are no programs".to_owned(),
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{text}");
+    assert_eq!(status(&output), 1);
+    let wrong = folder.file("wrong.olg", "v1 violation(@N) :- periodic(@N, _, 1, 1).\n");
+    let mut command = tidemill();
+    let output = command.args(["test", &wrong, "--for", "5", "--seeds", "1", "--mutants"]).output();
+    let output = output.expect("it starts");
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("the program itself fails with seed 1"));
+}

@@ -15,9 +15,80 @@ const RULES: &str = "\
     h2 path(@L, N, 1) :- hello(@L, N).\n";
 
 fn why(folder: &Folder, address: &str, tuple: &str) -> Output {
+    asked(folder, &[address, tuple])
+}
+
+fn asked(folder: &Folder, words: &[&str]) -> Output {
     let mut command = tidemill();
-    command.env("XDG_RUNTIME_DIR", folder.path()).args(["why", address, tuple]);
+    command.env("XDG_RUNTIME_DIR", folder.path()).arg("why").args(words);
     command.output().expect("it starts")
+}
+
+/// A rule that joins rows of two nodes fails at a condition; the node that is asked has one of
+/// them.
+#[test]
+fn the_term_is_named_that_keeps_a_tuple_from_being_there() {
+    let folder = Folder::new();
+    let rules = "\
+        materialize(link, infinity, infinity, keys(1, 2)).\n\
+        materialize(path, infinity, infinity, keys(1, 2, 3)).\n\
+        n1 link(@N, L, 5) :- periodic(@N, _, 0, 1), NODE_INDEX > 0, L := LANDMARK.\n\
+        n2 link(@N, \"far:1\", 7) :- periodic(@N, _, 0, 1), NODE_INDEX == 0.\n\
+        r1 path(@X, Y, C) :- link(@X, Y, C).\n\
+        r2 path(@X, Y, C1 + C2) :- link(@X, Z, C1), path(@Z, Y, C2), C1 + C2 < 10.\n";
+    let file = folder.file("path.olg", rules);
+    let run = Running::start(&folder, "paths", &[&file, "--nodes", "2"]);
+    let addresses = run.addresses(2);
+    let [first, second] = &addresses[..] else { panic!("{addresses:?}") };
+    let tuple = format!("path(\"{second}\", \"far:1\", _)");
+    let not = || stdout(&asked(&folder, &["not", second, &tuple]));
+    wait_until("both links", || not().contains("all other terms hold"));
+    let lines = not();
+    let expected = [
+        format!("{tuple}  is not there"),
+        format!("├─ r1 at {file}:5:4: there is no link(\"{second}\", \"far:1\", _)"),
+        format!("│  └─ link(\"{second}\", \"far:1\", _)  is not there"),
+        format!(
+            "│     ├─ n1 at {file}:3:4: waits for periodic(@N, _, 0, 1) (0 of 3 terms hold); \
+             cannot be told now: NODE_INDEX > 0; L := LANDMARK"
+        ),
+        format!(
+            "│     └─ n2 at {file}:4:4: waits for periodic(@N, _, 0, 1) (0 of 2 terms hold); \
+             cannot be told now: NODE_INDEX == 0"
+        ),
+        format!("└─ r2 at {file}:6:4: not C1 + C2 < 10 with C1 = 5, C2 = 7 (all other terms hold)"),
+    ];
+    assert_eq!(lines.lines().collect::<Vec<_>>(), expected, "{lines}");
+    let there = format!("path(\"{second}\", \"{first}\", 5)");
+    assert_eq!(stdout(&asked(&folder, &["not", second, &there])), format!("{there}  is there\n"));
+    let unknown = asked(&folder, &["not", second, "paths(1)"]);
+    assert_eq!((status(&unknown), stdout(&unknown).as_str()), (1, ""));
+    assert!(stderr(&unknown).contains("no relation `paths`; is `path` meant?"));
+    let wrong = asked(&folder, &["nor", second, "path(1)"]);
+    assert_eq!(status(&wrong), 2);
+}
+
+/// A script expects a row: the tuple of an event that it has injected is known.
+#[test]
+fn a_simulation_says_why_an_expected_row_is_not_there() {
+    let folder = Folder::new();
+    let rules = "\
+        materialize(limit, infinity, infinity, keys(1)).\n\
+        materialize(taken, infinity, infinity, keys(1, 2)).\n\
+        limit(\"n0:1\", 3).\n\
+        t1 taken(@N, X) :- offer(@N, X), limit(@N, M), X < M.\n";
+    let file = folder.file("taken.olg", rules);
+    let script = "at 1 inject n0:1 offer(\"n0:1\", 4)\nat 2 expect n0:1 taken(\"n0:1\", 4)\n";
+    let script = folder.file("taken.sim", script);
+    let mut command = tidemill();
+    let output = command.args(["sim", &file, "--script", &script, "--for", "5"]).output();
+    let output = output.expect("it starts");
+    assert_eq!(status(&output), 1);
+    let expected = format!(
+        "taken(\"n0:1\", 4)  is not there\n\
+         └─ t1 at {file}:4:4: not X < M with M = 3, X = 4 (all other terms hold)\n"
+    );
+    assert!(stderr(&output).contains(&expected), "{}", stderr(&output));
 }
 
 /// Each node is a process of its own, which is asked for what it has done.

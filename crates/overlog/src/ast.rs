@@ -31,6 +31,9 @@
 //! know no namespaces.
 
 mod dump;
+mod source;
+
+pub use source::Source;
 
 use tidemill_diag::{Diagnostic, FileId, Span};
 

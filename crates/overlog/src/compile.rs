@@ -7,12 +7,13 @@
 //! run finds as much as it can.
 
 use std::path::Path;
+use std::sync::Arc;
 use tidemill_stdx::sort;
 
 use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
 
-use crate::ast::{Name, Program, Stage, Statement};
+use crate::ast::{Name, Program, Source, Stage, Statement};
 use crate::check::rule::unlabelled;
 use crate::check::{self, Checked, symbols, system};
 use crate::exports;
@@ -21,7 +22,7 @@ use crate::ir::Catalog;
 use crate::lower;
 use crate::node::Stages;
 use crate::options::Options;
-use crate::program::{Compiled, Fact, Query, SinkUse, StageUse, Watch, WorkedBy};
+use crate::program::{Compiled, Fact, Query, SinkUse, StageUse, Watch, WorkedBy, Written};
 use crate::rewrite::{self, Parts, View};
 use crate::stage::{Registry, Works};
 use crate::stratify::{self, Group};
@@ -82,6 +83,7 @@ fn compile_rules(
         return (None, diagnostics);
     }
     let strata = strata(&parts.views, &groups, &mut catalog);
+    compiled.written = Arc::new(written(program, sources));
     compiled.exports = parts.exports;
     compiled.wire = wire(&catalog);
     compiled.arrivals = std::mem::take(&mut catalog.arrivals);
@@ -170,6 +172,26 @@ fn rules(program: &Program, sources: &Sources) -> Vec<PlanRule> {
             place: place(sources, rule.head.span),
         })
         .collect()
+}
+
+/// Its rules, and the declarations of its tables, as sources.
+fn written(program: &Program, sources: &Sources) -> Vec<Written> {
+    let mut rules = 0..;
+    let written = program.flat().filter_map(|statement| match statement {
+        Statement::Rule(rule) => {
+            let position = rules.next()?;
+            let label = rule.label.as_ref().map(|label| label.resolved.clone());
+            let name = label.unwrap_or_else(|| unlabelled(position));
+            let place = place(sources, rule.head.span);
+            Some(Written { name, place, text: Source(rule).to_string() })
+        }
+        Statement::Materialize(it) => {
+            let (name, place) = (it.name.resolved.clone(), place(sources, it.span));
+            Some(Written { name, place, text: Source(it).to_string() })
+        }
+        _ => None,
+    });
+    written.collect()
 }
 
 /// `file:line:column`.

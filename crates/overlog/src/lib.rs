@@ -7,6 +7,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod absent;
 pub mod arrivals;
 pub mod ast;
 mod check;
@@ -20,6 +21,7 @@ mod ir;
 pub mod lex;
 mod localise;
 mod lower;
+pub mod mutants;
 mod names;
 pub mod net;
 pub mod node;

@@ -1,5 +1,7 @@
 //! A compiled program: what runs on every node alike.
 
+use std::sync::Arc;
+
 use tidemill_relation::expr::Expr;
 use tidemill_relation::plan::{Pattern, Plan, RelationId};
 
@@ -36,6 +38,19 @@ pub struct Compiled {
     pub traces: Option<Traces>,
     /// Its rules at `@SIM`, which nodes do not know.
     pub global: Option<Box<Global>>,
+    /// Its rules, and the declarations of its tables, as sources.
+    pub written: Arc<Vec<Written>>,
+}
+
+/// A rule, or the declaration of a table, as a source: names resolved, macros expanded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Written {
+    /// The label of the rule, or one made from its position; the name of the table.
+    pub name: String,
+    /// `file:line:column`.
+    pub place: String,
+    /// The statement, a rule without its label.
+    pub text: String,
 }
 
 /// Rules at `@SIM`, as a program of one node that has the rows of all: see [`crate::global`].

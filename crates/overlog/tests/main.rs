@@ -1,5 +1,6 @@
 //! Rules: parsing, compiling, turns, views and the network.
 
+mod absent;
 mod aggregates;
 mod arrivals;
 mod circles;

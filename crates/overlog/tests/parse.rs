@@ -1,6 +1,11 @@
 //! The front end against its corpus: `tests/overlog/parse/NAME.olg` with the expected tree in
 //! `NAME.ast` and the expected diagnostics in `NAME.err` (absent: none). `BLESS=1` rewrites both.
 
+use tidemill_diag::{Sources, has_errors};
+use tidemill_overlog::ast::{Program, Source, Statement};
+use tidemill_overlog::parse::parse_text;
+use tidemill_overlog::pre::{Disk, Options};
+use tidemill_support::files;
 use tidemill_support::golden::Golden;
 
 use crate::corpus::{Corpus, parse};
@@ -16,4 +21,39 @@ fn every_file_parses_as_expected() {
         let is_error = name.starts_with("err_");
         assert_eq!(parsed.has_errors, is_error, "{name}: {}", parsed.diagnostics);
     }
+}
+
+/// What is printed as a source is the same tree again: of all programs that there are.
+#[test]
+fn what_is_printed_parses_to_the_same_tree() {
+    let mut compared = 0;
+    let examples = std::fs::read_dir(tidemill_support::root().join("examples"));
+    let examples = examples.expect("examples").map(|it| it.expect("readable").path());
+    let folders = ["tests/overlog/parse", "tests/overlog/plan"].map(|it| it.into());
+    let folders = folders.into_iter().chain(examples.filter(|it| it.is_dir()));
+    for path in folders.flat_map(|folder| files(&folder.to_string_lossy(), "olg", 0)) {
+        let (name, text) = (path.display().to_string(), std::fs::read_to_string(&path));
+        let text = text.expect("a program");
+        let mut sources = Sources::new();
+        let (options, disk) = (Options::default(), Disk);
+        let (program, _) = parse_text(&name, &text, &options, &disk, &mut sources);
+        for statement in program.flat() {
+            let (tree, printed) = match statement {
+                Statement::Rule(rule) => {
+                    let mut rule = rule.clone();
+                    rule.label = None;
+                    let printed = Source(&rule).to_string();
+                    (Statement::Rule(rule), printed)
+                }
+                Statement::Materialize(it) => (statement.clone(), Source(it).to_string()),
+                _ => continue,
+            };
+            let (again, found) = parse_text("printed", &printed, &options, &disk, &mut sources);
+            assert!(!has_errors(&found), "{name}: {printed}: {found:?}");
+            let first = Program { statements: vec![tree], ..Default::default() };
+            assert_eq!(again.to_string(), first.to_string(), "{name}: {printed}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 800, "{compared} statements");
 }

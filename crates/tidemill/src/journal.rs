@@ -325,13 +325,13 @@ impl Observer for SharedJournal {
 
     fn executed(&mut self, execution: Execution<'_>) {
         if let Some(explaining) = &mut self.get_mut().explaining {
-            explaining.account.executed(execution);
+            explaining.executed(execution);
         }
     }
 
     fn received(&mut self, receipt: Receipt<'_>) {
         if let Some(explaining) = &mut self.get_mut().explaining {
-            explaining.account.received(receipt);
+            explaining.received(receipt);
         }
     }
 

@@ -381,18 +381,31 @@ pub struct Line {
 /// `why`.
 #[derive(Args, Debug)]
 pub struct WhyArgs {
-    /// The node: host:port
-    #[arg(value_name = "ADDR", value_parser = address)]
-    pub address: String,
-    /// The tuple, as it is printed: 'path("localhost:10000", 3)'
-    #[arg(value_name = "TUPLE")]
-    pub tuple: String,
+    /// The node, host:port, and the tuple as it is printed: 'path("localhost:10000", 3)'; with
+    /// `not` before them, why it is not there, where `_` stands for anything
+    #[arg(value_names = ["[not] ADDR", "TUPLE"], num_args = 2..=3, required = true)]
+    pub words: Vec<String>,
     /// Give up on a node after S seconds without an answer
     #[arg(long, value_name = "S", default_value = "5", value_parser = some_seconds)]
     pub timeout: u64,
     /// Ask nodes anywhere whose runs have the same token, over TCP; without it, those of this host
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+}
+
+impl WhyArgs {
+    /// Whether it is asked why not, of which node, about which tuple.
+    ///
+    /// # Errors
+    /// What is wrong with the words.
+    pub fn question(&self) -> Result<(bool, &str, &str), String> {
+        let (not, node, tuple) = match self.words.as_slice() {
+            [node, tuple] => (false, node, tuple),
+            [not, node, tuple] if not == "not" => (true, node, tuple),
+            _ => return Err("write `tidemill why [not] ADDR TUPLE`".to_owned()),
+        };
+        address(node).map(|_| (not, node.as_str(), tuple.as_str()))
+    }
 }
 
 /// `query`.

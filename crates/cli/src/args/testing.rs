@@ -77,6 +77,11 @@ pub struct TestArgs {
     /// found-2.sim and so on
     #[arg(long, value_name = "DIR", conflicts_with = "no_shrink")]
     pub found: Option<PathBuf>,
+    /// Find out what the properties are worth: test programs that are wrong in one place each (a
+    /// term left out, a comparison flipped, two columns swapped, a rule left out), each until a run
+    /// fails, for 10 s or --wall; those that survive fail the test
+    #[arg(long, conflicts_with_all = ["found", "coverage", "no_shrink"])]
+    pub mutants: bool,
     /// Print what each rule has done in all runs: first those that never fired, and those whose
     /// body never held
     #[arg(long)]

@@ -9,6 +9,7 @@ mod install;
 mod interrupt;
 mod key;
 mod messages;
+mod mutants;
 mod packets;
 mod profile;
 mod proto;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 
 use clap::CommandFactory;
 use tidemill::program::{Kinds, LoadOptions, Program};
+use tidemill::test::Mutant;
 use tidemill_stdx::sorted::SortedSet;
 
 use crate::args::{Cli, Sources, unused};
@@ -53,6 +55,8 @@ struct Relations {
     injected: Option<SortedSet<String>>,
     /// Rules that were installed, by name.
     installed: Vec<(String, String)>,
+    /// A mistake that the rules get.
+    mutant: Option<Mutant>,
 }
 
 impl Relations {
@@ -84,6 +88,7 @@ fn read(sources: &Sources, relations: Relations) -> Program {
         exports: relations.exports,
         injected: relations.injected,
         installed: relations.installed,
+        mutant: relations.mutant,
         ..LoadOptions::default()
     };
     Program::load(&files, &options)

@@ -10,6 +10,7 @@ use tidemill::program::{Kinds, Program};
 use tidemill::run::EngineKind as GraphEngine;
 use tidemill::script::{self, Script};
 use tidemill::sim::{Settle, SimOptions, Simulation, can_be_unsettled};
+use tidemill::summary::Summary;
 use tidemill_diag::{Diagnostic, Sources as Texts, has_errors};
 
 use super::common::{self, console};
@@ -92,8 +93,9 @@ fn simulate(
     if ended.nodes.as_ref().is_some_and(|summary| summary.interrupted) {
         return Ok(interrupt.status());
     }
-    let is_violated = ended.nodes.as_ref().is_some_and(|summary| summary.violations > 0);
-    if svg.is_some() || (is_violated && !report.is_quiet()) {
+    let has_failed = |it: &Summary| it.violations > 0 || it.expectations_failed > 0;
+    let is_wrong = ended.nodes.as_ref().is_some_and(has_failed);
+    if svg.is_some() || (is_wrong && !report.is_quiet()) {
         explain(&again, svg.as_deref(), report)?;
     }
     if !ended.is_well() {
@@ -120,6 +122,9 @@ fn explain(simulation: &Simulation, svg: Option<&Path>, report: Reporter) -> Res
     };
     if let Some(why) = explanation.why() {
         report.block(why);
+    }
+    if let Some(why_not) = explanation.why_not() {
+        report.block(why_not);
     }
     let Some(path) = svg else { return Ok(()) };
     fs::write(path, explanation.diagram()).map_err(|error| {

@@ -13,6 +13,7 @@ use super::common;
 use super::components::{self, most_of_memory};
 use super::interrupt::{Interrupt, OnTerminate};
 use super::sim::{self, engine_of_graphs};
+use super::{Relations, mutants};
 use crate::args::{Keys, TestArgs, unused};
 use crate::output::Out;
 use crate::report::Reporter;
@@ -20,6 +21,9 @@ use crate::status::Status;
 
 /// How long a run lasts for which nothing says how long, nanoseconds.
 const END_NS: u64 = 60_000_000_000;
+
+/// How long a mutant is tested for which nothing says how long, nanoseconds.
+const MUTANT_NS: u64 = 10_000_000_000;
 
 /// Tests a program.
 pub fn test(args: TestArgs, report: Reporter) -> Status {
@@ -51,12 +55,23 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let interrupt = Interrupt::new(OnTerminate::End)
         .map_err(|error| common::failed(report, &format!("no signals: {error}")))?;
     let (json, coverage) = (args.json, args.coverage);
+    let mutants = args.mutants.then(|| program.mutants());
+    if mutants.is_some() {
+        args.wall = args.wall.or(Some(MUTANT_NS));
+    }
+    let loading = (args.sources.clone(), common::injected(&args.tuples, args.script.as_deref()));
     if args.nodes.is_none() {
         args.nodes = script.as_ref().and_then(|script| script.nodes).map(|nodes| nodes..=nodes);
     }
     let options = options(args, end_ns, script.as_ref(), &program, &interrupt, report)?;
     let settle = options.each.settle;
     sim::refuse_settle(settle, end_ns, script.as_ref(), &program, report)?;
+    if let Some(mutants) = mutants {
+        let relations = || Relations { injected: Some(loading.1.clone()), ..Relations::default() };
+        let load = |mutant| super::read(&loading.0, Relations { mutant, ..relations() });
+        let script = script.as_ref().map(|script| (script, &sources));
+        return mutants::test(mutants, &load, (&options, script), &interrupt, report);
+    }
     let test = Test::new(program, options);
     let mut test = test.map_err(|message| common::failed(report, &message))?;
     if let Some(script) = &script {

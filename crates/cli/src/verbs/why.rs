@@ -1,8 +1,9 @@
 //! `why`.
 
+use std::fmt::Display;
 use std::time::Duration;
 
-use tidemill::why::{self, Asked, WhyError};
+use tidemill::why::{self, WhyError};
 
 use super::common::{asker, failed};
 use crate::args::WhyArgs;
@@ -10,22 +11,34 @@ use crate::output::Out;
 use crate::report::Reporter;
 use crate::status::Status;
 
-/// Says why a tuple is at a running node.
+/// Says why a tuple is at a running node, or why it is not.
 pub fn why(args: WhyArgs, report: Reporter) -> Status {
+    let (is_not, node, tuple) = match args.question() {
+        Ok(question) => question,
+        Err(reason) => {
+            report.error(&reason);
+            return Status::Usage;
+        }
+    };
     let timeout = Duration::from_nanos(args.timeout);
     let reach = |address: &str| asker(address, args.token_file.as_ref());
-    match why::why(&args.address, &args.tuple, timeout, reach) {
-        Ok(Asked { why, silent }) => {
-            for (node, reason) in silent {
-                report.warn(&format!("{node} is not asked: {reason}"));
-            }
-            let mut out = Out::new();
-            out.write(&why.to_string());
-            out.finish()
-        }
-        Err(error) => {
-            let status = failed(report, &error.to_string());
-            if matches!(error, WhyError::Text(_)) { Status::Usage } else { status }
-        }
+    let answered = match is_not {
+        false => why::why(node, tuple, timeout, reach)
+            .map(|asked| answer(&asked.why, asked.silent, report)),
+        true => why::why_not(node, tuple, timeout, reach)
+            .map(|asked| answer(&asked.why_not, asked.silent, report)),
+    };
+    answered.unwrap_or_else(|error| {
+        let status = failed(report, &error.to_string());
+        if matches!(error, WhyError::Text(_)) { Status::Usage } else { status }
+    })
+}
+
+fn answer(why: &dyn Display, silent: Vec<(String, String)>, report: Reporter) -> Status {
+    for (node, reason) in silent {
+        report.warn(&format!("{node} is not asked: {reason}"));
     }
+    let mut out = Out::new();
+    out.write(&why.to_string());
+    out.finish()
 }

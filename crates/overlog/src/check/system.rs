@@ -43,6 +43,10 @@ pub(crate) const CONTENT: &str = "sys::content";
 /// Rows that each of these tables holds at most, unless the program says otherwise.
 pub(crate) const RECORDS_MAX: u64 = 100_000;
 
+/// The rules of the program and the declarations of its tables: location, name of the rule or
+/// table, place in its file, text.
+pub(crate) const SOURCE: &str = "sys::source";
+
 /// Settings of packet apps: app, key, value.
 pub(crate) const FLOW_CONFIG: &str = "flow::config";
 
@@ -50,7 +54,7 @@ pub(crate) const FLOW_CONFIG: &str = "flow::config";
 pub(crate) const PROGRAM_RULES: &str = "program::rules";
 
 /// The tables whose rows are sampled.
-const SAMPLED: [&str; 12] = [
+const SAMPLED: [&str; 13] = [
     "sys::app",
     "sys::channel",
     "sys::component",
@@ -61,6 +65,7 @@ const SAMPLED: [&str; 12] = [
     "sys::process",
     "sys::program",
     "sys::rule",
+    SOURCE,
     "sys::table",
     "sys::turn",
 ];
@@ -90,6 +95,7 @@ pub(crate) const TABLES: &[SystemTable] = &[
     table("sys::process", &[TEXT, TEXT, INT, TEXT, TIME, INT], &[1, 2]),
     table("sys::program", &[TEXT, TEXT, TEXT, TIME], &[1]),
     table("sys::rule", &[TEXT, TEXT, INT, INT, INT], &[1]),
+    table(SOURCE, &[TEXT, TEXT, TEXT, TEXT], &[1, 2]),
     table(RULE_EXEC, RULE_EXEC_COLUMNS, &[0, 1, 2, 3, 4, 5, 6, 7]),
     table("sys::table", &[TEXT, TEXT, INT, INT, INT, INT, INT], &[1]),
     table(TUPLE, &[TEXT, INT, TEXT, INT], &[1, 2, 3]),

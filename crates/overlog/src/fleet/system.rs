@@ -16,6 +16,7 @@ use tidemill_stdx::sorted::SortedMap;
 use super::rule_time::{NS, RULE};
 use super::state::{Alive, INBOX_MAX, NodeId};
 use super::world::World;
+use crate::check::system::SOURCE;
 use crate::node::Node;
 
 /// Compares the tables of a node with what they were; returns how many events came of it.
@@ -66,6 +67,7 @@ pub(super) fn rows<W: World>(
         ("sys::rule", Some(alive)) => rule_rows(&alive.node, events.host().stopwatch().is_some()),
         ("sys::table", Some(alive)) => table_rows(&alive.node),
         ("sys::program", Some(alive)) => program_rows(alive, events),
+        (SOURCE, Some(alive)) => source_rows(&alive.node),
         ("sys::counter", _) => fleet.desk.counter_rows(),
         _ => world.system_rows(events, id, name),
     };
@@ -131,6 +133,11 @@ fn table_rows(node: &Node) -> Vec<Vec<OwnedValue>> {
         ])
     });
     of_table.collect()
+}
+
+fn source_rows(node: &Node) -> Vec<Vec<OwnedValue>> {
+    let written = node.program().compiled.written.iter();
+    written.map(|it| row([&it.name, &it.place, &it.text].map(|it| Value::Str(it)))).collect()
 }
 
 fn program_rows<W: 'static>(alive: &Alive, events: &mut Loop<W>) -> Vec<Vec<OwnedValue>> {

@@ -392,6 +392,11 @@ impl Parser {
         let start = self.span();
         let function = Ident { text: self.kind().word().unwrap_or("").into(), span: start };
         self.next();
+        // Oldest programs say where: `f_now@X()`, which is where the rule runs.
+        if self.is(Sym::At) && matches!(self.ahead(1), TokenKind::Var(_)) {
+            self.next();
+            self.next();
+        }
         if !self.eat(Sym::LParen) {
             let what = format!("`(` after function `{}`", function.text);
             return self.expected(&what, "a call has parentheses, `f_now()`");

@@ -337,13 +337,13 @@ impl Desk {
         if let Part::Text(text) = &question.part {
             let evaluation = match system {
                 Some(rows) => Evaluation::of_rows(node, text.trim(), &rows),
-                None => Evaluation::new(node, text, limits)?,
+                None => Evaluation::new(node.into(), text, limits)?,
             };
             self.counters.evaluated += 1;
             question.part = Part::Copy(Box::new(evaluation));
         }
         let Part::Copy(mut evaluation) = question.part.take() else { return Ok(Copied::Done) };
-        let is_whole = evaluation.copy(node, rows)?;
+        let is_whole = evaluation.copy(node.into(), rows)?;
         question.part = if is_whole { Part::Evaluate(evaluation) } else { Part::Copy(evaluation) };
         Ok(if is_whole { Copied::Done } else { Copied::More })
     }

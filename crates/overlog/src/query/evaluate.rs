@@ -25,6 +25,7 @@ use tidemill_stdx::region::Bump;
 
 use super::question::{HEAD, Question, is_visible};
 use super::sorting::Sorting;
+use crate::ast::Rule;
 use crate::node::{Identity, Node, node_id};
 use crate::stage::Registry;
 
@@ -112,16 +113,60 @@ fn compare(a: Seq<'_>, b: Seq<'_>) -> Ordering {
     differs.into_iter().find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
 }
 
+/// What a query reads: the tables of a node, and what rules there know besides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Holder<'a> {
+    pub plan: &'a Plan,
+    pub database: &'a Database,
+    pub operators: &'a Arc<Registry>,
+    pub identity: &'a Identity,
+}
+
+impl<'a> From<&'a Node> for Holder<'a> {
+    fn from(node: &'a Node) -> Holder<'a> {
+        Holder {
+            plan: node.program().plan(),
+            database: node.database(),
+            operators: node.program().operators(),
+            identity: node.identity(),
+        }
+    }
+}
+
 /// Answers a query from the tables of a node at a stretch.
 ///
 /// # Errors
 /// Why there is none.
 pub fn evaluate(node: &Node, text: &str) -> Result<Answer, Failure> {
     const STEPS: u64 = 1 << 20;
-    let mut evaluation = Evaluation::new(node, text, Limits::default())?;
-    while !evaluation.copy(node, STEPS)? {}
+    let mut evaluation = Evaluation::new(node.into(), text, Limits::default())?;
+    while !evaluation.copy(node.into(), STEPS)? {}
     while !evaluation.go_on(STEPS)? {}
     Ok(evaluation.into_answer())
+}
+
+/// The first row that a rule derives, given as the tree of a query; it looks no further.
+///
+/// # Errors
+/// Why nothing can be said.
+pub(crate) fn first(
+    holder: Holder<'_>,
+    rule: Rule,
+    limits: Limits,
+) -> Result<Option<Vec<OwnedValue>>, Failure> {
+    const STEPS: u64 = 1 << 12;
+    let question = Question::of_rule(holder.plan, holder.operators, rule)?;
+    let mut evaluation = Evaluation::begin(holder, question, limits)?;
+    while !evaluation.copy(holder, STEPS)? {}
+    while !evaluation.go_on(STEPS)? {
+        let head = evaluation.plan.find(HEAD).and_then(|head| evaluation.database.get(head));
+        let is_found = head.is_some_and(|head| head.next_row().0 > 0);
+        if is_found && matches!(evaluation.part, Part::Derive { .. }) {
+            evaluation.part = Part::Gather { row: 0 };
+        }
+    }
+    let answer = evaluation.into_answer();
+    Ok(answer.row(0).map(|row| row.iter().map(OwnedValue::new).collect()))
 }
 
 /// Where an evaluation stands after the tables are copied.
@@ -177,27 +222,39 @@ struct Groups {
 
 impl Evaluation {
     /// Understands a query; or says what is wrong with it.
-    pub(super) fn new(node: &Node, text: &str, limits: Limits) -> Result<Evaluation, Failure> {
-        let theirs = node.program().plan();
-        let (name, plan, sources) = match Question::read(theirs, node.program().operators(), text)?
-        {
+    pub(super) fn new(
+        holder: Holder<'_>,
+        text: &str,
+        limits: Limits,
+    ) -> Result<Evaluation, Failure> {
+        let question = Question::read(holder.plan, holder.operators, text)?;
+        Evaluation::begin(holder, question, limits)
+    }
+
+    /// Nothing of a question is copied yet.
+    fn begin(
+        holder: Holder<'_>,
+        question: Question,
+        limits: Limits,
+    ) -> Result<Evaluation, Failure> {
+        let (name, plan, sources) = match question {
             Question::Table { name, relation } => (name, Plan::default(), vec![(relation, None)]),
             Question::Rule { name, plan } => {
-                let sources = sources(theirs, &plan)?;
+                let sources = sources(holder.plan, &plan)?;
                 (name, plan, sources)
             }
         };
-        Ok(Evaluation { sources, ..Evaluation::of(node, name, plan, limits) })
+        Ok(Evaluation { sources, ..Evaluation::of(holder, name, plan, limits) })
     }
 
     /// Nothing is copied yet, or ever will be.
-    fn of(node: &Node, name: String, plan: Plan, limits: Limits) -> Evaluation {
+    fn of(holder: Holder<'_>, name: String, plan: Plan, limits: Limits) -> Evaluation {
         Evaluation {
             limits,
             name,
-            identity: node.identity().clone(),
-            operators: node.program().operators().clone(),
-            database: Database::new(&plan, *node.database().secret()),
+            identity: holder.identity.clone(),
+            operators: holder.operators.clone(),
+            database: Database::new(&plan, *holder.database.secret()),
             plan: Arc::new(plan),
             scratch: Bump::new(),
             sources: Vec::new(),
@@ -214,7 +271,7 @@ impl Evaluation {
     /// An answer of rows that are in no table: all it still needs is their order.
     pub(super) fn of_rows(node: &Node, name: &str, rows: &[Vec<OwnedValue>]) -> Evaluation {
         let limits = Limits::default();
-        let mut evaluation = Evaluation::of(node, name.to_owned(), Plan::default(), limits);
+        let mut evaluation = Evaluation::of(node.into(), name.to_owned(), Plan::default(), limits);
         for row in rows {
             let columns: Vec<Value<'_>> = row.iter().map(OwnedValue::get).collect();
             evaluation.rows.push((), &columns);
@@ -224,9 +281,9 @@ impl Evaluation {
 
     /// Copies at most `rows` rows of the node's tables, which must not change before this is done;
     /// true when it is.
-    pub(super) fn copy(&mut self, node: &Node, rows: u64) -> Result<bool, Failure> {
+    pub(super) fn copy(&mut self, holder: Holder<'_>, rows: u64) -> Result<bool, Failure> {
         let Some(&(from, into)) = self.sources.last() else { return Ok(true) };
-        let Some(table) = node.database().get(from) else {
+        let Some(table) = holder.database.get(from) else {
             return Err("no such table".to_owned().into());
         };
         // Rows that are gone count: they have to be looked at.

@@ -19,3 +19,4 @@ pub use desk::{
     Asked, AskerId, COUNTER, Copied, Copyable, Desk, PEER, QueryCounters, Reply, Shown, WAITING_MAX,
 };
 pub use evaluate::{Answer, Failure, Limits, evaluate};
+pub(crate) use evaluate::{Holder, first};

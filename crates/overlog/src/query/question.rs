@@ -53,25 +53,49 @@ impl Question {
         let relation = plan.find(name).ok_or_else(|| format!("there is no table `{name}`"))?;
         Ok(Question::Table { name: name.to_owned(), relation })
     }
+
+    /// A rule whose tree is there, such as part of another.
+    pub(super) fn of_rule(
+        plan: &Plan,
+        operators: &Arc<Registry>,
+        rule: Rule,
+    ) -> Result<Question, String> {
+        let mut sources = Sources::new();
+        let files = vec![sources.add("query", "")];
+        let statements = vec![Statement::Rule(rule)];
+        let tree = Program { files, statements, ..Default::default() };
+        compiled(plan, operators, tree, &sources)
+    }
 }
 
 fn read_rule(plan: &Plan, operators: &Arc<Registry>, text: &str) -> Result<Question, String> {
     let mut sources = Sources::new();
     let text = if text.ends_with('.') { text.to_owned() } else { format!("{text}.") };
-    let render = |sources: &Sources, found: &[Diagnostic]| -> String {
-        let errors = found.iter().filter(|one| one.is_error());
-        errors.map(|one| sources.render(one)).collect::<String>().trim_end().to_owned()
-    };
     let files = MemoryFiles::default();
     let (tree, found) = parse_text("query", &text, &pre::Options::default(), &files, &mut sources);
     if has_errors(&found) {
         return Err(render(&sources, &found));
     }
-    let (small, name) = small_program(plan, tree).map_err(|found| render(&sources, &[found]))?;
+    compiled(plan, operators, tree, &sources)
+}
+
+/// The errors among what was found, as lines.
+fn render(sources: &Sources, found: &[Diagnostic]) -> String {
+    let errors = found.iter().filter(|one| one.is_error());
+    errors.map(|one| sources.render(one)).collect::<String>().trim_end().to_owned()
+}
+
+fn compiled(
+    plan: &Plan,
+    operators: &Arc<Registry>,
+    tree: Program,
+    sources: &Sources,
+) -> Result<Question, String> {
+    let (small, name) = small_program(plan, tree).map_err(|found| render(sources, &[found]))?;
     let options = Options { operators: operators.clone(), ..Default::default() };
-    let (compiled, found) = compile(&small, &sources, &options);
+    let (compiled, found) = compile(&small, sources, &options);
     let Some(compiled) = compiled.filter(|_| !has_errors(&found)) else {
-        return Err(render(&sources, &found));
+        return Err(render(sources, &found));
     };
     if !compiled.plan.strands.is_empty() {
         return Err("a query cannot call functions that depend on time or chance".to_owned());

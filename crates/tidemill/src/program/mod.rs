@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
+use tidemill_overlog::mutants::Mutant;
 use tidemill_overlog::pre;
 use tidemill_overlog::stage::Registry;
 use tidemill_packet::flow;
@@ -61,6 +62,8 @@ pub struct LoadOptions {
     /// Relations whose tuples come from the command line or a script, where that is known: then
     /// relations that nothing derives or inserts are warned of.
     pub injected: Option<SortedSet<String>>,
+    /// A mistake that its rules get.
+    pub mutant: Option<Mutant>,
 }
 
 impl LoadOptions {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tidemill_diag::{Diagnostic, has_errors};
 use tidemill_overlog::ast;
 use tidemill_overlog::exports::no_source;
+use tidemill_overlog::mutants::{Mutant, mutants};
 use tidemill_overlog::parse::{parse_all, parse_text};
 use tidemill_overlog::pre::Disk;
 use tidemill_overlog::stage::Registry;
@@ -42,10 +43,11 @@ impl Program {
     /// Plans the rules of a tree, unless there are errors in it.
     pub(super) fn plan_rules(
         &mut self,
-        tree: ast::Program,
+        mut tree: ast::Program,
         mut found: Vec<Diagnostic>,
         options: &LoadOptions,
     ) {
+        options.mutant.iter().for_each(|mutant| mutant.apply(&mut tree));
         let mut operators = Registry::clone(&options.operators);
         if self.border.is_some() {
             operators.set_messages(Arc::new(self.border.clone()));
@@ -81,5 +83,17 @@ impl Program {
         }
         self.diagnostics.extend(found);
         self.rules.tree = tree;
+    }
+
+    /// Its rules with a mistake each, with `file:line:column` of the rule.
+    pub fn mutants(&self) -> Vec<(Mutant, String)> {
+        let all = mutants(&self.rules.tree).into_iter();
+        all.map(|mutant| {
+            let (name, place) =
+                (self.sources.name(mutant.span.file), self.sources.place(mutant.span));
+            let place = format!("{name}:{}:{}", place.line, place.column);
+            (mutant, place)
+        })
+        .collect()
     }
 }

@@ -61,6 +61,10 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
                 if !machine.share.has(NodeId(*node)) {
                     continue;
                 }
+                if let Some(explaining) = &mut machine.journal.get_mut().explaining {
+                    let plan = machine.fleet.program().plan();
+                    explaining.injected(&plan.relation(*relation).name, columns);
+                }
                 let (relation, row) = (*relation, SeqBuilder::from(&columns[..]));
                 let event = Event::Tuple { relation, row, delete: false, received: false };
                 if !fleet::inject(machine, events, NodeId(*node), event) {
@@ -188,7 +192,12 @@ fn expect(
         match disappointment(machine, *node, *relation, pattern, count) {
             None => machine.journal.get_mut().expectations_met += 1,
             Some(failure) => {
-                machine.journal.get_mut().expectations_failed += 1;
+                let mut journal = machine.journal.get_mut();
+                journal.expectations_failed += 1;
+                if let Some(explaining) = &mut journal.explaining {
+                    explaining.missed(&machine.fleet, NodeId(*node), pattern);
+                }
+                drop(journal);
                 let note = format!("{}: error[expect]: {failure}", cue.place);
                 note_of(machine, events, (number, *node), note);
             }

@@ -12,6 +12,7 @@
 //!                     [shrink]    a failure as a script of which nothing can be left out
 //!                     [coverage]  what rules have done
 //!                     [report]    failures and figures, as text and as JSON
+//!                     [mutants]   whether it finds what is wrong with programs made so
 //! ```
 //! All that a run depends on follows from its seed: the number of its nodes, the faults that exist
 //! in it, how strong they are, and what [`sim`](crate::sim) draws from the seed. So a failure is a
@@ -22,6 +23,7 @@ mod command;
 mod coverage;
 mod faults;
 mod groups;
+mod mutants;
 mod notes;
 mod options;
 mod report;
@@ -42,9 +44,11 @@ use trial::Trials;
 pub use command::SimCommand;
 pub use coverage::{Coverage, CoveredRule};
 pub use faults::{Fault, Faults};
+pub use mutants::{Fate, Judged, Tally, try_mutant};
 pub use options::TestOptions;
 pub use report::{Failure, FailureKind, Group, TestEvent, TestReport};
 pub use shrink::Shrunk;
+pub use tidemill_overlog::mutants::Mutant;
 
 /// A program to be simulated often.
 pub struct Test(Trials);

@@ -120,7 +120,10 @@ fn run(simulation: &Simulation, shape: &str, candidate: &Candidate) -> Option<Fa
 fn explained(simulation: &Simulation) -> Vec<String> {
     let explained = panic::catch_unwind(AssertUnwindSafe(|| simulation.explain()));
     let explanation = explained.ok().and_then(Result::ok).flatten();
-    let why = explanation.as_ref().and_then(|it| it.why()).map(ToString::to_string);
+    let why = explanation.as_ref().and_then(|it| match it.why() {
+        Some(why) => Some(why.to_string()),
+        None => it.why_not().map(ToString::to_string),
+    });
     why.unwrap_or_default().lines().map(str::to_owned).collect()
 }
 

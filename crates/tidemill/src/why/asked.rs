@@ -33,6 +33,8 @@ pub enum WhyError {
     Ask(AskError),
     /// It has recorded nothing of the tuple.
     Unknown,
+    /// Its program does not know the relation; one that may be meant.
+    NoRelation(String, Option<String>),
 }
 
 impl fmt::Display for WhyError {
@@ -40,6 +42,10 @@ impl fmt::Display for WhyError {
         match self {
             WhyError::Text(error) => write!(f, "this is no tuple: {error}"),
             WhyError::Ask(error) => error.fmt(f),
+            WhyError::NoRelation(name, similar) => {
+                write!(f, "the program has no relation `{name}`")?;
+                similar.iter().try_for_each(|it| write!(f, "; is `{it}` meant?"))
+            }
             WhyError::Unknown => f.write_str(
                 "nothing is recorded of this tuple: only what `trace` names is, and what is new",
             ),

@@ -4,6 +4,7 @@
 //! from that, so it does the same. What it heard ([account]) is walked back from the violation
 //! ([tree]). Runs that nobody explains know nothing of it.
 
+mod absent;
 mod account;
 mod asked;
 mod diagram;
@@ -12,11 +13,14 @@ mod global;
 mod tests;
 mod tree;
 
-use tidemill_overlog::node::Sighting;
+use tidemill_overlog::absent::WhyNot;
+use tidemill_overlog::fleet::{Fleet, NodeId};
+use tidemill_overlog::node::{Execution, Named, Receipt, Sighting};
 use tidemill_relation::OwnedValue;
-use tidemill_relation::text::parse_tuple;
+use tidemill_relation::text::{Pattern, parse_tuple};
 use tidemill_relation::tuple_id::Naming;
 
+pub use absent::{AskedNot, why_not};
 pub(crate) use account::{Account, Life};
 pub use asked::{Asked, WhyError, why};
 pub(crate) use global::GlobalObserver;
@@ -26,8 +30,11 @@ pub use tree::Why;
 #[derive(Debug, Default)]
 pub(crate) struct Explaining {
     pub(crate) account: Account,
+    events: absent::Events,
     /// The first violation of those that happened at the same time.
     violated: Option<Violated>,
+    /// Why the first row is not there that a script has expected.
+    why_not: Option<WhyNot>,
 }
 
 #[derive(Debug)]
@@ -40,6 +47,34 @@ struct Violated {
 }
 
 impl Explaining {
+    /// A rule has derived a tuple.
+    pub(crate) fn executed(&mut self, it: Execution<'_>) {
+        it.inputs.iter().chain([it.output]).for_each(|tuple| self.events.saw(tuple));
+        self.account.executed(it);
+    }
+
+    /// A tuple came from another node.
+    pub(crate) fn received(&mut self, it: Receipt<'_>) {
+        self.events.saw(it.tuple);
+        self.account.received(it);
+    }
+
+    /// A tuple came from a script.
+    pub(crate) fn injected(&mut self, relation: &str, columns: &[OwnedValue]) {
+        let id = Naming::new(relation).id(columns.iter().map(OwnedValue::get));
+        let columns = columns.iter().map(OwnedValue::get).collect();
+        self.events.saw(&Named { id, relation, is_part: false, holder: None, columns });
+    }
+
+    /// A row that a script expects is not there.
+    pub(crate) fn missed(&mut self, fleet: &Fleet, node: NodeId, pattern: &Pattern) {
+        if self.why_not.is_none() {
+            let why_not = self.events.why_not(fleet, node, pattern);
+            // There may be too many.
+            self.why_not = why_not.filter(|it| !it.is_there());
+        }
+    }
+
     /// A violation has appeared; `is_earlier` says whether a node's lines come before another's.
     pub(crate) fn violated(
         &mut self,
@@ -75,7 +110,7 @@ impl Explaining {
     /// All that is known at the end of the run.
     pub(crate) fn explanation(self) -> Explanation {
         let why = self.why();
-        Explanation { account: self.account, why }
+        Explanation { account: self.account, why, why_not: self.why_not }
     }
 
     /// Why the violation was there; nothing if there was none, or nothing is known of it.
@@ -91,12 +126,18 @@ impl Explaining {
 pub struct Explanation {
     account: Account,
     why: Option<Why>,
+    why_not: Option<WhyNot>,
 }
 
 impl Explanation {
     /// Why there was a violation; nothing if there was none.
     pub fn why(&self) -> Option<&Why> {
         self.why.as_ref()
+    }
+
+    /// Why the first row was not there that the script expected; nothing if all were.
+    pub fn why_not(&self) -> Option<&WhyNot> {
+        self.why_not.as_ref()
     }
 
     /// A space-time diagram as SVG: of what led to the violation, or else of the end of the run.

@@ -1,0 +1,314 @@
+//! How far one rule comes towards a tuple.
+
+use tidemill_relation::{OwnedValue, Value};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
+
+use super::answer::{Attempt, Kind, Skipped, Verdict, Wanted};
+use super::known::Known;
+use super::made::expr;
+use super::rules::Named;
+use super::terms::{Step, at_node, functor, is_predicate, order, relation, valued, variables};
+use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Functor, Literal, Source, Term};
+use crate::query::Failure;
+
+/// The variable that has a column of the tuple for which the head has an expression.
+const COLUMN: &str = "Column!";
+
+/// A rule made ready to be looked at for a tuple.
+struct Ready<'r> {
+    rule: &'r Named,
+    /// What makes variables columns of the tuple.
+    given: Vec<Term>,
+    /// What they are.
+    values: SortedMap<String, OwnedValue>,
+    /// The terms of the body, then those that compare expressions of the head.
+    terms: Vec<Term>,
+    /// Of its body.
+    count: usize,
+}
+
+impl<'r> Ready<'r> {
+    /// Nothing, if its head does not fit.
+    fn new(known: &mut Known, rule: &'r Named, wanted: &Wanted) -> Option<Ready<'r>> {
+        let head = &rule.rule.head;
+        if head.args.len() != wanted.columns.len() {
+            return None;
+        }
+        let question = known.ask(wanted);
+        let (mut given, mut values) = (Vec::new(), SortedMap::new());
+        let places = rule.rule.body.iter().filter(|it| is_predicate(it)).filter_map(functor);
+        let mut places = places.chain([head]).filter_map(|it| it.location_arg()?.as_expr());
+        let address = places.find(|it| it.as_var().is_some());
+        let told = |term: &Term| address.map_or_else(|| term.clone(), |it| at_node(term, it));
+        let mut terms: Vec<Term> = rule.rule.body.iter().map(told).collect();
+        let count = terms.len();
+        for (column, (arg, value)) in head.args.iter().zip(&wanted.columns).enumerate() {
+            let (Some(it), Some(value)) = (arg.as_expr(), value) else { continue };
+            match (&it.kind, literal(it)) {
+                (_, Some(own)) if !own.get().equal(&value.get()) => return None,
+                (_, Some(_)) => {}
+                (ExprKind::Var(name), _) => {
+                    given.push(Known::given(question, column, name));
+                    values.insert(name.clone(), value.clone());
+                }
+                _ => {
+                    let name = format!("{COLUMN}{column}");
+                    given.push(Known::given(question, column, &name));
+                    values.insert(name.clone(), value.clone());
+                    let own = Box::new(expr(ExprKind::Var(name)));
+                    let equal = ExprKind::Binary(BinaryOp::Eq, Box::new(it.clone()), own);
+                    terms.push(told(&Term::Condition(expr(equal))));
+                }
+            }
+        }
+        Some(Ready { rule, given, values, terms, count })
+    }
+
+    /// Values with which all of these steps hold.
+    fn probe(
+        &self,
+        known: &Known,
+        steps: &[Step],
+    ) -> Result<Option<SortedMap<String, OwnedValue>>, Failure> {
+        let is_empty = |step: &Step| relation(&step.probed).is_some_and(|it| known.is_empty(it));
+        if steps.iter().any(|it| is_predicate(&it.probed) && is_empty(it)) {
+            return Ok(None);
+        }
+        let looked_at = steps.iter().filter(|it| !is_empty(it));
+        let terms: Vec<Term> =
+            self.given.iter().chain(looked_at.map(|it| &it.probed)).cloned().collect();
+        let names: SortedSet<String> = terms.iter().flat_map(valued).collect();
+        let one = expr(ExprKind::Literal(Literal::Int(1)));
+        let head = names.iter().map(|name| expr(ExprKind::Var(name.clone())));
+        let head: Vec<Arg> = head.chain([one]).map(Arg::Expr).collect();
+        let row = known.probe(&terms, &head)?;
+        Ok(row.map(|row| names.into_iter().zip(row).collect()))
+    }
+
+    /// The variables that have values before any term.
+    fn bound(&self) -> SortedSet<String> {
+        self.values.keys().cloned().collect()
+    }
+
+    /// Steps for its terms without some; nothing if others then lack a variable.
+    fn without(&self, left_out: &[usize]) -> Option<Vec<Step>> {
+        let mut bound = self.bound();
+        let terms = self.terms.iter().enumerate().filter(|(at, _)| !left_out.contains(at));
+        let (steps, open) = order(terms, &mut bound);
+        open.is_empty().then_some(steps)
+    }
+
+    /// A term as it is shown, with the value that is wanted of the head.
+    fn show(&self, at: usize, values: &SortedMap<String, OwnedValue>) -> String {
+        let term = match at < self.count {
+            true => &self.rule.rule.body[at],
+            false => &self.terms[at],
+        };
+        if at >= self.count
+            && let Term::Condition(Expr { kind: ExprKind::Binary(_, own, column), .. }) = term
+            && let Some(value) = column.as_var().and_then(|name| values.get(name))
+        {
+            return format!("{} == {}", Source(&**own), value.get());
+        }
+        Source(term).to_string()
+    }
+}
+
+/// How far a rule comes, and a row that it lacks; nothing if its head does not fit.
+pub(super) fn attempt(
+    known: &mut Known,
+    named: &Named,
+    wanted: &Wanted,
+) -> Option<(Attempt, Option<Wanted>)> {
+    let ready = Ready::new(known, named, wanted)?;
+    let Looked { held, mut values, failed, skipped } = ready.look(known);
+    let in_body = |step: &&Step| step.term < ready.count;
+    let mut held_count = held.iter().filter(in_body).count();
+    let mut lacks = None;
+    let verdict = match failed {
+        None => ready.differs(known, wanted, &held).unwrap_or(Verdict::Holds),
+        Some(term) => {
+            let blamed = ready.blamed(known, term, &held, &skipped);
+            let (term, is_alone) = match blamed {
+                Some((other, others)) => {
+                    values = others;
+                    (other, true)
+                }
+                None => (term, false),
+            };
+            if is_alone {
+                let left = skipped.iter().filter(|(at, _)| *at < ready.count).count();
+                held_count = ready.count - left - usize::from(term < ready.count);
+            }
+            let (verdict, missing) = fails(&ready, term, &values, is_alone);
+            lacks = missing;
+            verdict
+        }
+    };
+    // Where only an event is missing, why that has not come.
+    if verdict == Verdict::Holds
+        && let Some((at, _)) = skipped.iter().find(|(_, why)| *why == Skipped::Event)
+        && is_predicate(&ready.terms[*at])
+    {
+        lacks = functor(&ready.terms[*at]).map(|it| filled(it, &values));
+    }
+    let skipped = skipped.into_iter().map(|(at, why)| (ready.show(at, &values), why)).collect();
+    let Named { name, place, rule } = ready.rule;
+    let attempt = Attempt {
+        rule: name.clone(),
+        place: place.clone(),
+        is_deleting: rule.delete,
+        terms: ready.count,
+        held: held_count,
+        skipped,
+        verdict,
+        below: None,
+    };
+    Some((attempt, lacks))
+}
+
+/// What was found by looking at terms one after the other.
+struct Looked {
+    /// Steps that hold together.
+    held: Vec<Step>,
+    /// Values with which they do.
+    values: SortedMap<String, OwnedValue>,
+    /// The term that does not hold with them.
+    failed: Option<usize>,
+    skipped: Vec<(usize, Skipped)>,
+}
+
+impl Ready<'_> {
+    /// Looks at one term more each time, until one fails.
+    fn look(&self, known: &Known) -> Looked {
+        let is_silent = |term: &Term| relation(term).is_some_and(|it| !known.knows(it));
+        let (silent, asked): (Vec<_>, Vec<_>) =
+            self.terms.iter().enumerate().partition(|(_, term)| is_silent(term));
+        let mut skipped: Vec<(usize, Skipped)> =
+            silent.into_iter().map(|(at, _)| (at, Skipped::Event)).collect();
+        let (steps, open) = order(asked.into_iter(), &mut self.bound());
+        skipped.extend(open.into_iter().map(|at| (at, Skipped::Open)));
+        let (mut held, mut values) = (Vec::new(), self.values.clone());
+        for step in steps {
+            let term = step.term;
+            held.push(step);
+            let why = match self.probe(known, &held) {
+                Ok(Some(found)) => {
+                    values = found;
+                    continue;
+                }
+                Ok(None) => {
+                    held.pop();
+                    return Looked { held, values, failed: Some(term), skipped };
+                }
+                Err(Failure::Limit(_)) => Skipped::Long,
+                Err(Failure::Wrong(_)) => Skipped::Open,
+            };
+            held.pop();
+            skipped.push((term, why));
+        }
+        Looked { held, values, failed: None, skipped }
+    }
+
+    /// The term without which all others hold, and values for that: the one that failed first, or
+    /// else another.
+    fn blamed(
+        &self,
+        known: &Known,
+        failed: usize,
+        held: &[Step],
+        skipped: &[(usize, Skipped)],
+    ) -> Option<(usize, SortedMap<String, OwnedValue>)> {
+        let before = held.iter().rev().map(|it| it.term).filter(|it| *it < self.count);
+        for term in std::iter::once(failed).chain(before) {
+            let left_out: Vec<usize> = skipped.iter().map(|(at, _)| *at).chain([term]).collect();
+            let Some(steps) = self.without(&left_out) else { continue };
+            if let Ok(Some(values)) = self.probe(known, &steps) {
+                return Some((term, values));
+            }
+        }
+        None
+    }
+
+    /// What the head's aggregate gives instead of what is wanted.
+    fn differs(&self, known: &Known, wanted: &Wanted, held: &[Step]) -> Option<Verdict> {
+        let head = &self.rule.rule.head;
+        let mut aggregates = head.args.iter().zip(&wanted.columns).enumerate();
+        let (column, value) = aggregates.find_map(|(column, (arg, value))| match (arg, value) {
+            (Arg::Aggregate(_), Some(value)) => Some((column, value)),
+            _ => None,
+        })?;
+        let terms: Vec<Term> =
+            self.given.iter().chain(held.iter().map(|it| &it.probed)).cloned().collect();
+        let row = known.probe(&terms, &head.args).ok()??;
+        let found = row.get(column)?;
+        let Arg::Aggregate(aggregate) = &head.args[column] else { return None };
+        let text = Source(aggregate).to_string();
+        let differs = !found.get().equal(&value.get());
+        differs.then(|| Verdict::Differs { column: column + 1, text, value: found.clone() })
+    }
+}
+
+/// What a term that does not hold says, and the row that would have to be there.
+fn fails(
+    ready: &Ready<'_>,
+    at: usize,
+    values: &SortedMap<String, OwnedValue>,
+    is_alone: bool,
+) -> (Verdict, Option<Wanted>) {
+    let term = &ready.terms[at];
+    let (text, kind, missing) = match term {
+        Term::Predicate(it) => {
+            let wanted = filled(&it.functor, values);
+            let kind = if it.negated { Kind::Row } else { Kind::NoRow };
+            (shown(&it.functor, values), kind, (!it.negated).then_some(wanted))
+        }
+        _ => (ready.show(at, values), Kind::Condition, None),
+    };
+    let mut named: Vec<(String, OwnedValue)> = Vec::new();
+    if kind == Kind::Condition {
+        let all = variables(term).into_iter();
+        let all = all.filter(|name| !name.starts_with(COLUMN));
+        named.extend(all.filter_map(|name| Some((name.clone(), values.get(&name)?.clone()))));
+    }
+    (Verdict::Fails { term: text, kind, values: named, is_alone }, missing)
+}
+
+/// What a predicate asks for, as far as it has values.
+fn filled(functor: &Functor, values: &SortedMap<String, OwnedValue>) -> Wanted {
+    let column = |arg: &Arg| match arg.as_expr()? {
+        Expr { kind: ExprKind::Var(name), .. } => values.get(name).cloned(),
+        it => literal(it),
+    };
+    Wanted {
+        relation: functor.name.resolved.clone(),
+        columns: functor.args.iter().map(column).collect(),
+    }
+}
+
+/// A predicate with the values that its variables have.
+fn shown(functor: &Functor, values: &SortedMap<String, OwnedValue>) -> String {
+    let column = |(arg, value): (&Arg, Option<OwnedValue>)| match (value, arg.as_expr()) {
+        (Some(value), _) => value.get().to_string(),
+        (None, Some(Expr { kind: ExprKind::Var(_) | ExprKind::Fresh, .. }) | None) => {
+            "_".to_owned()
+        }
+        (None, Some(other)) => Source(other).to_string(),
+    };
+    let columns = functor.args.iter().zip(filled(functor, values).columns);
+    let columns: Vec<String> = columns.map(column).collect();
+    format!("{}({})", functor.name.resolved, columns.join(", "))
+}
+
+/// The value of a constant that has one by itself.
+fn literal(it: &Expr) -> Option<OwnedValue> {
+    let ExprKind::Literal(it) = &it.kind else { return None };
+    Some(OwnedValue::new(match it {
+        Literal::Int(it) => Value::Int(*it),
+        Literal::Double(it) => Value::Double(*it),
+        Literal::Str(it) => Value::Str(it),
+        Literal::Bool(it) => Value::Bool(*it),
+        Literal::Null => Value::Null,
+        _ => return None,
+    }))
+}

@@ -1,0 +1,116 @@
+//! The rules of a program, read from what it has written of them.
+
+use tidemill_diag::{Sources, has_errors, nearest};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
+
+use super::terms;
+use crate::ast::{Materialize, Rule, Statement};
+use crate::parse::parse_text;
+use crate::pre::{self, MemoryFiles};
+use crate::program::Written;
+
+/// Questions below each other.
+pub(super) const DEPTH_MAX: usize = 5;
+
+/// The rules of a program, of which it is asked why a tuple is not there.
+#[derive(Debug, Default)]
+pub struct Rules {
+    rules: Vec<Named>,
+    pub(super) tables: SortedMap<String, Materialize>,
+}
+
+/// A rule, with its name and place.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) place: String,
+    pub(super) rule: Rule,
+}
+
+impl Rules {
+    /// Reads what [`Compiled::written`](crate::program::Compiled::written) has.
+    ///
+    /// # Errors
+    /// What is wrong with a statement; it comes from another version.
+    pub fn read(written: &[Written]) -> Result<Rules, String> {
+        let mut rules = Rules::default();
+        let (files, options) = (MemoryFiles::default(), pre::Options::default());
+        for Written { name, place, text } in written {
+            let mut sources = Sources::new();
+            let (tree, found) = parse_text(place, text, &options, &files, &mut sources);
+            if has_errors(&found) {
+                return Err(found.iter().map(|it| sources.render(it)).collect());
+            }
+            for statement in tree.statements {
+                match statement {
+                    Statement::Rule(rule) => {
+                        let (name, place) = (name.clone(), place.clone());
+                        rules.rules.push(Named { name, place, rule });
+                    }
+                    Statement::Materialize(it) => {
+                        rules.tables.insert(it.name.resolved.clone(), it);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(rules)
+    }
+
+    /// Whether a relation is mentioned at all; if not, one that may be meant.
+    ///
+    /// # Errors
+    /// The relation with the nearest name, if there is one.
+    pub fn find(&self, relation: &str) -> Result<(), Option<String>> {
+        let bodies =
+            self.rules.iter().flat_map(|it| it.rule.body.iter().filter_map(terms::relation));
+        let heads = self.rules.iter().map(|it| it.rule.head.name.resolved.as_str());
+        let all: SortedSet<&str> =
+            bodies.chain(heads).chain(self.tables.keys().map(String::as_str)).collect();
+        if all.contains(relation) {
+            return Ok(());
+        }
+        Err(nearest(relation, all.iter().copied()).map(str::to_owned))
+    }
+
+    /// Whether rows of a relation stay.
+    pub fn is_table(&self, relation: &str) -> bool {
+        self.tables.contains_key(relation)
+    }
+
+    /// The relations that an answer about a tuple of one may look at, that one among them.
+    pub fn reads(&self, relation: &str) -> SortedSet<String> {
+        let mut all = SortedSet::from_iter([relation.to_owned()]);
+        let mut open = vec![(relation.to_owned(), 0)];
+        while let Some((head, depth)) = open.pop() {
+            for Named { rule, .. } in self.of(&head) {
+                for name in rule.body.iter().filter_map(terms::relation) {
+                    if all.insert(name.to_owned()) && depth + 1 < DEPTH_MAX {
+                        open.push((name.to_owned(), depth + 1));
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether an answer may need rows of other nodes than one: some rule of those that it looks
+    /// at speaks of several.
+    pub fn is_spread(&self, relation: &str) -> bool {
+        let reads = self.reads(relation);
+        let rules = self.rules.iter().filter(|it| reads.contains(&it.rule.head.name.resolved));
+        rules.into_iter().any(|it| {
+            let body = it.rule.body.iter().filter_map(terms::functor);
+            let all = body.chain([&it.rule.head]);
+            let places = all.filter_map(|it| it.location_arg()?.as_expr()?.as_var());
+            let mut places: Vec<&str> = places.collect();
+            places.dedup();
+            places.len() > 1
+        })
+    }
+
+    /// The rules whose head is a relation.
+    pub(super) fn of<'r>(&'r self, relation: &'r str) -> impl Iterator<Item = &'r Named> {
+        self.rules.iter().filter(move |it| it.rule.head.name.resolved == relation)
+    }
+}

@@ -1,0 +1,185 @@
+//! The terms of a rule: which variables they need, and which they give.
+
+use tidemill_relation::expr::Param;
+use tidemill_stdx::sorted::SortedSet;
+
+use super::made::expr;
+use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Functor, Ident, Term};
+
+/// The relation that a term is about.
+pub(super) fn relation(term: &Term) -> Option<&str> {
+    functor(term).map(|it| it.name.resolved.as_str())
+}
+
+pub(super) fn functor(term: &Term) -> Option<&Functor> {
+    match term {
+        Term::Predicate(it) => Some(&it.functor),
+        Term::AggView(it) => Some(&it.of),
+        Term::Assign(_) | Term::Condition(_) => None,
+    }
+}
+
+/// Whether a term is about rows.
+pub(super) fn is_predicate(term: &Term) -> bool {
+    matches!(term, Term::Predicate(it) if !it.negated)
+}
+
+/// All variables of a term.
+pub(super) fn variables(term: &Term) -> SortedSet<String> {
+    let mut all = SortedSet::new();
+    let mut add = |it: &Expr| it.walk(&mut |it| all.extend(it.as_var().map(str::to_owned)));
+    let args = |it: &Functor, add: &mut dyn FnMut(&Expr)| {
+        it.args.iter().filter_map(Arg::as_expr).for_each(add);
+    };
+    match term {
+        Term::Predicate(it) => args(&it.functor, &mut add),
+        Term::Assign(it) => {
+            add(&it.expr);
+            all.insert(it.var.name.clone());
+        }
+        Term::Condition(it) => add(it),
+        Term::AggView(it) => {
+            it.group.iter().chain(&it.result).for_each(&mut add);
+            args(&it.of, &mut add);
+        }
+    }
+    all
+}
+
+/// The variables that have values where a term holds: not those that only a negated term names,
+/// or an aggregate inside.
+pub(super) fn valued(term: &Term) -> SortedSet<String> {
+    match term {
+        Term::Predicate(it) if it.negated => SortedSet::new(),
+        Term::AggView(_) => gives(term),
+        _ => variables(term),
+    }
+}
+
+/// The variables that a term gives values to where they have none.
+fn gives(term: &Term) -> SortedSet<String> {
+    let mut all = SortedSet::new();
+    match term {
+        Term::Predicate(it) if !it.negated => {
+            it.functor.args.iter().filter_map(Arg::as_expr).for_each(|it| pattern(it, &mut all));
+        }
+        Term::Assign(it) => drop(all.insert(it.var.name.clone())),
+        Term::AggView(it) => it.group.iter().chain(&it.result).for_each(|it| pattern(it, &mut all)),
+        Term::Predicate(_) | Term::Condition(_) => {}
+    }
+    all
+}
+
+/// The variables of a pattern.
+fn pattern(it: &Expr, all: &mut SortedSet<String>) {
+    match &it.kind {
+        ExprKind::Var(name) => drop(all.insert(name.clone())),
+        ExprKind::List(items) => items.iter().for_each(|it| pattern(it, all)),
+        ExprKind::ListPattern(items, tail) => {
+            items.iter().for_each(|it| pattern(it, all));
+            pattern(tail, all);
+        }
+        _ => {}
+    }
+}
+
+/// Whether a term can be looked at when some variables have values.
+fn is_ready(term: &Term, bound: &SortedSet<String>, is_last: bool) -> bool {
+    match term {
+        // What only such a term names stands for anything.
+        Term::Predicate(it) if it.negated => is_last || variables(term).is_subset(bound),
+        Term::AggView(_) => is_last || variables(term).iter().any(|it| bound.contains(it)),
+        _ => {
+            let given = gives(term);
+            variables(term).iter().all(|it| given.contains(it) || bound.contains(it))
+        }
+    }
+}
+
+/// A term in which what a node knows of itself follows from its address.
+pub(super) fn at_node(term: &Term, address: &Expr) -> Term {
+    let mut term = term.clone();
+    let functor = |it: &mut Functor| {
+        it.args.iter_mut().for_each(|arg| {
+            if let Arg::Expr(it) = arg {
+                here(it, address);
+            }
+        });
+    };
+    match &mut term {
+        Term::Predicate(it) => functor(&mut it.functor),
+        Term::Assign(it) => here(&mut it.expr, address),
+        Term::Condition(it) => here(it, address),
+        Term::AggView(it) => {
+            it.group.iter_mut().chain(&mut it.result).for_each(|it| here(it, address));
+            functor(&mut it.of);
+        }
+    }
+    term
+}
+
+fn here(it: &mut Expr, address: &Expr) {
+    match &mut it.kind {
+        ExprKind::Var(name) if name == Param::Node.name() => *it = address.clone(),
+        ExprKind::Var(name) if name == Param::NodeId.name() => {
+            let function = Ident { text: "f_sha1".to_owned(), span: it.span };
+            it.kind = ExprKind::Call(function, vec![address.clone()]);
+        }
+        ExprKind::Literal(_) | ExprKind::Var(_) | ExprKind::Fresh => {}
+        ExprKind::Unary(_, a) => here(a, address),
+        ExprKind::Binary(_, a, b) | ExprKind::VectorIndex(a, b) => {
+            [a, b].into_iter().for_each(|it| here(it, address));
+        }
+        ExprKind::In(a, range) => {
+            [&mut **a, &mut range.low, &mut range.high]
+                .into_iter()
+                .for_each(|it| here(it, address));
+        }
+        ExprKind::Call(_, all) | ExprKind::List(all) => {
+            all.iter_mut().for_each(|it| here(it, address));
+        }
+        ExprKind::Conditional(a, b, c) | ExprKind::MatrixIndex(a, b, c) => {
+            [a, b, c].into_iter().for_each(|it| here(it, address));
+        }
+        ExprKind::ListPattern(all, tail) => {
+            all.iter_mut().chain([&mut **tail]).for_each(|it| here(it, address));
+        }
+        ExprKind::Matrix(rows) => rows.iter_mut().flatten().for_each(|it| here(it, address)),
+    }
+}
+
+/// A term in its turn.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// Which of the terms it is.
+    pub term: usize,
+    /// What is looked at.
+    pub probed: Term,
+}
+
+/// Terms in an order in which each can be looked at, after what is bound already; and those that
+/// never can.
+pub(super) fn order<'t>(
+    terms: impl Iterator<Item = (usize, &'t Term)>,
+    bound: &mut SortedSet<String>,
+) -> (Vec<Step>, Vec<usize>) {
+    let mut waiting: Vec<(usize, &Term)> = terms.collect();
+    let mut steps = Vec::with_capacity(waiting.len());
+    while !waiting.is_empty() {
+        let ready = |is_last: bool| waiting.iter().position(|(_, it)| is_ready(it, bound, is_last));
+        let Some(at) = ready(false).or_else(|| ready(true)) else { break };
+        let (term, it) = waiting.remove(at);
+        // What has a value is compared with it.
+        let probed = match it {
+            Term::Assign(it) if bound.contains(&it.var.name) => {
+                let variable = expr(ExprKind::Var(it.var.name.clone()));
+                let sides = (Box::new(variable), Box::new(it.expr.clone()));
+                Term::Condition(expr(ExprKind::Binary(BinaryOp::Eq, sides.0, sides.1)))
+            }
+            it => it.clone(),
+        };
+        bound.extend(gives(it));
+        steps.push(Step { term, probed });
+    }
+    (steps, waiting.into_iter().map(|(term, _)| term).collect())
+}

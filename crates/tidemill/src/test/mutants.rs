@@ -1,0 +1,188 @@
+//! Whether a test finds what is wrong: it is run on programs with a mistake each.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tidemill_diag::{Sources, has_errors};
+use tidemill_overlog::mutants::Mutant;
+
+use super::{Failure, Test, TestEvent, TestOptions};
+use crate::program::Program;
+use crate::script::Script;
+
+/// How often it is looked whether a test is to end.
+const LOOKED_AFTER: Duration = Duration::from_millis(20);
+
+/// What became of a mutant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It is no program, or the script does not fit it: nobody could run it.
+    Refused,
+    /// A run failed: the seed, and what was said of it.
+    Found {
+        /// The seed.
+        seed: u64,
+        /// The first line.
+        note: String,
+    },
+    /// No run came to an end, in twice the time.
+    Endless,
+    /// No run failed.
+    Survived {
+        /// How many there were.
+        runs: u64,
+    },
+}
+
+/// Tests a mutant until a run fails; `is_over` ends it. Failures are neither shrunk nor repeated.
+///
+/// # Errors
+/// No threads.
+pub fn try_mutant(
+    program: Program,
+    options: TestOptions,
+    script: Option<(&Script, &Sources)>,
+    is_over: &AtomicBool,
+) -> Result<Fate, String> {
+    if program.has_errors() {
+        return Ok(Fate::Refused);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let wall = options.wall;
+    let mut options = TestOptions { shrinks: false, found: None, fresh: None, ..options };
+    options.each.stop = Some(stop.clone());
+    let Ok(mut test) = Test::new(program, options) else { return Ok(Fate::Refused) };
+    if let Some((script, sources)) = script
+        && has_errors(&test.script(script, sources))
+    {
+        return Ok(Fate::Refused);
+    }
+    let mut first: Option<Failure> = None;
+    let has_ended = AtomicBool::new(false);
+    let report = thread::scope(|scope| {
+        // A mistake may be that a run goes on for ever.
+        scope.spawn(|| {
+            let deadline = wall.map(|wall| Instant::now() + 2 * wall);
+            while !has_ended.load(Ordering::Relaxed) {
+                let is_late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                if is_late || is_over.load(Ordering::Relaxed) {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                thread::sleep(LOOKED_AFTER);
+            }
+        });
+        let report = test.run(|event| {
+            if let TestEvent::Failed(failure) = event {
+                first.get_or_insert_with(|| failure.clone());
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
+        has_ended.store(true, Ordering::Relaxed);
+        report
+    })?;
+    Ok(match first {
+        None if report.runs == 0 => Fate::Endless,
+        Some(failure) => {
+            let note = failure.notes.first().cloned().unwrap_or_default();
+            Fate::Found { seed: failure.seed, note }
+        }
+        None => Fate::Survived { runs: report.runs },
+    })
+}
+
+/// A mutant and what became of it.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    /// The mutant.
+    pub mutant: Mutant,
+    /// `file:line:column` of its rule.
+    pub place: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+impl fmt::Display for Judged {
+    /// One line, without its end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Judged { mutant, place, fate } = self;
+        match fate {
+            Fate::Refused => write!(f, "no program")?,
+            Fate::Found { seed, .. } => write!(f, "found by seed {seed}")?,
+            Fate::Endless => write!(f, "found, no run ends")?,
+            Fate::Survived { runs } => write!(f, "survived {runs} runs")?,
+        }
+        write!(f, ": {} ({place}) {}", mutant.rule, mutant.change)
+    }
+}
+
+/// How many mutants had which fate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Those that a run found, or that never end.
+    pub found: usize,
+    /// Those that none found.
+    pub survived: usize,
+    /// Those that are no programs.
+    pub refused: usize,
+}
+
+impl Tally {
+    /// Counts a mutant.
+    pub fn add(&mut self, fate: &Fate) {
+        match fate {
+            Fate::Refused => self.refused += 1,
+            Fate::Found { .. } | Fate::Endless => self.found += 1,
+            Fate::Survived { .. } => self.survived += 1,
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tally { found, survived, refused } = self;
+        let all = found + survived;
+        write!(f, "mutants: {all}, {found} found, {survived} survived; {refused} are no programs")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::LoadOptions;
+
+    const TEXT: &str = "\
+        materialize(limit, infinity, infinity, keys(1)).\n\
+        limit(\"n0:1\", 3).\n\
+        p1 offer(@N, X) :- periodic(@N, _, 0.2, 40), X := f_rand() % 5.\n\
+        t1 taken(@N, X) :- offer(@N, X), limit(@N, M), X < M.\n\
+        t2 spare(@N, X) :- offer(@N, X), X != 77.\n\
+        v1 violation(@N, X) :- taken(@N, X), X >= 3.\n";
+
+    fn fate(mutant: Option<Mutant>) -> Fate {
+        let loading = LoadOptions { mutant, ..LoadOptions::default() };
+        let program = Program::of_text("a.olg", TEXT, &loading);
+        let options = TestOptions { seeds: 1..=3, ..TestOptions::default() };
+        let mut options = options;
+        options.each.end_ns = Some(10_000_000_000);
+        try_mutant(program, options, None, &AtomicBool::new(false)).expect("threads")
+    }
+
+    #[test]
+    fn a_mistake_that_leads_to_a_violation_is_found() {
+        assert_eq!(fate(None), Fate::Survived { runs: 3 });
+        let program = Program::of_text("a.olg", TEXT, &LoadOptions::default());
+        let fates: Vec<(String, Fate)> = program
+            .mutants()
+            .into_iter()
+            .map(|(mutant, _)| (format!("{} {}", mutant.rule, mutant.change), fate(Some(mutant))))
+            .collect();
+        let of = |name: &str| &fates.iter().find(|(it, _)| it == name).expect(name).1;
+        assert!(matches!(of("t1 without X < M"), Fate::Found { .. }), "{fates:?}");
+        assert!(matches!(of("t1 X <= M instead of X < M"), Fate::Found { .. }));
+        assert_eq!(of("t1 without limit(@N, M)"), &Fate::Refused);
+        assert_eq!(of("t2 without the rule"), &Fate::Survived { runs: 3 });
+    }
+}

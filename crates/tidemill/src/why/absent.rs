@@ -1,0 +1,207 @@
+//! Why a tuple is not there: asked of running nodes, and of a simulation whose script expects it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tidemill_overlog::absent::{Known, KnownTable, Rules, Wanted, WhyNot};
+use tidemill_overlog::fleet::{Fleet, NodeId};
+use tidemill_overlog::node::Named;
+use tidemill_overlog::program::Written;
+use tidemill_relation::expr::Param;
+use tidemill_relation::text::{Pattern, Term, parse_pattern};
+use tidemill_relation::{OwnedValue, Value};
+use tidemill_stdx::hash::Set;
+use tidemill_stdx::sorted::SortedMap;
+
+use super::asked::WhyError;
+use crate::ask::{AskError, Asker};
+use crate::tuples::Parameters;
+
+/// Nodes that are asked at most.
+const NODES_MAX: usize = 32;
+
+/// Tuples of events that are kept of a simulation.
+const EVENTS_MAX: usize = 1 << 16;
+
+/// What a running system says.
+#[derive(Debug)]
+pub struct AskedNot {
+    /// Why the tuple is not there.
+    pub why_not: WhyNot,
+    /// Nodes that give no answer, with the reason.
+    pub silent: Vec<(String, String)>,
+}
+
+/// Asks why a tuple, given as text in which `_` stands for anything, is not at the node of an
+/// address. `reach` gives who asks a node. If the rules that could make it speak of several nodes,
+/// the peers of the node are asked, too, and theirs.
+///
+/// # Errors
+/// See [`WhyError`].
+pub fn why_not(
+    address: &str,
+    text: &str,
+    timeout: Duration,
+    mut reach: impl FnMut(&str) -> Result<Asker, String>,
+) -> Result<AskedNot, WhyError> {
+    let pattern = parse_pattern(text).map_err(WhyError::Text)?;
+    let refused = |reason| WhyError::Ask(AskError::Refused(reason));
+    let mut first = reach(address).map_err(refused)?;
+    let rules = rules(&mut first, timeout).map_err(WhyError::Ask)?;
+    let rules = Rules::read(&rules).map_err(refused)?;
+    rules
+        .find(&pattern.name)
+        .map_err(|similar| WhyError::NoRelation(pattern.name.clone(), similar))?;
+    let wanted = wanted(&pattern, |_| Value::Str(address));
+    let names: Vec<String> = rules.reads(&pattern.name).into_iter().collect();
+    let is_spread = rules.is_spread(&pattern.name);
+    let (mut rows, mut silent) = (Gathered::default(), Vec::new());
+    let (mut open, mut seen) = (vec![(address.to_owned(), first)], Set::default());
+    seen.insert(address.to_owned());
+    while let Some((node, mut asker)) = open.pop() {
+        if let Err(error) = rows.take(&rules, &names, &mut asker, timeout) {
+            silent.push((node, error.to_string()));
+            continue;
+        }
+        if !is_spread {
+            break;
+        }
+        let peers = asker.ask("sys::peer", timeout).map(|it| it.rows).unwrap_or_default();
+        for peer in peers.iter().filter_map(|row| text_of(row, 1)) {
+            if seen.len() < NODES_MAX && seen.insert(peer.clone()) {
+                match reach(&peer) {
+                    Ok(asker) => open.push((peer, asker)),
+                    Err(reason) => silent.push((peer, reason)),
+                }
+            }
+        }
+    }
+    let mut known = Known::new(rows.tables(), Arc::default());
+    Ok(AskedNot { why_not: rules.why_not(&mut known, wanted), silent })
+}
+
+/// The rules of a node, in the order of their places.
+fn rules(asker: &mut Asker, timeout: Duration) -> Result<Vec<Written>, AskError> {
+    let rows = asker.ask("sys::source", timeout)?.rows;
+    let written = |row: &Vec<OwnedValue>| {
+        let (name, place, text) = (text_of(row, 1)?, text_of(row, 2)?, text_of(row, 3)?);
+        Some(Written { name, place, text })
+    };
+    let mut written: Vec<Written> = rows.iter().filter_map(written).collect();
+    written.sort_by_cached_key(|it| {
+        let mut parts = it.place.rsplitn(3, ':');
+        let mut number = || parts.next().and_then(|it| it.parse::<u32>().ok());
+        let (column, line) = (number(), number());
+        (parts.next().map(str::to_owned), line, column)
+    });
+    Ok(written)
+}
+
+fn text_of(row: &[OwnedValue], column: usize) -> Option<String> {
+    Some(row.get(column)?.get().as_str()?.to_owned())
+}
+
+/// What a pattern asks for, with the values of parameters at its node.
+fn wanted<'v>(pattern: &'v Pattern, param: impl Fn(Param) -> Value<'v>) -> Wanted {
+    let column = |term: &'v Term| match term {
+        Term::Any => None,
+        Term::Value(value) => Some(value.clone()),
+        Term::Param(it) => Some(OwnedValue::new(param(*it))),
+    };
+    Wanted { relation: pattern.name.clone(), columns: pattern.terms.iter().map(column).collect() }
+}
+
+/// Rows by relation, of all nodes.
+#[derive(Debug, Default)]
+struct Gathered(SortedMap<String, Vec<Vec<OwnedValue>>>);
+
+impl Gathered {
+    /// Takes the rows of some relations that a node has, and the tuples of events that it has
+    /// recorded.
+    fn take(
+        &mut self,
+        rules: &Rules,
+        names: &[String],
+        asker: &mut Asker,
+        timeout: Duration,
+    ) -> Result<(), AskError> {
+        for name in names {
+            let is_kept = rules.is_table(name) || name.starts_with("sys::");
+            if is_kept {
+                match asker.ask(name, timeout) {
+                    Ok(it) => self.0.entry(name.clone()).or_default().extend(it.rows),
+                    // Of another version of the program; the answer says that it is not known.
+                    Err(AskError::Refused(_)) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        let recorded = match asker.ask("sys::content", timeout) {
+            Ok(it) => it.rows,
+            // It records nothing.
+            Err(AskError::Refused(_)) => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        for row in recorded {
+            let Some(name) = text_of(&row, 2) else { continue };
+            if names.contains(&name) && !rules.is_table(&name) {
+                let columns = row.get(3).and_then(|it| it.get().as_seq());
+                let columns = columns.map(|it| it.iter().map(OwnedValue::new).collect());
+                self.0.entry(name).or_default().extend(columns);
+            }
+        }
+        Ok(())
+    }
+
+    fn tables(self) -> Vec<KnownTable> {
+        let tables = self.0.into_iter();
+        tables.map(|(name, rows)| KnownTable { name, rows }).collect()
+    }
+}
+
+/// Tuples of events that a simulation had, each once.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    seen: Set<i64>,
+    rows: Gathered,
+}
+
+impl Events {
+    /// A tuple was there, of an event or a table.
+    pub(crate) fn saw(&mut self, tuple: &Named<'_>) {
+        if tuple.is_part || self.seen.len() >= EVENTS_MAX || !self.seen.insert(tuple.id) {
+            return;
+        }
+        let columns = tuple.columns.iter().map(|it| OwnedValue::new(*it)).collect();
+        self.rows.0.entry(tuple.relation.to_owned()).or_default().push(columns);
+    }
+
+    /// Why a row that a script expects is not there now.
+    pub(crate) fn why_not(&self, fleet: &Fleet, node: NodeId, pattern: &Pattern) -> Option<WhyNot> {
+        let compiled = &fleet.program().compiled;
+        let rules = Rules::read(&compiled.written).ok()?;
+        let identity = fleet.identity(node);
+        let wanted = wanted(pattern, |param| Parameters(identity).get(param));
+        let mut tables = Vec::new();
+        for name in rules.reads(&pattern.name) {
+            let mut rows = Vec::new();
+            match compiled.plan.find(&name).filter(|_| rules.is_table(&name)) {
+                Some(relation) => {
+                    let nodes = fleet.ids().filter_map(|it| fleet.node(it));
+                    nodes.for_each(|node| {
+                        node.rows(relation, |columns| {
+                            rows.push(columns.iter().map(|it| OwnedValue::new(*it)).collect());
+                        });
+                    });
+                }
+                // Of an event that starts nothing nobody hears.
+                None => rows.extend(self.rows.0.get(&name).into_iter().flatten().cloned()),
+            }
+            if rules.is_table(&name) || !rows.is_empty() {
+                tables.push(KnownTable { name, rows });
+            }
+        }
+        let mut known = Known::new(tables, fleet.program().operators().clone());
+        Some(rules.why_not(&mut known, wanted))
+    }
+}

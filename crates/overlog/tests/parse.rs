@@ -1,14 +1,14 @@
 //! The front end against its corpus: `tests/overlog/parse/NAME.olg` with the expected tree in
 //! `NAME.ast` and the expected diagnostics in `NAME.err` (absent: none). `BLESS=1` rewrites both.
 
-use tidemill_diag::{Sources, has_errors};
-use tidemill_overlog::ast::{Program, Source, Statement};
+use tidemill_diag::Sources;
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{Disk, Options};
 use tidemill_support::files;
 use tidemill_support::golden::Golden;
 
 use crate::corpus::{Corpus, parse};
+use crate::noise::front::check_printed;
 
 #[test]
 fn every_file_parses_as_expected() {
@@ -37,23 +37,7 @@ fn what_is_printed_parses_to_the_same_tree() {
         let mut sources = Sources::new();
         let (options, disk) = (Options::default(), Disk);
         let (program, _) = parse_text(&name, &text, &options, &disk, &mut sources);
-        for statement in program.flat() {
-            let (tree, printed) = match statement {
-                Statement::Rule(rule) => {
-                    let mut rule = rule.clone();
-                    rule.label = None;
-                    let printed = Source(&rule).to_string();
-                    (Statement::Rule(rule), printed)
-                }
-                Statement::Materialize(it) => (statement.clone(), Source(it).to_string()),
-                _ => continue,
-            };
-            let (again, found) = parse_text("printed", &printed, &options, &disk, &mut sources);
-            assert!(!has_errors(&found), "{name}: {printed}: {found:?}");
-            let first = Program { statements: vec![tree], ..Default::default() };
-            assert_eq!(again.to_string(), first.to_string(), "{name}: {printed}");
-            compared += 1;
-        }
+        compared += check_printed(&program);
     }
     assert!(compared > 800, "{compared} statements");
 }

@@ -1,6 +1,7 @@
 //! The front end alone: the parser, its diagnostics and the formatter.
 
 use tidemill_diag::{Diagnostic, FileId, Sources, has_errors};
+use tidemill_overlog::ast::{Program, Rule, Source, Statement};
 use tidemill_overlog::fmt::format;
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{MemoryFiles, Options};
@@ -21,6 +22,31 @@ pub fn check_diagnostics(diagnostics: &[Diagnostic], sources: &Sources) {
     }
 }
 
+/// Panics if a rule or a table's declaration, printed as a source, is not the same tree again; gives
+/// how many there are.
+pub fn check_printed(program: &Program) -> usize {
+    let (options, none) = (Options::default(), MemoryFiles::default());
+    let mut count = 0;
+    for statement in program.flat() {
+        let (tree, printed) = match statement {
+            Statement::Rule(rule) => {
+                let rule = Rule { label: None, ..rule.clone() };
+                let printed = Source(&rule).to_string();
+                (Statement::Rule(rule), printed)
+            }
+            Statement::Materialize(it) => (statement.clone(), Source(it).to_string()),
+            _ => continue,
+        };
+        let mut sources = Sources::new();
+        let (again, found) = parse_text("printed", &printed, &options, &none, &mut sources);
+        assert!(!has_errors(&found), "{printed}: {found:?}");
+        let first = Program { statements: vec![tree], ..Program::default() };
+        assert_eq!(again.to_string(), first.to_string(), "{printed}");
+        count += 1;
+    }
+    count
+}
+
 /// The tree of `text` as a text, if it is right.
 fn tree(text: &str) -> Option<String> {
     let mut sources = Sources::new();
@@ -29,6 +55,9 @@ fn tree(text: &str) -> Option<String> {
         parse_text("p.olg", text, &Options::default(), &none, &mut sources);
     assert!(diagnostics.len() <= DIAGNOSTICS_MAX, "{}", diagnostics.len());
     check_diagnostics(&diagnostics, &sources);
+    if !has_errors(&diagnostics) {
+        check_printed(&program);
+    }
     let tree = program.to_string();
     (!has_errors(&diagnostics)).then_some(tree)
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use tidemill_diag::{Sources, has_errors};
+use tidemill_overlog::absent::{Known, KnownTable, Rules, Wanted};
 use tidemill_overlog::node::{Event, Identity, Node, Observer, Program, Sighting};
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{MemoryFiles, Options as ParseOptions};
@@ -31,8 +32,24 @@ pub fn check(input: &[u8]) -> bool {
     front::check(&text(input));
     let compiled = compiled(input);
     let is_right = compiled.is_some();
+    compiled.iter().for_each(check_absent);
     compiled.into_iter().for_each(run);
     is_right
+}
+
+/// Asks why there is nothing in each relation that rules derive, where nothing is known.
+fn check_absent(compiled: &Compiled) {
+    const ASKED_MAX: usize = 4;
+    let rules = Rules::read(&compiled.written).expect("what was printed");
+    let relations = compiled.plan.relations.iter().filter(|it| !it.hidden && it.arity() > 0);
+    for relation in relations.take(ASKED_MAX) {
+        let columns = vec![None; relation.arity()];
+        let wanted = Wanted { relation: relation.name.clone(), columns };
+        let tables = rules.reads(&relation.name).into_iter();
+        let tables = tables.map(|name| KnownTable { name, rows: Vec::new() }).collect();
+        let mut known = Known::new(tables, Arc::default());
+        assert!(!rules.why_not(&mut known, wanted).to_string().is_empty());
+    }
 }
 
 fn text(input: &[u8]) -> Cow<'_, str> {

@@ -1,14 +1,17 @@
 //! How far one rule comes towards a tuple.
 
-use tidemill_relation::{OwnedValue, Value};
+use tidemill_relation::OwnedValue;
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::answer::{Attempt, Kind, Skipped, Verdict, Wanted};
 use super::known::Known;
 use super::made::expr;
 use super::rules::Named;
-use super::terms::{Step, at_node, functor, is_predicate, order, relation, valued, variables};
-use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Functor, Literal, Source, Term};
+use super::terms::{
+    Step, at_node, filled, functor, is_predicate, literal, order, relation, shown, valued,
+    variables,
+};
+use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Literal, Source, Term};
 use crate::query::Failure;
 
 /// The variable that has a column of the tuple for which the head has an expression.
@@ -272,43 +275,4 @@ fn fails(
         named.extend(all.filter_map(|name| Some((name.clone(), values.get(&name)?.clone()))));
     }
     (Verdict::Fails { term: text, kind, values: named, is_alone }, missing)
-}
-
-/// What a predicate asks for, as far as it has values.
-fn filled(functor: &Functor, values: &SortedMap<String, OwnedValue>) -> Wanted {
-    let column = |arg: &Arg| match arg.as_expr()? {
-        Expr { kind: ExprKind::Var(name), .. } => values.get(name).cloned(),
-        it => literal(it),
-    };
-    Wanted {
-        relation: functor.name.resolved.clone(),
-        columns: functor.args.iter().map(column).collect(),
-    }
-}
-
-/// A predicate with the values that its variables have.
-fn shown(functor: &Functor, values: &SortedMap<String, OwnedValue>) -> String {
-    let column = |(arg, value): (&Arg, Option<OwnedValue>)| match (value, arg.as_expr()) {
-        (Some(value), _) => value.get().to_string(),
-        (None, Some(Expr { kind: ExprKind::Var(_) | ExprKind::Fresh, .. }) | None) => {
-            "_".to_owned()
-        }
-        (None, Some(other)) => Source(other).to_string(),
-    };
-    let columns = functor.args.iter().zip(filled(functor, values).columns);
-    let columns: Vec<String> = columns.map(column).collect();
-    format!("{}({})", functor.name.resolved, columns.join(", "))
-}
-
-/// The value of a constant that has one by itself.
-fn literal(it: &Expr) -> Option<OwnedValue> {
-    let ExprKind::Literal(it) = &it.kind else { return None };
-    Some(OwnedValue::new(match it {
-        Literal::Int(it) => Value::Int(*it),
-        Literal::Double(it) => Value::Double(*it),
-        Literal::Str(it) => Value::Str(it),
-        Literal::Bool(it) => Value::Bool(*it),
-        Literal::Null => Value::Null,
-        _ => return None,
-    }))
 }

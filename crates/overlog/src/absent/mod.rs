@@ -14,6 +14,7 @@
 mod answer;
 mod attempt;
 mod known;
+mod lacked;
 mod made;
 mod rules;
 mod search;

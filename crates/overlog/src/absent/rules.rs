@@ -109,6 +109,11 @@ impl Rules {
         })
     }
 
+    /// The rule of a place.
+    pub(super) fn at(&self, place: &str) -> Option<&Named> {
+        self.rules.iter().find(|it| it.place == place)
+    }
+
     /// The rules whose head is a relation.
     pub(super) fn of<'r>(&'r self, relation: &'r str) -> impl Iterator<Item = &'r Named> {
         self.rules.iter().filter(move |it| it.rule.head.name.resolved == relation)

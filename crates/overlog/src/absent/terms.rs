@@ -1,10 +1,13 @@
 //! The terms of a rule: which variables they need, and which they give.
 
 use tidemill_relation::expr::Param;
-use tidemill_stdx::sorted::SortedSet;
+use tidemill_relation::{OwnedValue, Value};
+use tidemill_stdx::sorted::{SortedMap, SortedSet};
+
+use super::answer::Wanted;
 
 use super::made::expr;
-use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Functor, Ident, Term};
+use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Functor, Ident, Literal, Source, Term};
 
 /// The relation that a term is about.
 pub(super) fn relation(term: &Term) -> Option<&str> {
@@ -182,4 +185,43 @@ pub(super) fn order<'t>(
         steps.push(Step { term, probed });
     }
     (steps, waiting.into_iter().map(|(term, _)| term).collect())
+}
+
+/// What a predicate asks for, as far as it has values.
+pub(super) fn filled(functor: &Functor, values: &SortedMap<String, OwnedValue>) -> Wanted {
+    let column = |arg: &Arg| match arg.as_expr()? {
+        Expr { kind: ExprKind::Var(name), .. } => values.get(name).cloned(),
+        it => literal(it),
+    };
+    Wanted {
+        relation: functor.name.resolved.clone(),
+        columns: functor.args.iter().map(column).collect(),
+    }
+}
+
+/// A predicate with the values that its variables have.
+pub(super) fn shown(functor: &Functor, values: &SortedMap<String, OwnedValue>) -> String {
+    let column = |(arg, value): (&Arg, Option<OwnedValue>)| match (value, arg.as_expr()) {
+        (Some(value), _) => value.get().to_string(),
+        (None, Some(Expr { kind: ExprKind::Var(_) | ExprKind::Fresh, .. }) | None) => {
+            "_".to_owned()
+        }
+        (None, Some(other)) => Source(other).to_string(),
+    };
+    let columns = functor.args.iter().zip(filled(functor, values).columns);
+    let columns: Vec<String> = columns.map(column).collect();
+    format!("{}({})", functor.name.resolved, columns.join(", "))
+}
+
+/// The value of a constant that has one by itself.
+pub(super) fn literal(it: &Expr) -> Option<OwnedValue> {
+    let ExprKind::Literal(it) = &it.kind else { return None };
+    Some(OwnedValue::new(match it {
+        Literal::Int(it) => Value::Int(*it),
+        Literal::Double(it) => Value::Double(*it),
+        Literal::Str(it) => Value::Str(it),
+        Literal::Bool(it) => Value::Bool(*it),
+        Literal::Null => Value::Null,
+        _ => return None,
+    }))
 }

@@ -163,3 +163,13 @@ fn what_a_node_knows_of_itself_follows_from_its_address() {
     );
     assert_eq!(found, expected);
 }
+
+#[test]
+fn what_a_rule_did_not_find_has_the_values_of_what_it_did() {
+    let rules = Rules::read(&compiled(GUARD).written).expect("rules");
+    let joined = [r#"member("a", "b")"#, r#"hello("a", "b")"#];
+    let joined = joined.map(|it| parse_tuple(it).expect("a tuple"));
+    assert_eq!(rules.lacked("test.olg:4:4", &joined), [r#"down("a", "b")"#]);
+    assert_eq!(rules.lacked("test.olg:5:4", &joined), [""; 0]);
+    assert_eq!(rules.lacked("test.olg:4:4", &[]), ["down(_, _)"]);
+}

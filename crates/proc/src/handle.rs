@@ -4,7 +4,7 @@
 //! address. A handle is such an address with a type. **The rule that makes its methods sound:** a
 //! handle that is not null names a live block. Blocks are made and freed by this crate only; what
 //! is freed has been taken out of every list, queue and word that names it before (the places:
-//! `process::end`, `component::release`, `channel::close`). A worker and all its blocks belong to
+//! `process::end`, `component::release`, `channel::finish`). A worker and all its blocks belong to
 //! one thread (of several loops each has its own components, see `crew`), and fields are read and
 //! written by value, so no reference into a block outlives the expression that needs it.
 //!

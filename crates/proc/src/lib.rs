@@ -18,9 +18,11 @@
 //!                channel/   communications                         lines/   those with children
 //!                system/    the seam to system components          pieces/  what is put off
 //!                outside    components made and spoken to from outside
+//!                communication   names of communications, and what comes over them
 //! scheduling     process/   making, running, killing processes     ready    their queue
 //!                monitor/   locks and conditions                   clock/   virtual time
 //!                fault/     faults and who is told                 crew/place, crew/alone
+//!                saying     what reports of faults say             near     prefetching
 //! data           words/     what words own                         text, array, collection/
 //! the worker     machine    all that a worker knows                interpreter, executable
 //! memory         memory     blocks and their accounting            handle   names of blocks

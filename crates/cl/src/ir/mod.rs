@@ -13,10 +13,9 @@
 //! ```
 //!
 //! **Ownership.** A text, component, array or collection is owned by exactly one [`Place`]: a
-//! local,
-//! a variable of the component, an element. Instructions copy or move between places; the frame's
-//! owner frees what its locals still own when the frame goes, whatever ended it. Temporaries that
-//! own are locals, too.
+//! local, a variable of the component, an element. Instructions copy or move between places; the
+//! frame's owner frees what its locals still own when the frame goes, whatever ended it.
+//! Temporaries that own are locals, too.
 //!
 //! **Suspension.** An instruction for which [`Instruction::suspends`] holds may give the loop to
 //! another process; when the process is resumed *the same instruction is executed again*, and then

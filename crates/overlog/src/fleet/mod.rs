@@ -6,10 +6,11 @@
 //! one event of the loop:
 //!
 //! ```text
-//! datagram, timer, injection -> inbox -> event: begin
-//!                                          dpc: derive, some tuples at a time
-//!                                          action: commit, then refine, round by round
-//!                                          action: finish, post, arm timers
+//! datagram, timer, injection -> inbox -> event: begin, derive the first tuples
+//!                                          dpc: derive more, some tuples at a time
+//!                                          action: commit, refine the first round
+//!                                          action: refine another round
+//!                                            after the last: finish, post, arm timers
 //! ```
 //! So a node whose fixed point takes long is suspended by the loop between two of these, and
 //! others go on.

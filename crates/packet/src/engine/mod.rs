@@ -1,7 +1,8 @@
 //! A graph that runs.
 //!
 //! A *breath* pulls every source that is awake, then lets every app push that has packets waiting,
-//! in topological order, then ticks those whose time has come. There are two ways to breathe: a
+//! in topological order. Ticks, restarts and ends of sleeps whose time has come are done before the
+//! first breath of a batch. There are two ways to breathe: a
 //! plain loop that calls apps one after the other, and native code made of the whole graph (see
 //! `compiled`), which is compared with the loop. Both do the same, and either may take over from
 //! the other between two breaths.

@@ -109,7 +109,7 @@ pub trait Failures {
 #[derive(Clone, Debug)]
 pub struct Views {
     changes: Changes,
-    /// The stratum being evaluated; `None` between commits.
+    /// The stratum being evaluated; 0 between commits.
     stratum: usize,
     phase: Phase,
     /// Positions in the logs, one per rule and body atom of the stratum.

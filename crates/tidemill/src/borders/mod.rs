@@ -16,10 +16,11 @@
 //!
 //! In simulations packets go from node to node by `devices`.
 //!
-//! In each, `check` says what of it does not fit, with places on both sides; `border` is what has
+//! In most, `check` says what of it does not fit, with places on both sides; `border` is what has
 //! been checked, and `state` what there is of it in a node that runs. What crosses is a call of the
 //! other engine on the same loop: the functions of each `mod` take the machine, which holds all the
-//! states. What finds no room there is counted. [`files`] has how tuples become files.
+//! states. What finds no room there is counted. [`schemas`] is operators and functions that a node
+//! calls itself, and has no such state. [`files`] has how tuples become files.
 
 mod apps;
 mod batches;

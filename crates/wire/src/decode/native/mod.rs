@@ -15,7 +15,7 @@
 //! construction, and no error is carried through registers, no signal and no system call is in the
 //! loop.
 //!
-//! What happens with a value is a *target*'s: `target` calls the methods of a sink, `records`
+//! What happens with a value is a *target*'s: `sink_calls` calls the methods of a sink, `records`
 //! stores into a message in memory. The end of a message is not looked for behind each field: the
 //! bytes of the next tag are compared at once, and a value has no room behind the end, which is
 //! found then.
@@ -80,11 +80,11 @@ impl fmt::Debug for Native {
 }
 
 impl Native {
-    /// Compiles a decoder for `tables`, which were made from `schema`, and for the events that
-    /// sinks of it need. A sink that needs more is served by the table decoder.
+    /// A decoder for `tables`, which were made from `schema`, and for the events that sinks of it
+    /// need. A sink that needs more is served by the table decoder.
     ///
     /// # Errors
-    /// No code can be made for this machine, or there is no memory for it.
+    /// No code can be made for this machine.
     pub fn compile(schema: &Schema, tables: &Tables, wants: Wants) -> Result<Native, NativeError> {
         Native::with_listing(schema, tables, wants, Listing::Dropped)
     }
@@ -102,8 +102,8 @@ impl Native {
         Native::new(schema, tables, Serves::Sinks(wants), listing)
     }
 
-    /// Compiles a decoder for `tables`, which were made from `schema`, that stores into messages
-    /// in memory by itself. Sinks, and messages that keep strings otherwise, are served by the
+    /// A decoder for `tables`, which were made from `schema`, that stores into messages in memory
+    /// by itself. Sinks, and messages that keep strings otherwise, are served by the
     /// table decoder.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl Native {
         Native::new(schema, tables, Serves::Messages(Maps::Indexed, strings), listing)
     }
 
-    /// Compiles a decoder for `tables`, which were made from `schema`, that fills a
+    /// A decoder for `tables`, which were made from `schema`, that fills a
     /// [`Batch`](crate::message::Batch) by itself. All else is served by the table decoder.
     ///
     /// # Errors

@@ -22,8 +22,8 @@ pub fn check_diagnostics(diagnostics: &[Diagnostic], sources: &Sources) {
     }
 }
 
-/// Panics if a rule or a table's declaration, printed as a source, is not the same tree again; gives
-/// how many there are.
+/// Panics if a rule or a table's declaration, printed as a source, is not the same tree again.
+/// Gives how many there are.
 pub fn check_printed(program: &Program) -> usize {
     let (options, none) = (Options::default(), MemoryFiles::default());
     let mut count = 0;

@@ -30,7 +30,7 @@ use crate::properties::Properties;
 use crate::run::{Report, first_ns};
 use crate::switch::Plug;
 use crate::unsettled::Unsettled;
-use crate::why::Explanation;
+use crate::why::{Explaining, Explanation};
 
 /// A machine to be.
 pub(super) struct Setup {
@@ -112,7 +112,7 @@ impl Setup {
     /// What keeps the loop from running at all.
     pub(super) fn explain(self) -> Result<Explanation, String> {
         let mut journal = self.journal(Console::silent(), 0);
-        journal.explaining = Some(Box::default());
+        journal.explaining = Some(Box::new(Explaining::of(&self.common.rules.compiled)));
         let Ran { mut machine, mut events, .. } = self.ran(journal)?;
         machine.clear(&mut events);
         let explaining = machine.journal.get_mut().explaining.take();

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use tidemill_overlog::absent::Rules;
 use tidemill_overlog::node::{Execution, Named, Receipt};
+use tidemill_overlog::program::Written;
 use tidemill_relation::Value;
-use tidemill_relation::text::DisplayTuple;
+use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_stdx::hash::Map;
 
 /// Executions that are kept; of more the older half goes.
@@ -38,6 +40,8 @@ pub(crate) struct Account {
     lives: Vec<(NodeNo, u64, Life)>,
     /// Whether older executions are gone.
     pub(super) is_cut: bool,
+    /// The rules of the program, if they are known.
+    written: Rules,
 }
 
 /// What has become of a node.
@@ -102,6 +106,23 @@ impl Names {
 }
 
 impl Account {
+    /// Nothing has happened in a program yet.
+    pub(crate) fn of(written: &[Written]) -> Account {
+        Account { written: Rules::read(written).unwrap_or_default(), ..Account::default() }
+    }
+
+    /// The rows that an execution did not find, which has joined these tuples.
+    pub(super) fn lacked(
+        &self,
+        executed: &Executed,
+        joined: impl Iterator<Item = TupleNo>,
+    ) -> Vec<String> {
+        let place = self.rule(executed).rsplit_once(" (").map_or("", |(_, place)| place);
+        let joined = joined.filter_map(|it| parse_tuple(&self.tuple_of(it).text).ok());
+        let joined: Vec<_> = joined.collect();
+        self.written.lacked(place.trim_end_matches(')'), &joined)
+    }
+
     /// A rule has derived a tuple.
     pub(crate) fn executed(&mut self, it: Execution<'_>) {
         if self.executions.len() >= EXECUTIONS_MAX {

@@ -16,6 +16,7 @@ mod tree;
 use tidemill_overlog::absent::WhyNot;
 use tidemill_overlog::fleet::{Fleet, NodeId};
 use tidemill_overlog::node::{Execution, Named, Receipt, Sighting};
+use tidemill_overlog::program::Compiled;
 use tidemill_relation::OwnedValue;
 use tidemill_relation::text::{Pattern, parse_tuple};
 use tidemill_relation::tuple_id::Naming;
@@ -47,6 +48,11 @@ struct Violated {
 }
 
 impl Explaining {
+    /// Nothing is heard yet of a program.
+    pub(crate) fn of(compiled: &Compiled) -> Explaining {
+        Explaining { account: Account::of(&compiled.written), ..Explaining::default() }
+    }
+
     /// A rule has derived a tuple.
     pub(crate) fn executed(&mut self, it: Execution<'_>) {
         it.inputs.iter().chain([it.output]).for_each(|tuple| self.events.saw(tuple));

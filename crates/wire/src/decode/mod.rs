@@ -199,7 +199,6 @@ impl<'s> Decoder<'s> {
         self.tables.root(message).expect("the tables are made for this message")
     }
 
-    #[cold]
     /// Goes by the tables of a native decoder, and uses it for sinks that want no more events than
     /// it has code for.
     #[inline]
@@ -208,6 +207,7 @@ impl<'s> Decoder<'s> {
         Decoder { tables: &native.tables, native: Some(native), ..self }
     }
 
+    #[cold]
     fn explain(&self, kind: ErrorKind, node: u32, input: &[u8], state: &State) -> DecodeError {
         let mut tally = Tally::new(node);
         tally.walk(self.tables, &[], input, 0, state.counted_to());

@@ -112,6 +112,28 @@ fn the_shortest_explanation_comes_first_and_facts_end_it() {
     );
 }
 
+/// A tuple that is used twice is explained where it is nearer to the root.
+#[test]
+fn what_is_explained_elsewhere_is_above_or_below() {
+    let text = "materialize(a, infinity, infinity, keys(1)).\n\
+        materialize(b, infinity, infinity, keys(1)).\n\
+        materialize(c, infinity, infinity, keys(1)).\n\
+        r1 a(@N, 1) :- periodic(@N, _, 1, 1).\n\
+        r2 b(@N, X) :- a(@N, X).\n\
+        r3 c(@N, X) :- b(@N, X).\n\
+        r4 violation(@N) :- periodic(@N, _, 2, 1), b(@N, X), c(@N, X).\n";
+    assert_eq!(
+        why(text, 1),
+        "violation(\"n0:1\")  by r4 (a.olg:7:4) at 2.000000\n\
+         ├─ periodic(\"n0:1\", E, 2, 0)  timer\n\
+         ├─ c(\"n0:1\", 1)  by r3 (a.olg:6:4) at 1.000000\n\
+         │  └─ b(\"n0:1\", 1)  by r2 (a.olg:5:4) at 1.000000, see below\n\
+         └─ b(\"n0:1\", 1)  by r2 (a.olg:5:4) at 1.000000\n   \
+            └─ a(\"n0:1\", 1)  by r1 (a.olg:4:4) at 1.000000\n      \
+               └─ periodic(\"n0:1\", E, 1, 0)  timer\n"
+    );
+}
+
 #[test]
 fn rows_of_all_nodes_are_followed_to_theirs() {
     let text = "\

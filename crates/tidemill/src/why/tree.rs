@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use tidemill_stdx::hash::Set;
+use tidemill_stdx::hash::Map;
 
 use super::account::{Account, NodeNo, Received, Tuple, TupleNo};
 use crate::seconds::Seconds;
@@ -38,6 +38,15 @@ struct Line {
     children: Vec<usize>,
     /// More was behind it than there was room for.
     has_more: bool,
+    /// Where the same tuple stands with what it was derived from, if that is another line.
+    elsewhere: Option<Elsewhere>,
+}
+
+/// Where another line is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Elsewhere {
+    Above,
+    Below,
 }
 
 /// A tuple whose reason is wanted.
@@ -52,13 +61,17 @@ struct Wanted {
 impl Why {
     /// Why a tuple was at a node at the end of what an account has up to an execution.
     pub(super) fn new(account: &Account, node: NodeNo, tuple: TupleNo, before: u32) -> Why {
-        let blank = || Line { text: String::new(), children: Vec::new(), has_more: false };
-        let (mut lines, mut seen) = (vec![blank()], Set::default());
+        let blank =
+            || Line { text: String::new(), children: Vec::new(), has_more: false, elsewhere: None };
+        let (mut lines, mut seen) = (vec![blank()], Map::default());
+        let mut repeated: Vec<(usize, usize)> = Vec::new();
         let (mut strangers, mut path): (Vec<String>, Vec<u32>) = Default::default();
         let mut open = VecDeque::from([Wanted { tuple, node, before, line: 0 }]);
         while let Some(wanted) = open.pop_front() {
-            let Explained { text, causes, made, stranger } = explain(account, &wanted, &mut seen);
+            let Explained { text, causes, made, stranger, told_at } =
+                explain(account, &wanted, &mut seen);
             lines[wanted.line].text = text;
+            repeated.extend(told_at.map(|told_at| (wanted.line, told_at)));
             path.extend(made);
             let stranger = stranger.map(|node| account.node(node).to_owned());
             strangers.extend(stranger.filter(|node| !strangers.contains(node)));
@@ -81,6 +94,12 @@ impl Why {
             sizes[at] += children.iter().map(|child| sizes[*child]).sum::<usize>();
             lines[at].children = children;
         }
+        let places = places(&lines);
+        for (line, told_at) in repeated {
+            let is_above = places[told_at] < places[line];
+            lines[line].elsewhere =
+                Some(if is_above { Elsewhere::Above } else { Elsewhere::Below });
+        }
         Why { lines, path, strangers, is_cut: account.is_cut }
     }
 
@@ -90,9 +109,14 @@ impl Why {
     }
 
     fn write(&self, f: &mut fmt::Formatter<'_>, at: usize, indent: &str) -> fmt::Result {
-        let Line { text, children, has_more } = &self.lines[at];
+        let Line { text, children, has_more, elsewhere } = &self.lines[at];
+        let again = match elsewhere {
+            None => "",
+            Some(Elsewhere::Above) => ", see above",
+            Some(Elsewhere::Below) => ", see below",
+        };
         let more = if *has_more { "; and more" } else { "" };
-        writeln!(f, "{text}{more}")?;
+        writeln!(f, "{text}{again}{more}")?;
         for (position, child) in children.iter().enumerate() {
             let (branch, below) = match position + 1 == children.len() {
                 true => ("└─ ", "   "),
@@ -116,6 +140,17 @@ impl fmt::Display for Why {
     }
 }
 
+/// At which place each line is shown.
+fn places(lines: &[Line]) -> Vec<usize> {
+    let (mut places, mut open, mut next) = (vec![0; lines.len()], vec![0], 0);
+    while let Some(line) = open.pop() {
+        places[line] = next;
+        next += 1;
+        open.extend(lines[line].children.iter().rev());
+    }
+    places
+}
+
 /// What was there at a node before an execution.
 type Cause = (NodeNo, TupleNo, u32);
 
@@ -127,15 +162,18 @@ struct Explained {
     made: Option<u32>,
     /// The node that it came from, if nothing is known of how that made it.
     stranger: Option<NodeNo>,
+    /// The line that has explained it already.
+    told_at: Option<usize>,
 }
 
 /// The line of a tuple, and what it came from.
 fn explain(
     account: &Account,
-    &Wanted { tuple, node, before, .. }: &Wanted,
-    seen: &mut Set<(NodeNo, TupleNo, u32)>,
+    &Wanted { tuple, node, before, line: at_line }: &Wanted,
+    seen: &mut Map<(NodeNo, TupleNo, u32), usize>,
 ) -> Explained {
-    let given = |text| Explained { text, causes: Vec::new(), made: None, stranger: None };
+    let (made, stranger, told_at) = (None, None, None);
+    let given = |text| Explained { text, causes: Vec::new(), made, stranger, told_at };
     let Tuple { text, is_timer, .. } = account.tuple_of(tuple);
     let Some(origin) = Origin::find(account, (node, tuple), before) else {
         let how = if *is_timer { "timer" } else { "given" };
@@ -162,10 +200,11 @@ fn explain(
     let comma = if receipt.is_some() { ", " } else { "" };
     let (rule, at) = (account.rule(executed), Seconds(executed.at_ns));
     line += &format!("{comma}by {rule} at {at}");
-    if !seen.insert((node, tuple, number)) {
-        return given(format!("{line}, see above"));
+    let told_at = *seen.entry((node, tuple, number)).or_insert(at_line);
+    if told_at != at_line {
+        return Explained { told_at: Some(told_at), ..given(line) };
     }
-    Explained { text: line, causes, made, stranger: None }
+    Explained { causes, made, ..given(line) }
 }
 
 /// Where a tuple came from.

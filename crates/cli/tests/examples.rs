@@ -103,6 +103,31 @@ fn paxos() {
 }
 
 #[test]
+fn raft() {
+    check("raft", &[r#"i - leading("n3:1", 2)"#]);
+}
+
+#[test]
+fn kv() {
+    check("kv", &["kv history: "]);
+}
+
+#[test]
+fn lock() {
+    check("lock", &["dropped: periodics_skipped"]);
+}
+
+#[test]
+fn crdt() {
+    check("crdt", &["row 400"]);
+}
+
+#[test]
+fn chain() {
+    check("chain", &["register history: "]);
+}
+
+#[test]
 fn two_phase_commit() {
     check("two-phase-commit", &[r#"outcome("n3:1", "lend", "abort")"#]);
 }

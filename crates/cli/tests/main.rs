@@ -28,6 +28,7 @@ mod older;
 mod outside;
 mod profile;
 mod properties;
+mod protocols;
 mod reload;
 mod replaced;
 mod run;

@@ -275,6 +275,29 @@ fn a_failure_is_shrunk_to_what_it_takes() {
     }
 }
 
+/// A tuple of a script goes to another node in all its columns, and a partition loses the nodes
+/// that are not there.
+#[test]
+fn actions_of_a_script_move_to_other_nodes() {
+    let folder = Folder::new();
+    let rules = "materialize(heard, infinity, infinity, keys(2)).\n\
+                 materialize(said, infinity, infinity, keys(2)).\n\
+                 s1 say(@L, N) :- go(@N), L := LANDMARK.\n\
+                 s2 heard(@N, X) :- say(@N, X).\n\
+                 s3 said(@N, N) :- go(@N).\n\
+                 u1 unsettled(@SIM, X) :- said(@_, X), notin heard(@_, X).\n\
+                 export(go).\n";
+    let file = folder.file("far.olg", rules);
+    let text = "at 1 partition 0,1 | 2,3\nat 2 inject 3 go(NODE)\nat 3 heal\nat 20 end\n";
+    let script = folder.file("far.sim", text);
+    let line = format!("test {file} --nodes 4 --script {script} --seeds 1..1 --faults none");
+    let output = run(&format!("{line} --settle 10"));
+    let text = stdout(&output);
+    assert!(text.contains("it takes 2 nodes, "), "{text}");
+    assert!(text.contains(" inject 1 go(\"n1:1\")\n"), "{text}");
+    assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
+}
+
 #[test]
 fn shrinking_can_be_left_out() {
     let folder = Folder::new();

@@ -32,6 +32,8 @@ const NESTING_MAX: usize = 100;
 const HEIGHT_MAX: usize = 400;
 /// Findings after which a file is given up.
 const DIAGNOSTICS_MAX: usize = 100;
+/// What is said about a `?` that has no parentheses around its parts, too.
+const CONDITIONAL: &str = "write `(condition ? value : value)`";
 
 /// Parses the files of one program, each with its own macros, and resolves names over all.
 ///
@@ -299,7 +301,8 @@ impl Parser {
     fn expected<T>(&mut self, what: &str, help: &str) -> Parsed<T> {
         let found = self.kind().describe();
         let error = self.error("unexpected-token", format!("expected {what}, found {found}"));
-        self.fail(error.help(help))
+        let is_bare_choice = self.is(Sym::Question);
+        self.fail(error.help(if is_bare_choice { CONDITIONAL } else { help }))
     }
 
     /// Runs `part` one level deeper, or fails where that is too deep.

@@ -23,7 +23,7 @@
 //! the operators alone would not. `A & B == C` compares `A & B` with `C`, and `!A == B` is the
 //! opposite of `A == B`. A condition in parentheses is a value.
 
-use super::{HEIGHT_MAX, NESTING_MAX, Parsed, Parser};
+use super::{CONDITIONAL, HEIGHT_MAX, NESTING_MAX, Parsed, Parser};
 use crate::ast::{BinaryOp, Expr, ExprKind, Ident, Literal, Range, UnaryOp};
 use crate::lex::{Sym, TokenKind};
 use tidemill_diag::{Diagnostic, Span};
@@ -36,7 +36,6 @@ pub(super) const VALUE: u8 = 1;
 const ELEMENT: u8 = 2;
 
 const RANGE: &str = "a range is `(A, B)`, `(A, B]`, `[A, B)` or `[A, B]`";
-const CONDITIONAL: &str = "write `(condition ? value : value)`";
 
 /// Whether `[H | T]` is a pattern here.
 #[derive(Clone, Copy, PartialEq, Eq)]

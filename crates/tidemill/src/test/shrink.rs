@@ -157,12 +157,11 @@ impl Shrinking<'_> {
     fn closer_nodes(&mut self) {
         for last in (1..self.best.nodes).rev() {
             for other in 1..last {
-                let swapped = |cue| swapped(cue, last, other);
-                let cues: Vec<Cue> = self.best.cues.iter().map(swapped).collect();
-                let is_needed = cues.iter().any(|cue| among(cue, last).is_none());
+                // A partition names the last node beside others, which it is about without it, too.
+                let swapped = |cue| among(&swapped(cue, last, other), last);
+                let cues: Option<Vec<Cue>> = self.best.cues.iter().map(swapped).collect();
                 let is_better = self.best.cues.iter().any(|cue| among(cue, last).is_none());
-                if is_better
-                    && !is_needed
+                if let Some(cues) = cues.filter(|_| is_better)
                     && self.attempt(Candidate { nodes: last, cues, ..self.best })
                 {
                     break;
@@ -323,17 +322,26 @@ fn swapped(cue: &Cue, one: u32, other: u32) -> Cue {
         it if it == other => *node = one,
         _ => {}
     };
+    let swap_address = |value: &mut OwnedValue| {
+        if let Some(mut node) = value.get().as_str().and_then(number) {
+            swap(&mut node);
+            *value = OwnedValue::new(Value::Str(&address(node)));
+        }
+    };
     let mut deed = cue.deed.clone();
     match &mut deed {
         Deed::Partition(groups, _) => groups.iter_mut().flatten().for_each(swap),
+        Deed::Put(tuples) => {
+            for (node, _, values) in tuples {
+                swap(node);
+                values.iter_mut().for_each(swap_address);
+            }
+        }
         Deed::Message { from, to, tuple, .. } => {
             [from, to].into_iter().for_each(swap);
             for term in tuple.iter_mut().flat_map(|tuple| &mut tuple.terms) {
-                if let Term::Value(value) = term
-                    && let Some(mut node) = value.get().as_str().and_then(number)
-                {
-                    swap(&mut node);
-                    *value = OwnedValue::new(Value::Str(&address(node)));
+                if let Term::Value(value) = term {
+                    swap_address(value);
                 }
             }
         }

@@ -1,0 +1,300 @@
+//! The protocols of `examples` that have properties: `tidemill test` finds nothing wrong with them
+//! under the faults that it draws by default, and finds each of some mistakes of one line with the
+//! same options. These stand in the second line of `test.sim`.
+
+use std::process::Output;
+
+use crate::common::{Folder, root, status, stderr, stdout, tidemill};
+
+const PROTOCOLS: [&str; 5] = ["raft", "kv", "lock", "crdt", "chain"];
+
+/// Tests an example in a folder.
+fn test(folder: &Folder, example: &str, seeds: &str) -> Output {
+    let script = format!("examples/{example}/test.sim");
+    let text = std::fs::read_to_string(root().join(&script)).expect("a script");
+    let command = text.lines().nth(1).and_then(|line| line.strip_prefix("# tidemill test "));
+    let mut run = tidemill();
+    run.current_dir(folder.path()).arg("test");
+    run.args(command.expect("the command").split_whitespace()).args(["--script", &script]);
+    run.args(["--seeds", seeds, "--no-shrink", "-q"]).output().expect("it starts")
+}
+
+/// A folder with these examples, which may include each other.
+fn copied() -> Folder {
+    let folder = Folder::new();
+    for example in PROTOCOLS {
+        let from = root().join("examples").join(example);
+        let to = folder.path().join("examples").join(example);
+        std::fs::create_dir_all(&to).expect("a folder");
+        for entry in std::fs::read_dir(from).expect("the example") {
+            let entry = entry.expect("an entry");
+            std::fs::copy(entry.path(), to.join(entry.file_name())).expect("copied");
+        }
+    }
+    folder
+}
+
+#[test]
+fn nothing_is_wrong_with_them() {
+    let folder = copied();
+    for example in PROTOCOLS {
+        let output = test(&folder, example, "1..4");
+        let text = stdout(&output);
+        assert_eq!(status(&output), 0, "{example}: {text}{}", stderr(&output));
+        assert!(text.contains("summary: 4 runs, 0 failed"), "{example}: {text}");
+    }
+}
+
+/// A mistake: what is so in a program, and what instead; a seed that finds it, and what that says.
+struct Mutant {
+    example: &'static str,
+    right: &'static str,
+    wrong: &'static str,
+    seed: u32,
+    found: &'static str,
+}
+
+fn check(mutants: &[Mutant]) {
+    let folder = copied();
+    for Mutant { example, right, wrong, seed, found } in mutants {
+        let file = format!("examples/{example}/{example}.olg");
+        let source = std::fs::read_to_string(root().join(&file)).expect("a program");
+        assert_eq!(source.matches(right).count(), 1, "{example}: {right}");
+        let file = folder.path().join(file);
+        std::fs::write(&file, source.replace(right, wrong)).expect("written");
+        let output = test(&folder, example, &format!("{seed}..{seed}"));
+        let text = stdout(&output);
+        assert_eq!(status(&output), 1, "{example}, {wrong}: {text}{}", stderr(&output));
+        assert!(text.contains(found), "{example}, {wrong}: {text}");
+        std::fs::write(&file, source).expect("written");
+    }
+}
+
+#[test]
+fn mistakes_in_raft_are_found() {
+    check(&[
+        // Whoever asks first gets the vote, whatever it lacks.
+        Mutant {
+            example: "raft",
+            right: "last(@N, I, LastTerm), Log >= [LastTerm, I].",
+            wrong: "last(@N, I, LastTerm).",
+            seed: 6,
+            found: "\"leader lacks\"",
+        },
+        Mutant {
+            example: "raft",
+            right: ":- asked(@N, T, Candidate, Log), notin vote(@N, T, _),",
+            wrong: ":- asked(@N, T, Candidate, Log),",
+            seed: 8,
+            found: "\"two leaders\"",
+        },
+        Mutant {
+            example: "raft",
+            right: "f_size(Members) / 2 + 1)",
+            wrong: "f_size(Members) / 2)",
+            seed: 1,
+            found: "\"two leaders\"",
+        },
+        // Entries fit behind one of another term.
+        Mutant {
+            example: "raft",
+            right: "log(@N, I, Before, _),\n    End := I + f_size(Entries).",
+            wrong: "log(@N, I, _, _),\n    End := I + f_size(Entries).",
+            seed: 11,
+            found: "\"two pasts\"",
+        },
+        // A message that comes late changes what is committed.
+        Mutant {
+            example: "raft",
+            right: "entry(@N, I, T, Entry, _), commit(@N, C), I > C.",
+            wrong: "entry(@N, I, T, Entry, _).",
+            seed: 11,
+            found: "\"two states\"",
+        },
+        Mutant {
+            example: "raft",
+            right: "c1 term(@N, T) :- refused(@N, T), term(@N, Old), T > Old.",
+            wrong: "",
+            seed: 5,
+            found: "\"not committed\"",
+        },
+    ]);
+}
+
+#[test]
+fn mistakes_in_the_replicated_store_are_found() {
+    check(&[
+        // What is in the log twice is executed twice.
+        Mutant {
+            example: "kv",
+            right: "Last), I > Last.",
+            wrong: "Last), I != null.",
+            seed: 11,
+            found: "kv history: no order",
+        },
+        // A node reads its own copy.
+        Mutant {
+            example: "kv",
+            right: "k1 command",
+            wrong: "k0 answer(@A, Client, I, V) :- propose(@N, [Client, I, \"get\", K, _]), \
+                    kv(@N, K, V), A := Client[0].\nk1 command",
+            seed: 8,
+            found: "kv history: no order",
+        },
+        Mutant {
+            example: "kv",
+            right: "old(@N, _, _, \"cas\", K, X, V), V == X[1].",
+            wrong: "old(@N, _, _, \"cas\", K, X, V).",
+            seed: 1,
+            found: "kv history: no order",
+        },
+        Mutant {
+            example: "kv",
+            right: "i10 session(@N, S[0], S[1], S[2]) :- restored(@N, [], [S | _]).",
+            wrong: "",
+            seed: 2,
+            found: "\"two stores\"",
+        },
+        // An answer that is lost is lost for good.
+        Mutant {
+            example: "kv",
+            right: "k12 answer(@A, Client, I, Result) :- command(@N, Client, I, _, _, _),\n    \
+                    session(@N, Client, I, Result), leading(@N, _), A := Client[0].",
+            wrong: "",
+            seed: 3,
+            found: "\"not answered\"",
+        },
+    ]);
+}
+
+#[test]
+fn mistakes_in_the_lock_are_found() {
+    check(&[
+        Mutant {
+            example: "lock",
+            right: "highest(@S, Most), Token >= Most.",
+            wrong: "highest(@S, Most).",
+            seed: 6,
+            found: "\"interleaved\"",
+        },
+        Mutant {
+            example: "lock",
+            right: "w2 highest(@S, Token) :- accept(@S, _, Token, _).",
+            wrong: "",
+            seed: 6,
+            found: "\"interleaved\"",
+        },
+        Mutant {
+            example: "lock",
+            right: "grant(@L, C, Last + 1)",
+            wrong: "grant(@L, C, Last)",
+            seed: 1,
+            found: "\"one token for two\"",
+        },
+        Mutant {
+            example: "lock",
+            right: "notin lease(@L, _, _), waiting",
+            wrong: "waiting",
+            seed: 1,
+            found: "\"lent twice\"",
+        },
+        // Whoever had the lock keeps its place.
+        Mutant {
+            example: "lock",
+            right: "l9 delete waiting(@L, C, _) :- grant(@L, C, _).",
+            wrong: "",
+            seed: 2,
+            found: "unsettled(",
+        },
+    ]);
+}
+
+#[test]
+fn mistakes_in_replicated_data_types_are_found() {
+    check(&[
+        // A node that has forgotten its share counts on in it.
+        Mutant {
+            example: "crdt",
+            right: "s1 self(@N, [N, Id]) :-",
+            wrong: "s1 self(@N, [N, 0]) :-",
+            seed: 16,
+            found: "\"more than it is\"",
+        },
+        Mutant {
+            example: "crdt",
+            right: "Direction, Sum, Old), Sum > Old.",
+            wrong: "Direction, Sum, Old), Sum != Old.",
+            seed: 1,
+            found: "\"more than it is\"",
+        },
+        Mutant {
+            example: "crdt",
+            right: ", Me], V) :-",
+            wrong: ", 0], V) :-",
+            seed: 1,
+            found: "\"two writes\"",
+        },
+        Mutant {
+            example: "crdt",
+            right: "written(@N, R, Stamp, V, Old), Stamp > Old.",
+            wrong: "written(@N, R, Stamp, V, Old), Old == null.",
+            seed: 1,
+            found: "unsettled(",
+        },
+        Mutant {
+            example: "crdt",
+            right: "m4 removed(@N, Tag) :- merge(@N, [\"removed\", Tag]).",
+            wrong: "",
+            seed: 1,
+            found: "unsettled(",
+        },
+    ]);
+}
+
+#[test]
+fn mistakes_in_the_chain_are_found() {
+    check(&[
+        // The tail reads its own state, which may be no longer that of the tail.
+        Mutant {
+            example: "chain",
+            right: "c9 request",
+            wrong: "h4 peek(@A, Me, I) :- submit(@N, I, \"read\", _), client(@N, Me), \
+                    rest(@N, [[A, _]]).\n\
+                    h5 answer(@A, Me, I, V) :- peek(@N, Me, I), tail(@N), value(@N, V), \
+                    A := Me[0].\nc9 request",
+            seed: 1,
+            found: "register history: no order",
+        },
+        // The last server that has all may be taken out.
+        Mutant {
+            example: "chain",
+            right: "f_size(f_intersect(Left, Full)) > 0.",
+            wrong: "f_size(Left) > 0.",
+            seed: 8,
+            found: "register history: no order",
+        },
+        Mutant {
+            example: "chain",
+            right: ", notin entry(@N, _, Client, Number, _, _).",
+            wrong: ".",
+            seed: 3,
+            found: "register history: no order",
+        },
+        // One that was taken out keeps its entries.
+        Mutant {
+            example: "chain",
+            right: "k10 delete entry(@N, I, _, _, _, _) :- out(@N), \
+                    entry(@N, I, _, _, _, _), I > 0.",
+            wrong: "",
+            seed: 21,
+            found: "\"two entries\"",
+        },
+        Mutant {
+            example: "chain",
+            right: "k9 self(@N, [N, f_rand()]) :- out(@N).",
+            wrong: "",
+            seed: 1,
+            found: "\"outside\"",
+        },
+    ]);
+}

@@ -121,7 +121,7 @@ impl Relation {
 
     /// Whether a tuple of so many columns can be one of the relation.
     pub fn takes(&self, columns: usize) -> bool {
-        columns == self.arity() || self.is_open() && columns > 0
+        if self.is_open() { columns > 0 } else { columns == self.arity() }
     }
 
     /// The declaration of the table, if it is one.

@@ -11,6 +11,8 @@ mod profile;
 mod reading;
 mod rest;
 mod sink;
+#[cfg(test)]
+mod tests;
 
 use crate::eval::Scope;
 use crate::flat::Seq;

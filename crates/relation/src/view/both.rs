@@ -205,7 +205,8 @@ fn rows_of(bench: &Bench, relation: u32) -> Vec<Vec<String>> {
 #[test]
 fn random_plans_run_alike_on_words_and_on_values() {
     let (mut on_words, mut reordered, mut stayed) = (0, 0, 0);
-    for seed in 0..600 {
+    let seeds = if cfg!(miri) { 4 } else { 600 };
+    for seed in 0..seeds {
         let mut random = Rng::new(seed);
         let text = random_plan(&mut random, 1 + seed % 3 / 2);
         let (mut words, mut values) = (Bench::new(&text), Bench::new(&text));
@@ -250,6 +251,9 @@ fn random_plans_run_alike_on_words_and_on_values() {
         on_words += words.views.ran_on_words;
         reordered += words.views.reordered;
         stayed += words.views.stayed;
+    }
+    if cfg!(miri) {
+        return; // A few plans have not everything.
     }
     assert!(on_words > 1000, "only {on_words} batches ran on words");
     assert!(reordered > 200, "only {reordered} deltas were reordered");

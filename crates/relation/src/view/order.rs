@@ -216,6 +216,7 @@ stratum heads(p2) selected()
 "#;
 
     #[test]
+    #[cfg_attr(miri, ignore = "thousands of rows")]
     fn many_rows_that_lead_nowhere_are_not_followed() {
         let mut bench = Bench::unobserved(POINTS_TO);
         let put = |bench: &mut Bench, relation, row: [i64; 2]| {

@@ -7,9 +7,13 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use super::rounds::{BATCH, Round, collect, semi_naive};
+use super::traced::{Held, Noting};
 use crate::flat::{TupleBuf, write_value};
 use crate::plan::Lookup;
+use crate::strand::{Reading, run_rows_traced};
 use crate::table::{RowId, Visible};
 use crate::value::Value;
 
@@ -28,6 +32,9 @@ impl Round<'_> {
             let derived = collect(self, &rule.deltas[atom], batch, &visible);
             if self.is_over() {
                 return;
+            }
+            if self.is_traced(index) {
+                self.note_revived(index, atom, batch, &visible);
             }
             let mut missing = TupleBuf::new();
             let mut columns: Vec<Value<'_>> = Vec::new();
@@ -49,6 +56,28 @@ impl Round<'_> {
                 self.extend_new(index, atom, batch, &missing);
             }
         }
+    }
+
+    /// Notes the derivations that did not hold when the commit began: those that other rows, or the
+    /// absence of some, have made possible before these were put back.
+    fn note_revived(
+        &mut self,
+        index: usize,
+        atom: usize,
+        batch: &[RowId],
+        visible: &dyn Fn(u16, &Lookup) -> Visible,
+    ) {
+        let rule = &self.stratum.rules[index];
+        let strand = &rule.deltas[atom];
+        let before = |_: u16, _: &Lookup| Visible::Before;
+        let reading = Reading { visible: &before, ..Reading::present(self.database) };
+        let mut known = Held::default();
+        run_rows_traced(strand, batch, reading, self.scope, &mut known);
+        let Some(traced) = &mut self.views.traced else { return };
+        let reading = Reading { visible, ..Reading::present(self.database) };
+        let (inner, known, joined) = (&mut Held::default(), &known, SmallVec::new());
+        let mut sink = Noting { inner, traced, rule, skip: 0, known, joined };
+        run_rows_traced(strand, batch, reading, self.scope, &mut sink);
     }
 
     /// Puts in those rows that are derived more often than when the commit began.

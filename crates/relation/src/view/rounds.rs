@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::groups::{Upkeep, different};
-use super::traced::Noting;
+use super::traced::{Held, Noting};
 use super::{Cursor, Failures, Phase, Source, ViewWork, Views};
 use crate::database::Database;
 use crate::eval::{EvalError, Scope};
@@ -430,8 +430,8 @@ impl Round<'_> {
             Some(traced) if is_traced => {
                 // A row that went is behind nothing.
                 let skip = usize::from(rule.body[start].negated);
-                let inner = &mut sink;
-                let mut sink = Noting { inner, traced, rule, skip, joined: SmallVec::new() };
+                let (inner, known, joined) = (&mut sink, &Held::default(), SmallVec::new());
+                let mut sink = Noting { inner, traced, rule, skip, known, joined };
                 run_rows_traced(strand, batch, reading, self.scope, &mut sink);
             }
             _ => run_rows(strand, batch, reading, self.scope, &mut sink),

@@ -1,8 +1,12 @@
 //! What rules have derived in a commit, and from which rows: for provenance.
 //!
-//! Derivations of traced rules are noted when the semi-naive evaluation finds them, which is once.
-//! What the commit took back again is left out when they are read. The row of an aggregate is
-//! derived anew from its group, when the commit is at its end: only then is it known what it is.
+//! Derivations of traced rules are noted when the semi-naive evaluation finds them. What the commit
+//! took back again is left out when they are read, and so is what was found again: a row that comes
+//! while a round runs is met in that round, and once more in the next, which it starts. The row of
+//! an aggregate is derived anew from its group, when the commit is at its end: only then is it
+//! known what it is.
+
+use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
@@ -90,15 +94,24 @@ impl Traced {
         take: &mut dyn FnMut(Derivation<'_>),
     ) {
         let mut columns: Vec<Value<'_>> = Vec::new();
+        let mut told: HashSet<(RuleId, RowId, SmallVec<[JoinedRow; 8]>)> = HashSet::new();
         for (found, row) in self.found.iter() {
             let Found { rule, head, first, count } = found;
             let premises = &self.premises[first..first + count];
             columns.clear();
             columns.extend(row);
             let is_live = |it: &JoinedRow| database.table(it.relation).is_live(it.row);
-            let table = database.table(head);
-            if premises.iter().all(is_live) && table.find_equal(&columns).is_some() {
-                take(Derivation { rule, head, columns: &columns, premises });
+            let Some(derived) = database.table(head).find_equal(&columns) else { continue };
+            if !premises.iter().all(is_live) {
+                continue;
+            }
+            let mut premises: SmallVec<[JoinedRow; 8]> = premises.into();
+            start_with_new(database, &mut premises);
+            // Which atom's delta found it says in which order the others are.
+            let mut behind = premises.clone();
+            behind.sort_unstable_by_key(|it| (it.relation, it.row));
+            if told.insert((rule, derived, behind)) {
+                take(Derivation { rule, head, columns: &columns, premises: &premises });
             }
         }
         for (stratum, rules) in plan.strata.iter().zip(&self.rules) {
@@ -111,6 +124,19 @@ impl Traced {
     }
 }
 
+/// Whether a row is there that was not before the commit.
+fn came(table: &Table, row: RowId) -> bool {
+    row >= table.fresh_from() && table.is_live(row)
+}
+
+/// Puts a row that came in this commit, if there is one, before the others.
+fn start_with_new(database: &Database, premises: &mut [JoinedRow]) {
+    let is_new = |it: &JoinedRow| came(database.table(it.relation), it.row);
+    if let Some(first) = premises.iter().position(is_new) {
+        premises.swap(0, first);
+    }
+}
+
 /// The rows of groups that the commit has changed.
 fn of_groups(
     rule: &ViewRule,
@@ -120,7 +146,6 @@ fn of_groups(
     take: &mut dyn FnMut(Derivation<'_>),
 ) {
     let Some(check) = &rule.check else { return };
-    let came = |table: &Table, row: RowId| row >= table.fresh_from() && table.is_live(row);
     let table = database.table(rule.head);
     let fresh = changes.log(rule.head).fresh.iter().copied();
     let rows: Vec<RowId> = fresh.filter(|row| came(table, *row)).collect();
@@ -136,10 +161,7 @@ fn of_groups(
         let mut group = Group { premises: Premises::new(&check.output) };
         run_rows_traced(check, &[row], Reading::present(database), scope, &mut group);
         let mut premises: SmallVec<[JoinedRow; 8]> = group.premises.of_result().into();
-        let changed = |it: &JoinedRow| came(database.table(it.relation), it.row);
-        if let Some(first) = premises.iter().position(changed) {
-            premises.swap(0, first);
-        }
+        start_with_new(database, &mut premises);
         let (rule, head) = (rule.rule, rule.head);
         take(Derivation { rule, head, columns: &columns, premises: &premises });
     }
@@ -152,13 +174,17 @@ pub(super) struct Noting<'s> {
     pub(super) rule: &'s ViewRule,
     /// Leading rows that are not behind what is derived.
     pub(super) skip: usize,
+    /// Derivations that are not noted.
+    pub(super) known: &'s Held,
     pub(super) joined: SmallVec<[JoinedRow; 8]>,
 }
 
 impl Sink for Noting<'_> {
     fn derive(&mut self, output: &Output, columns: &[Value<'_>], results: u64) {
         let Noting { traced, rule, .. } = self;
-        if traced.found.len() < traced.noted_max {
+        if self.known.all.contains(&self.joined) {
+            // Nothing new.
+        } else if traced.found.len() < traced.noted_max {
             let (first, count) = (traced.premises.len(), self.joined.len());
             traced.premises.extend_from_slice(&self.joined);
             let (rule, head) = (rule.rule, rule.head);
@@ -180,6 +206,25 @@ impl Sink for Noting<'_> {
     fn joined(&mut self, _: RuleId, rows: &[JoinedRow]) {
         self.joined.clear();
         self.joined.extend_from_slice(rows.get(self.skip..).unwrap_or_default());
+    }
+}
+
+/// Takes the rows behind each derivation; derives nothing.
+#[derive(Default)]
+pub(super) struct Held {
+    all: HashSet<SmallVec<[JoinedRow; 8]>>,
+    joined: SmallVec<[JoinedRow; 8]>,
+}
+
+impl Sink for Held {
+    fn derive(&mut self, _: &Output, _: &[Value<'_>], _: u64) {
+        self.all.insert(self.joined.clone());
+    }
+
+    fn failed(&mut self, _: RuleId, _: EvalError) {}
+
+    fn joined(&mut self, _: RuleId, rows: &[JoinedRow]) {
+        self.joined = rows.into();
     }
 }
 

@@ -153,6 +153,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "statistics of many draws")]
     fn ranges_reach_both_ends_evenly() {
         let mut rng = Rng::new(7);
         let mut counts = [0u32; 6];
@@ -170,6 +171,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "statistics of many draws")]
     fn a_bound_that_does_not_divide_2_to_the_64_favours_nothing() {
         // Without drawing again, the numbers 0, 3, 6, ... of this bound would come twice as often.
         let bound = 3u64 << 62;
@@ -182,6 +184,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "statistics of many draws")]
     fn an_exponential_has_its_mean() {
         let mut rng = Rng::new(11);
         let drawn: Vec<f64> = (0..100_000).map(|_| rng.exponential(60.0)).collect();
@@ -208,6 +211,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "statistics of many draws")]
     fn chances_orders_and_picks() {
         let mut rng = Rng::new(2);
         assert!((0..1000).all(|_| !rng.chance(0.0) && rng.chance(1.0)));

@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_chain_of_a_million_does_not_overflow_the_stack() {
-        let n = 1_000_000u32;
+        let n = if cfg!(miri) { 300 } else { 1_000_000u32 };
         let chain: Vec<(u32, u32)> = (0..n - 1).map(|i| (i, i + 1)).collect();
         let graph = Graph::new(n as usize, &chain);
         let all = components(&graph);

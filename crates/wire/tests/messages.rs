@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::{AccessError, Decoder, EncodeError, Encoder, MapOrder, Message, Schema, Value};
 
-const ROUNDS: u64 = 300;
+const ROUNDS: u64 = if cfg!(miri) { 2 } else { 300 };
 
 fn sorted() -> Encoder {
     Encoder::new().map_order(MapOrder::ByKey)
@@ -107,7 +107,7 @@ fn messages_are_used_again() {
 /// Every field with every kind of value, right or wrong, ends in an answer.
 #[test]
 fn wrong_kinds_are_errors() {
-    for seed in 0..60 {
+    for seed in 0..ROUNDS / 5 + 1 {
         let mut rng = Rng::new(2000 + seed);
         let (schema, mut message) = random_message(&mut rng);
         let (_, other) = random_message(&mut rng);
@@ -234,10 +234,11 @@ fn maps_agree_with_a_model() {
     let mut message = Message::new(&schema, "M").unwrap();
     let mut model = BTreeMap::new();
     let mut rng = Rng::new(9);
-    for round in 0..20_000 {
+    let rounds = if cfg!(miri) { 600 } else { 20_000 };
+    for round in 0..rounds {
         // Few keys at last, so that a map that had an index is small again, and empty.
-        let keys = if round < 10_000 { 200 } else { 12 };
-        if round == 10_000 {
+        let keys = if round < rounds / 2 { 200 } else { 12 };
+        if round == rounds / 2 {
             model.clear();
             message.as_mut().map_mut("s").unwrap().clear();
         }
@@ -279,7 +280,8 @@ fn maps_agree_with_a_model() {
 fn lists_make_room_once() {
     let schema = schema_of("syntax = 'proto3'; message M { repeated int64 n = 1; }");
     let mut message = Message::new(&schema, "M").unwrap();
-    for round in 1..50 {
+    let rounds = if cfg!(miri) { 15 } else { 50 };
+    for round in 1..rounds {
         let mut message = message.as_mut();
         let mut list = message.list_mut("n").unwrap();
         list.reserve(round).unwrap();
@@ -287,7 +289,7 @@ fn lists_make_room_once() {
         (0..round).for_each(|at| list.push(at as i64).unwrap());
     }
     let all = message.get("n").unwrap().as_list().unwrap().as_i64s().unwrap().to_vec();
-    assert!(all.into_iter().eq((1..50i64).flat_map(|round| 0..round)));
+    assert!(all.into_iter().eq((1..rounds as i64).flat_map(|round| 0..round)));
     let mut small = Message::with_limit(&schema, "M", 4096).unwrap();
     let mut small = small.as_mut();
     assert_eq!(small.list_mut("n").unwrap().reserve(1 << 20), Err(AccessError::Full));
@@ -442,7 +444,7 @@ fn depth_has_no_price() {
     let schema = schema_of("syntax = 'proto3'; message M { M m = 1; int32 x = 2; }");
     let mut message = Message::new(&schema, "M").unwrap();
     let mut inner = message.as_mut();
-    for _ in 0..200_000 {
+    for _ in 0..if cfg!(miri) { 300 } else { 200_000 } {
         inner = inner.into_message_mut("m").unwrap();
     }
     inner.set("x", 1).unwrap();
@@ -530,6 +532,7 @@ fn the_corpus_comes_back() {
 /// A stream whose pieces go into messages of different types: code stores at offsets, so it must
 /// not go on in the second.
 #[test]
+#[cfg_attr(miri, ignore = "machine code")]
 fn a_stream_keeps_to_the_type_of_its_message() {
     use tidemill_wire::decode::{Listing, Strings};
     use tidemill_wire::{Native, Tables};

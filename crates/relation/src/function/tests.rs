@@ -244,6 +244,7 @@ fn values_and_errors() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "megabytes of text")]
 fn results_have_a_bound() {
     let error = "the result is larger than 16777216 bytes";
     let many = OwnedValue::new(Value::Str(&"a".repeat(1 << 20)));

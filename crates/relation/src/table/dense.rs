@@ -128,6 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "thousands of rows")]
     fn rows_are_found_in_order_whatever_was_sorted() {
         for seed in 0..4 {
             let mut random = Rng::new(seed);

@@ -216,6 +216,7 @@ mod tests {
 
     /// Rows as a table would have them, against a set: what is new is put in, all else is known.
     #[test]
+    #[cfg_attr(miri, ignore = "rounds of thousands of rows")]
     fn only_known_rows_are_left_out() {
         // Pairs drawn again and again, in a matrix of all blocks and of some, and hardly ever.
         for (seed, below, rows_a_round) in

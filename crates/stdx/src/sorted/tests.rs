@@ -4,6 +4,10 @@ use super::{SortedMap, SortedSet};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Keys are below this, and there are fewer changes than that: few of both under Miri.
+const KEYS: u8 = if cfg!(miri) { 12 } else { 40 };
+const STEPS_MAX: usize = if cfg!(miri) { 30 } else { 120 };
+
 /// One change of a map or set.
 #[derive(Clone, Debug)]
 enum Step {
@@ -19,7 +23,7 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let (key, value) = (0u8..40, any::<u16>());
+    let (key, value) = (0..KEYS, any::<u16>());
     let pair = (key.clone(), value);
     let step = prop_oneof![
         8 => pair.clone().prop_map(|(key, value)| Step::Insert(key, value)),
@@ -32,7 +36,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         2 => Just(Step::TakeLast),
         1 => Just(Step::Clear),
     ];
-    prop::collection::vec(step, 0..120)
+    prop::collection::vec(step, 0..STEPS_MAX)
 }
 
 /// Keys are borrowed as text, so that look-up by another type than the key's is tested too.
@@ -125,7 +129,7 @@ proptest! {
             prop_assert_eq!((ours.len(), ours.is_empty()), (model.len(), model.is_empty()));
             prop_assert!(ours.iter().eq(&model) && ours.iter().rev().eq(model.iter().rev()));
         }
-        for key in (0..40).map(text) {
+        for key in (0..KEYS).map(text) {
             prop_assert_eq!(ours.get(&*key), model.get(&*key));
             prop_assert_eq!(ours.contains_key(&key), model.contains_key(&key));
         }
@@ -147,7 +151,7 @@ proptest! {
             prop_assert!(ours.iter().eq(&model));
             prop_assert_eq!((ours.first(), ours.last()), (model.first(), model.last()));
         }
-        for key in (0..40).map(text) {
+        for key in (0..KEYS).map(text) {
             prop_assert_eq!(ours.contains(&*key), model.contains(&*key));
         }
         prop_assert_eq!(format!("{ours:?} {ours:#?}"), format!("{model:?} {model:#?}"));

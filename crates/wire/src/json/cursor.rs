@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn what_is_written_is_there_wherever_the_buffer_ends() {
         let long = "x".repeat(70);
-        for free in 0..200 {
+        for free in (0..200).step_by(if cfg!(miri) { 9 } else { 1 }) {
             let mut bytes = Vec::with_capacity(4 + free);
             bytes.extend_from_slice(b"head");
             let done = write(&mut bytes, |text, end| {

@@ -172,10 +172,10 @@ mod tests {
 
     #[test]
     fn decimals_come_back() {
-        let mut amounts: Vec<u64> = (0..20_000).collect();
-        for power in 0..20 {
+        let mut amounts: Vec<u64> = (0..if cfg!(miri) { 10 } else { 20_000 }).collect();
+        for power in (0..20).step_by(if cfg!(miri) { 6 } else { 1 }) {
             let power = 10u64.pow(power);
-            for factor in 1..10 {
+            for factor in (1..10).step_by(if cfg!(miri) { 8 } else { 1 }) {
                 let near = power.saturating_mul(factor);
                 amounts.extend([near - 1, near, near.saturating_add(1), near / 3, near / 7 * 5]);
             }
@@ -198,7 +198,10 @@ mod tests {
 
     #[test]
     fn digits_end_at_any_other_byte() {
-        for byte in (0..=255u8).filter(|byte| !byte.is_ascii_digit()) {
+        for byte in (0..=255u8).step_by(if cfg!(miri) { 19 } else { 1 }) {
+            if byte.is_ascii_digit() {
+                continue;
+            }
             for place in 0..20 {
                 let mut bytes = *b"1234567890123456789012345678";
                 bytes[place] = byte;

@@ -289,10 +289,8 @@ fn each_rule_can_be_broken() {
 
 #[test]
 fn relations_are_found_by_name_and_take_as_many_columns_as_they_have() {
-    let plan = parse(
-        "relation p0 \"e\" at 0 (string, any)\nrelation p1 \"open\" at 0 ()\nrule r0 \"r\" at \"f:1:1\"\n",
-    )
-    .unwrap();
+    let text = "relation p0 \"e\" at 0 (string, any)\nrelation p1 \"open\" at 0 ()\n";
+    let plan = parse(&format!("{text}rule r0 \"r\" at \"f:1:1\"\n")).unwrap();
     assert_eq!(plan.find("open"), Some(RelationId(1)));
     assert_eq!(plan.find("closed"), None);
     let takes = |relation: usize| {

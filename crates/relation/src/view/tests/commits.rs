@@ -152,6 +152,25 @@ fn what_a_commit_retracted_before_it_was_given_up_is_forgotten() {
 }
 
 #[test]
+fn a_deleted_row_stays_away_when_what_led_to_it_is_put_back() {
+    let mut bench = Bench::new(CLOSURE);
+    for edge in [[1, 2], [2, 3], [1, 4], [4, 2]] {
+        bench.insert(0, &edge);
+    }
+    bench.run_and_settle();
+    assert!(bench.rows(1).contains(&vec![1, 3]));
+    // The path from 1 to 2 has another way, which is younger: it is taken out and put back.
+    bench.delete(0, &[1, 2]);
+    bench.delete(1, &[1, 3]);
+    bench.run_and_settle();
+    assert_eq!(bench.rows(1), [[1, 2], [1, 4], [2, 3], [4, 2], [4, 3]]);
+    // A derivation that did not hold brings it back.
+    bench.insert(0, &[4, 3]);
+    bench.run_and_settle();
+    assert!(bench.rows(1).contains(&vec![1, 3]));
+}
+
+#[test]
 fn a_row_that_is_put_in_takes_the_place_of_what_rules_derived() {
     let mut bench = Bench::new(KEYED);
     bench.insert(1, &[1, 20]);

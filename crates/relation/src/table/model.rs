@@ -293,6 +293,7 @@ impl Model {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "thousands of steps, all of a table compared after each")]
 fn tables_do_as_lists_of_rows_do() {
     for seed in 0..if cfg!(miri) { 1 } else { 2 } {
         for &kinds in if cfg!(miri) { &[14][..] } else { &[3, 4, 14] } {

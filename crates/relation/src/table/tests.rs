@@ -212,7 +212,7 @@ fn a_bag_of_many_equal_rows_finds_those_that_are_left() {
     let spec = TableSpec { key: Key::Bag, ..table(&[], &[]).spec };
     let mut table = Table::new(spec, Secret::new(1));
     // What looks at the equal rows before each would look at 20 thousand million.
-    let rows = 200_000;
+    let rows = if cfg!(miri) { 300 } else { 200_000 };
     for row in 0..rows {
         table.insert(&ints(i64::from(row % 100 == 0), 1), 0).unwrap();
     }
@@ -356,7 +356,7 @@ fn rows_put_in_as_words_are_found_whatever_is_done_beside() {
             assert_eq!(table.len(), model.len());
         }
     }
-    assert!(waited > if cfg!(miri) { 0 } else { 10 }, "rows waited to be linked {waited} times");
+    assert!(cfg!(miri) || waited > 10, "rows waited to be linked {waited} times");
 }
 
 #[test]

@@ -101,6 +101,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("chain", "packets through 1, 5 and 20 apps that change the header", packets::chain),
     ("idle-then-load", "packets after idle breaths and from the start", packets::idle_then_load),
     ("workloads", "30 apps and 60 links under traffic that changes", packets::workloads),
+    ("kernels", "kernels of a file beside C by hand, XDP, a component", packets::kernels),
     ("proto", "messages decoded and encoded, in bytes per second", proto::run),
     ("borders", "a crossing from one engine to another, each border", borders::run),
     ("trust", "sealed datagrams, handshakes, what strangers cost", trust::run),

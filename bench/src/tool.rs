@@ -10,6 +10,11 @@ pub fn source(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("peers").join(path)
 }
 
+/// A file of the benchmarks: `bench/PATH`.
+pub fn own(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
 /// The folder for what is built of a peer: `peers/NAME` in the target folder.
 ///
 /// # Errors

@@ -6,7 +6,7 @@
 //! code went through its optimiser, and its program is built with the C compiler and the
 //! development files of libpcap, where these are installed. All have to keep as many packets.
 
-mod trace;
+pub mod trace;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -44,6 +44,12 @@ impl Trace {
         starts.zip(&self.ends).map(|(&start, &end)| &self.bytes[start..end])
     }
 
+    /// One of them.
+    pub fn packet(&self, at: usize) -> &[u8] {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[at]]
+    }
+
     /// How many they are.
     pub fn len(&self) -> usize {
         self.ends.len()

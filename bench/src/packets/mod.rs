@@ -6,6 +6,7 @@
 //! | `carry` | packets through graphs: `basic1`, `chain` |
 //! | `idle_then_load` | whether it matters that a graph was idle first |
 //! | `workloads` | whether it matters that traffic changes all the time |
+//! | `kernels` | kernels of a `.flow` file beside C, XDP and a component |
 //! | `apps` | sources and other apps for that |
 //! | `peers` | programs of other languages |
 //!
@@ -16,6 +17,7 @@ mod apps;
 mod breath;
 mod carry;
 mod idle_then_load;
+mod kernels;
 mod peers;
 mod workloads;
 
@@ -23,6 +25,7 @@ pub use apps::BURST;
 pub use breath::run as breath;
 pub use carry::{basic1, chain};
 pub use idle_then_load::run as idle_then_load;
+pub use kernels::run as kernels;
 pub use workloads::run as workloads;
 
 use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};

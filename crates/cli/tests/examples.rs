@@ -78,6 +78,11 @@ fn lan() {
 }
 
 #[test]
+fn blocklist() {
+    check("blocklist", &[r#"5.000000 n0:1 i - gate::blocked("n0:1", b"\x0a\x00\x00B")"#]);
+}
+
+#[test]
 fn gossip() {
     check("gossip", &[r#", 2, "the mill turns", "#]);
 }

@@ -41,7 +41,7 @@ pub fn compile(
         return compile_rules(program, sources, options);
     };
     let (mut compiled, mut diagnostics) = compile_rules(&split.local, sources, options);
-    let symbols = symbols::collect(&split.local, &options.operators, &mut Vec::new());
+    let symbols = symbols::collect(&split.local, options, &mut Vec::new());
     let (global, found) = split.compile(&symbols, compiled.as_ref(), sources, compile_rules);
     diagnostics.extend(found);
     sort::by_key(&mut diagnostics, |found| (found.span.file, found.span.start));

@@ -73,6 +73,7 @@ pub(crate) fn check_options(
         let why = match symbols.get(name) {
             _ if is_reserved(name) => "its tuples are never taken from the network",
             None => "nothing in this program is called so",
+            Some(symbol) if symbol.is_filled() => "another part of the program fills it",
             Some(_) => continue,
         };
         let message = format!("`{name}` cannot be exported: {why}");
@@ -87,7 +88,7 @@ pub fn no_source(
     options: &Options,
     injected: &SortedSet<String>,
 ) -> Vec<Diagnostic> {
-    let symbols = symbols::collect(program, &options.operators, &mut Vec::new());
+    let symbols = symbols::collect(program, options, &mut Vec::new());
     let mut diagnostics = Vec::new();
     let exported = exported(program, options);
     let mut seen = SortedSet::new();
@@ -99,7 +100,8 @@ pub fn no_source(
                 || injected.contains(relation)
         };
         let Some(symbol) = symbols.get(relation) else { return };
-        if symbol.derived || symbol.system.is_some() || is_from_outside(relation) {
+        let has_source = symbol.derived || symbol.system.is_some() || symbol.foreign.is_some();
+        if has_source || is_from_outside(relation) {
             return;
         }
         if seen.insert(relation.to_owned()) {

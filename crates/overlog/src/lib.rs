@@ -37,4 +37,4 @@ pub mod traces;
 mod translate;
 
 pub use compile::compile;
-pub use options::{Given, Options};
+pub use options::{ForeignTable, Given, Options};

@@ -74,6 +74,11 @@ fn storage(symbol: &Symbol<'_>) -> Storage {
         let spec = TableSpec { arity, key, lifetime_ns: None, size_max, indexes };
         return Storage::Table { spec, soft: false };
     }
+    if let Some(table) = symbol.foreign {
+        let key = Key::Columns(table.key.clone());
+        let spec = TableSpec { arity, key, lifetime_ns: None, size_max: None, indexes };
+        return Storage::Table { spec, soft: false };
+    }
     let Some(declared) = symbol.declared else { return Storage::Event };
     let lifetime_ns = declared.lifetime.map(|seconds| (seconds * 1e9) as u64);
     let spec = TableSpec {

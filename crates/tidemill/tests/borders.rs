@@ -4,6 +4,7 @@ mod flows;
 mod latency;
 mod rules;
 mod stages;
+mod tables;
 
 use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};

@@ -132,6 +132,11 @@ pub fn tuples(given: &Tuples, program: &Program, report: Reporter) -> Result<Vec
             Err(error) => found.push(wrong(error.offset, error.message)),
             Ok(pattern) => {
                 let relation = tuples::writable_of(plan, &pattern);
+                let relation =
+                    relation.and_then(|relation| match program.borders.fills(relation) {
+                        Some(name) => Err(tuples::Unsuited::System { name }),
+                        None => Ok(relation),
+                    });
                 let columns = tuples::expressions(&pattern).ok_or(tuples::Unsuited::Wildcard);
                 match relation.and_then(|relation| Ok((relation, columns?))) {
                     Ok((relation, columns)) => {

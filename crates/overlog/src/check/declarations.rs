@@ -291,6 +291,7 @@ impl Check<'_, '_> {
                     .help("choose another name"),
             );
         }
+        found.extend(self.symbols.filled_by_another(name));
         for arg in fact.tuple.args.iter().filter_map(Arg::as_expr) {
             arg.walk(&mut |inner| {
                 let text = match &inner.kind {
@@ -320,6 +321,8 @@ impl Check<'_, '_> {
             let message = format!("nothing in this program is called `{}`", name.written);
             let found = Diagnostic::error("undefined-relation", name.span, message);
             self.report(self.suggest(found, name));
+        } else if let Some(found) = self.symbols.filled_by_another(name) {
+            self.report(found);
         } else if export.delete {
             self.table(name, "only rows of tables can be deleted");
         }

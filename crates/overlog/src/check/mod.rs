@@ -43,10 +43,10 @@ pub(crate) struct Checked<'a> {
 /// Checks a program.
 pub(crate) fn check<'a>(
     program: &'a Program,
-    options: &Options,
+    options: &'a Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Checked<'a> {
-    let symbols = symbols::collect(program, &options.operators, diagnostics);
+    let symbols = symbols::collect(program, options, diagnostics);
     declarations::check(program, &symbols, options, diagnostics);
     messages::check(program, &options.operators, diagnostics);
     exports::check_options(program, &symbols, options, diagnostics);

@@ -99,6 +99,8 @@ impl Shape<'_, '_> {
                 Diagnostic::error("system-relation", name.span, message)
                     .help("derive a relation of another name"),
             );
+        } else if let Some(found) = self.symbols.filled_by_another(name) {
+            self.report(found);
         } else if rule.delete && !self.symbols.is_table(&rule.head) {
             let message = format!("`{}` is an event: there is nothing to delete", name.written);
             let help = format!("materialize `{}`, or leave out `delete`", name.written);

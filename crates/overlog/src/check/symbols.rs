@@ -1,17 +1,20 @@
 //! Which relations a program has: columns, locations and declaration of each.
 
 use tidemill_diag::{Diagnostic, Span};
+use tidemill_relation::TypeSet;
 use tidemill_stdx::sorted::SortedMap;
 
 use super::system::{self, PERIODIC, SystemTable};
 use crate::ast::{Functor, Materialize, Name, Program, Stage, Statement, Term};
-use crate::stage::{Declaration, Registry};
+use crate::options::{ForeignTable, Options};
+use crate::stage::Declaration;
 
 /// The relations of a program, in the order in which they first occur.
 #[derive(Default)]
 pub(crate) struct Symbols<'a> {
     list: Vec<Symbol<'a>>,
     by_name: SortedMap<String, usize>,
+    foreign: &'a [ForeignTable],
 }
 
 /// One relation as its uses describe it.
@@ -28,6 +31,8 @@ pub(crate) struct Symbol<'a> {
     pub declared: Option<&'a Materialize>,
     /// The system's description, where it is the system's.
     pub system: Option<&'static SystemTable>,
+    /// What another part of the program says of it, whose table it is.
+    pub foreign: Option<&'a ForeignTable>,
     /// A rule, fact or stage of the program yields it.
     pub derived: bool,
 }
@@ -35,7 +40,7 @@ pub(crate) struct Symbol<'a> {
 impl Symbol<'_> {
     /// True if it is stored.
     pub fn is_table(&self) -> bool {
-        self.declared.is_some() || self.system.is_some()
+        self.declared.is_some() || self.system.is_some() || self.foreign.is_some()
     }
 
     /// The column that holds the location where a use marks none: the first of those marked, or
@@ -64,14 +69,27 @@ impl Symbol<'_> {
 
     /// Number of columns; of relations that are never applied, one more than the greatest key.
     pub fn columns(&self) -> usize {
-        if let Some(table) = self.system {
-            return table.columns.len();
+        if let Some(columns) = self.known_columns() {
+            return columns.len();
         }
         let by_key = || {
             let keys = self.declared.map(|declared| &declared.keys.columns);
             keys.into_iter().flatten().max().map_or(1, |&column| column as usize)
         };
         self.arity.map_or_else(by_key, |(arity, _)| arity)
+    }
+}
+
+impl Symbol<'_> {
+    /// Whether it is a table that another part of the program fills.
+    pub fn is_filled(&self) -> bool {
+        self.foreign.is_some_and(|table| table.filled_by.is_some())
+    }
+
+    /// What its columns hold, where the system or another part of the program says so.
+    pub fn known_columns(&self) -> Option<&[TypeSet]> {
+        let of_system = self.system.map(|table| table.columns);
+        of_system.or(self.foreign.map(|table| table.columns.as_slice()))
     }
 }
 
@@ -101,6 +119,17 @@ impl<'a> Symbols<'a> {
         self.list.iter()
     }
 
+    /// That a name is of a table which another part of the program fills, so that nothing else
+    /// does.
+    pub fn filled_by_another(&self, name: &Name) -> Option<Diagnostic> {
+        let table = self.get(&name.resolved)?.foreign?;
+        let filled_by = table.filled_by.as_ref()?;
+        let message = format!("{filled_by} writes `{}`, and rules only read it", name.written);
+        let found = Diagnostic::error("foreign-table", name.span, message);
+        let found = found.label(table.span, "declared here");
+        Some(found.help("declare it with `writer program;`, or name a relation of your own"))
+    }
+
     /// The column of a functor that holds its location.
     pub fn location_of(&self, functor: &Functor) -> usize {
         let symbol = self.get(&functor.name.resolved);
@@ -116,6 +145,7 @@ impl<'a> Symbols<'a> {
             Some(&index) => index,
             None => {
                 let system = system::find(name);
+                let foreign = self.foreign.iter().find(|table| table.relation == name);
                 self.list.push(Symbol {
                     name: name.to_owned(),
                     arity: None,
@@ -123,6 +153,7 @@ impl<'a> Symbols<'a> {
                     watched: false,
                     declared: None,
                     system,
+                    foreign,
                     derived: false,
                 });
                 self.by_name.insert(name.to_owned(), self.list.len() - 1);
@@ -143,10 +174,11 @@ enum Use {
 /// Gathers all relations; reports uses that disagree.
 pub(crate) fn collect<'a>(
     program: &'a Program,
-    operators: &Registry,
+    options: &'a Options,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Symbols<'a> {
-    let mut collect = Collect { symbols: Symbols::default(), diagnostics };
+    let symbols = Symbols { foreign: &options.foreign, ..Symbols::default() };
+    let mut collect = Collect { symbols, diagnostics };
     for statement in program.flat() {
         collect.statement(statement);
     }
@@ -159,7 +191,7 @@ pub(crate) fn collect<'a>(
     }
     for statement in program.flat() {
         let Statement::Stage(stage) = statement else { continue };
-        if let Some(operator) = operators.find(&stage.operator.text) {
+        if let Some(operator) = options.operators.find(&stage.operator.text) {
             collect.stage(stage, &operator);
         }
     }
@@ -267,6 +299,11 @@ impl<'a> Collect<'a, '_> {
             let message = format!("`{}` is a table of the system already", name.written);
             Diagnostic::warning("system-relation", name.span, message)
                 .help("leave this statement out")
+        } else if let Some(table) = symbol.foreign {
+            let message = format!("`{}` is declared already", name.written);
+            Diagnostic::error("foreign-table", name.span, message)
+                .label(table.span, "here")
+                .help("leave this statement out")
         } else if let Some(first) = symbol.declared {
             let message = format!("`{}` is materialized twice", name.written);
             Diagnostic::error("duplicate-table", statement.span, message)
@@ -301,6 +338,15 @@ impl<'a> Collect<'a, '_> {
             self.diagnostics.push(found);
             return;
         }
+        if let Some(table) = symbol.foreign.filter(|table| table.columns.len() != given) {
+            let expected = table.columns.len();
+            let message = format!("`{written}` has {expected} columns, not {given}");
+            let found = Diagnostic::error("arity", functor.span, message)
+                .label(table.span, "declared here")
+                .help(format!("it is {}", table.form));
+            self.diagnostics.push(found);
+            return;
+        }
         match symbol.arity {
             None => symbol.arity = Some((given, functor.span)),
             Some((arity, first)) if arity != given => {
@@ -312,6 +358,17 @@ impl<'a> Collect<'a, '_> {
                 return;
             }
             Some(_) => {}
+        }
+        if let Some(table) = symbol.foreign
+            && functor.args.len() == table.columns.len()
+            && functor.location.is_some_and(|column| column != 0)
+        {
+            let message = format!("the location of `{written}` is its first column");
+            let found = Diagnostic::error("location-conflict", functor.span, message)
+                .label(table.span, "declared here")
+                .help(format!("it is {}", table.form));
+            self.diagnostics.push(found);
+            return;
         }
         let Some(column) = functor.location else { return };
         if kind == Use::Fact && column == 0 {

@@ -67,7 +67,8 @@ pub(crate) fn infer(
             vars: SortedMap::new(),
             places: SortedMap::new(),
         };
-        infer.rule(rule.ast, &mut judge);
+        let types = infer.rule(rule.ast, &mut judge);
+        infer.judge_foreign(&rule.ast.head, &types, &mut judge);
         variables
             .push(judge.vars.into_iter().map(|(name, types)| (name.to_owned(), types)).collect());
     }
@@ -87,8 +88,8 @@ fn filled<'o>(program: &Program, options: &'o Options) -> SortedMap<&'o str, &'o
 /// or else anything.
 fn start(symbols: &Symbols<'_>, given: &SortedMap<&str, &[TypeSet]>) -> Vec<Vec<TypeSet>> {
     let column = |derived: bool| if derived { TypeSet::NONE } else { TypeSet::ANY };
-    let columns = symbols.iter().map(|symbol| match symbol.system {
-        Some(table) => table.columns.to_vec(),
+    let columns = symbols.iter().map(|symbol| match symbol.known_columns() {
+        Some(columns) => columns.to_vec(),
         None => {
             let mut columns = vec![column(symbol.derived); symbol.columns()];
             let given = given.get(symbol.name.as_str()).filter(|_| !symbol.derived);
@@ -183,15 +184,40 @@ impl Infer<'_> {
         let mut judge = Judge { found, ..Judge::default() };
         for statement in program.flat() {
             if let Statement::Fact(fact) = statement {
-                fact.tuple.args.iter().filter_map(Arg::as_expr).for_each(|arg| {
-                    judge.expr(arg);
-                });
+                let args = fact.tuple.args.iter().filter_map(Arg::as_expr);
+                let types: Vec<TypeSet> = args.map(|arg| judge.expr(arg)).collect();
+                self.judge_foreign(&fact.tuple, &types, &mut judge);
             }
+        }
+    }
+
+    /// Holds what is written to a table of another part against what that says of its columns.
+    fn judge_foreign(&self, functor: &Functor, types: &[TypeSet], judge: &mut Judge<'_, '_>) {
+        let symbol = self.symbols.get(&functor.name.resolved);
+        let Some(table) = symbol.and_then(|symbol| symbol.foreign) else { return };
+        let name = &functor.name.written;
+        let columns = functor.args.iter().zip(types).zip(&table.columns).enumerate().skip(1);
+        for (at, ((arg, types), known)) in columns {
+            if known.meets(*types) || types.is_empty() {
+                continue;
+            }
+            let message = format!("column {} of `{name}` is {known}, and this is {types}", at + 1);
+            let help = match known.meets(TypeSet::BYTES) && types.meets(TypeSet::TEXT) {
+                true => "`f_ip` and `f_mac` make the bytes of an address of its text".to_owned(),
+                false => format!("it is {}", table.form),
+            };
+            judge.report(|| {
+                let found = Diagnostic::error("foreign-table", arg.span(), message);
+                found.label(table.span, "declared here").help(help)
+            });
         }
     }
 
     /// Adds types, which come from these places, to the columns of a relation; true if they grew.
     fn add(&mut self, at: usize, types: &[TypeSet], spans: &[Span]) -> bool {
+        if self.symbols.at(at).is_some_and(|symbol| symbol.foreign.is_some()) {
+            return false; // it holds what its declaration says
+        }
         let location = self.symbols.at(at).and_then(fixed_location);
         let mut grown = false;
         let given = types.iter().zip(spans);

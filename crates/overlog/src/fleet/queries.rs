@@ -14,7 +14,7 @@ use super::clocks::Clocks;
 use super::measure::look_at_costs;
 use super::rule_time::RULE;
 use super::state::NodeId;
-use super::system::rows;
+use super::system::{foreign_rows, rows};
 use super::world::{Takes, World};
 use crate::check::system;
 use crate::control::{End, Status};
@@ -113,7 +113,8 @@ fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: As
     }
 }
 
-/// The rows of a table of the system, if the question is for one that the node does not keep.
+/// The rows of a table that another part of the program has; of one of the system, if the question
+/// is for one that the node does not keep.
 fn system_rows<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -122,6 +123,10 @@ fn system_rows<W: World>(
 ) -> Option<Vec<Vec<OwnedValue>>> {
     let fleet = world.fleet();
     let name = fleet.desk.text_of(asker)?.to_owned();
+    if let Some(rows) = foreign_rows(world, NodeId(asked.node), &name) {
+        return Some(rows);
+    }
+    let fleet = world.fleet();
     let table = system::find(&name)?;
     // Those of these that the node keeps may be without what is counted or measured now.
     let is_of_now = name == COUNTER || name == RULE;

@@ -71,11 +71,23 @@ pub(super) fn rows<W: World>(
         ("sys::counter", _) => fleet.desk.counter_rows(),
         _ => world.system_rows(events, id, name),
     };
-    let located = |mut row: Vec<OwnedValue>| {
-        row.insert(0, OwnedValue::new(Value::Str(&address)));
-        row
-    };
-    rows.into_iter().map(located).collect()
+    located(rows, &address)
+}
+
+/// The rows that a table of another part of the program has now, at one node.
+pub(super) fn foreign_rows<W: World>(
+    world: &mut W,
+    id: NodeId,
+    name: &str,
+) -> Option<Vec<Vec<OwnedValue>>> {
+    let rows = world.foreign_rows(id, name)?;
+    let address = world.fleet().address(id)?;
+    Some(located(rows, address))
+}
+
+fn located(mut rows: Vec<Vec<OwnedValue>>, address: &str) -> Vec<Vec<OwnedValue>> {
+    rows.iter_mut().for_each(|row| row.insert(0, OwnedValue::new(Value::Str(address))));
+    rows
 }
 
 /// A number that a counter has.

@@ -42,6 +42,13 @@ pub trait World: Sized + 'static {
         Vec::new()
     }
 
+    /// The rows that a table of another part has now at a node, without the location; nothing, if
+    /// there is no such table.
+    fn foreign_rows(&mut self, node: NodeId, name: &str) -> Option<Vec<Vec<OwnedValue>>> {
+        let _ = (node, name);
+        None
+    }
+
     /// Takes a message that answers an asker of [`ask`](super::ask), an encoded
     /// [`Control`](crate::control::Control).
     fn answered(&mut self, events: &mut Loop<Self>, asker: AskerId, message: &[u8]) -> Takes {

@@ -141,8 +141,7 @@ impl Engine {
 
     /// The tables of an app, for the one that takes its place. Both have them until that begins.
     fn tables_of(&self, app: Option<usize>) -> Vec<Rc<Table>> {
-        let memory = app.and_then(|at| self.slots[at].memory());
-        memory.map_or_else(Vec::new, |memory| memory.tables.to_vec())
+        app.map_or_else(Vec::new, |at| self.slots[at].tables().to_vec())
     }
 
     /// Takes the rings out of all ports.

@@ -68,6 +68,7 @@ use crate::packet::{Packet, Pool, PoolStats};
 pub use configure::{Changes, Refused};
 pub use meters::EngineStats;
 pub use note::Note;
+pub use tables::TablePlace;
 
 use meters::Meters;
 use plan::Next;

@@ -10,6 +10,8 @@ use crate::app::{Bell, Instance, Io};
 use crate::compiled::KernelPart;
 use crate::flags::Flag;
 use crate::graph::AppSpec;
+use crate::kernel::table::Table;
+use crate::kernel::table::spec::TableWriter;
 use crate::kernel::{Memory, Running};
 use crate::link::{Link, Ring};
 
@@ -20,6 +22,8 @@ pub(super) struct Slot {
     pub instance: Option<Instance>,
     /// The empty place of the one that failed: the next has the same address.
     pub vacant: Option<Instance>,
+    /// The tables of one that has failed that the program writes: the next goes on with them.
+    pub kept: Vec<Rc<Table>>,
     /// Boxed, as generated code knows its address.
     pub io: Box<Io>,
     /// The bell of a source that has one.
@@ -58,6 +62,7 @@ impl Slot {
             name: spec.name.clone(),
             instance: None,
             vacant: None,
+            kept: Vec::new(),
             bell: None,
             io,
             wake: Flag::spare(),
@@ -112,6 +117,7 @@ impl Slot {
         self.wake_at_ns = u64::MAX;
         self.restart_at_ns = u64::MAX;
         self.started_ns = now_ns;
+        self.kept.clear();
         (self.done, self.is_broken) = (false, false);
         self.bell = instance.bell();
         let seat = self.vacant.take();
@@ -127,6 +133,8 @@ impl Slot {
 
     /// Ends an app that has failed, or declined its config: no packet wakes it any more.
     pub fn vacate(&mut self) {
+        let is_kept = |table: &Rc<Table>| table.spec().writer == TableWriter::Program;
+        self.kept = self.tables().iter().filter(|table| is_kept(table)).cloned().collect();
         if let Some(mut instance) = self.instance.take() {
             instance.vacate();
             self.vacant = Some(instance);
@@ -160,6 +168,12 @@ impl Slot {
     /// What the kernel of an app that is given as code remembers.
     pub fn memory(&self) -> Option<Rc<Memory>> {
         Some(self.instance.as_ref()?.kernel()?.memory().clone())
+    }
+
+    /// Its tables: those of the app that runs, or those that the next goes on with.
+    pub fn tables(&self) -> &[Rc<Table>] {
+        let running = self.instance.as_ref().and_then(Instance::kernel);
+        running.map_or(&self.kept, |running| &running.memory().tables)
     }
 
     /// The kernel of an app that is given as code, and where its memory is.

@@ -70,7 +70,9 @@ impl Engine {
 
     /// Makes a failed app anew, on the links it had.
     pub(super) fn restart(&mut self, index: usize) {
-        let made = construct(&self.graph.apps[index], &self.common, Vec::new());
+        // What the program has written is the program's; what the kernel has is gone with it.
+        let tables = self.slots[index].kept.clone();
+        let made = construct(&self.graph.apps[index], &self.common, tables);
         let made = made.and_then(|mut instance| {
             let all = || self.graph.links.iter().enumerate();
             let inputs: Vec<usize> =

@@ -25,8 +25,17 @@ impl Parser<'_> {
         }
         let key = self.columns()?;
         let values = if self.takes(&Kind::Arrow) { self.columns()? } else { Vec::new() };
-        let (writer, size, when_full, expire_ns) = (None, None, WhenFull::Refuse, 0);
-        let mut made = TableDef { name, kind, key, values, writer, size, when_full, expire_ns };
+        let mut made = TableDef {
+            name,
+            kind,
+            key,
+            values,
+            writer: None,
+            size: None,
+            when_full: WhenFull::Refuse,
+            expire_ns: 0,
+            report_ns: 0,
+        };
         self.mark('{', HELP)?;
         while !self.takes(&Kind::Mark('}')) {
             if self.kind() == &Kind::End {
@@ -50,8 +59,10 @@ impl Parser<'_> {
             made.when_full = self.one_of("evict or refuse", &WhenFull::NAMES, HELP)?;
         } else if self.word("expire") {
             made.expire_ns = self.seconds("write `expire 60;`, in seconds")?;
+        } else if self.word("report") {
+            made.report_ns = self.seconds("write `report 5;`, in seconds")?;
         } else {
-            let help = "a table has `writer`, `size`, `full` and `expire`";
+            let help = "a table has `writer`, `size`, `full`, `expire` and `report`";
             self.expected("an option of a table", help);
             return None;
         }

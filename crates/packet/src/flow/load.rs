@@ -11,6 +11,7 @@ use super::code::ast::Definition;
 use super::parse::{Item, Stop, Word, Written, parse, parse_value};
 use crate::app::{Catalogue, Config, Count, Declaration, Direction, Value};
 use crate::graph::{End, Graph, LinkSpec, Place, Problem};
+use crate::kernel::table::spec::TableSpec;
 
 /// Files within files.
 const INCLUDE_DEPTH_MAX: usize = 32;
@@ -39,6 +40,19 @@ pub struct Loaded {
     pub diagnostics: Vec<Diagnostic>,
     /// Where the apps of the graph are declared, in its order.
     pub apps: Vec<Span>,
+    /// The tables of its apps.
+    pub tables: Vec<AppTable>,
+}
+
+/// A table of an app whose type the files define.
+#[derive(Clone, Debug)]
+pub struct AppTable {
+    /// The app, by its position in the graph.
+    pub app: usize,
+    /// What the table is declared as.
+    pub spec: TableSpec,
+    /// Where.
+    pub span: Span,
 }
 
 /// Loads the files of one graph. Whatever is wrong is a diagnostic.
@@ -114,6 +128,8 @@ struct Loader<'l> {
     chains: Vec<Vec<Stop>>,
     /// App types that the files define.
     types: Map<String, (&'static Declaration, Span)>,
+    /// The tables that each of them declares.
+    tables: Map<String, Vec<(TableSpec, Span)>>,
     found: Vec<Diagnostic>,
     open: Vec<PathBuf>,
     files: usize,
@@ -137,6 +153,7 @@ impl<'l> Loader<'l> {
             defined: Map::default(),
             chains: Vec::new(),
             types: Map::default(),
+            tables: Map::default(),
             found: Vec::new(),
             open: Vec::new(),
             files: 0,
@@ -217,8 +234,10 @@ impl<'l> Loader<'l> {
             }
             self.found.push(twice);
         }
-        let (declaration, found) = declare(definition);
+        let (declaration, tables, found) = declare(definition);
         self.found.extend(found);
+        let places = definition.tables.iter().map(|table| table.name.span);
+        self.tables.insert(name.text.clone(), tables.into_iter().zip(places).collect());
         self.types.insert(name.text.clone(), (declaration, name.span));
     }
 
@@ -264,8 +283,14 @@ impl<'l> Loader<'l> {
             let empty = Diagnostic::warning("empty-graph", span, "there are no apps");
             self.found.push(empty);
         }
+        let tables = graph.apps.iter().enumerate().flat_map(|(app, spec)| {
+            let own = self.tables.get(spec.kind.name).filter(|_| spec.kind.source.is_some());
+            let own = own.into_iter().flatten();
+            own.map(move |(spec, span)| AppTable { app, spec: spec.clone(), span: *span })
+        });
+        let tables = tables.collect();
         let graph = (!has_errors(&self.found)).then_some(graph);
-        Loaded { graph, diagnostics: self.found, apps: places.apps }
+        Loaded { graph, diagnostics: self.found, apps: places.apps, tables }
     }
 
     fn declare(

@@ -36,4 +36,4 @@ pub mod load;
 pub mod parse;
 
 pub use fmt::format;
-pub use load::{Loaded, Options, load, load_text};
+pub use load::{AppTable, Loaded, Options, load, load_text};

@@ -6,7 +6,9 @@ use tidemill_diag::text::ir::{IrError, IrReader, Layout, Read};
 
 use tidemill_stdx::id::IdVec;
 
-use super::table::spec::{Column, KEY_WORDS_MAX, TableKind, TableSpec, TableWriter, WhenFull};
+use super::table::spec::{
+    Column, KEY_WORDS_MAX, Meaning, TableKind, TableSpec, TableWriter, WhenFull,
+};
 use super::{
     Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Place, Step, Supply, Test,
     Value, Width, Word,
@@ -237,6 +239,11 @@ fn table(words: &mut IrReader<'_>) -> Read<TableSpec> {
     let size = words.number()?;
     let when_full = words.named("evict or refuse", &WhenFull::NAMES)?;
     let expire_ns = words.number()?;
+    let mut report_ns = 0;
+    if words.peek() == "report" {
+        words.word();
+        report_ns = words.number()?;
+    }
     words.expect("key")?;
     let mut key = Vec::new();
     while !words.peek().is_empty() && words.peek() != "values" {
@@ -247,16 +254,21 @@ fn table(words: &mut IrReader<'_>) -> Read<TableSpec> {
     while !words.peek().is_empty() {
         values.push(column(words)?);
     }
-    Ok(TableSpec { name, kind, key, values, writer, size, when_full, expire_ns })
+    Ok(TableSpec { name, kind, key, values, writer, size, when_full, expire_ns, report_ns })
 }
 
 fn column(words: &mut IrReader<'_>) -> Read<Column> {
     let before = *words;
     let text = words.until_blank();
-    let column = text
-        .rsplit_once(':')
-        .and_then(|(name, bits)| Some(Column { name: name.to_owned(), bits: bits.parse().ok()? }));
-    column.map_or_else(|| before.expected("a column as `name:bits`"), Ok)
+    let column = text.rsplit_once(':').and_then(|(name, kind)| {
+        let named = Meaning::NAMES.iter().find(|(_, named, _)| *named == kind);
+        let (meaning, bits) = match named {
+            Some((meaning, _, bits)) => (*meaning, *bits),
+            None => (Meaning::Number, kind.parse().ok()?),
+        };
+        Some(Column { name: name.to_owned(), bits, meaning })
+    });
+    column.map_or_else(|| before.expected("a column as `name:bits`, or `name:ipv4`"), Ok)
 }
 
 fn expr(words: &mut IrReader<'_>) -> Read<Expr> {

@@ -9,6 +9,7 @@ impl Program {
     /// Checks that both sides of each border fit; as far as both sides could be read.
     pub(crate) fn check_borders(&mut self) {
         self.check_settings_border();
+        self.check_table_borders();
         self.check_programs_border();
         self.check_packet_borders();
         self.check_sinks();

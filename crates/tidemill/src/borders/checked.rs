@@ -12,6 +12,7 @@ use super::rules::RulesBorder;
 use super::schemas::Schemas;
 use super::settings::SettingsBorder;
 use super::sinks::SinkBorder;
+use super::tables::TableBorder;
 
 /// The borders of a program, whose two sides fit.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,8 @@ pub struct Checked {
     pub packets: Vec<PacketBorder>,
     /// How its rules change settings of its apps, if they do.
     pub settings: Option<SettingsBorder>,
+    /// The tables of its apps that its rules name.
+    pub tables: Vec<TableBorder>,
     /// How its rules install rules, if they do.
     pub programs: Option<ProgramsBorder>,
     /// Where its graph decodes messages.
@@ -42,6 +45,12 @@ impl Checked {
         !self.sinks.is_empty() || self.decoders.iter().any(|decoder| !decoder.has_event())
     }
 
+    /// The name of a relation that a kernel fills, which nothing else does.
+    pub fn fills(&self, relation: RelationId) -> Option<String> {
+        let table = self.tables.iter().find(|table| table.relation == relation)?;
+        (!table.is_written_by_rules()).then(|| table.name())
+    }
+
     /// Has components and interfaces the numbers that they have in a succession of programs.
     pub(crate) fn renumber(&mut self, succession: &Succession) {
         self.flows.iter_mut().for_each(|flow| flow.renumber(succession));
@@ -52,10 +61,13 @@ impl Checked {
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
         let packets = self.packets.iter().flat_map(PacketBorder::crossing);
         let settings = self.settings.iter().map(|settings| settings.config);
+        let written = self.tables.iter().filter(|table| table.is_written_by_rules());
+        let tables = written.map(|table| table.relation);
         let programs = self.programs.iter().map(|programs| programs.rules);
         let components = self.components.iter().map(|stage| stage.input);
         let rules = self.rules.iter().flat_map(RulesBorder::crossing);
         let sinks = self.sinks.iter().map(|sink| sink.relation);
+        let settings = settings.chain(tables);
         packets.chain(settings).chain(programs).chain(components).chain(rules).chain(sinks)
     }
 }

@@ -45,6 +45,11 @@ impl Handover {
         Handover { latency: Latency::new(registry, border), handed: None }
     }
 
+    /// How long batches wait.
+    pub(super) fn latency(&self) -> &Latency {
+        &self.latency
+    }
+
     /// Something is handed over.
     pub(super) fn hand(&mut self, now: Time) {
         self.handed.get_or_insert(now);

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`packets`] | packets and rules | app `Rules` without `file`: an event and a verdict |
 //! | [`settings`] | rules and packets | the table `flow::config(@N, App, Key, Value)` |
+//! | [`tables`] | packets and rules | the relation `App::table(@N, KEY, ..., VALUE, ...)` |
 //! | [`programs`] | rules and the run | the table `program::rules(@N, Name, Text)` |
 //! | [`decode`] | packets and messages, then rules or files | app `Decode` |
 //! | [`sinks`] | rules and files | `sink("FILE", name)` |
@@ -45,6 +46,7 @@ pub mod schemas;
 pub mod settings;
 pub mod sinks;
 mod state;
+pub mod tables;
 
 use std::path::Path;
 use std::time::Duration;
@@ -71,15 +73,18 @@ fn report(machine: &Machine, faults: &[String]) {
 
 /// Finds the links of all borders in the graph that runs now.
 pub(crate) fn link(machine: &mut Machine) {
+    tables::link(machine);
     packets::link(machine);
     decode::link(machine);
     devices::link(machine);
     flows::link(machine);
 }
 
-/// The graph has breathed: takes the packets that have come to apps that are borders.
-pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
+/// The graph has breathed, for the last time if it is finished: takes the packets that have come to
+/// apps that are borders.
+pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>, is_finished: bool) {
     settings::breathed(machine, events.now());
+    tables::breathed(machine, events, is_finished);
     packets::take(machine, events);
     decode::take(machine, events);
     devices::take(machine, events);
@@ -172,6 +177,7 @@ pub(crate) fn crossed(
 ) {
     packets::send(machine, events, tuples);
     settings::take(machine, events, tuples);
+    tables::take(machine, events, tuples);
     programs::take(machine, events, tuples);
     sinks::take(machine, events, tuples);
     components::take(machine, events, tuples);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | packets | the packets that rules hold |
 //! | settings | what rows of `flow::config` say |
+//! | tables | those that are the same; others are compared with what the rules have |
 //! | programs | what is still to be installed |
 //! | decoders | all |
 //! | sinks | files of the same name, which are written on |
@@ -23,7 +24,7 @@ use tidemill_relation::TupleBuf;
 use super::checked::Checked;
 use super::counterparts::Counterparts;
 use super::programs::Programs;
-use super::{components, crossed, packets, report};
+use super::{components, crossed, packets, report, tables};
 use crate::machine::Machine;
 
 /// Has messages decoded and encoded by other schemas from now on.
@@ -77,6 +78,7 @@ fn rebind_node(
     Programs::rebind(&mut borders.programs, checked.programs, &registry);
     let written = borders.rebind_settings(checked.settings, graph, &registry);
     packets::link(machine);
+    tables::rebind(machine, events, &checked.tables);
     if let Some(written) = written
         && let Err(refused) = drive::prepare(machine, events, written)
     {

@@ -15,6 +15,7 @@ use super::packets::Packets;
 use super::programs::Programs;
 use super::rules::Desk;
 use super::settings::{Settings, SettingsBorder};
+use super::tables::Tables;
 
 /// The borders of a node that runs.
 #[derive(Default)]
@@ -23,6 +24,8 @@ pub(crate) struct Borders {
     pub(crate) packets: Packets,
     /// What rules say of the settings of apps, where they do.
     pub(crate) settings: Option<Settings>,
+    /// The tables of apps that rules name.
+    pub(crate) tables: Tables,
     /// What rules say is to be installed, where they do.
     pub(crate) programs: Option<Programs>,
     /// Between packets and messages.
@@ -52,6 +55,7 @@ impl Borders {
             packets: Packets::new(checked.packets.clone(), registry),
             settings: settings
                 .map(|(border, graph)| Settings::new(border, graph.clone(), registry)),
+            tables: Tables::new(&checked.tables, registry),
             programs: checked.programs.map(|border| Programs::new(border, registry)),
             decoders: Decoders::new(&checked.decoders, registry),
             flows: Flows::new(&checked.flows, registry, secret),
@@ -112,14 +116,17 @@ impl Borders {
         }
     }
 
-    /// Whether packets were left on links because many events wait.
+    /// Whether packets were left on links, or changes of tables in the engine, because many events
+    /// wait.
     pub(crate) fn hold_packets(&self) -> bool {
-        self.packets.are_held() || self.decoders.are_held || self.flows.are_held()
+        let packets_are = self.packets.are_held() || self.decoders.are_held;
+        packets_are || self.flows.are_held() || self.tables.are_held
     }
 
     /// Whether nothing is under way.
     pub(crate) fn are_idle(&self) -> bool {
         let packets_are = self.packets.are_idle() && !self.decoders.are_held;
+        let packets_are = packets_are && !self.tables.are_held;
         let components_are = self.components.are_idle() && self.flows.are_idle();
         packets_are && components_are && self.rules.is_idle()
     }

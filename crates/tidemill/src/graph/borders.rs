@@ -11,6 +11,7 @@ use crate::borders::decode::DecodeBorder;
 use crate::borders::packets::PacketBorder;
 use crate::borders::rules::RulesBorder;
 use crate::borders::schemas::{Direction, named};
+use crate::borders::tables::TableBorder;
 use crate::program::Program;
 
 /// The picture of a program: its rules, then its components, then its packet graph, then the
@@ -94,8 +95,24 @@ impl Whole<'_> {
             let Some(app) = self.app(&border.app) else { continue };
             self.edge(app, self.components + border.number(), EdgeKind::Runs);
         }
+        borders.tables.iter().for_each(|border| self.table(border));
         if borders.settings.is_some() {
             self.settings();
+        }
+    }
+
+    /// Between the table of an app and the relation that it is.
+    fn table(&mut self, border: &TableBorder) {
+        let (Some(app), Some(relation)) = (self.app(&border.app), self.relation(border.relation))
+        else {
+            return;
+        };
+        match border.is_written_by_rules() {
+            true => self.edge(relation, app, EdgeKind::Writes),
+            false => self.edge(app, relation, EdgeKind::Inserts),
+        }
+        if let Some(refused) = border.refused.and_then(|refused| self.relation(refused)) {
+            self.edge(app, refused, EdgeKind::Emits);
         }
     }
 
@@ -199,9 +216,16 @@ mod tests {
         src :: Source { packets: 1 }
         read :: Decode { type: \"t.R\", event: \"reading\" }
         flow :: Script { component: \"Flow\", per: \"ip.src\" }
+        app Count {
+            ports { input in; output out; }
+            table own exact(a: u8) { writer kernel; size 8; }
+            table given exact(a: u8) { writer program; size 8; }
+            on packet(in) { insert own(byte(9)); find given(1) { drop given; } send out; }
+        }
+        count :: Count
         gate :: Rules { fields: \"len\", event: \"seen\", verdict: \"pass\" }
         end :: Sink
-        src -> read
+        src -> count -> read
         read.rest -> flow.input
         flow -> gate
         gate -> end";
@@ -223,6 +247,7 @@ mod tests {
         r2 pass(@N, \"end\", Id) :- seen(@N, Port, Id, Len).
         r3 flow::config(@N, \"src\", \"packets\", 2) :- put(@N, A).
         r4 note(@N, R) :- flow::refused(@N, App, Key, Value, R).
+        r6 count::given(@N, A) :- count::own(@N, A).
         r5 note(@N, R) :- stage::fault(@N, Component, Key, R).
         watch(note).";
 
@@ -253,11 +278,17 @@ mod tests {
                 "app flow :: Script",
                 "emits event flow::refused, runs component Flow, sends to app gate :: Rules",
             ),
+            (
+                "app count :: Count",
+                "emits event flow::refused, inserts table count::own, sends to app read :: Decode",
+            ),
+            ("table count::given", "writes app count :: Count"),
             ("event pass", "sends packets of app gate :: Rules"),
             (
                 "table flow::config",
                 "configures app src :: Source, configures app read :: Decode, \
-                 configures app flow :: Script, configures app gate :: Rules, \
+                 configures app flow :: Script, configures app count :: Count, \
+                 configures app gate :: Rules, \
                  configures app end :: Sink",
             ),
             (

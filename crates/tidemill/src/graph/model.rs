@@ -100,6 +100,8 @@ pub enum EdgeKind {
     Holds,
     /// From a table to an app whose settings it changes.
     Configures,
+    /// From a relation to the app whose table it is, which rules write.
+    Writes,
 }
 
 impl EdgeKind {
@@ -126,6 +128,7 @@ impl EdgeKind {
             EdgeKind::Sends => "sends",
             EdgeKind::Holds => "holds",
             EdgeKind::Configures => "configures",
+            EdgeKind::Writes => "writes",
         }
     }
 }

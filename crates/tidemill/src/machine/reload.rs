@@ -203,7 +203,8 @@ fn replace(
     source.graph.clone_from(&revision.graph);
     if machine.has.nodes {
         // Operators of stages are those of the schemas.
-        let is_wired_otherwise = source.borders.packets != revision.borders.packets;
+        let is_wired_otherwise = source.borders.packets != revision.borders.packets
+            || source.borders.tables != revision.borders.tables;
         if changed != Kinds::default() || is_wired_otherwise {
             replace_rules(machine, events, source, revision)
                 .map_err(|why| ("the old rules go on", why))?;

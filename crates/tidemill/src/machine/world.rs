@@ -37,6 +37,10 @@ impl fleet::World for Machine {
         self.at_node(node, |machine| system::rows(machine, name)).unwrap_or_default()
     }
 
+    fn foreign_rows(&mut self, node: NodeId, name: &str) -> Option<Vec<Vec<OwnedValue>>> {
+        self.at_node(node, |machine| borders::tables::rows(machine, name))?
+    }
+
     fn answered(&mut self, events: &mut Loop<Machine>, asker: AskerId, part: &[u8]) -> Takes {
         others::answer(self, events, asker, part)
     }
@@ -130,7 +134,7 @@ impl drive::World for Machine {
     fn breathed(&mut self, events: &mut Loop<Machine>, rest: Rest) {
         self.note_apps(events);
         offered::packets::deliver_all(self, events);
-        borders::take(self, events);
+        borders::take(self, events, rest == Rest::Finished);
         let packets = &mut self.node.borders.packets;
         packets.move_on = rest == Rest::Busy;
         let is_held = self.node.borders.hold_packets();

@@ -116,6 +116,7 @@ impl Program {
     fn take_packets(&mut self, loaded: flow::Loaded) -> Vec<Diagnostic> {
         self.packets = loaded.graph;
         self.apps = loaded.apps;
+        self.tables = loaded.tables;
         self.made_by_apps = self.components_of_apps();
         loaded.diagnostics
     }

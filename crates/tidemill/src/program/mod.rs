@@ -32,7 +32,7 @@ use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_overlog::mutants::Mutant;
 use tidemill_overlog::pre;
 use tidemill_overlog::stage::Registry;
-use tidemill_packet::flow;
+use tidemill_packet::flow::{self, AppTable};
 use tidemill_packet::graph::Graph;
 use tidemill_stdx::sorted::SortedSet;
 use tidemill_wire::Schema;
@@ -99,6 +99,8 @@ pub struct Program {
     pub borders: borders::Checked,
     /// Where the apps of its graph are declared.
     pub(crate) apps: Vec<Span>,
+    /// The tables of its apps, and where they are declared.
+    pub(crate) tables: Vec<AppTable>,
     /// Its message types as rules see them.
     pub(crate) border: Schemas,
     /// Its components as stages see them, and which of them stages and apps name.

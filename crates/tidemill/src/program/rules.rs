@@ -66,7 +66,8 @@ impl Program {
             let (exports, given) = (options.exports.clone(), self.given_events());
             let mut filled = self.given_by_components();
             filled.retain(|name, _| injected.iter().all(|injected| !injected.contains(name)));
-            let options = Options { operators, exports, given, filled };
+            let foreign = self.tables_of_apps();
+            let options = Options { operators, exports, given, filled, foreign };
             let (program, planned) = compile(&tree, &self.sources, &options);
             found.extend(planned);
             // Which events a graph or components with errors hand over is not known.

@@ -14,6 +14,7 @@ use crate::app::{
     Reconfigured, Setting, Settings, Start, Value, Wrong,
 };
 use crate::kernel::Running;
+use crate::kernel::table::spec::TableSpec;
 
 /// An app that a file defines.
 struct Defined {
@@ -136,23 +137,24 @@ fn known() -> MutexGuard<'static, BTreeMap<&'static str, Known>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The app type of a definition, and what is wrong with it; a type too if its program is wrong, so
-/// that graphs can be checked.
-pub fn declare(definition: &Definition) -> (&'static Declaration, Vec<Diagnostic>) {
+/// The app type of a definition, its tables, and what is wrong with it; a type too if its program
+/// is wrong, so that graphs can be checked.
+pub fn declare(definition: &Definition) -> (&'static Declaration, Vec<TableSpec>, Vec<Diagnostic>) {
     let mut found = Vec::new();
     for key in &definition.keys {
         check_key(key, &mut found);
     }
-    let (_, wrong) = lower(definition, &Config::new());
+    let (kernel, wrong) = lower(definition, &Config::new());
+    let tables = kernel.map_or_else(Vec::new, |kernel| kernel.tables.clone());
     found.extend(wrong);
     let mut all = known();
     if let Some(known) = all.get(definition.source.as_str()) {
-        return (known.declaration, found);
+        return (known.declaration, tables, found);
     }
     let definition: &'static Definition = Box::leak(Box::new(definition.clone()));
     let declaration: &'static Declaration = Box::leak(Box::new(declaration(definition)));
     all.insert(&definition.source, Known { definition, declaration });
-    (declaration, found)
+    (declaration, tables, found)
 }
 
 fn check_key(key: &KeyDef, found: &mut Vec<Diagnostic>) {

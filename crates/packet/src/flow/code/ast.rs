@@ -100,6 +100,8 @@ pub struct TableDef {
     pub when_full: WhenFull,
     /// How long entries stay, in nanoseconds; 0: for ever.
     pub expire_ns: u64,
+    /// How often values are reported, in nanoseconds; 0: never.
+    pub report_ns: u64,
 }
 
 /// `header name after parent when field == number { field: bits; size value; }`.

@@ -5,7 +5,9 @@ use tidemill_diag::{Span, meant};
 use super::ast::{ColumnDef, Expr, Insert, Statement, TableDef, Word};
 use super::lower::Lower;
 use super::names::{DeclaredTable, FoundEntry, Type};
-use crate::kernel::table::spec::{Column, KeyPlace, TableKind, TableSpec, TableWriter, low_bits};
+use crate::kernel::table::spec::{
+    Column, KeyPlace, Meaning, TableKind, TableSpec, TableWriter, low_bits,
+};
 use crate::kernel::{Expr as Computed, Operator, TABLES_MAX, Value};
 
 /// Types of columns and how many bits they have.
@@ -57,7 +59,12 @@ impl Lower<'_> {
             self.wrong("unknown-column-type", column.kind.span, message, &help);
         }
         types.push(if kind == "bool" { Type::Bool } else { Type::Number });
-        Column { name: column.name.text.clone(), bits: bits.unwrap_or(64) }
+        let meaning = Meaning::NAMES.iter().find(|(_, name, _)| *name == kind);
+        Column {
+            name: column.name.text.clone(),
+            bits: bits.unwrap_or(64),
+            meaning: meaning.map_or(Meaning::Number, |(meaning, ..)| *meaning),
+        }
     }
 
     fn add_table(
@@ -77,6 +84,7 @@ impl Lower<'_> {
             size,
             when_full: table.when_full,
             expire_ns: table.expire_ns,
+            report_ns: table.report_ns,
         };
         if let Some(message) = spec.verify() {
             self.wrong("bad-table", table.name.span, message, "see the limits of tables");

@@ -15,14 +15,20 @@
 //! | `index` | from the hash of a key to its entry |
 //! | `masks` | prefixes and masks with priorities |
 //! | `write` | changes by the program around the graph |
+//! | `observed` | what those around the graph know of entries, and what they do not know yet |
+//! | `follow` | how that is kept up with the table |
+//! | `row` | an entry as its columns |
 //! | `zeros` | memory that is there from the beginning |
 //! | `age` | the oldest entry; a timer wheel for those whose time is over |
 //!
 //! It reads no clock: the time is an argument.
 
 mod age;
+mod follow;
 mod index;
 mod masks;
+mod observed;
+mod row;
 pub mod spec;
 mod write;
 mod zeros;
@@ -34,6 +40,9 @@ use tidemill_stdx::keyed::Secret;
 use age::{Queue, Wheel};
 use index::Index;
 use masks::{Masks, Words};
+pub use observed::Delta;
+use observed::Observed;
+pub use row::Row;
 use spec::{KEY_WORDS_MAX, TableKind, TableSpec, VALUES_MAX, WhenFull};
 pub use write::{Change, TableError};
 use zeros::zeros;
@@ -59,19 +68,6 @@ pub struct TableCounts {
     pub evicted: u64,
     /// Inserts for which there was no room.
     pub refused: u64,
-}
-
-/// An entry as its columns.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Row {
-    /// The columns of the key.
-    pub key: Vec<u64>,
-    /// The bits of each that count; all, if the table is exact.
-    pub mask: Vec<u64>,
-    /// The priority; 0 in tables without.
-    pub priority: u64,
-    /// The other columns.
-    pub values: Vec<u64>,
 }
 
 /// Where the parts of a table are, for generated code.
@@ -141,6 +137,8 @@ struct Books {
     /// Numbers that have been used.
     used: u32,
     counts: TableCounts,
+    /// Where somebody around the graph follows it.
+    observed: Option<Observed>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -163,6 +161,7 @@ impl Table {
             free: Vec::new(),
             used: 0,
             counts: TableCounts::default(),
+            observed: None,
         };
         Table {
             layout,
@@ -324,6 +323,7 @@ impl Table {
             books.priorities[entry as usize].priority = priority;
             books.masks.raise(self.key(entry, words as u32), priority);
         }
+        self.note_change(books, entry);
         entry
     }
 
@@ -388,6 +388,7 @@ impl Table {
     }
 
     fn remove(&self, books: &mut Books, entry: u32) {
+        self.note_removal(books, entry);
         let first = entry as usize * self.layout.words;
         let own = &self.entries[first..first + self.layout.found_by];
         let mut words = [0; KEY_WORDS_MAX + 1];
@@ -448,13 +449,19 @@ impl Table {
             }
         };
         let values = (0..self.spec.values.len() as u32).map(|at| self.value(entry, at));
-        let is_ternary = self.spec.kind == TableKind::Ternary;
-        let priority = books.priorities[entry as usize].priority;
         Row {
             key: self.spec.unpack(&key),
             mask: self.spec.unpack(&mask),
-            priority: if is_ternary { priority } else { 0 },
+            priority: self.priority(books, entry),
             values: values.collect(),
+        }
+    }
+
+    /// The priority of an entry, where the table has such.
+    fn priority(&self, books: &Books, entry: u32) -> u64 {
+        match self.spec.kind {
+            TableKind::Ternary => books.priorities[entry as usize].priority,
+            TableKind::Exact | TableKind::Prefix => 0,
         }
     }
 }

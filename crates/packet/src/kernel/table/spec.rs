@@ -78,6 +78,26 @@ fn name_of<T: Copy + PartialEq>(names: &[(T, &'static str)], it: T) -> &'static 
     names.iter().find(|(named, _)| *named == it).map_or("", |(_, name)| name)
 }
 
+/// What the number in a column stands for, to those around the graph; to kernels it is a number.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Meaning {
+    /// A number.
+    #[default]
+    Number,
+    /// A truth value, of one bit.
+    Truth,
+    /// An address of IPv4.
+    Ipv4,
+    /// An address of the link layer.
+    Mac,
+}
+
+impl Meaning {
+    /// Those that have a name, and how many bits they have.
+    pub(crate) const NAMES: [(Meaning, &'static str, u32); 3] =
+        [(Meaning::Truth, "bool", 1), (Meaning::Ipv4, "ipv4", 32), (Meaning::Mac, "mac", 48)];
+}
+
 /// A number of each entry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
@@ -85,6 +105,8 @@ pub struct Column {
     pub name: String,
     /// How many bits it has, 1 to 64.
     pub bits: u32,
+    /// What they stand for.
+    pub meaning: Meaning,
 }
 
 impl Column {
@@ -96,7 +118,11 @@ impl Column {
 
 impl fmt::Display for Column {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.name, self.bits)
+        let named = Meaning::NAMES.iter().find(|(meaning, ..)| *meaning == self.meaning);
+        match named {
+            Some((_, name, _)) => write!(f, "{}:{name}", self.name),
+            None => write!(f, "{}:{}", self.name, self.bits),
+        }
     }
 }
 
@@ -133,6 +159,9 @@ pub struct TableSpec {
     pub when_full: WhenFull,
     /// How long an entry stays that is not refreshed, in nanoseconds; 0: for ever.
     pub expire_ns: u64,
+    /// How often those around the graph are told of values that have changed, in nanoseconds; 0:
+    /// never, unless they ask.
+    pub report_ns: u64,
 }
 
 impl TableSpec {
@@ -195,6 +224,8 @@ impl TableSpec {
             Some(format!("`{name}` has room for 1 to {SIZE_MAX} entries"))
         } else if self.writer == TableWriter::Program && self.when_full == WhenFull::Evict {
             Some(format!("`{name}` is written by the program, so it evicts nothing"))
+        } else if self.writer == TableWriter::Program && self.report_ns > 0 {
+            Some(format!("`{name}` is written by the program, which knows its values"))
         } else {
             None
         }
@@ -203,10 +234,14 @@ impl TableSpec {
 
 impl fmt::Display for TableSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TableSpec { name, size, expire_ns, .. } = self;
+        let TableSpec { name, size, expire_ns, report_ns, .. } = self;
         let (kind, writer) = (self.kind.name(), self.writer.name());
         let full = self.when_full.name();
-        write!(f, "{name} {kind} {writer} {size} {full} {expire_ns} key")?;
+        write!(f, "{name} {kind} {writer} {size} {full} {expire_ns}")?;
+        if *report_ns > 0 {
+            write!(f, " report {report_ns}")?;
+        }
+        f.write_str(" key")?;
         self.key.iter().try_for_each(|column| write!(f, " {column}"))?;
         f.write_str(" values")?;
         self.values.iter().try_for_each(|column| write!(f, " {column}"))

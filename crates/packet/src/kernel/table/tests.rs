@@ -3,13 +3,14 @@
 use tidemill_stdx::rng::Rng;
 
 use super::masks::MASKS_MAX;
-use super::spec::{Column, TableWriter};
+use super::spec::{Column, Meaning, TableWriter};
 use super::*;
 
 const MS: u64 = 1_000_000;
 
 fn spec(kind: TableKind, when_full: WhenFull, expire_ns: u64) -> TableSpec {
-    let column = |name: &str, bits| Column { name: name.to_owned(), bits };
+    let column =
+        |name: &str, bits| Column { name: name.to_owned(), bits, meaning: Meaning::Number };
     TableSpec {
         name: "t".to_owned(),
         kind,
@@ -19,6 +20,7 @@ fn spec(kind: TableKind, when_full: WhenFull, expire_ns: u64) -> TableSpec {
         size: 12,
         when_full,
         expire_ns,
+        report_ns: 0,
     }
 }
 
@@ -202,6 +204,90 @@ fn keys_are_packed_into_words() {
     spec.key.remove(1);
     assert_eq!((spec.pack(&[1, 2])[0], spec.key_words()), (0x201, 1));
     assert_eq!(spec.verify(), None);
-    spec.key = vec![Column { name: "wide".to_owned(), bits: 64 }; 5];
+    spec.key = vec![Column { name: "wide".to_owned(), bits: 64, meaning: Meaning::Number }; 5];
     assert!(spec.verify().is_some_and(|what| what.contains("256 bits")));
+}
+
+/// Whoever follows a table knows all of it once there is nothing more to take, whatever has
+/// happened meanwhile, and what waits for them never takes more room than the table has.
+fn follow(kind: TableKind, expire_ns: u64, seed: u64) {
+    let mut spec = spec(kind, WhenFull::Evict, expire_ns);
+    let mut rng = Rng::new(seed);
+    let mut table = Table::new(spec.clone(), Secret::new(seed));
+    let mut known: Vec<Row> = Vec::new();
+    let take = |table: &Table, known: &mut Vec<Row>| -> bool {
+        let same = |row: &Row, other: &Row| (&row.key, &row.mask) == (&other.key, &other.mask);
+        match table.take_change() {
+            Some(Delta::Went(row)) => {
+                let at = known.iter().position(|other| *other == row).expect("it was known");
+                known.remove(at);
+            }
+            Some(Delta::Came(row)) => {
+                let before = known.iter().position(|other| same(other, &row));
+                before.into_iter().for_each(|at| assert_ne!(known.remove(at), row));
+                known.push(row);
+            }
+            None => return false,
+        }
+        true
+    };
+    let (mut now, mut came, mut compared) = (0, 0, 0);
+    for step in 0..30_000 {
+        now += rng.below(MS);
+        if step % 5000 == 0 {
+            // It takes the place of another one, of which something is known.
+            spec.size = 4 + rng.below(12) as u32;
+            table = Table::new(spec.clone(), Secret::new(seed));
+            table.observe(known.clone());
+        }
+        let key = [rng.below(4), rng.below(2), rng.below(8)];
+        let found = table.find(&table.spec().pack(&key)[..3]);
+        match rng.below(6) {
+            0 if found != 0 => table.delete(found),
+            1 if found != 0 => table.set_value(found, 0, rng.below(1 << 16)),
+            2 => came += usize::from(take(&table, &mut known)),
+            _ => {
+                let mask = match kind {
+                    TableKind::Exact | TableKind::Prefix => 7,
+                    TableKind::Ternary => 7 << rng.below(3) & 7,
+                };
+                let words = [key[0], key[1], key[2], 255, u64::MAX, mask];
+                for (at, word) in words.into_iter().enumerate() {
+                    table.set_draft(at as u32, word);
+                }
+                table.set_draft(6, rng.below(3));
+                table.set_draft(7, rng.below(3));
+                table.insert(now);
+            }
+        }
+        while let Some(entry) = table.expired(now) {
+            table.expire(entry);
+        }
+        assert!(table.waiting() <= 2 * 16);
+        if rng.below(50) == 0 {
+            table.report();
+            while take(&table, &mut known) {
+                came += 1;
+            }
+            let sorted = |mut rows: Vec<Row>| {
+                rows.sort_by(|one, other| (&one.key, &one.mask).cmp(&(&other.key, &other.mask)));
+                rows
+            };
+            assert_eq!(sorted(known.clone()), sorted(table.rows()));
+            assert!(!table.has_changes());
+            compared += 1;
+        }
+    }
+    assert!(came > 1000 && compared > 100);
+}
+
+#[test]
+fn whoever_follows_a_table_knows_what_is_there() {
+    for (seed, kind) in
+        [TableKind::Exact, TableKind::Prefix, TableKind::Ternary].into_iter().enumerate()
+    {
+        for expire_ns in [0, 40 * MS] {
+            follow(kind, expire_ns, seed as u64);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use tidemill_diag::{Diagnostic, FileId, Span};
 use tidemill_overlog::exports::first_use;
+use tidemill_relation::plan::RelationId;
 
 use super::border::SettingsBorder;
 use crate::program::{FileKind, Program};
@@ -24,16 +25,26 @@ impl Program {
             let help = "add a packet graph to the program";
             return Err(Diagnostic::error("border", span, message).help(help));
         }
+        Ok(Some(SettingsBorder { config, refused: self.refused_settings()? }))
+    }
+
+    /// The event of what apps refuse, where the rules read it.
+    ///
+    /// # Errors
+    /// It has other columns.
+    pub(in crate::borders) fn refused_settings(&self) -> Result<Option<RelationId>, Diagnostic> {
+        let Some(rules) = &self.rules.program else { return Ok(None) };
         let refused = rules.plan.find(REFUSED);
         if let Some(id) = refused
             && rules.plan.relation(id).arity() != REFUSED_COLUMNS
         {
             let message = format!("`{REFUSED}` has {REFUSED_COLUMNS} columns");
-            let span = place(REFUSED).unwrap_or(nowhere);
+            let nowhere = Span { file: FileId(0), start: 0, end: 0 };
+            let span = first_use(&self.rules.tree, REFUSED).unwrap_or(nowhere);
             let help = format!("it is `{REFUSED}(@N, App, Key, Value, Reason)`");
             return Err(Diagnostic::error("border", span, message).help(help));
         }
-        Ok(Some(SettingsBorder { config, refused }))
+        Ok(refused)
     }
 
     /// The events of settings that are refused.

@@ -1,0 +1,435 @@
+/* The kernels of bench/flow/kernels.flow as XDP programs, as far as they are written here.
+ *
+ *     xdp CAPTURE KERNEL REPEAT
+ *
+ * Has the kernel of the system (BPF_PROG_TEST_RUN) carry out a program REPEAT times on each packet
+ * of a capture, and prints the nanoseconds of one time, less those of a program that does nothing,
+ * how many packets pass, and a digest of these after one time. It is the same packet again and
+ * again, by the clock: caches and branches are warm. */
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "trace.h"
+
+/* A program is assembled forwards: jumps to a label that comes later are noted until it does. */
+enum { INSNS_MAX = 1024, LABELS_MAX = 8 };
+
+static struct bpf_insn insns[INSNS_MAX];
+static int used, jumps[INSNS_MAX], labels[INSNS_MAX], jumps_used;
+
+static void emit(uint8_t code, uint8_t to, uint8_t from, int16_t offset, int32_t number) {
+    if (used == INSNS_MAX) fail("the program is too long");
+    insns[used++] = (struct bpf_insn){ code, to, from, offset, number };
+}
+
+static void jump(uint8_t code, uint8_t a, uint8_t b, int32_t number, int label) {
+    jumps[jumps_used] = used;
+    labels[jumps_used++] = label;
+    emit(code, a, b, 0, number);
+}
+
+static void place(int label) {
+    int left = 0;
+    for (int i = 0; i < jumps_used; i++) {
+        if (labels[i] == label) {
+            insns[jumps[i]].off = (int16_t)(used - jumps[i] - 1);
+        } else {
+            jumps[left] = jumps[i];
+            labels[left++] = labels[i];
+        }
+    }
+    jumps_used = left;
+}
+
+#define MOV(to, number) emit(BPF_ALU64 | BPF_MOV | BPF_K, to, 0, 0, number)
+#define COPY(to, from) emit(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0)
+#define OP(op, to, number) emit(BPF_ALU64 | op | BPF_K, to, 0, 0, number)
+#define OPX(op, to, from) emit(BPF_ALU64 | op | BPF_X, to, from, 0, 0)
+#define LOAD(size, to, from, offset) emit(BPF_LDX | BPF_MEM | size, to, from, offset, 0)
+#define STORE(size, to, offset, from) emit(BPF_STX | BPF_MEM | size, to, from, offset, 0)
+#define PUT(size, to, offset, number) emit(BPF_ST | BPF_MEM | size, to, 0, offset, number)
+#define SWAP(to, bits) emit(BPF_ALU | BPF_END | BPF_TO_BE, to, 0, 0, bits)
+#define IF(op, a, number, label) jump(BPF_JMP | op | BPF_K, a, 0, number, label)
+#define IFX(op, a, b, label) jump(BPF_JMP | op | BPF_X, a, b, 0, label)
+#define GO(label) jump(BPF_JMP | BPF_JA, 0, 0, 0, label)
+#define CALL(function) emit(BPF_JMP | BPF_CALL, 0, 0, 0, function)
+
+enum { R0, R1, R2, R3, R4, R5, DATA, END, IP, CONTEXT, FRAME };
+/* PASS and DROP end the program; the others are free. */
+enum { PASS, DROP, NEXT, OTHER, FOUND, MORE };
+
+static void load_map(uint8_t to, int map) {
+    emit(BPF_LD | BPF_DW | BPF_IMM, to, BPF_PSEUDO_MAP_FD, 0, map);
+    emit(0, 0, 0, 0, 0);
+}
+
+static void begin(void) {
+    used = jumps_used = 0;
+    COPY(CONTEXT, R1);
+    LOAD(BPF_W, DATA, R1, 0);
+    LOAD(BPF_W, END, R1, 4);
+}
+
+static void finish(void) {
+    place(PASS);
+    MOV(R0, XDP_PASS);
+    emit(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+    if (!jumps_used) return;
+    place(DROP);
+    MOV(R0, XDP_DROP);
+    emit(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
+}
+
+/* Goes to a label unless so many bytes are there from a register on. */
+static void need(uint8_t at, int bytes, int label) {
+    COPY(R0, at);
+    OP(BPF_ADD, R0, bytes);
+    IFX(BPF_JGT, R0, END, label);
+}
+
+/* IP is where IPv4 begins behind up to two tags; goes to a label if there is none. */
+static void find_ipv4(int label) {
+    need(DATA, 14, label);
+    LOAD(BPF_H, R1, DATA, 12);
+    SWAP(R1, 16);
+    COPY(IP, DATA);
+    OP(BPF_ADD, IP, 14);
+    for (int tag = 0; tag < 2; tag++) {
+        IF(BPF_JEQ, R1, 0x8100, NEXT);
+        IF(BPF_JNE, R1, 0x88A8, OTHER);
+        place(NEXT);
+        need(IP, 4, OTHER);
+        LOAD(BPF_H, R1, IP, 2);
+        SWAP(R1, 16);
+        OP(BPF_ADD, IP, 4);
+    }
+    place(OTHER);
+    IF(BPF_JNE, R1, 0x0800, label);
+    need(IP, 20, label);
+    LOAD(BPF_B, R1, IP, 0);
+    COPY(R2, R1);
+    OP(BPF_RSH, R2, 4);
+    IF(BPF_JNE, R2, 4, label);
+    OP(BPF_AND, R1, 15);
+    IF(BPF_JLT, R1, 5, label);
+}
+
+/* R5 is where what IPv4 carries begins, R4 its protocol; goes to a label if it is no beginning. */
+static void find_transport(int label) {
+    LOAD(BPF_H, R1, IP, 6);
+    SWAP(R1, 16);
+    OP(BPF_AND, R1, 0x1FFF);
+    IF(BPF_JNE, R1, 0, label);
+    LOAD(BPF_B, R4, IP, 9);
+    LOAD(BPF_B, R1, IP, 0);
+    OP(BPF_AND, R1, 15);
+    OP(BPF_LSH, R1, 2);
+    COPY(R5, IP);
+    OPX(BPF_ADD, R5, R1);
+}
+
+/* A checksum at an offset of IP in which R2 is replaced by R3, both of 16 bits. */
+static void adjust(int offset) {
+    LOAD(BPF_H, R1, IP, (int16_t)offset);
+    SWAP(R1, 16);
+    OP(BPF_XOR, R1, 0xFFFF);
+    OP(BPF_XOR, R2, 0xFFFF);
+    OPX(BPF_ADD, R1, R2);
+    OPX(BPF_ADD, R1, R3);
+    for (int fold = 0; fold < 2; fold++) {
+        COPY(R2, R1);
+        OP(BPF_RSH, R2, 16);
+        OP(BPF_AND, R1, 0xFFFF);
+        OPX(BPF_ADD, R1, R2);
+    }
+    OP(BPF_XOR, R1, 0xFFFF);
+    SWAP(R1, 16);
+    STORE(BPF_H, IP, (int16_t)offset, R1);
+}
+
+static int bpf(int command, union bpf_attr *attributes) {
+    return (int)syscall(__NR_bpf, command, attributes, sizeof *attributes);
+}
+
+static int make_map(uint32_t type, uint32_t key, uint32_t value, uint32_t entries, uint32_t flags) {
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.map_type = type;
+    attributes.key_size = key;
+    attributes.value_size = value;
+    attributes.max_entries = entries;
+    attributes.map_flags = flags;
+    int map = bpf(BPF_MAP_CREATE, &attributes);
+    if (map < 0) fail("the system makes no map");
+    return map;
+}
+
+static void nothing(void) {
+    begin();
+    finish();
+}
+
+static void count(void) {
+    int map = make_map(BPF_MAP_TYPE_ARRAY, 4, 16, 1, 0);
+    begin();
+    PUT(BPF_W, FRAME, -4, 0);
+    load_map(R1, map);
+    COPY(R2, FRAME);
+    OP(BPF_ADD, R2, -4);
+    CALL(BPF_FUNC_map_lookup_elem);
+    IF(BPF_JEQ, R0, 0, PASS);
+    LOAD(BPF_DW, R1, R0, 0);
+    OP(BPF_ADD, R1, 1);
+    STORE(BPF_DW, R0, 0, R1);
+    OPX(BPF_SUB, END, DATA);
+    LOAD(BPF_DW, R1, R0, 8);
+    OPX(BPF_ADD, R1, END);
+    STORE(BPF_DW, R0, 8, R1);
+    finish();
+}
+
+static void mac(void) {
+    begin();
+    need(DATA, 14, PASS);
+    PUT(BPF_W, DATA, 0, 0x00000002);
+    PUT(BPF_H, DATA, 4, 0x0A00);
+    PUT(BPF_W, DATA, 6, 0x00000002);
+    PUT(BPF_H, DATA, 10, 0x0B00);
+    finish();
+}
+
+static void ttl(void) {
+    begin();
+    find_ipv4(PASS);
+    LOAD(BPF_B, R4, IP, 8);
+    IF(BPF_JLE, R4, 1, DROP);
+    LOAD(BPF_H, R2, IP, 8);
+    SWAP(R2, 16);
+    COPY(R3, R2);
+    OP(BPF_SUB, R3, 0x100);
+    OP(BPF_SUB, R4, 1);
+    STORE(BPF_B, IP, 8, R4);
+    adjust(10);
+    finish();
+}
+
+static void mark(void) {
+    begin();
+    find_ipv4(PASS);
+    LOAD(BPF_H, R2, IP, 0);
+    SWAP(R2, 16);
+    COPY(R3, R2);
+    OP(BPF_AND, R3, 0xFF03);
+    OP(BPF_OR, R3, 46 << 2);
+    STORE(BPF_B, IP, 1, R3);
+    adjust(10);
+    finish();
+}
+
+static void firewall(void) {
+    begin();
+    find_ipv4(DROP);
+    LOAD(BPF_B, R1, IP, 12);
+    IF(BPF_JEQ, R1, 10, FOUND);
+    LOAD(BPF_B, R1, IP, 16);
+    IF(BPF_JNE, R1, 10, DROP);
+    place(FOUND);
+    find_transport(DROP);
+    IF(BPF_JEQ, R4, 17, MORE);
+    IF(BPF_JNE, R4, 6, DROP);
+    need(R5, 20, DROP);
+    for (int16_t end = 0; end < 4; end += 2) {
+        LOAD(BPF_H, R1, R5, end);
+        SWAP(R1, 16);
+        IF(BPF_JEQ, R1, 80, PASS);
+        IF(BPF_JEQ, R1, 443, PASS);
+    }
+    GO(DROP);
+    place(MORE);
+    need(R5, 8, DROP);
+    for (int16_t end = 0; end < 4; end += 2) {
+        LOAD(BPF_H, R1, R5, end);
+        SWAP(R1, 16);
+        IF(BPF_JEQ, R1, 53, PASS);
+    }
+    GO(DROP);
+    finish();
+}
+
+static void sum(void) {
+    begin();
+    MOV(R1, 0);
+    need(DATA, 38, DROP);
+    for (int16_t at = 6; at < 38; at++) {
+        OP(BPF_MUL, R1, 31);
+        LOAD(BPF_B, R2, DATA, at);
+        OPX(BPF_ADD, R1, R2);
+    }
+    OP(BPF_RSH, R1, 7);
+    OP(BPF_AND, R1, 1);
+    IF(BPF_JNE, R1, 0, DROP);
+    finish();
+}
+
+/* A key of 16 bytes in the frame: addresses, ports, protocol. */
+static void flow(void) {
+    int map = make_map(BPF_MAP_TYPE_HASH, 16, 16, 1 << 16, 0);
+    begin();
+    find_ipv4(PASS);
+    LOAD(BPF_W, R1, IP, 12);
+    STORE(BPF_W, FRAME, -16, R1);
+    LOAD(BPF_W, R1, IP, 16);
+    STORE(BPF_W, FRAME, -12, R1);
+    LOAD(BPF_B, R1, IP, 9);
+    STORE(BPF_W, FRAME, -4, R1);
+    PUT(BPF_W, FRAME, -8, 0);
+    find_transport(FOUND);
+    IF(BPF_JEQ, R4, 17, MORE);
+    IF(BPF_JNE, R4, 6, FOUND);
+    need(R5, 20, FOUND);
+    LOAD(BPF_W, R1, R5, 0);
+    STORE(BPF_W, FRAME, -8, R1);
+    GO(FOUND);
+    place(MORE);
+    need(R5, 8, FOUND);
+    LOAD(BPF_W, R1, R5, 0);
+    STORE(BPF_W, FRAME, -8, R1);
+    place(FOUND);
+    OPX(BPF_SUB, END, DATA);
+    load_map(R1, map);
+    COPY(R2, FRAME);
+    OP(BPF_ADD, R2, -16);
+    CALL(BPF_FUNC_map_lookup_elem);
+    IF(BPF_JEQ, R0, 0, NEXT);
+    LOAD(BPF_DW, R1, R0, 0);
+    OP(BPF_ADD, R1, 1);
+    STORE(BPF_DW, R0, 0, R1);
+    LOAD(BPF_DW, R1, R0, 8);
+    OPX(BPF_ADD, R1, END);
+    STORE(BPF_DW, R0, 8, R1);
+    GO(PASS);
+    place(NEXT);
+    PUT(BPF_DW, FRAME, -32, 1);
+    STORE(BPF_DW, FRAME, -24, END);
+    load_map(R1, map);
+    COPY(R2, FRAME);
+    OP(BPF_ADD, R2, -16);
+    COPY(R3, FRAME);
+    OP(BPF_ADD, R3, -32);
+    MOV(R4, BPF_ANY);
+    CALL(BPF_FUNC_map_update_elem);
+    finish();
+}
+
+static void add_route(int map, uint32_t net, uint32_t bits, uint16_t hop) {
+    struct { uint32_t bits, net; } key = { bits, __builtin_bswap32(net) };
+    uint32_t value = hop;
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.map_fd = (uint32_t)map;
+    attributes.key = (uintptr_t)&key;
+    attributes.value = (uintptr_t)&value;
+    if (bpf(BPF_MAP_UPDATE_ELEM, &attributes)) fail("the system takes no route");
+}
+
+static void routed(void) {
+    int map = make_map(BPF_MAP_TYPE_LPM_TRIE, 8, 4, 1024, BPF_F_NO_PREALLOC);
+    for (uint32_t net = 0; net < 256; net += 2) add_route(map, net << 24, 8, (uint16_t)(net + 1));
+    for (uint32_t net = 0; net < 4; net++)
+        add_route(map, 10u << 24 | net << 16, 16, (uint16_t)(net + 1000));
+    for (uint32_t net = 0; net < 252; net++)
+        add_route(map, 10u << 24 | (net & 3) << 16 | (net & ~3u) << 8, 24, (uint16_t)(net + 2000));
+    begin();
+    find_ipv4(PASS);
+    PUT(BPF_W, FRAME, -8, 32);
+    LOAD(BPF_W, R1, IP, 16);
+    STORE(BPF_W, FRAME, -4, R1);
+    load_map(R1, map);
+    COPY(R2, FRAME);
+    OP(BPF_ADD, R2, -8);
+    CALL(BPF_FUNC_map_lookup_elem);
+    IF(BPF_JEQ, R0, 0, DROP);
+    LOAD(BPF_W, R1, R0, 0);
+    SWAP(R1, 16);
+    PUT(BPF_W, DATA, 0, 0x00000002);
+    STORE(BPF_H, DATA, 4, R1);
+    finish();
+}
+
+typedef void (*assemble)(void);
+
+/* By number; what is not written here is missing. */
+static const assemble programs[] = {
+    nothing, count, mac, ttl, mark, NULL, NULL, firewall, sum, flow, routed,
+};
+
+static int load(assemble program) {
+    static char log[1 << 16];
+    program();
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.prog_type = BPF_PROG_TYPE_XDP;
+    attributes.insns = (uintptr_t)insns;
+    attributes.insn_cnt = (uint32_t)used;
+    attributes.license = (uintptr_t) "GPL";
+    int loaded = bpf(BPF_PROG_LOAD, &attributes);
+    if (loaded >= 0) return loaded;
+    int why = errno;
+    attributes.log_buf = (uintptr_t)log;
+    attributes.log_size = sizeof log;
+    attributes.log_level = 1;
+    bpf(BPF_PROG_LOAD, &attributes);
+    fprintf(stderr, "the system loads no program: %s\n", strerror(why));
+    fail(log);
+}
+
+/* One packet; the nanoseconds of one time. */
+static uint32_t run(int program, const struct packet *packet, uint8_t *out, uint32_t *verdict,
+                    uint32_t repeat) {
+    union bpf_attr attributes;
+    memset(&attributes, 0, sizeof attributes);
+    attributes.test.prog_fd = (uint32_t)program;
+    attributes.test.data_in = (uintptr_t)packet->bytes;
+    attributes.test.data_size_in = packet->length;
+    attributes.test.data_out = (uintptr_t)out;
+    attributes.test.data_size_out = PACKET_MAX;
+    attributes.test.repeat = repeat;
+    if (bpf(BPF_PROG_TEST_RUN, &attributes)) {
+        fprintf(stderr, "the system runs no program: %s\n", strerror(errno));
+        exit(1);
+    }
+    *verdict = attributes.test.retval;
+    return attributes.test.duration;
+}
+
+int main(int count, char **arguments) {
+    if (count != 4) fail("usage: xdp CAPTURE KERNEL REPEAT");
+    struct trace trace = read_trace(arguments[1]);
+    unsigned long kernel = strtoul(arguments[2], NULL, 10);
+    uint32_t repeat = (uint32_t)atol(arguments[3]);
+    if (kernel >= sizeof programs / sizeof *programs || !programs[kernel])
+        fail("it is not written");
+    int program = load(programs[kernel]), idle = load(nothing);
+    uint64_t passed = 0, sum = 0;
+    int64_t taken = 0;
+    uint8_t out[PACKET_MAX];
+    uint32_t verdict;
+    for (uint32_t i = 0; i < trace.count; i++) {
+        const struct packet *packet = &trace.packets[i];
+        run(program, packet, out, &verdict, 1);
+        if (verdict == XDP_PASS) {
+            passed++;
+            sum = digest(sum, out, packet->length);
+        }
+    }
+    for (uint32_t i = 0; i < trace.count && repeat; i++) {
+        taken += run(program, &trace.packets[i], out, &verdict, repeat);
+        taken -= run(idle, &trace.packets[i], out, &verdict, repeat);
+    }
+    printf("%.3f %llu %llu\n", (double)taken / trace.count, (unsigned long long)passed,
+           (unsigned long long)sum);
+    return 0;
+}

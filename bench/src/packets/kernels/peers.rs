@@ -1,0 +1,102 @@
+//! The kernels by hand in C, and as XDP programs.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::extent::Extent;
+use crate::filter::trace::Trace;
+use crate::tool;
+
+/// What leaves a kernel: how many packets, and a digest of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Came {
+    pub packets: u64,
+    pub digest: u64,
+}
+
+/// A program in C, and the trace as it reads it.
+struct Program {
+    program: PathBuf,
+    capture: PathBuf,
+}
+
+impl Program {
+    fn new(name: &str, source: &str, trace: &Trace) -> Result<Program, String> {
+        let target = tool::target("c")?;
+        // A name of its own: several may build at once, and none runs what another writes.
+        let program = target.join(format!("{name}-{}", std::process::id()));
+        let capture = program.with_extension("pcap");
+        tool::cc(&program, source, &[])?;
+        let made = Program { program, capture };
+        std::fs::write(&made.capture, trace.capture())
+            .map_err(|error| format!("{}: {error}", made.capture.display()))?;
+        Ok(made)
+    }
+
+    /// A figure, how many packets pass, and their digest.
+    fn run(&self, kernel: u32, times: u64) -> Result<(f64, Came), String> {
+        let mut command = Command::new(&self.program);
+        command.arg(&self.capture).args([kernel.to_string(), times.to_string()]);
+        let text = tool::said(&mut command, "the program")?;
+        let wrong = || format!("it says `{}`", text.trim());
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let [figure, packets, digest] = words[..] else { return Err(wrong()) };
+        let packets = packets.parse().map_err(|_| wrong())?;
+        let digest = digest.parse().map_err(|_| wrong())?;
+        Ok((figure.parse().map_err(|_| wrong())?, Came { packets, digest }))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Files in the target folder, at worst.
+        let _ = std::fs::remove_file(&self.program);
+        let _ = std::fs::remove_file(&self.capture);
+    }
+}
+
+/// C by hand.
+pub struct C(Program);
+
+impl C {
+    /// Builds it.
+    ///
+    /// # Errors
+    /// There is no compiler.
+    pub fn new(trace: &Trace) -> Result<C, String> {
+        Program::new("kernels", "c/kernels.c", trace).map(C)
+    }
+
+    /// CPU seconds of so many passes, and what comes of one.
+    ///
+    /// # Errors
+    /// It fails.
+    pub fn run(&self, kernel: u32, passes: u64) -> Result<(f64, Came), String> {
+        self.0.run(kernel, passes)
+    }
+}
+
+/// Times that a program is carried out on each packet: fewer than a TTL has.
+const REPEAT: u64 = 50;
+
+/// XDP programs.
+pub struct Xdp(Program);
+
+impl Xdp {
+    /// Builds it, and looks whether the system runs such programs.
+    ///
+    /// # Errors
+    /// There is no compiler, or the system refuses.
+    pub fn new(trace: &Trace) -> Result<Xdp, String> {
+        let made = Xdp(Program::new("xdp", "c/xdp.c", trace)?);
+        made.0.run(0, 1).map(|_| made)
+    }
+
+    /// Nanoseconds of one packet, and what comes of one pass.
+    ///
+    /// # Errors
+    /// It fails, or there is no such program.
+    pub fn run(&self, kernel: u32, extent: Extent) -> Result<(f64, Came), String> {
+        self.0.run(kernel, if extent.small { 1 } else { REPEAT })
+    }
+}

@@ -1,0 +1,87 @@
+//! What those around the graph know of a table's entries, and what they do not know yet.
+//!
+//! ```text
+//! insert ---> due: numbers of entries --+--> take_change(): Came(row), with its values of then
+//! remove ---> gone: rows they know -----+                   Went(row), as they know it
+//! ```
+//! Changes are noted by entry, so those of one entry coalesce: one that comes and goes between two
+//! looks was never there. Hence both queues are no longer than the table is large, however long
+//! nobody looks. Values that a kernel changes in place are no change until they are reported, so
+//! counting costs nothing here.
+
+use std::collections::VecDeque;
+
+use super::row::Row;
+
+/// A change of a table that somebody follows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Delta {
+    /// An entry has come, or has other values, or another priority.
+    Came(Row),
+    /// An entry has gone, which was known as this row.
+    Went(Row),
+}
+
+/// What those around the graph know.
+#[derive(Default)]
+pub(super) struct Observed {
+    /// By number of the entry.
+    entries: Vec<Known>,
+    /// What is known of each: its priority, then its values.
+    numbers: Vec<u64>,
+    /// Entries that have changed, each once.
+    pub(super) due: VecDeque<u32>,
+    /// Rows that are known and gone.
+    pub(super) gone: VecDeque<Row>,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known {
+    /// The entry is there.
+    pub(super) is_there: bool,
+    /// They know it, with the numbers that are remembered.
+    pub(super) is_known: bool,
+    /// It is among those that are due.
+    pub(super) is_due: bool,
+}
+
+impl Observed {
+    /// What is known of an entry.
+    pub(super) fn entry(&mut self, entry: u32) -> &mut Known {
+        let entry = entry as usize;
+        if entry >= self.entries.len() {
+            self.entries.resize(entry + 1, Known::default());
+        }
+        &mut self.entries[entry]
+    }
+
+    /// It has changed.
+    pub(super) fn set_due(&mut self, entry: u32) {
+        if !std::mem::replace(&mut self.entry(entry).is_due, true) {
+            self.due.push_back(entry);
+        }
+    }
+
+    /// The numbers that are known of an entry; `width` of them.
+    pub(super) fn numbers(&mut self, entry: u32, width: usize) -> &mut [u64] {
+        let first = entry as usize * width;
+        if self.numbers.len() < first + width {
+            self.numbers.resize(first + width, 0);
+        }
+        &mut self.numbers[first..first + width]
+    }
+
+    /// Whether a row has the numbers that are known of its entry.
+    pub(super) fn is_as_known(&mut self, entry: u32, row: &Row) -> bool {
+        let known = self.numbers(entry, row.values.len() + 1);
+        known[0] == row.priority && known[1..] == row.values
+    }
+
+    /// They know an entry as this row.
+    pub(super) fn remember(&mut self, entry: u32, row: &Row) {
+        let known = self.numbers(entry, row.values.len() + 1);
+        known[0] = row.priority;
+        known[1..].copy_from_slice(&row.values);
+        self.entry(entry).is_known = true;
+    }
+}

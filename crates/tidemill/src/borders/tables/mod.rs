@@ -1,0 +1,85 @@
+//! Tables of apps that rules name: `App::table(@N, KEY, ..., VALUE, ...)`.
+//!
+//! With `writer kernel` the relation has a row for each entry. What comes, expires, is evicted or
+//! deleted there is a change here; values that kernels change in place are brought every `report`
+//! seconds, never by the packet. With `writer program` rules write the relation, and the changes of
+//! a turn are seen together from the next breath on, or refused.
+//!
+//! The engine keeps changes while many events wait for the rules, by entry, so that they coalesce.
+//! A table that has taken the place of another one (its app was made anew, or the graph is another)
+//! is compared with the relation: who writes it is right.
+//!
+//! | part | does |
+//! |---|---|
+//! | `columns` | rows of tables as columns of relations, and back |
+//! | `rows` | rows of relations |
+//! | `read` | tables that kernels write |
+//! | `write` | tables that rules write |
+
+mod border;
+mod check;
+mod columns;
+mod read;
+mod rows;
+mod state;
+mod write;
+
+use tidemill_event::Loop;
+use tidemill_overlog::node::Crossing;
+use tidemill_relation::{OwnedValue, TupleBuf};
+
+use crate::machine::Machine;
+
+pub use border::TableBorder;
+pub(crate) use state::Tables;
+
+/// Another graph runs.
+pub(super) fn link(machine: &mut Machine) {
+    with_tables(machine, |machine, tables| {
+        tables.tables.iter_mut().for_each(|table| table.place = None);
+        write::link(machine, &mut tables.tables);
+    });
+}
+
+/// The graph has breathed, for the last time if it is finished.
+pub(super) fn breathed(machine: &mut Machine, events: &mut Loop<Machine>, is_finished: bool) {
+    with_tables(machine, |machine, tables| {
+        write::breathed(machine, events, &mut tables.tables);
+        tables.are_held = read::breathed(machine, events, &mut tables.tables, is_finished);
+    });
+}
+
+/// Takes over what rules have derived in a turn.
+pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
+    with_tables(machine, |machine, tables| {
+        write::take(machine, events, &mut tables.tables, tuples);
+    });
+}
+
+/// Other rules have taken the place of those that ran.
+pub(super) fn rebind(machine: &mut Machine, events: &mut Loop<Machine>, borders: &[TableBorder]) {
+    let registry = machine.registry.clone();
+    let mut tables = std::mem::take(&mut machine.node.borders.tables);
+    for left in tables.rebind(borders, &registry) {
+        match left.border.is_written_by_rules() {
+            true => write::leave(machine, &left),
+            false => read::leave(machine, &left),
+        }
+    }
+    machine.node.borders.tables = tables;
+    breathed(machine, events, false);
+}
+
+/// The rows that a table of an app has now, without the location, for queries.
+pub(crate) fn rows(machine: &Machine, name: &str) -> Option<Vec<Vec<OwnedValue>>> {
+    let (app, table) = name.split_once("::")?;
+    read::rows_now(machine, app, table)
+}
+
+fn with_tables(machine: &mut Machine, f: impl FnOnce(&mut Machine, &mut Tables)) {
+    let mut tables = std::mem::take(&mut machine.node.borders.tables);
+    if !tables.tables.is_empty() {
+        f(machine, &mut tables);
+    }
+    machine.node.borders.tables = tables;
+}

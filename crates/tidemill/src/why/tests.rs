@@ -258,9 +258,9 @@ fn crashes_and_what_does_not_arrive_are_drawn() {
     assert!(has("n1:1 crashes at ") > 1 && has(", has not arrived") > 3, "{titles:?}");
 }
 
-/// A rule derives something as a row is not there: that row stands in the tree.
+/// A rule derives something as a row is not there: that row stands beside it.
 #[test]
-fn what_was_not_there_is_a_leaf() {
+fn what_was_not_there_stands_beside_the_rule() {
     let text = "materialize(held, infinity, infinity, keys(2)).\n\
         materialize(taken, infinity, infinity, keys(2, 3)).\n\
         r1 ask(@N, 1, X) :- periodic(@N, _, 1, 2), X := NODE_INDEX.\n\
@@ -269,8 +269,7 @@ fn what_was_not_there_is_a_leaf() {
     assert_eq!(
         why(text, 1),
         "violation(\"n0:1\")  by r3 (a.olg:5:4) at 1.000000\n\
-         └─ taken(\"n0:1\", 1, 0)  by r2 (a.olg:4:4) at 1.000000\n   \
-            ├─ no held(\"n0:1\", 1)\n   \
+         └─ taken(\"n0:1\", 1, 0)  by r2 (a.olg:4:4) at 1.000000, no held(\"n0:1\", 1)\n   \
             └─ ask(\"n0:1\", 1, 0)  by r1 (a.olg:3:4) at 1.000000\n      \
                └─ periodic(\"n0:1\", E, 1, 1)  timer\n"
     );

@@ -16,6 +16,9 @@ use crate::seconds::Seconds;
 /// Lines of a tree.
 const LINES_MAX: usize = 64;
 
+/// Rows that were not there, of one line.
+const LACKED_MAX: usize = 3;
+
 /// Executions of parts of rules that one line passes through.
 const PARTS_MAX: usize = 256;
 
@@ -68,7 +71,7 @@ impl Why {
         let (mut strangers, mut path): (Vec<String>, Vec<u32>) = Default::default();
         let mut open = VecDeque::from([Wanted { tuple, node, before, line: 0 }]);
         while let Some(wanted) = open.pop_front() {
-            let Explained { text, causes, lacked, made, stranger, told_at } =
+            let Explained { text, causes, made, stranger, told_at } =
                 explain(account, &wanted, &mut seen);
             lines[wanted.line].text = text;
             repeated.extend(told_at.map(|told_at| (wanted.line, told_at)));
@@ -84,15 +87,6 @@ impl Why {
                 lines.push(blank());
                 lines[wanted.line].children.push(line);
                 open.push_back(Wanted { tuple, node, before, line });
-            }
-            for row in lacked {
-                if lines.len() >= LINES_MAX {
-                    lines[wanted.line].has_more = true;
-                    break;
-                }
-                let line = lines.len();
-                lines[wanted.line].children.push(line);
-                lines.push(Line { text: format!("no {row}"), ..blank() });
             }
         }
         // Children are behind their parents.
@@ -167,8 +161,6 @@ type Cause = (NodeNo, TupleNo, u32);
 struct Explained {
     text: String,
     causes: Vec<Cause>,
-    /// The rows that its rule did not find.
-    lacked: Vec<String>,
     /// The execution that made it, if that is known.
     made: Option<u32>,
     /// The node that it came from, if nothing is known of how that made it.
@@ -184,14 +176,7 @@ fn explain(
     seen: &mut Map<(NodeNo, TupleNo, u32), usize>,
 ) -> Explained {
     let (made, stranger, told_at) = (None, None, None);
-    let nothing = Explained {
-        text: String::new(),
-        causes: Vec::new(),
-        lacked: Vec::new(),
-        made,
-        stranger,
-        told_at,
-    };
+    let nothing = Explained { text: String::new(), causes: Vec::new(), made, stranger, told_at };
     let given = |text| Explained { text, ..nothing };
     let Tuple { text, is_timer, .. } = account.tuple_of(tuple);
     let Some(origin) = Origin::find(account, (node, tuple), before) else {
@@ -224,7 +209,8 @@ fn explain(
         return Explained { told_at: Some(told_at), ..given(line) };
     }
     let lacked = account.lacked(executed, causes.iter().map(|(_, tuple, _)| *tuple));
-    Explained { causes, lacked, made, ..given(line) }
+    lacked.iter().take(LACKED_MAX).for_each(|row| line += &format!(", no {row}"));
+    Explained { causes, made, ..given(line) }
 }
 
 /// Where a tuple came from.

@@ -1,7 +1,8 @@
 //! What the tests of examples are worth: `tidemill test --mutants` on each example of rules.
 //!
 //! ```text
-//! examples/NAME/test.sim   its first line is a command: files, -D, --nodes
+//! examples/NAME/test.sim   its first lines are commands of `sim` and, perhaps, of `test`:
+//!                          files, -D, --nodes and the like
 //! ──> tidemill test FILES -D .. --nodes .. --script examples/NAME/test.sim --mutants
 //! ```
 //! Faults are those of `test` without options; where the script does not bear these (the program
@@ -69,12 +70,14 @@ fn examples(root: &Path, chosen: &[&str]) -> Result<Vec<String>, String> {
 /// What of the command of an example's script is an argument of `test`, too.
 fn arguments(root: &Path, example: &str) -> Option<Vec<String>> {
     let script = fs::read_to_string(root.join(format!("examples/{example}/test.sim"))).ok()?;
-    let command = script.lines().next()?.strip_prefix("# tidemill sim ")?;
+    let command = |line: &'static str| script.lines().take(2).find_map(|it| it.strip_prefix(line));
+    let command = command("# tidemill test ").or_else(|| command("# tidemill sim "))?;
     let mut words = command.split_whitespace();
     let mut kept = Vec::new();
     while let Some(word) = words.next() {
         match word {
-            "-D" | "--nodes" | "--for" | "--linearizable" | "--settle" | "--tolerate" => {
+            "-D" | "--nodes" | "--for" | "--linearizable" | "--settle" | "--tolerate"
+            | "--faults" => {
                 kept.extend([word.to_owned(), words.next()?.to_owned()]);
             }
             _ if word.starts_with('-') => drop(words.next()?),
@@ -89,7 +92,9 @@ fn arguments(root: &Path, example: &str) -> Option<Vec<String>> {
 /// Tests the mutants of one example; nothing if its script does not hold under any faults.
 fn test(root: &Path, example: &str, wall: u64) -> Result<Option<Tally>, String> {
     let Some(arguments) = arguments(root, example) else { return Ok(None) };
-    for faults in [None, Some("latency,loss,duplicate,reorder"), Some("none")] {
+    let is_said = arguments.iter().any(|it| it == "--faults");
+    let weaker = [Some("latency,loss,duplicate,reorder"), Some("none")];
+    for faults in [None].into_iter().chain(weaker.into_iter().filter(|_| !is_said)) {
         let mut command = Command::new(root.join("target/release/tidemill"));
         command.current_dir(root).arg("test").args(&arguments);
         command.args(["--script", &format!("examples/{example}/test.sim"), "--mutants"]);

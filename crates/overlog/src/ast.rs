@@ -572,6 +572,24 @@ impl Statement {
 }
 
 impl Term {
+    /// The relation with its arguments that it is about, if it is about one.
+    pub fn functor(&self) -> Option<&Functor> {
+        match self {
+            Term::Predicate(predicate) => Some(&predicate.functor),
+            Term::AggView(view) => Some(&view.of),
+            Term::Assign(_) | Term::Condition(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn functor_mut(&mut self) -> Option<&mut Functor> {
+        match self {
+            Term::Predicate(predicate) => Some(&mut predicate.functor),
+            Term::AggView(view) => Some(&mut view.of),
+            Term::Assign(_) | Term::Condition(_) => None,
+        }
+    }
+
     /// Where it stands.
     pub fn span(&self) -> Span {
         match self {

@@ -14,7 +14,7 @@ use tidemill_diag::{Diagnostic, Sources, Span, has_errors};
 use tidemill_relation::plan::{Plan, RelationId, Rule as PlanRule, RuleId, Stratum, ViewRule};
 
 use crate::ast::{Name, Program, Source, Stage, Statement};
-use crate::check::rule::unlabelled;
+use crate::check::rule::name_of;
 use crate::check::{self, Checked, symbols, system};
 use crate::exports;
 use crate::global;
@@ -165,10 +165,7 @@ fn rules(program: &Program, sources: &Sources) -> Vec<PlanRule> {
     rules
         .enumerate()
         .map(|(position, rule)| PlanRule {
-            name: match &rule.label {
-                Some(label) => label.resolved.clone(),
-                None => unlabelled(position),
-            },
+            name: name_of(rule, position),
             place: place(sources, rule.head.span),
         })
         .collect()
@@ -179,10 +176,7 @@ fn written(program: &Program, sources: &Sources) -> Vec<Written> {
     let mut rules = 0..;
     let written = program.flat().filter_map(|statement| match statement {
         Statement::Rule(rule) => {
-            let position = rules.next()?;
-            let label = rule.label.as_ref().map(|label| label.resolved.clone());
-            let name = label.unwrap_or_else(|| unlabelled(position));
-            let place = place(sources, rule.head.span);
+            let (name, place) = (name_of(rule, rules.next()?), place(sources, rule.head.span));
             Some(Written { name, place, text: Source(rule).to_string() })
         }
         Statement::Materialize(it) => {

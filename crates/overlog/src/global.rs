@@ -131,7 +131,9 @@ impl Split {
             self.rules.iter().filter_map(|rule| rewritten(rule, symbols, &mut found)).collect();
         let mut read = SortedSet::new();
         for rule in &rules {
-            read.extend(rule.body.iter().filter_map(functor).map(|it| it.name.resolved.clone()));
+            read.extend(
+                rule.body.iter().filter_map(Term::functor).map(|it| it.name.resolved.clone()),
+            );
         }
         let tables = read.iter().filter_map(|name| table(symbols.get(name)?));
         let heads = rules.iter().map(|rule| declaration(&rule.head.name, Vec::new()));
@@ -207,7 +209,7 @@ fn rewritten(rule: &Rule, symbols: &Symbols<'_>, found: &mut Vec<Diagnostic>) ->
     }
     let mut rule = rule.clone();
     for term in &mut rule.body {
-        let Some(functor) = functor_mut(term) else { continue };
+        let Some(functor) = term.functor_mut() else { continue };
         if check(functor, symbols, found) {
             everywhere(functor, symbols);
         }
@@ -258,22 +260,6 @@ fn everywhere(functor: &mut Functor, symbols: &Symbols<'_>) {
     let sim = Expr { kind: ExprKind::Var(SIM.to_owned()), span };
     functor.args.extend([Arg::Expr(node), Arg::Expr(sim)]);
     functor.location = Some(functor.args.len() - 1);
-}
-
-fn functor(term: &Term) -> Option<&Functor> {
-    match term {
-        Term::Predicate(predicate) => Some(&predicate.functor),
-        Term::AggView(view) => Some(&view.of),
-        Term::Assign(_) | Term::Condition(_) => None,
-    }
-}
-
-fn functor_mut(term: &mut Term) -> Option<&mut Functor> {
-    match term {
-        Term::Predicate(predicate) => Some(&mut predicate.functor),
-        Term::AggView(view) => Some(&mut view.of),
-        Term::Assign(_) | Term::Condition(_) => None,
-    }
 }
 
 #[cfg(test)]

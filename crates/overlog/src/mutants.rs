@@ -12,7 +12,7 @@ use tidemill_diag::Span;
 use crate::ast::{
     Arg, BinaryOp, Expr, ExprKind, Functor, Program, Range, Rule, Source, Statement, Term,
 };
-use crate::check::rule::unlabelled;
+use crate::check::rule::name_of;
 
 /// What properties are derived as.
 const PROPERTIES: [&str; 3] = ["violation", "unsettled", "history"];
@@ -94,8 +94,7 @@ pub fn mutants(program: &Program) -> Vec<Mutant> {
         if PROPERTIES.contains(&rule.head.name.resolved.as_str()) {
             continue;
         }
-        let label = rule.label.as_ref().map(|label| label.resolved.clone());
-        let name = label.unwrap_or_else(|| unlabelled(position));
+        let name = name_of(rule, position);
         let mutant = |change, instead| {
             let (rule, span) = (name.clone(), rule.span);
             Mutant { rule, span, change, position, instead }

@@ -8,8 +8,7 @@ use super::known::Known;
 use super::made::expr;
 use super::rules::Named;
 use super::terms::{
-    Step, at_node, filled, functor, is_predicate, literal, order, relation, shown, valued,
-    variables,
+    Step, at_node, filled, is_predicate, literal, order, relation, shown, valued, variables,
 };
 use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Literal, Source, Term};
 use crate::query::Failure;
@@ -39,7 +38,7 @@ impl<'r> Ready<'r> {
         }
         let question = known.ask(wanted);
         let (mut given, mut values) = (Vec::new(), SortedMap::new());
-        let places = rule.rule.body.iter().filter(|it| is_predicate(it)).filter_map(functor);
+        let places = rule.rule.body.iter().filter(|it| is_predicate(it)).filter_map(Term::functor);
         let mut places = places.chain([head]).filter_map(|it| it.location_arg()?.as_expr());
         let address = places.find(|it| it.as_var().is_some());
         let told = |term: &Term| address.map_or_else(|| term.clone(), |it| at_node(term, it));
@@ -153,7 +152,7 @@ pub(super) fn attempt(
         && let Some((at, _)) = skipped.iter().find(|(_, why)| *why == Skipped::Event)
         && is_predicate(&ready.terms[*at])
     {
-        lacks = functor(&ready.terms[*at]).map(|it| filled(it, &values));
+        lacks = ready.terms[*at].functor().map(|it| filled(it, &values));
     }
     let skipped = skipped.into_iter().map(|(at, why)| (ready.show(at, &values), why)).collect();
     let Named { name, place, rule } = ready.rule;

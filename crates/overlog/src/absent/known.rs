@@ -124,8 +124,8 @@ impl Known {
         if table.spec().arity as usize != wanted.columns.len() + 1 {
             return None;
         }
-        let rows = (0..table.next_row().0).map(RowId).filter(|row| table.is_live(*row));
-        let row = rows.into_iter().find(|row| equal.iter().all(|it| is_equal(*row, it)))?;
+        let mut rows = (0..table.next_row().0).map(RowId).filter(|row| table.is_live(*row));
+        let row = rows.find(|row| equal.iter().all(|it| is_equal(*row, it)))?;
         let columns = 1..table.spec().arity;
         let columns = columns.map(|it| Some(OwnedValue::new(table.value(row, it)))).collect();
         Some(Wanted { relation: wanted.relation.clone(), columns })
@@ -195,12 +195,9 @@ fn relation(name: &str, columns: usize) -> Relation {
 
 /// Makes a term one about tables here.
 fn here(mut term: Term) -> Term {
-    let functor = match &mut term {
-        Term::Predicate(it) => &mut it.functor,
-        Term::AggView(it) => &mut it.of,
-        Term::Assign(_) | Term::Condition(_) => return term,
-    };
-    functor.args.insert(0, Arg::Expr(expr(ExprKind::Fresh)));
-    functor.location = Some(0);
+    if let Some(functor) = term.functor_mut() {
+        functor.args.insert(0, Arg::Expr(expr(ExprKind::Fresh)));
+        functor.location = Some(0);
+    }
     term
 }

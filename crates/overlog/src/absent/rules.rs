@@ -4,7 +4,7 @@ use tidemill_diag::{Sources, has_errors, nearest};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::terms;
-use crate::ast::{Materialize, Rule, Statement};
+use crate::ast::{Materialize, Rule, Statement, Term};
 use crate::parse::parse_text;
 use crate::pre::{self, MemoryFiles};
 use crate::program::Written;
@@ -98,14 +98,13 @@ impl Rules {
     /// at speaks of several.
     pub fn is_spread(&self, relation: &str) -> bool {
         let reads = self.reads(relation);
-        let rules = self.rules.iter().filter(|it| reads.contains(&it.rule.head.name.resolved));
-        rules.into_iter().any(|it| {
-            let body = it.rule.body.iter().filter_map(terms::functor);
+        let mut rules = self.rules.iter().filter(|it| reads.contains(&it.rule.head.name.resolved));
+        rules.any(|it| {
+            let body = it.rule.body.iter().filter_map(Term::functor);
             let all = body.chain([&it.rule.head]);
-            let places = all.filter_map(|it| it.location_arg()?.as_expr()?.as_var());
-            let mut places: Vec<&str> = places.collect();
-            places.dedup();
-            places.len() > 1
+            let mut places = all.filter_map(|it| it.location_arg()?.as_expr()?.as_var());
+            let first = places.next();
+            places.any(|place| Some(place) != first)
         })
     }
 

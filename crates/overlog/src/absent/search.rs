@@ -61,10 +61,9 @@ impl Search<'_> {
         if self.known.has(wanted) {
             return Standing::Present;
         }
-        if depth > 0 && !self.asked.insert(wanted.to_string()) {
+        if !self.asked.insert(wanted.to_string()) {
             return Standing::Above;
         }
-        self.asked.insert(wanted.to_string());
         let is_derived = self.rules.of(&wanted.relation).any(|it| !it.rule.delete);
         if !is_derived {
             return Standing::NoRule;

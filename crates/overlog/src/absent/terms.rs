@@ -1,25 +1,18 @@
 //! The terms of a rule: which variables they need, and which they give.
 
+use tidemill_relation::OwnedValue;
 use tidemill_relation::expr::Param;
-use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
 use super::answer::Wanted;
 
 use super::made::expr;
-use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Functor, Ident, Literal, Source, Term};
+use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Functor, Ident, Source, Term};
+use crate::check::literals::literal_value;
 
 /// The relation that a term is about.
 pub(super) fn relation(term: &Term) -> Option<&str> {
-    functor(term).map(|it| it.name.resolved.as_str())
-}
-
-pub(super) fn functor(term: &Term) -> Option<&Functor> {
-    match term {
-        Term::Predicate(it) => Some(&it.functor),
-        Term::AggView(it) => Some(&it.of),
-        Term::Assign(_) | Term::Condition(_) => None,
-    }
+    term.functor().map(|it| it.name.resolved.as_str())
 }
 
 /// Whether a term is about rows.
@@ -213,15 +206,8 @@ pub(super) fn shown(functor: &Functor, values: &SortedMap<String, OwnedValue>) -
     format!("{}({})", functor.name.resolved, columns.join(", "))
 }
 
-/// The value of a constant that has one by itself.
+/// The value of a constant.
 pub(super) fn literal(it: &Expr) -> Option<OwnedValue> {
     let ExprKind::Literal(it) = &it.kind else { return None };
-    Some(OwnedValue::new(match it {
-        Literal::Int(it) => Value::Int(*it),
-        Literal::Double(it) => Value::Double(*it),
-        Literal::Str(it) => Value::Str(it),
-        Literal::Bool(it) => Value::Bool(*it),
-        Literal::Null => Value::Null,
-        _ => return None,
-    }))
+    Some(OwnedValue::new(literal_value(it)))
 }

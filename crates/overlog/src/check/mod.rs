@@ -61,10 +61,7 @@ pub(crate) fn check<'a>(
         shape::check(ast, &symbols, &mut found);
         safety::check(ast, &symbols, &mut found);
         if !has_errors(&found) {
-            let name = match &ast.label {
-                Some(label) => label.resolved.clone(),
-                None => rule::unlabelled(position),
-            };
+            let name = rule::name_of(ast, position);
             rules.push(CheckedRule { ast, name, position });
         }
         diagnostics.append(&mut found);

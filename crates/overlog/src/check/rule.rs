@@ -11,6 +11,11 @@ pub(crate) struct CheckedRule<'a> {
     pub position: usize,
 }
 
+/// What a rule is called: its label, or a name made from its position, which counts from 0.
+pub(crate) fn name_of(rule: &ast::Rule, position: usize) -> String {
+    rule.label.as_ref().map_or_else(|| unlabelled(position), |label| label.resolved.clone())
+}
+
 /// What a rule without a label is called; `position` counts from 0.
 pub(crate) fn unlabelled(position: usize) -> String {
     format!("rule{}", position + 1)

@@ -5,7 +5,7 @@
 //! a definition itself, so that an event which only another module derives is found where it is
 //! used.
 
-use crate::ast::{Functor, Name, Statement, Term};
+use crate::ast::{Name, Statement, Term};
 use tidemill_stdx::sorted::SortedSet;
 
 /// Relations of the system that have plain names.
@@ -123,10 +123,6 @@ fn visit_all(
 }
 
 fn visit_term(term: &mut Term, space: &str, see: &mut dyn FnMut(&mut Name, Role, &str)) {
-    let functor: &mut Functor = match term {
-        Term::Predicate(it) => &mut it.functor,
-        Term::AggView(it) => &mut it.of,
-        Term::Assign(_) | Term::Condition(_) => return,
-    };
-    see(&mut functor.name, Role::Refer, space);
+    let functor = term.functor_mut();
+    functor.into_iter().for_each(|functor| see(&mut functor.name, Role::Refer, space));
 }

@@ -170,11 +170,7 @@ fn locate_here<'p>(
 ) -> Result<(), Diagnostic> {
     let mut equal = Vec::new();
     for term in &mut rule.body {
-        let functor = match term {
-            Term::Predicate(predicate) => &mut predicate.functor,
-            Term::AggView(view) => &mut view.of,
-            Term::Assign(_) | Term::Condition(_) => continue,
-        };
+        let Some(functor) = term.functor_mut() else { continue };
         let relation = table(plan, &functor.name.resolved)
             .map_err(|message| Diagnostic::error("query-table", functor.name.span, message))?;
         if functor.args.len() != relation.arity() {

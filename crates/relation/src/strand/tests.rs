@@ -32,17 +32,20 @@ impl Sink for Log {
     }
 }
 
-/// Tables of two columns, and the strand `steps` from an event of two.
-fn plan(steps: &str) -> Plan {
-    let text = format!(
-        r#"
+/// Relations of two columns.
+const RELATIONS: &str = r#"
 relation p0 "e" at 0 (any, any)
 relation p1 "a" at 0 (any, any)
   table key(0, 1) index(0)
 relation p2 "b" at 0 (any, any)
   table bag index(0)
 relation p3 "h" at 0 (any, any)
-rule r0 "r" at "f:1:1"
+"#;
+
+/// Tables of two columns, and the strand `steps` from an event of two.
+fn plan(steps: &str) -> Plan {
+    let text = format!(
+        r#"{RELATIONS}rule r0 "r" at "f:1:1"
 strand r0 on event p0 (v0, v1) regs 6
 {steps}
   emit p3 (v0, v1)
@@ -121,14 +124,7 @@ fn a_run_that_rests_derives_what_one_without_rest_does() {
 /// A view that scans.
 fn scanning(joins: &str) -> Plan {
     let text = format!(
-        r#"
-relation p0 "e" at 0 (any, any)
-relation p1 "a" at 0 (any, any)
-  table key(0, 1) index(0)
-relation p2 "b" at 0 (any, any)
-  table bag index(0)
-relation p3 "h" at 0 (any, any)
-  table key(0, 1)
+        r#"{RELATIONS}  table key(0, 1)
 rule r0 "r" at "f:1:1"
 stratum heads(p3) selected()
   view r0 plain p3 from p1

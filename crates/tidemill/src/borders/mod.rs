@@ -41,6 +41,7 @@ pub mod packets;
 mod parameters;
 pub mod programs;
 mod rebind;
+mod rows;
 pub mod rules;
 pub mod schemas;
 pub mod settings;

@@ -13,12 +13,9 @@ use tidemill_relation::{OwnedValue, Value};
 use tidemill_stdx::hash::Set;
 use tidemill_stdx::sorted::SortedMap;
 
-use super::asked::WhyError;
+use super::asked::{NODES_MAX, WhyError, text as column_text};
 use crate::ask::{AskError, Asker};
 use crate::tuples::Parameters;
-
-/// Nodes that are asked at most.
-const NODES_MAX: usize = 32;
 
 /// Tuples of events that are kept of a simulation.
 const EVENTS_MAX: usize = 1 << 16;
@@ -67,7 +64,7 @@ pub fn why_not(
             break;
         }
         let peers = asker.ask("sys::peer", timeout).map(|it| it.rows).unwrap_or_default();
-        for peer in peers.iter().filter_map(|row| text_of(row, 1)) {
+        for peer in peers.iter().filter_map(|row| column_text(row, 1)) {
             if seen.len() < NODES_MAX && seen.insert(peer.clone()) {
                 match reach(&peer) {
                     Ok(asker) => open.push((peer, asker)),
@@ -84,7 +81,8 @@ pub fn why_not(
 fn rules(asker: &mut Asker, timeout: Duration) -> Result<Vec<Written>, AskError> {
     let rows = asker.ask("sys::source", timeout)?.rows;
     let written = |row: &Vec<OwnedValue>| {
-        let (name, place, text) = (text_of(row, 1)?, text_of(row, 2)?, text_of(row, 3)?);
+        let (name, place, text) =
+            (column_text(row, 1)?, column_text(row, 2)?, column_text(row, 3)?);
         Some(Written { name, place, text })
     };
     let mut written: Vec<Written> = rows.iter().filter_map(written).collect();
@@ -95,10 +93,6 @@ fn rules(asker: &mut Asker, timeout: Duration) -> Result<Vec<Written>, AskError>
         (parts.next().map(str::to_owned), line, column)
     });
     Ok(written)
-}
-
-fn text_of(row: &[OwnedValue], column: usize) -> Option<String> {
-    Some(row.get(column)?.get().as_str()?.to_owned())
 }
 
 /// What a pattern asks for, with the values of parameters at its node.
@@ -143,7 +137,7 @@ impl Gathered {
             Err(error) => return Err(error),
         };
         for row in recorded {
-            let Some(name) = text_of(&row, 2) else { continue };
+            let Some(name) = column_text(&row, 2) else { continue };
             if names.contains(&name) && !rules.is_table(&name) {
                 let columns = row.get(3).and_then(|it| it.get().as_seq());
                 let columns = columns.map(|it| it.iter().map(OwnedValue::new).collect());

@@ -22,7 +22,7 @@ use super::tree::Why;
 use crate::ask::{AskError, Asker, Rows};
 
 /// Nodes that are asked at most.
-const NODES_MAX: usize = 32;
+pub(super) const NODES_MAX: usize = 32;
 
 /// Why it is not known why a tuple is there.
 #[derive(Debug)]
@@ -151,7 +151,8 @@ impl Record {
     }
 }
 
-fn text(row: &[OwnedValue], column: usize) -> Option<String> {
+/// The text in a column of a row.
+pub(super) fn text(row: &[OwnedValue], column: usize) -> Option<String> {
     Some(row.get(column)?.get().as_str()?.to_owned())
 }
 

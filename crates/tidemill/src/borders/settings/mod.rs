@@ -9,13 +9,13 @@ mod check;
 mod state;
 
 use tidemill_event::{Loop, Time};
-use tidemill_overlog::fleet;
-use tidemill_overlog::node::{Crossing, Event};
+use tidemill_overlog::node::Crossing;
 use tidemill_packet::drive;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, TupleBuf, Value};
 use tidemill_stdx::marks;
 
+use super::rows::put;
 use crate::machine::Machine;
 
 pub use border::SettingsBorder;
@@ -72,16 +72,7 @@ fn derive(
     relation: RelationId,
     refused: &Refused,
 ) {
-    let node = machine.node.id;
-    let Some(address) = machine.fleet.address(node).map(str::to_owned) else { return };
     let Refused { app, key, value, reason } = refused;
-    let (address, app, key) = (Value::Str(&address), Value::Str(app), Value::Str(key));
-    let row = [address, app, key, value.get(), Value::Str(reason)].into_iter().collect();
-    // What the node does not take it counts.
-    fleet::inject(
-        machine,
-        events,
-        node,
-        Event::Tuple { relation, row, delete: false, received: false },
-    );
+    let (app, key, reason) = (Value::Str(app), Value::Str(key), Value::Str(reason));
+    put(machine, events, (relation, false), [app, key, value.get(), reason]);
 }

@@ -12,7 +12,6 @@
 //! | part | does |
 //! |---|---|
 //! | `columns` | rows of tables as columns of relations, and back |
-//! | `rows` | rows of relations |
 //! | `read` | tables that kernels write |
 //! | `write` | tables that rules write |
 
@@ -20,7 +19,6 @@ mod border;
 mod check;
 mod columns;
 mod read;
-mod rows;
 mod state;
 mod write;
 

@@ -8,8 +8,8 @@ use tidemill_packet::kernel::table::{Delta, Row};
 use tidemill_relation::OwnedValue;
 
 use super::columns;
-use super::rows::{put, relation_rows};
 use super::state::Table;
+use crate::borders::rows::{put, relation_rows};
 use crate::machine::Machine;
 
 /// The graph has breathed: hands over what has changed. With the last breath of all, values too.
@@ -54,7 +54,7 @@ fn follow(machine: &mut Machine, events: &mut Loop<Machine>, table: &mut Table) 
         }
     }
     for row in strange {
-        put(machine, events, (table.border.relation, true), &row);
+        put(machine, events, (table.border.relation, true), row.iter().map(OwnedValue::get));
     }
     machine.node.driver.engine.observe_table(place, known);
 }
@@ -72,7 +72,8 @@ fn hand_over(machine: &mut Machine, events: &mut Loop<Machine>, table: &mut Tabl
             Delta::Went(row) => (row, true),
         };
         let row = columns::columns_of(&table.border.spec, &row);
-        if !put(machine, events, (table.border.relation, delete), &row) {
+        let row = row.iter().map(OwnedValue::get);
+        if !put(machine, events, (table.border.relation, delete), row) {
             // The node has ended.
             break;
         }

@@ -7,15 +7,14 @@
 use std::collections::BTreeMap;
 
 use tidemill_event::Loop;
-use tidemill_overlog::fleet;
-use tidemill_overlog::node::{Crossing, CrossingKind, Event};
+use tidemill_overlog::node::{Crossing, CrossingKind};
 use tidemill_packet::kernel::table::{Change, Row, TableError};
 use tidemill_relation::{OwnedValue, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::marks;
 
 use super::columns;
-use super::rows::{put, relation_rows};
 use super::state::{Refused, Table, Undo};
+use crate::borders::rows::{put, relation_rows};
 use crate::machine::Machine;
 
 /// What a turn does to an entry, by key and mask.
@@ -192,22 +191,15 @@ fn refuse(
     machine.note(&format!("{} refuses {} rows: {reason}", table.name, refused.len()));
     table.refused.add(refused.len() as u64);
     for one in refused.iter().filter(|one| one.undo != Undo::Replaced) {
-        put(machine, events, (table.border.relation, one.undo == Undo::Delete), &one.row);
+        let row = one.row.iter().map(OwnedValue::get);
+        put(machine, events, (table.border.relation, one.undo == Undo::Delete), row);
     }
     let Some(relation) = table.border.refused else { return };
+    let (app, name) = (&table.border.app, &table.border.spec.name);
     for Refused { row, .. } in refused {
-        let (mut columns, mut list) = (SeqBuilder::new(), SeqBuilder::new());
-        let Some(address) = machine.fleet.address(machine.node.id) else { return };
-        row.iter().for_each(|value| list.push(value.get()));
-        columns.push(Value::Str(address));
-        columns.push(Value::Str(&table.border.app));
-        columns.push(Value::Str(&table.border.spec.name));
-        columns.push(Value::List(list.as_seq()));
-        columns.push(Value::Str(reason));
-        let node = machine.node.id;
-        let event = Event::Tuple { relation, row: columns, delete: false, received: false };
-        // What the node does not take it counts.
-        fleet::inject(machine, events, node, event);
+        let list: SeqBuilder = row.iter().map(OwnedValue::get).collect();
+        let (app, name, list) = (Value::Str(app), Value::Str(name), Value::List(list.as_seq()));
+        put(machine, events, (relation, false), [app, name, list, Value::Str(reason)]);
     }
 }
 

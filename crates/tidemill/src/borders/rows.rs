@@ -1,4 +1,4 @@
-//! The rows of a relation, and how one comes or goes.
+//! The rows of a relation at the node of this run, and how one comes or goes.
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet;
@@ -8,7 +8,7 @@ use tidemill_relation::{OwnedValue, SeqBuilder, Value};
 
 use crate::machine::Machine;
 
-/// The rows that the relation of a table has at the node, without the location.
+/// The rows that a table has, without the location.
 pub(super) fn relation_rows(machine: &Machine, name: &str) -> Vec<Vec<OwnedValue>> {
     let mut rows = Vec::new();
     fleet::rows(&machine.fleet, machine.node.id, name, |row| {
@@ -17,19 +17,19 @@ pub(super) fn relation_rows(machine: &Machine, name: &str) -> Vec<Vec<OwnedValue
     rows
 }
 
-/// Has a row come or go in the relation of a table, in a turn of its own; false if the node takes
-/// nothing, which it counts.
-pub(super) fn put(
+/// Has a tuple come or go, given without the location, in a turn of its own; false if the node
+/// takes nothing, which it counts.
+pub(super) fn put<'v>(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
     (relation, delete): (RelationId, bool),
-    row: &[OwnedValue],
+    row: impl IntoIterator<Item = Value<'v>>,
 ) -> bool {
     let node = machine.node.id;
     let Some(address) = machine.fleet.address(node) else { return false };
     let mut columns = SeqBuilder::new();
     columns.push(Value::Str(address));
-    row.iter().for_each(|value| columns.push(value.get()));
+    row.into_iter().for_each(|value| columns.push(value));
     let event = Event::Tuple { relation, row: columns, delete, received: false };
     fleet::inject(machine, events, node, event)
 }

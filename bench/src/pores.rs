@@ -120,13 +120,13 @@ fn component_lines(text: &str) -> usize {
 }
 
 /// A folder with a store; both go when this is dropped.
-struct Place {
+struct Store {
     folder: PathBuf,
     _server: Server,
 }
 
-impl Place {
-    fn new() -> Result<Place, String> {
+impl Store {
+    fn new() -> Result<Store, String> {
         let folder = std::env::temp_dir().join(format!("tidemill-pores-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", folder.display());
@@ -135,7 +135,7 @@ impl Place {
         // The indexes pass 2^32 soon.
         let settings = Settings { pages, streams: None, first_index: u32::MAX - 4000, domain: 0 };
         let server = Server::start(settings).map_err(|error| failed(&error))?;
-        Ok(Place { folder, _server: server })
+        Ok(Store { folder, _server: server })
     }
 
     /// What the writers of a case have left.
@@ -156,13 +156,13 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Store {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-fn one(place: &Place, driver: &str, case: &Case) -> Result<Outcome, String> {
+fn one(place: &Store, driver: &str, case: &Case) -> Result<Outcome, String> {
     let text = format!("{DRIVER}\n{CLIENTS}");
     let program = Program::of_text("pores.com", &text, &LoadOptions::default());
     if program.has_errors() {
@@ -234,7 +234,7 @@ fn switches() -> Result<[f64; 2], String> {
 }
 
 fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> {
-    let place = Place::new()?;
+    let place = Store::new()?;
     let mut outcomes: [Vec<Outcome>; 2] = Default::default();
     for _ in 0..runs {
         for (driver, outcomes) in DRIVERS.into_iter().zip(&mut outcomes) {
@@ -278,7 +278,7 @@ fn compare(case: &Case, runs: usize, report: &mut Report) -> Result<(), String> 
 /// Many writers for long: what memory does. And how late a thread is that only sleeps, so late is
 /// what the machine lets nobody be on time for.
 fn endure(seconds: u64, report: &mut Report) -> Result<(), String> {
-    let place = Place::new()?;
+    let place = Store::new()?;
     let short = Case { writers: 25, size: 100, count: 1000, seconds: 1 };
     for case in [short, Case { seconds, ..short }] {
         let sleeper = Sleeper::start()?;

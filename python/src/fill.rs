@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString, PyTuple};
-use tidemill_wire::message::{AccessError, Message, MessageMut, Place, Shape, Value};
+use tidemill_wire::message::{AccessError, Message, MessageAddress, MessageMut, Shape, Value};
 use tidemill_wire::schema::Field;
 use tidemill_wire::{FieldId, MessageId, Schema};
 
@@ -34,7 +34,7 @@ const RESERVE_MAX: usize = 1 << 16;
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'t> {
     tree: &'t Arc<Tree>,
-    place: Place,
+    place: MessageAddress,
     depth: u32,
 }
 
@@ -43,7 +43,11 @@ impl<'t> Target<'t> {
     ///
     /// # Safety
     /// The place is of a message of the tree, which is pinned.
-    pub(crate) unsafe fn new(tree: &'t Arc<Tree>, _: &'t Pin<'t>, place: Place) -> Target<'t> {
+    pub(crate) unsafe fn new(
+        tree: &'t Arc<Tree>,
+        _: &'t Pin<'t>,
+        place: MessageAddress,
+    ) -> Target<'t> {
         Target { tree, place, depth: 0 }
     }
 
@@ -75,7 +79,7 @@ impl<'t> Target<'t> {
         unsafe { self.tree.change(self.place, change) }
     }
 
-    fn at(&self, place: Place) -> PyResult<Target<'t>> {
+    fn at(&self, place: MessageAddress) -> PyResult<Target<'t>> {
         if self.depth >= DEPTH_MAX {
             return Err(error::too_deep());
         }

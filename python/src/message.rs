@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use tidemill_wire::message::{
-    AccessError, Kind, MapOrder, MessageMut, MessageRef, Place, Shape, Value,
+    AccessError, Kind, MapOrder, MessageAddress, MessageMut, MessageRef, Shape, Value,
 };
 use tidemill_wire::{FieldId, MessageId};
 
@@ -63,7 +63,7 @@ impl PyMessage {
     /// A message inside this one: as it is, or as it would be in a field.
     pub(crate) fn inside(
         this: &Bound<'_, PyMessage>,
-        inner: Place,
+        inner: MessageAddress,
         field: FieldId,
     ) -> PyResult<PyMessage> {
         let me = this.get();
@@ -92,11 +92,11 @@ impl PyMessage {
 
     /// Where it is now.
     #[inline]
-    fn place(&self) -> Place {
+    fn place(&self) -> MessageAddress {
         if self.record.get().is_none() {
             self.look();
         }
-        Place { record: self.record.get(), message: self.ty }
+        MessageAddress { record: self.record.get(), message: self.ty }
     }
 
     /// Looks whether it was set meanwhile.
@@ -113,7 +113,7 @@ impl PyMessage {
     }
 
     /// Where it is, set if it was not, and its parents with it.
-    pub(crate) fn make(&self) -> PyResult<Place> {
+    pub(crate) fn make(&self) -> PyResult<MessageAddress> {
         let place = self.place();
         let (None, Some(home)) = (place.record, &self.home) else { return Ok(place) };
         let outer = home.parent.get().make()?;

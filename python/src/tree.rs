@@ -18,7 +18,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tidemill_wire::message::{AccessError, Message, MessageMut, MessageRef, Place};
+use tidemill_wire::message::{AccessError, Message, MessageAddress, MessageMut, MessageRef};
 use tidemill_wire::{DecodeError, MessageId};
 
 use crate::error;
@@ -69,7 +69,7 @@ impl Tree {
     }
 
     /// Where the outermost message is.
-    pub(crate) fn root(&self) -> Place {
+    pub(crate) fn root(&self) -> MessageAddress {
         // SAFETY: a reference that ends here.
         unsafe { &*self.message.get() }.as_ref().place()
     }
@@ -99,7 +99,11 @@ impl Tree {
     /// # Safety
     /// The place is of a message of this tree.
     #[inline]
-    pub(crate) unsafe fn at<'r>(&'r self, _: &'r Reading<'_>, place: Place) -> MessageRef<'r> {
+    pub(crate) unsafe fn at<'r>(
+        &'r self,
+        _: &'r Reading<'_>,
+        place: MessageAddress,
+    ) -> MessageRef<'r> {
         // SAFETY: no change begins while the read goes on; the caller vouches for the place.
         unsafe { (*self.message.get()).at(place) }
     }
@@ -111,7 +115,7 @@ impl Tree {
     #[inline]
     pub(crate) unsafe fn change<T>(
         &self,
-        place: Place,
+        place: MessageAddress,
         change: impl FnOnce(MessageMut<'_>) -> Result<T, AccessError>,
     ) -> PyResult<T> {
         self.check_writable()?;

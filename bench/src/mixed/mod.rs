@@ -27,7 +27,7 @@ use crate::report::{Better, Report, Row};
 use capture::Capture;
 use peers::{PEERS, Peer};
 pub use program::measure_in;
-use program::{Measurement, Place, Variant};
+use program::{Isolation, Measurement, Variant};
 
 /// Its name.
 const BENCH: &str = "mixed";
@@ -48,7 +48,7 @@ pub fn run(extent: Extent, report: &mut Report) -> Result<(), String> {
     let seed = extent.seed.unwrap_or_else(seed);
     report.note(&format!("captures are made with --seed {seed}"));
     let (runs, packets) = if extent.small { (1, 3000) } else { (3, 500_000) };
-    let place = if extent.small { Place::Inside } else { Place::Process };
+    let place = if extent.small { Isolation::Inside } else { Isolation::Process };
     let smaller = if extent.small { 500 } else { 1 };
     let there = match extent.peers {
         true => PEERS.iter().filter(|peer| is_there(peer, report)).collect(),
@@ -98,7 +98,7 @@ struct Figures<'p> {
 
 fn measure<'p>(
     capture: &Capture,
-    (runs, place): (usize, Place),
+    (runs, place): (usize, Isolation),
     peers: &[&'p Peer],
 ) -> Result<Figures<'p>, String> {
     let mut ours = vec![Vec::new(); Variant::ALL.len()];

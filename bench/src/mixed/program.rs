@@ -21,7 +21,7 @@ pub struct Measurement {
 
 /// Where a run is measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum Isolation {
     /// In this process.
     Inside,
     /// In one of its own, whose memory nothing has used before.
@@ -65,11 +65,11 @@ impl Variant {
     ///
     /// # Errors
     /// It does not run, or counts otherwise.
-    pub fn measure(self, capture: &Capture, place: Place) -> Result<Measurement, String> {
+    pub fn measure(self, capture: &Capture, place: Isolation) -> Result<Measurement, String> {
         let folder = capture.folder();
         let said = match place {
-            Place::Inside => self.run(folder)?,
-            Place::Process => {
+            Isolation::Inside => self.run(folder)?,
+            Isolation::Process => {
                 let own = std::env::current_exe().map_err(|error| error.to_string())?;
                 let mut command = Command::new(own);
                 command.args(["measure", "mixed", &self.cuts().to_string()]).arg(folder);

@@ -9,6 +9,7 @@ use tidemill_cl::ir::verify::verify;
 use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
 use tidemill_diag::{Sources, has_errors};
+use tidemill_support::cases::{self, Case};
 use tidemill_support::golden::Golden;
 
 /// Parses and checks; what is right is also lowered and verified.
@@ -46,18 +47,24 @@ fn read(path: &Path) -> (String, String) {
     (name, std::fs::read_to_string(path).expect("a program of the corpus"))
 }
 
+/// The cases in a folder.
+fn all_cases(part: &str) -> impl Iterator<Item = Case> {
+    cases::folder(&format!("tests/cl/{part}"), 50).into_iter().flat_map(|(_, cases)| cases)
+}
+
 #[test]
 fn right_programs_pass_without_a_word() {
     let mut wrong = String::new();
-    let examples = folder("../../examples");
-    for path in [folder("run"), examples].iter().flat_map(|it| all(it)) {
+    for path in all(&folder("../../examples")) {
         let (name, text) = read(&path);
         wrong += &diagnostics(&name, &text).0;
     }
+    for case in all_cases("run") {
+        wrong += &diagnostics(&case.name, &case.source).0;
+    }
     // Of faults the checker may warn.
-    for path in all(&folder("fault")) {
-        let (name, text) = read(&path);
-        let (found, has_errors) = diagnostics(&name, &text);
+    for case in all_cases("fault") {
+        let (found, has_errors) = diagnostics(&case.name, &case.source);
         wrong += if has_errors { &found } else { "" };
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -73,8 +80,7 @@ fn announced(text: &str) -> (&str, &str) {
 #[test]
 fn wrong_programs_have_the_error_that_they_announce() {
     let mut wrong = String::new();
-    for path in all(&folder("wrong")) {
-        let (name, text) = read(&path);
+    for Case { name, source: text, .. } in all_cases("wrong") {
         let (class, line) = announced(&text);
         let (found, _) = diagnostics(&name, &text);
         let place = format!("{name}:{line}:");

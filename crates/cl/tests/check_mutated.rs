@@ -1,9 +1,6 @@
 //! Right programs with names and values exchanged: the checker ends with diagnostics that point
 //! into the source, and what it lets pass is lowered to code that the verifier has nothing against.
 
-use std::path::Path;
-
-use crate::corpus::folder;
 use tidemill_cl::check::check;
 use tidemill_cl::ir::verify::verify;
 use tidemill_cl::lex::{TokenKind, lex};
@@ -11,6 +8,7 @@ use tidemill_cl::lower::lower;
 use tidemill_cl::parse::parse_text;
 use tidemill_diag::{FileId, Sources, has_errors};
 use tidemill_stdx::rng::Rng;
+use tidemill_support::mutate::seeds;
 
 /// Mutations of each program.
 const ROUNDS: usize = 150;
@@ -60,19 +58,12 @@ fn mutate(text: &str, random: &mut Rng) -> String {
     format!("{}{replaced}{}", &text[..to.start], &text[to.end..])
 }
 
-fn texts(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).expect("the corpus is there");
-    let mut paths: Vec<_> = entries.map(|it| it.expect("readable").path()).collect();
-    paths.retain(|it| it.extension().is_some_and(|it| it == "com"));
-    paths.sort();
-    paths.iter().map(|it| std::fs::read_to_string(it).expect("readable")).collect()
-}
-
 #[test]
 fn mutated_programs_are_checked_and_lowered_without_panic() {
     let mut random = Rng::new(7);
     let (mut right, mut wrong) = (0, 0);
-    for original in texts(&folder("run")) {
+    for (_, original) in seeds("tests/cl/run", &["com"]) {
+        let original = String::from_utf8(original).expect("text");
         for round in 0..ROUNDS {
             let mut text = mutate(&original, &mut random);
             for _ in 0..round % 3 {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use tidemill_proc::fault::Reason;
+use tidemill_support::cases;
 
 /// What no program can show: it takes a file of 4 GiB.
 const NO_DIAGNOSTIC: [&str; 1] = ["file-too-large"];
@@ -17,7 +18,7 @@ fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The texts of all files with an ending below a folder.
+/// The texts of all files with an ending below a folder; of cases what the programs report.
 fn texts(folder: &Path, ending: &str, into: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -25,6 +26,8 @@ fn texts(folder: &Path, ending: &str, into: &mut Vec<String>) {
             texts(&path, ending, into);
         } else if path.extension().is_some_and(|it| it == ending) {
             into.push(fs::read_to_string(&path).expect("text"));
+        } else if path.extension().is_some_and(|it| it == cases::ENDING) {
+            into.extend(cases::read(&path).iter().map(|case| case.section(ending).to_owned()));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use tidemill_apps::capture::Format;
-use tidemill_support::files;
+use tidemill_support::cases::{self, Unpacked};
 use tidemill_support::golden::{Golden, blesses};
 
 use crate::common::{Folder, root, status, stderr, stdout, tidemill};
@@ -37,23 +37,28 @@ fn run(path: &Path, more: &[&str]) -> Output {
         .expect("the command starts")
 }
 
-/// What programs print and how they end is in the files beside them.
+/// What the programs of a folder of cases print, and how they end, stands below them.
 fn check(folder: &str, keeps_status: bool, more: &[&str]) {
     // What they print without options is what is kept.
     if blesses() && !more.is_empty() {
         return;
     }
     let mut golden = Golden::default();
-    for path in files(&format!("tests/cl/{folder}"), "com", 1) {
-        let output = run(&path, more);
-        let status = status(&output);
-        golden.check(&path.with_extension("out"), stdout(&output));
-        golden.check(&path.with_extension("err"), stderr(&output));
-        let written = if keeps_status { format!("{status}\n") } else { String::new() };
-        golden.check(&path.with_extension("status"), written);
-        if !keeps_status && status != 0 {
-            golden.fail(format!("{}: status {status}", path.display()));
+    let files = cases::folder(&format!("tests/cl/{folder}"), 50);
+    let unpacked = Unpacked::new(folder, files.iter().flat_map(|(_, cases)| cases));
+    for (path, mut cases) in files {
+        for case in &mut cases {
+            let output = run(&unpacked.path().join(&case.name), more);
+            let status = status(&output);
+            case.set_section("out", stdout(&output));
+            case.set_section("err", stderr(&output));
+            if keeps_status {
+                case.set_section("status", format!("{status}\n"));
+            } else if status != 0 {
+                golden.fail(format!("{}: status {status}", case.name));
+            }
         }
+        golden.check(&path, cases::print(&cases));
     }
 }
 

@@ -6,6 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use tidemill_support::cases::{self, Unpacked};
+
 const TIDEMILL: &str = env!("CARGO_BIN_EXE_tidemill");
 /// What takes longer hangs.
 const TIME_MAX: Duration = Duration::from_secs(60);
@@ -90,14 +92,11 @@ fn all<T: Sync>(jobs: &[T], job: impl Fn(&T) -> Option<String> + Sync) {
 
 #[test]
 fn every_feature_is_the_same_on_several_loops() {
-    let mut jobs = Vec::new();
-    for entry in std::fs::read_dir(folder("tests/cl/run")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ending| ending == "com") {
-            jobs.extend([2, 4].map(|workers| (path.clone(), workers)));
-        }
-    }
-    assert!(jobs.len() > 200, "{}", jobs.len());
+    let files = cases::folder("tests/cl/run", 100);
+    let unpacked = Unpacked::new("workers", files.iter().flat_map(|(_, cases)| cases));
+    let names = files.iter().flat_map(|(_, cases)| cases).map(|case| &case.name);
+    let jobs: Vec<_> =
+        names.flat_map(|name| [2, 4].map(|count| (unpacked.path().join(name), count))).collect();
     all(&jobs, |(path, workers)| match run(path, 1, &[]) {
         Ok((Some(0), expected, notes)) => check(path, *workers, &[], &expected, &notes),
         Ok(other) => Some(format!("{} on one loop: {other:?}", path.display())),

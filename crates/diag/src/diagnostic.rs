@@ -6,7 +6,7 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::source::{Place, Sources, Span};
+use crate::source::{LineColumn, Sources, Span};
 
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,7 +102,7 @@ impl Sources {
     }
 
     fn write_place(&self, out: &mut String, span: Span) -> fmt::Result {
-        let Place { line, column } = self.place(span);
+        let LineColumn { line, column } = self.place(span);
         write!(out, "{}:{line}:{column}", self.name(span.file))
     }
 }

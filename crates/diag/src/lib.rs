@@ -12,4 +12,4 @@ pub mod text;
 
 pub use diagnostic::{Diagnostic, Severity, has_errors};
 pub use names::{meant, nearest, nearest_three};
-pub use source::{FileId, Place, Sources, Span};
+pub use source::{FileId, LineColumn, Sources, Span};

@@ -53,7 +53,7 @@ pub struct Sources {
 
 /// A place as people read it; both count from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct LineColumn {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
@@ -94,14 +94,14 @@ impl Sources {
     }
 
     /// Line and column of a span's first byte.
-    pub fn place(&self, span: Span) -> Place {
+    pub fn place(&self, span: Span) -> LineColumn {
         let source = &self.files[span.file.0 as usize];
         let starts = source.line_starts();
         let line = starts.partition_point(|&start| start <= span.start) - 1;
         let from = starts[line] as usize;
         let to = (span.start as usize).clamp(from, source.text.len());
         let column = source.text.as_bytes()[from..to].iter().filter(|&&b| b & 0xC0 != 0x80).count();
-        Place { line: line as u32 + 1, column: column as u32 + 1 }
+        LineColumn { line: line as u32 + 1, column: column as u32 + 1 }
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
         let file = sources.add("a.olg", "föö\nbär baz\n");
         let span = Span { file, start: 11, end: 14 };
         assert_eq!(sources.slice(span), "baz");
-        assert_eq!(sources.place(span), Place { line: 2, column: 5 });
+        assert_eq!(sources.place(span), LineColumn { line: 2, column: 5 });
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
         let mut sources = Sources::new();
         let file = sources.add("a", "x");
         let span = Span { file, start: 9, end: 9 };
-        assert_eq!(sources.place(span), Place { line: 1, column: 2 });
+        assert_eq!(sources.place(span), LineColumn { line: 1, column: 2 });
         assert_eq!(sources.slice(span), "");
     }
 }

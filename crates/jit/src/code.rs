@@ -16,14 +16,14 @@ use crate::symbol::{DataId, FuncId};
 pub struct Code {
     pub(crate) name: String,
     pub(crate) pages: Sealed,
-    pub(crate) places: IdVec<FuncId, Place>,
+    pub(crate) places: IdVec<FuncId, Function>,
     pub(crate) data: IdVec<DataId, usize>,
     /// The functions that are not imported, as they stand in memory.
     pub(crate) own: Box<[FuncId]>,
 }
 
 /// Where a function is.
-pub(crate) struct Place {
+pub(crate) struct Function {
     pub name: Arc<str>,
     pub signature: Signature,
     pub address: usize,
@@ -33,10 +33,10 @@ pub(crate) struct Place {
     pub text: Option<String>,
 }
 
-impl Place {
-    pub fn imported(name: Arc<str>, signature: Signature, address: usize) -> Place {
+impl Function {
+    pub fn imported(name: Arc<str>, signature: Signature, address: usize) -> Function {
         let spans = Box::default();
-        Place { name, signature, address, bytes: 0, compile_ns: 0, spans, text: None }
+        Function { name, signature, address, bytes: 0, compile_ns: 0, spans, text: None }
     }
 }
 
@@ -89,7 +89,7 @@ impl Code {
         self.pages.bytes()
     }
 
-    pub(crate) fn own(&self) -> impl Iterator<Item = &Place> {
+    pub(crate) fn own(&self) -> impl Iterator<Item = &Function> {
         self.own.iter().map(|&id| &self.places[id])
     }
 

@@ -9,7 +9,7 @@ use cranelift_codegen::binemit::Reloc;
 use tidemill_stdx::id::{Id, IdMap, IdVec};
 
 use crate::blob::Blob;
-use crate::code::{Code, Place};
+use crate::code::{Code, Function};
 use crate::compile::Compiled;
 use crate::error::Error;
 use crate::library;
@@ -190,12 +190,12 @@ fn or(code: &mut [u8], bits: u32) {
     }
 }
 
-fn places(object: &Object, layout: &Layout, base: usize) -> IdVec<FuncId, Place> {
+fn places(object: &Object, layout: &Layout, base: usize) -> IdVec<FuncId, Function> {
     let mut places = IdVec::new();
     for (id, declared) in object.symbols.functions.iter_enumerated() {
         let name = declared.name.clone();
         let address = declared.imported.unwrap_or_default();
-        let mut place = Place::imported(name, declared.signature.clone(), address);
+        let mut place = Function::imported(name, declared.signature.clone(), address);
         if let (Some(compiled), Some(&offset)) = (object.compiled.get(id), layout.functions.get(id))
         {
             place.address = base + offset;

@@ -189,7 +189,7 @@ impl Parser {
     }
 
     fn lone_tuple(&mut self) -> Parsed<Functor> {
-        let mut tuple = self.functor(functor::Place::Tuple)?;
+        let mut tuple = self.functor(functor::Position::Tuple)?;
         self.eat(Sym::Dot);
         if !self.is_end() {
             return self.expected("the end of the tuple", "write one tuple, `name(value, ...)`");

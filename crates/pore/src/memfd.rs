@@ -31,7 +31,7 @@ use rustix::fs::{
 use crate::doorbell::Doorbell;
 use crate::lifeline::Lifeline;
 use crate::region::Region;
-use crate::ring::Place;
+use crate::ring::Layout;
 use crate::ring::bytes::{Consumer, Producer};
 use crate::ring::messages::{Receiver, Sender};
 use crate::{Avail, Error, Kind, Pore, Signal, Wants, Width, handover};
@@ -178,10 +178,10 @@ impl Offer {
 }
 
 /// The rings from and to who created the memory.
-fn places(size: u32) -> [Place; 2] {
+fn places(size: u32) -> [Layout; 2] {
     [
-        Place { data: DATA, size, prod: 64, cons: 128 },
-        Place { data: DATA + size, size, prod: 192, cons: 256 },
+        Layout { data: DATA, size, prod: 64, cons: 128 },
+        Layout { data: DATA + size, size, prod: 192, cons: 256 },
     ]
 }
 
@@ -339,7 +339,7 @@ pub(crate) fn sealed_size(memory: &impl AsFd) -> Result<u64, Error> {
 }
 
 impl Ends {
-    pub(crate) fn new(region: &Region, shape: Shape, out: Place, back: Place) -> Ends {
+    pub(crate) fn new(region: &Region, shape: Shape, out: Layout, back: Layout) -> Ends {
         match shape {
             Shape::Bytes => Ends::Bytes(Producer::new(region, out), Consumer::new(region, back)),
             Shape::Messages => {

@@ -8,6 +8,7 @@ use tidemill::console::Console;
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{ComponentOptions, ComponentsEnded, RunOptions};
 use tidemill::tape::taped;
+use tidemill_support::cases::{self, Case, Unpacked};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -29,34 +30,30 @@ fn spread(file: &Path, workers: u32) -> (String, ComponentsEnded) {
     (data.text() + &notes.text(), ended)
 }
 
-/// Programs with what they print, if that stands beside them.
-fn programs() -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
-    let entries = fs::read_dir(root().join("tests/cl/run")).expect("programs");
-    for entry in entries {
-        let path = entry.expect("an entry").path();
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        // Options are for the command.
-        let is_plain = !text.starts_with("(* options:");
-        if path.extension().is_some_and(|it| it == "com") && is_plain {
-            let read = |ending| fs::read_to_string(path.with_extension(ending)).unwrap_or_default();
-            let expected = read("out") + &read("err");
-            found.push((path, expected));
-        }
-    }
+/// Programs with what they print, and the folder of those that are cases.
+fn programs() -> (Vec<(PathBuf, String)>, Unpacked) {
+    let files = cases::folder("tests/cl/run", 100);
+    // Options are for the command.
+    let plain = |case: &&Case| !case.source.starts_with("(* options:");
+    let cases = || files.iter().flat_map(|(_, cases)| cases).filter(plain);
+    let unpacked = Unpacked::new("loops", cases());
+    let expected = |case: &Case| format!("{}{}", case.section("out"), case.section("err"));
+    let mut found: Vec<(PathBuf, String)> =
+        cases().map(|case| (unpacked.path().join(&case.name), expected(case))).collect();
     for name in ["chameneos", "philosophers", "producers-consumers", "skynet", "sieve", "big"] {
         let folder = root().join("examples").join(name);
         let expected = fs::read_to_string(folder.join("test.out")).expect("an example");
         found.push((folder.join(name).with_extension("com"), expected));
     }
     found.sort();
-    found
+    (found, unpacked)
 }
 
 #[test]
 fn what_is_spread_prints_the_same() {
     let (mut given, mut wrong) = (0, String::new());
-    for (path, expected) in programs() {
+    let (programs, _unpacked) = programs();
+    for (path, expected) in programs {
         for workers in [2, 3] {
             let (printed, ended) = spread(&path, workers);
             given += ended.given;

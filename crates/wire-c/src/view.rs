@@ -2,7 +2,7 @@
 
 use std::ptr::{NonNull, null_mut};
 
-use tidemill_wire::message::{MessageMut, Place};
+use tidemill_wire::message::{MessageAddress, MessageMut};
 use tidemill_wire::{Message, MessageRef};
 
 use crate::error::Failure;
@@ -37,17 +37,17 @@ impl View {
     }
 
     /// Another message of the same tree.
-    pub(crate) fn moved(self, place: Place) -> View {
+    pub(crate) fn moved(self, place: MessageAddress) -> View {
         let record = place.record.map_or(null_mut(), NonNull::as_ptr);
         View { record, message_type: place.message.index() as u32, ..self }
     }
 
-    fn place(self, tree: &CMessage) -> Outcome<Place> {
+    fn place(self, tree: &CMessage) -> Outcome<MessageAddress> {
         if self.life != tree.life {
             return Err(Failure::misuse("the message was cleared or decoded since the view"));
         }
         let message = type_of(tree.message.schema(), self.message_type)?;
-        Ok(Place { record: NonNull::new(self.record), message })
+        Ok(MessageAddress { record: NonNull::new(self.record), message })
     }
 
     /// The message, to be read.

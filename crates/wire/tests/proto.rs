@@ -10,7 +10,7 @@ use crate::oracle;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tidemill_support::cases::{self, Case};
+use tidemill_support::cases::{self, Case, Unpacked};
 use tidemill_support::golden::{Golden, blesses};
 use tidemill_wire::Schema;
 use tidemill_wire::proto::{Compiled, Folders, compile, load};
@@ -82,6 +82,9 @@ fn descriptor_sets_come_back() {
     }
 }
 
+/// The section of a case with what is expected.
+const EXPECTED: &str = "expected";
+
 /// The expectation: `protoc accepts` or `protoc refuses`, perhaps why we differ, then diagnostics.
 fn verdict(expected: &str) -> Option<bool> {
     match expected.lines().next()? {
@@ -96,39 +99,15 @@ fn differs(expected: &str) -> Option<&str> {
     expected.lines().nth(1).filter(|line| line.starts_with("we differ: "))
 }
 
-/// A folder with the sources of all cases, which import each other; gone at the end.
-struct Unpacked(PathBuf);
-
-impl Unpacked {
-    fn new<'c>(cases: impl Iterator<Item = &'c Case>) -> Unpacked {
-        let folder = std::env::temp_dir().join(format!("tidemill-wrong-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        for Case { name, source, .. } in cases {
-            let path = folder.join(name);
-            assert!(!path.exists(), "two cases are called {name}");
-            fs::write(path, source).unwrap();
-        }
-        Unpacked(folder)
-    }
-}
-
-impl Drop for Unpacked {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn what_is_wrong_is_told() {
-    let files = tidemill_support::files("tests/proto/wrong", cases::ENDING, 30);
-    let files: Vec<_> = files.into_iter().map(|path| (cases::read(&path), path)).collect();
-    let folder = Unpacked::new(files.iter().flat_map(|(cases, _)| cases));
-    let count: usize = files.iter().map(|(cases, _)| cases.len()).sum();
-    assert!(count >= 343, "only {count} cases");
+    let files = cases::folder("tests/proto/wrong", 343);
+    let folder = Unpacked::new("wrong", files.iter().flat_map(|(_, cases)| cases));
     let mut golden = Golden::default();
-    for (mut cases, path) in files {
+    for (path, mut cases) in files {
         for case in &mut cases {
-            case.expected = told(&folder.0, case, &mut golden);
+            let told = told(folder.path(), case, &mut golden);
+            case.set_section(EXPECTED, told);
         }
         golden.check(&path, cases::print(&cases));
     }
@@ -136,7 +115,7 @@ fn what_is_wrong_is_told() {
 
 /// What is expected of a case, as it is now.
 fn told(folder: &Path, case: &Case, golden: &mut Golden) -> String {
-    let Case { name, expected: recorded, .. } = case;
+    let (name, recorded) = (&case.name, case.section(EXPECTED));
     let compiled = compile_in(folder, name);
     let asked = oracle::accepts(folder, name);
     let protoc = match (asked, verdict(recorded)) {

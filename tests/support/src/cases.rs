@@ -1,4 +1,4 @@
-//! Files of cases: many small sources, each with what is expected of it, in one file.
+//! Files of cases: many small sources, each with what is found of it, in one file.
 //!
 //! ```text
 //! ==== NAME
@@ -6,26 +6,53 @@
 //! ---- expected
 //! what is found
 //! ```
-//! A line that begins with one of the two marks ends what is above it. Each line of a source and of
-//! what is expected has its end.
+//! A line that begins with one of the two marks ends what is above it. A case has any number of
+//! sections, each with a name of its own (`out`, `err`); one that is not there is empty. Each line of
+//! a source and of a section has its end; where the last one has none, `\ no end of line` follows.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The ending of their names.
 pub const ENDING: &str = "cases";
 
 const CASE: &str = "==== ";
-const EXPECTED: &str = "---- expected\n";
+const SECTION: &str = "---- ";
+const UNENDED: &str = "\\ no end of line\n";
 
-/// A source, and what is expected of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A source, and what is found of it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Case {
     /// What the source would be called as a file.
     pub name: String,
     /// The source.
     pub source: String,
-    /// What is expected.
-    pub expected: String,
+    /// Names of sections with their texts, none of them empty.
+    sections: Vec<(String, String)>,
+}
+
+impl Case {
+    /// The text of a section, empty if it has none.
+    pub fn section(&self, name: &str) -> &str {
+        let found = self.sections.iter().find(|(it, _)| it == name);
+        found.map_or("", |(_, text)| text)
+    }
+
+    /// Puts a section in place of the one of this name, or behind the others; an empty one goes.
+    pub fn set_section(&mut self, name: &str, text: impl Into<String>) {
+        let text = text.into();
+        match self.sections.iter().position(|(it, _)| it == name) {
+            Some(at) if text.is_empty() => drop(self.sections.remove(at)),
+            Some(at) => self.sections[at].1 = text,
+            None if text.is_empty() => {}
+            None => self.sections.push((name.to_owned(), text)),
+        }
+    }
+
+    /// The text that a line of the file belongs to.
+    fn last(&mut self) -> &mut String {
+        self.sections.last_mut().map_or(&mut self.source, |(_, text)| text)
+    }
 }
 
 /// The cases of a file.
@@ -33,21 +60,69 @@ pub fn read(path: &Path) -> Vec<Case> {
     parse(&crate::text(path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The files of cases in a folder of the project, with their cases; there must be `count_min` cases,
+/// and no two of one name.
+pub fn folder(folder: &str, count_min: usize) -> Vec<(PathBuf, Vec<Case>)> {
+    let files = crate::files(folder, ENDING, 1).into_iter();
+    let files: Vec<_> = files.map(|path| (path.clone(), read(&path))).collect();
+    let mut names: Vec<&str> =
+        files.iter().flat_map(|(_, cases)| cases).map(|case| case.name.as_str()).collect();
+    assert!(names.len() >= count_min, "{folder} has shrunk to {} cases", names.len());
+    names.sort_unstable();
+    let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+    assert_eq!(twice, None, "{folder} has two cases of one name");
+    files
+}
+
+/// Cases as files of a folder that goes with this.
+#[derive(Debug)]
+pub struct Unpacked(PathBuf);
+
+impl Unpacked {
+    /// Writes each source into a folder of its own, with this name in its name.
+    pub fn new<'c>(name: &str, cases: impl IntoIterator<Item = &'c Case>) -> Unpacked {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = format!("tidemill-{name}-{}-{number}", std::process::id());
+        let unpacked = Unpacked(std::env::temp_dir().join(folder));
+        std::fs::create_dir_all(unpacked.path())
+            .unwrap_or_else(|error| panic!("{}: {error}", unpacked.path().display()));
+        for case in cases {
+            let path = unpacked.path().join(&case.name);
+            let written = std::fs::write(&path, &case.source);
+            written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
+        unpacked
+    }
+
+    /// Where they are.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        // What stays is in the way of nobody.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// The cases of a text, or the line that fits nowhere.
 pub fn parse(text: &str) -> Result<Vec<Case>, String> {
     let mut cases: Vec<Case> = Vec::new();
-    let mut is_expected = false;
     for line in text.split_inclusive('\n') {
         if let Some(name) = line.strip_prefix(CASE) {
-            let name = name.trim_end().to_owned();
-            cases.push(Case { name, source: String::new(), expected: String::new() });
-            is_expected = false;
-        } else if line == EXPECTED {
-            is_expected = true;
+            cases.push(Case { name: name.trim_end().to_owned(), ..Case::default() });
+            continue;
+        }
+        let case = cases.last_mut().ok_or_else(|| format!("before the first case: {line}"))?;
+        if let Some(name) = line.strip_prefix(SECTION) {
+            case.sections.push((name.trim_end().to_owned(), String::new()));
+        } else if line == UNENDED {
+            case.last().pop();
         } else {
-            let case = cases.last_mut().ok_or_else(|| format!("before the first case: {line}"))?;
-            let part = if is_expected { &mut case.expected } else { &mut case.source };
-            part.push_str(line);
+            case.last().push_str(line);
         }
     }
     Ok(cases)
@@ -55,9 +130,22 @@ pub fn parse(text: &str) -> Result<Vec<Case>, String> {
 
 /// The text of cases.
 pub fn print(cases: &[Case]) -> String {
-    let print =
-        |case: &Case| format!("{CASE}{}\n{}{EXPECTED}{}", case.name, case.source, case.expected);
-    cases.iter().map(print).collect()
+    let mut text = String::new();
+    for case in cases {
+        text += &format!("{CASE}{}\n{}", case.name, ended(&case.source));
+        for (name, section) in &case.sections {
+            text += &format!("{SECTION}{name}\n{}", ended(section));
+        }
+    }
+    text
+}
+
+/// A text whose last line ends.
+fn ended(text: &str) -> String {
+    if text.is_empty() || text.ends_with('\n') {
+        return text.to_owned();
+    }
+    format!("{text}\n{UNENDED}")
 }
 
 #[cfg(test)]
@@ -66,16 +154,34 @@ mod tests {
 
     #[test]
     fn cases_are_read_as_they_are_printed() {
-        let case = |name: &str, source: &str, expected: &str| Case {
-            name: name.to_owned(),
-            source: source.to_owned(),
-            expected: expected.to_owned(),
+        let case = |name: &str, source: &str, sections: &[(&str, &str)]| {
+            let mut case =
+                Case { name: name.to_owned(), source: source.to_owned(), ..Case::default() };
+            sections.iter().for_each(|(name, text)| case.set_section(name, *text));
+            case
         };
-        let cases =
-            [case("a.x", "one\n\ntwo\n", "fine\n"), case("b.x", "", ""), case("c", "=\n", "-\n")];
+        let cases = [
+            case("a.x", "one\n\ntwo\n", &[("expected", "fine\n")]),
+            case("b.x", "", &[]),
+            case("c", "=\n", &[("out", "-"), ("err", "\n\n")]),
+            case("d", "no end", &[("out", " \n")]),
+        ];
         let text = print(&cases);
         assert_eq!(parse(&text).as_deref(), Ok(&cases[..]));
         assert_eq!(text.lines().next(), Some("==== a.x"));
         assert!(parse(&format!("lost\n{text}")).is_err());
+    }
+
+    #[test]
+    fn sections_come_and_go() {
+        let mut case = Case::default();
+        assert_eq!(case.section("out"), "");
+        case.set_section("out", "1\n");
+        case.set_section("err", "2\n");
+        case.set_section("out", "3\n");
+        assert_eq!((case.section("out"), case.section("err")), ("3\n", "2\n"));
+        case.set_section("out", "");
+        assert_eq!(case.section("out"), "");
+        assert_eq!(print(&[case]), "==== \n---- err\n2\n");
     }
 }

@@ -18,13 +18,13 @@ const ANY: &str = "ANY(OfferedA, OfferedB | RequiredC)";
 
 /// What has declarations, and after them statements.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Scope {
     Component,
     Procedure,
     Implementation,
 }
 
-/// What stands between the head of a [`Place`] and its END.
+/// What stands between the head of a [`Scope`] and its END.
 #[derive(Default)]
 struct Body {
     declarations: Vec<Declaration>,
@@ -89,7 +89,7 @@ impl Parser<'_> {
             let offers = it.offered(TokenKind::Offers);
             let requires = it.offered(TokenKind::Requires);
             it.head_end("head of the component");
-            let body = it.body(Place::Component);
+            let body = it.body(Scope::Component);
             it.close("component");
             let [begin, activity, finally] = body.sections;
             if name.text.is_empty() {
@@ -326,7 +326,7 @@ impl Parser<'_> {
     }
 
     /// Declarations and sections, up to END or where one is missing.
-    fn body(&mut self, place: Place) -> Body {
+    fn body(&mut self, place: Scope) -> Body {
         let mut body = Body::default();
         loop {
             self.correct_declaration();
@@ -341,7 +341,7 @@ impl Parser<'_> {
                 _ if self.at_declaration() => {
                     // Behind the statements of a procedure its END is missing, not its place.
                     let outer = matches!(self.kind(), TokenKind::Component | TokenKind::Interface);
-                    if ended && (place != Place::Component || outer) {
+                    if ended && (place != Scope::Component || outer) {
                         return body;
                     }
                     if ended && !std::mem::replace(&mut body.misplaced, true) {
@@ -358,9 +358,9 @@ impl Parser<'_> {
     }
 
     /// One of BEGIN, ACTIVITY and FINALLY; false if it is not for this body.
-    fn section(&mut self, place: Place, body: &mut Body) -> bool {
+    fn section(&mut self, place: Scope, body: &mut Body) -> bool {
         let which = SECTIONS.iter().position(|it| self.is(*it)).unwrap_or(0);
-        if place != Place::Component && which > 0 {
+        if place != Scope::Component && which > 0 {
             let begun = body.sections[0].is_some();
             if begun && self.open.len() > 1 {
                 return false;
@@ -406,7 +406,7 @@ impl Parser<'_> {
         }
     }
 
-    fn declaration(&mut self, place: Place, declarations: &mut Vec<Declaration>) {
+    fn declaration(&mut self, place: Scope, declarations: &mut Vec<Declaration>) {
         match self.kind() {
             TokenKind::Component => {
                 declarations.extend(self.component().map(Declaration::Component));
@@ -420,12 +420,12 @@ impl Parser<'_> {
             TokenKind::Constant => self.constants(declarations),
             TokenKind::Variable => self.variable_section(declarations),
             _ => {
-                if place != Place::Component {
+                if place != Scope::Component {
                     let message = "implementations stand in components only";
                     self.complain(self.error("misplaced-declaration", message));
                 }
                 let implementation = self.implementation();
-                if place == Place::Component {
+                if place == Scope::Component {
                     declarations.extend(implementation.map(Declaration::Implementation));
                 }
             }
@@ -539,7 +539,7 @@ impl Parser<'_> {
             it.opened(&name.text, it.since(start));
             let (parameters, result) = it.signature();
             it.head_end("head of the procedure");
-            let body = it.body(Place::Procedure);
+            let body = it.body(Scope::Procedure);
             it.close("procedure");
             let [begin, ..] = body.sections;
             if name.text.is_empty() {
@@ -594,7 +594,7 @@ impl Parser<'_> {
             } else {
                 it.semicolon("head of the implementation");
             }
-            let body = it.body(Place::Implementation);
+            let body = it.body(Scope::Implementation);
             it.close("implementation");
             let [begin, ..] = body.sections;
             if name.text.is_empty() {

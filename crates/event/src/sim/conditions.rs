@@ -128,13 +128,13 @@ fn between(word: u64, least: u64, most: u64) -> Duration {
 pub(super) struct Fate {
     /// When it arrives, and whether it keeps its place among the others of its link; nothing
     /// if it is lost.
-    pub(super) arrival: Option<(Time, Place)>,
+    pub(super) arrival: Option<(Time, Sequence)>,
     /// When its double arrives.
     pub(super) double: Option<Time>,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Sequence {
     Kept,
     Overtaken,
 }
@@ -148,9 +148,9 @@ impl Conditions {
             if draws.chance(Purpose::Reorder, self.reorder) {
                 // A network without delay overtakes within a millisecond.
                 let delay = draws.span(Purpose::Delay, 0, most.max(1_000_000));
-                (at + delay, Place::Overtaken)
+                (at + delay, Sequence::Overtaken)
             } else {
-                (at, Place::Kept)
+                (at, Sequence::Kept)
             }
         });
         let double = draws

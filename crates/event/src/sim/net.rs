@@ -8,7 +8,7 @@ use crate::Time;
 use crate::slab::Slab;
 use crate::source::{Address, Endpoint, Interest, Ready, no_such_endpoint};
 
-use super::conditions::{Conditions, Draws, Fate, Place};
+use super::conditions::{Conditions, Draws, Fate, Sequence};
 use super::node::{Departure, Flight, NetStats, Node, NodeStats};
 use super::orders::{Act, Order, Sent};
 
@@ -211,7 +211,7 @@ impl Net {
         if !self.orders.is_empty() {
             self.obey(now, (from, to), bytes, &mut fate);
         }
-        if let Some((at, Place::Kept)) = &mut fate.arrival {
+        if let Some((at, Sequence::Kept)) = &mut fate.arrival {
             *at = self.after_the_others(now, from, to, *at);
         }
         if self.record.is_some() {
@@ -222,11 +222,11 @@ impl Net {
                 self.stats.lost += 1;
                 self.nodes[to as usize].stats.dropped += 1;
             }
-            Some((at, Place::Overtaken)) => {
+            Some((at, Sequence::Overtaken)) => {
                 self.stats.reordered += 1;
                 self.launch(at, (from, number, false), to, bytes);
             }
-            Some((at, Place::Kept)) => self.launch(at, (from, number, false), to, bytes),
+            Some((at, Sequence::Kept)) => self.launch(at, (from, number, false), to, bytes),
         }
         if let Some(at) = fate.double {
             self.stats.duplicated += 1;
@@ -241,7 +241,7 @@ impl Net {
         match self.orders.remove(at).act {
             Act::Drop => (fate.arrival, fate.double) = (None, None),
             Act::Duplicate { after } => fate.double = Some(now + after),
-            Act::Delay { after } => fate.arrival = Some((now + after, Place::Overtaken)),
+            Act::Delay { after } => fate.arrival = Some((now + after, Sequence::Overtaken)),
             Act::Deliver => {}
         }
     }
@@ -254,7 +254,7 @@ impl Net {
             to,
             bytes: bytes.into(),
             arrival: fate.arrival.map(|(at, _)| at),
-            is_overtaken: matches!(fate.arrival, Some((_, Place::Overtaken))),
+            is_overtaken: matches!(fate.arrival, Some((_, Sequence::Overtaken))),
             double: fate.double,
         };
         self.record.iter_mut().for_each(|record| record.push(sent.clone()));

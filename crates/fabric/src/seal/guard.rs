@@ -726,14 +726,14 @@ impl Guard {
             }
         }
         match place {
-            Place::Attempt => self.confirm(id, route, cx),
-            Place::Current
+            Generation::Attempt => self.confirm(id, route, cx),
+            Generation::Current
                 if is_newest && *peer.route != *route && carrier == Carrier::Datagrams =>
             {
                 peer.route = route.into();
                 cx.counters.count(Count::RouteMoved);
             }
-            Place::Current | Place::Previous => {}
+            Generation::Current | Generation::Previous => {}
         }
         self.heard(id, kind, cx);
         let peer = self.peers.get_mut(&id)?;
@@ -929,21 +929,21 @@ impl Guard {
 
 /// Where a session was found.
 #[derive(Clone, Copy)]
-enum Place {
+enum Generation {
     Attempt,
     Current,
     Previous,
 }
 
-fn find_session(peer: &mut Peer, index: u32) -> Option<(&mut Session, Place)> {
+fn find_session(peer: &mut Peer, index: u32) -> Option<(&mut Session, Generation)> {
     let attempt = match &mut peer.attempt {
         Some(Attempt { stage: Stage::Finished(session, _), .. }) => Some(&mut **session),
         _ => None,
     };
     let places = [
-        (attempt, Place::Attempt),
-        (peer.current.as_mut(), Place::Current),
-        (peer.previous.as_mut(), Place::Previous),
+        (attempt, Generation::Attempt),
+        (peer.current.as_mut(), Generation::Current),
+        (peer.previous.as_mut(), Generation::Previous),
     ];
     let mut found = places.into_iter().filter_map(|(session, place)| Some((session?, place)));
     found.find(|(session, _)| session.local == index)

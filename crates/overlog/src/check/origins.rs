@@ -12,7 +12,7 @@ pub(super) struct Origins {
 
 /// The column that a rule takes a variable from.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'r> {
+pub(super) struct Origin<'r> {
     /// The relation as the rule writes it.
     pub relation: &'r str,
     /// Its position among the symbols.
@@ -43,8 +43,8 @@ impl Origins {
     }
 
     /// The finding with the places that say why a variable has these types.
-    pub fn explain(&self, found: Diagnostic, place: Place<'_>, types: TypeSet) -> Diagnostic {
-        let Place { relation, at, column, span } = place;
+    pub fn explain(&self, found: Diagnostic, place: Origin<'_>, types: TypeSet) -> Diagnostic {
+        let Origin { relation, at, column, span } = place;
         let number = column + 1;
         let found = found.label(span, format!("column {number} of `{relation}` holds {types}"));
         match at.and_then(|at| self.of(at, column)) {

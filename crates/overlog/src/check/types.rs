@@ -13,7 +13,7 @@ use tidemill_relation::value::Type;
 use tidemill_stdx::sorted::SortedMap;
 
 use super::literals::{binary, literal_type, literal_value, param_type, unary};
-use super::origins::{Origins, Place};
+use super::origins::{Origin, Origins};
 use super::rule::CheckedRule;
 use super::symbols::{Symbol, Symbols};
 use super::{expressions, stages, system};
@@ -135,7 +135,7 @@ struct Judge<'r, 'd> {
     found: Option<(&'d mut Vec<Diagnostic>, &'d Origins)>,
     vars: SortedMap<&'r str, TypeSet>,
     /// The column that a variable is first taken from.
-    places: SortedMap<&'r str, Place<'r>>,
+    places: SortedMap<&'r str, Origin<'r>>,
 }
 
 impl Infer<'_> {
@@ -302,7 +302,7 @@ impl Infer<'_> {
         for (column, (arg, types)) in args.enumerate() {
             judge.bind(arg, types);
             if let Some(name) = arg.as_var() {
-                let place = Place { relation, at, column, span: arg.span };
+                let place = Origin { relation, at, column, span: arg.span };
                 judge.places.entry(name).or_insert(place);
             }
         }

@@ -1,13 +1,13 @@
 //! Words into lines.
 
 use super::measures::{CONTINUATION, WIDTH};
-use super::spacing::Place;
+use super::spacing::LineBreak;
 
 /// A token, comment or directive of a statement.
 pub(super) struct Word {
     text: String,
     space: bool,
-    place: Place,
+    place: LineBreak,
     kind: Kind,
 }
 
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 impl Word {
-    pub(super) fn plain(text: String, space: bool, place: Place) -> Word {
+    pub(super) fn plain(text: String, space: bool, place: LineBreak) -> Word {
         Word { text, space, place, kind: Kind::Plain }
     }
 
@@ -35,11 +35,11 @@ impl Word {
             (false, true) => Kind::Trailing,
             (false, false) => Kind::Inline,
         };
-        Word { text, space: true, place: Place::Tight, kind }
+        Word { text, space: true, place: LineBreak::Tight, kind }
     }
 
     pub(super) fn directive(text: String) -> Word {
-        Word { text, space: false, place: Place::Tight, kind: Kind::Directive }
+        Word { text, space: false, place: LineBreak::Tight, kind: Kind::Directive }
     }
 
     /// Its columns on the line where it begins, with the blank before it; a comment may go on.
@@ -83,7 +83,7 @@ impl Layout {
     pub(super) fn add(&mut self, mut word: Word) {
         // A comment that ended a line would be a trailing one when it is read again.
         if word.kind == Kind::Plain && self.words.last().is_some_and(|it| it.kind == Kind::Inline) {
-            word.place = Place::Tight;
+            word.place = LineBreak::Tight;
         }
         self.words.push(word);
     }
@@ -97,7 +97,7 @@ impl Layout {
             let mut length = 1;
             if matches!(first.kind, Kind::Plain | Kind::Inline) {
                 let same = |word: &&Word| {
-                    matches!(word.kind, Kind::Plain | Kind::Inline) && word.place != Place::Term
+                    matches!(word.kind, Kind::Plain | Kind::Inline) && word.place != LineBreak::Term
                 };
                 length += rest[1..].iter().take_while(same).count();
             }
@@ -135,7 +135,8 @@ impl Lines<'_> {
     /// Puts a term where it fits: on this line, on the next, or broken over several.
     fn fill(&mut self, words: &[Word]) {
         let width = width(words);
-        if self.column.is_some_and(|column| column + width > WIDTH) && words[0].place == Place::Term
+        if self.column.is_some_and(|column| column + width > WIDTH)
+            && words[0].place == LineBreak::Term
         {
             self.end();
         }
@@ -145,11 +146,11 @@ impl Lines<'_> {
         // Between two places where the term may be broken.
         let mut rest = words;
         while !rest.is_empty() {
-            let more = |word: &&Word| word.place != Place::Inner;
+            let more = |word: &&Word| word.place != LineBreak::Inner;
             let length = 1 + rest[1..].iter().take_while(more).count();
             let (part, others) = rest.split_at(length);
             let full = self.column.is_some_and(|column| column + self::width(part) > WIDTH);
-            if full && part[0].place == Place::Inner {
+            if full && part[0].place == LineBreak::Inner {
                 self.end();
                 self.indent += CONTINUATION;
                 part.iter().for_each(|word| self.put(word));

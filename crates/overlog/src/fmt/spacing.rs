@@ -5,7 +5,7 @@ use crate::lex::{Sym, Token, TokenKind};
 
 /// Where a token may begin a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Place {
+pub(super) enum LineBreak {
     /// Nowhere but behind the token before it.
     Tight,
     /// On a line of its own if its term is too long for one.
@@ -32,17 +32,17 @@ impl<'a> Spacing<'a> {
     }
 
     /// Whether a blank comes before the first of `tokens`, and where it may begin a line.
-    pub(super) fn before(&mut self, tokens: &[Token]) -> (bool, Place) {
+    pub(super) fn before(&mut self, tokens: &[Token]) -> (bool, LineBreak) {
         let token = &tokens[0];
         let was_prefix = self.prefix;
         self.prefix = self.is_prefix(token);
         let result = match self.previous.take() {
-            None => (false, Place::Tight),
+            None => (false, LineBreak::Tight),
             Some(previous) => {
                 let tight = was_prefix || self.aggregate > 0 || self.is_tight(&previous, token);
                 let comma = previous.kind == TokenKind::Sym(Sym::Comma);
                 let space = comma || !tight || self.would_merge(&previous, token);
-                (space, if space { self.place(&previous) } else { Place::Tight })
+                (space, if space { self.place(&previous) } else { LineBreak::Tight })
             }
         };
         self.aggregate = self.aggregate.saturating_sub(1).max(aggregate_length(tokens));
@@ -101,11 +101,11 @@ impl<'a> Spacing<'a> {
         first != Some(a) || ["/*", "//", "%%", "#!"].iter().any(|open| both.starts_with(open))
     }
 
-    fn place(&self, previous: &Token) -> Place {
+    fn place(&self, previous: &Token) -> LineBreak {
         match previous.kind {
-            TokenKind::Sym(Sym::Comma | Sym::If) if self.depth == 0 => Place::Term,
-            TokenKind::Sym(Sym::Comma | Sym::AndAnd | Sym::OrOr) => Place::Inner,
-            _ => Place::Tight,
+            TokenKind::Sym(Sym::Comma | Sym::If) if self.depth == 0 => LineBreak::Term,
+            TokenKind::Sym(Sym::Comma | Sym::AndAnd | Sym::OrOr) => LineBreak::Inner,
+            _ => LineBreak::Tight,
         }
     }
 }

@@ -11,7 +11,7 @@ const AGGREGATE: &str = "write `a_MIN<X>` or `a_COUNT<*>`; compute values before
 
 /// What a relation with arguments is there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Position {
     /// A rule's head, or a fact: which of them shows only behind it. May aggregate.
     Head,
     /// A tuple by itself.
@@ -22,7 +22,7 @@ pub(super) enum Place {
 
 impl Parser {
     /// `name(args)` or `name@X(args)`.
-    pub(super) fn functor(&mut self, place: Place) -> Parsed<Functor> {
+    pub(super) fn functor(&mut self, place: Position) -> Parsed<Functor> {
         let start = self.span();
         let name = self.relation_name()?;
         let located = if self.eat(Sym::At) { Some(self.older_location()?) } else { None };
@@ -91,17 +91,17 @@ impl Parser {
     }
 
     /// One argument, and where it is marked with `@`.
-    fn arg(&mut self, place: Place) -> Parsed<(Arg, Option<Span>)> {
+    fn arg(&mut self, place: Position) -> Parsed<(Arg, Option<Span>)> {
         let at = self.span();
         let mut marked = self.eat(Sym::At).then_some(at);
         if !self.aggregate_is_next() {
             let expr = match place {
-                Place::Pattern => self.pattern_expr()?,
-                Place::Head | Place::Tuple => self.expr()?,
+                Position::Pattern => self.pattern_expr()?,
+                Position::Head | Position::Tuple => self.expr()?,
             };
             return Ok((Arg::Expr(expr), marked));
         }
-        if place != Place::Head {
+        if place != Position::Head {
             let error = self.error("aggregate-outside-head", "only a rule's head aggregates");
             let help = "in a body write `a_COUNT((Group), (Result), p(...))`";
             return self.fail(error.help(help));

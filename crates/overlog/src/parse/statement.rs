@@ -1,6 +1,6 @@
 //! Statements, rules and the terms of their bodies.
 
-use super::functor::Place;
+use super::functor::Position;
 use super::{Failed, Parsed, Parser};
 use crate::ast::{
     AggView, Arg, Assign, BinaryOp, Export, Expr, ExprKind, Fact, Functor, Ident, Index, Keys,
@@ -281,7 +281,7 @@ impl Parser {
 
     fn query(&mut self, start: Span) -> Parsed<Statement> {
         self.next();
-        let pattern = self.functor(Place::Pattern)?;
+        let pattern = self.functor(Position::Pattern)?;
         self.period()?;
         Ok(Statement::Query(Query { pattern, span: self.since(start) }))
     }
@@ -293,7 +293,7 @@ impl Parser {
         if delete {
             self.next();
         }
-        let head = self.functor(Place::Head);
+        let head = self.functor(Position::Head);
         if self.eat(Sym::If) {
             // Also behind a wrong head: the body may have errors of its own.
             let body = self.body()?;
@@ -410,7 +410,7 @@ impl Parser {
     }
 
     fn predicate(&mut self, negated: bool, start: Span) -> Parsed<Term> {
-        let functor = self.functor(Place::Pattern)?;
+        let functor = self.functor(Position::Pattern)?;
         Ok(Term::Predicate(Predicate { negated, functor, span: self.since(start) }))
     }
 
@@ -433,7 +433,7 @@ impl Parser {
         self.expect(Sym::Comma, AGG_VIEW)?;
         let result = self.group()?;
         self.expect(Sym::Comma, AGG_VIEW)?;
-        let of = self.functor(Place::Pattern)?;
+        let of = self.functor(Position::Pattern)?;
         self.expect(Sym::RParen, AGG_VIEW)?;
         Ok(Term::AggView(AggView { func, group, result, of, span: self.since(start) }))
     }

@@ -87,7 +87,7 @@ enum Reading {
 
 /// Where in a record the reader stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum FieldState {
     FieldStart,
     Plain,
     Quoted,
@@ -137,21 +137,21 @@ impl<R: Read> Records<R> {
                 return Ok(Outcome::Blank);
             }
         }
-        let mut place = Place::FieldStart;
+        let mut place = FieldState::FieldStart;
         loop {
             let Some(byte) = self.byte().map_err(|reason| bad(&reason))? else {
                 self.state = Reading::Over;
                 return match place {
-                    Place::Quoted => Err(bad("a quoted field without its end")),
-                    Place::FieldStart if self.ends.is_empty() => Ok(Outcome::End),
+                    FieldState::Quoted => Err(bad("a quoted field without its end")),
+                    FieldState::FieldStart if self.ends.is_empty() => Ok(Outcome::End),
                     _ => self.end(place).map_err(bad),
                 };
             };
             self.lines += u64::from(byte == b'\n');
             if self.dialect == Dialect::P2 {
                 match (place, byte) {
-                    (Place::FieldStart | Place::Quote, b' ' | b'\t') => continue,
-                    (Place::FieldStart, b'#') if self.ends.is_empty() => {
+                    (FieldState::FieldStart | FieldState::Quote, b' ' | b'\t') => continue,
+                    (FieldState::FieldStart, b'#') if self.ends.is_empty() => {
                         self.state = Reading::Skipping;
                         return Ok(Outcome::Blank);
                     }
@@ -159,22 +159,24 @@ impl<R: Read> Records<R> {
                 }
             }
             place = match (place, byte) {
-                (Place::FieldStart, b'"') => Place::Quoted,
-                (Place::Quoted, b'"') => Place::Quote,
-                (Place::Quoted, _) => self.keep(byte, Place::Quoted),
-                (Place::Quote, b'"') => self.keep(byte, Place::Quoted),
+                (FieldState::FieldStart, b'"') => FieldState::Quoted,
+                (FieldState::Quoted, b'"') => FieldState::Quote,
+                (FieldState::Quoted, _) => self.keep(byte, FieldState::Quoted),
+                (FieldState::Quote, b'"') => self.keep(byte, FieldState::Quoted),
                 (_, b'\n') => return self.end(place).map_err(bad),
                 (_, b',') => {
                     self.end_field(place);
-                    Place::FieldStart
+                    FieldState::FieldStart
                 }
                 // Of a line end; another place than the line's end is found there.
-                (Place::Quote, b'\r') => Place::Quote,
-                (Place::Quote, _) => {
+                (FieldState::Quote, b'\r') => FieldState::Quote,
+                (FieldState::Quote, _) => {
                     self.state = Reading::Skipping;
                     return Err(bad("text after the end of a quoted field"));
                 }
-                (Place::FieldStart | Place::Plain, _) => self.keep(byte, Place::Plain),
+                (FieldState::FieldStart | FieldState::Plain, _) => {
+                    self.keep(byte, FieldState::Plain)
+                }
             };
             if self.bytes.len() > RECORD_BYTES_MAX || self.ends.len() >= FIELDS_MAX {
                 // The lines that follow may belong to this record or not: there is no telling.
@@ -188,31 +190,31 @@ impl<R: Read> Records<R> {
         }
     }
 
-    fn keep(&mut self, byte: u8, place: Place) -> Place {
+    fn keep(&mut self, byte: u8, place: FieldState) -> FieldState {
         self.bytes.push(byte);
         place
     }
 
-    fn end_field(&mut self, place: Place) {
-        if self.dialect == Dialect::P2 && place == Place::Plain {
+    fn end_field(&mut self, place: FieldState) {
+        if self.dialect == Dialect::P2 && place == FieldState::Plain {
             let start = self.ends.last().map_or(0, |(end, _)| *end);
             let blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
             let blanks = self.bytes[start..].iter().rev().take_while(blank).count();
             self.bytes.truncate(self.bytes.len() - blanks);
         }
         let quoting = match place {
-            Place::FieldStart | Place::Plain => Quoting::Plain,
-            Place::Quoted | Place::Quote => Quoting::Quoted,
+            FieldState::FieldStart | FieldState::Plain => Quoting::Plain,
+            FieldState::Quoted | FieldState::Quote => Quoting::Quoted,
         };
         self.ends.push((self.bytes.len(), quoting));
     }
 
     /// The line has ended, and so has the record.
-    fn end(&mut self, place: Place) -> Result<Outcome, &'static str> {
-        if place == Place::Plain && self.bytes.last() == Some(&b'\r') {
+    fn end(&mut self, place: FieldState) -> Result<Outcome, &'static str> {
+        if place == FieldState::Plain && self.bytes.last() == Some(&b'\r') {
             self.bytes.pop();
         }
-        if self.ends.is_empty() && self.bytes.is_empty() && place != Place::Quote {
+        if self.ends.is_empty() && self.bytes.is_empty() && place != FieldState::Quote {
             return Ok(Outcome::Blank);
         }
         self.end_field(place);

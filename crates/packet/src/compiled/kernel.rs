@@ -10,7 +10,7 @@ use tidemill_stdx::id::IdVec;
 
 use super::known::Known;
 use super::run::Writer;
-use crate::kernel::{BlockId, End, Expr, Facts, Kernel, Looked, Operator, Place, Step, Value};
+use crate::kernel::{Address, BlockId, End, Expr, Facts, Kernel, Looked, Operator, Step, Value};
 use crate::packet::{BYTES_MAX, offsets as buffer};
 
 /// A kernel while it is written.
@@ -205,7 +205,7 @@ impl<'p> Writer<'_, '_, 'p> {
     }
 
     /// Drops the packet unless its bytes reach so far.
-    fn need(&mut self, scope: &mut Scope<'_>, place: Place, reason: u32) {
+    fn need(&mut self, scope: &mut Scope<'_>, place: Address, reason: u32) {
         let length = self.body.use_var(self.length);
         let offset = self.body.ins().iconst(types::I64, i64::from(place.offset));
         let good = match place.base {

@@ -103,7 +103,7 @@ struct Out {
 }
 
 /// What is known of a kernel in its run.
-pub(super) struct Place {
+pub(super) struct Site {
     pub entry: Block,
     /// Where to go on when a packet has ended that was here.
     pub after: Block,
@@ -138,7 +138,7 @@ pub(super) struct Writer<'w, 'm, 'p> {
     pub input: Variable,
     /// Takes the next packet.
     pub next: Block,
-    pub places: Vec<Place>,
+    pub places: Vec<Site>,
     between: Vec<Between>,
     outs: Vec<Out>,
     /// Packets that came to the first kernel.
@@ -283,7 +283,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
             let flow = flow(kernel, least);
             let linear = self.linear(at, &flow, length);
             let copies = self.copies_of_each(at, &flow);
-            let place = Place {
+            let place = Site {
                 entry: self.body.create_block(),
                 after: self.next,
                 known: None,

@@ -10,7 +10,7 @@ use super::code::app::declare;
 use super::code::ast::Definition;
 use super::parse::{Item, Stop, Word, Written, parse, parse_value};
 use crate::app::{Catalogue, Config, Count, Declaration, Direction, Value};
-use crate::graph::{End, Graph, LinkSpec, Place, Problem};
+use crate::graph::{End, Graph, LinkSpec, Problem, Subject};
 use crate::kernel::table::spec::TableSpec;
 
 /// Files within files.
@@ -471,12 +471,12 @@ fn report(problem: Problem, places: &Places) -> Diagnostic {
     let app = |at: usize| places.apps.get(at).copied().unwrap_or(nowhere);
     let link = |at: usize| places.links.get(at).copied().unwrap_or((nowhere, nowhere));
     let span = match &problem.place {
-        Place::App(at) => app(*at),
-        Place::Key(at, key) => {
+        Subject::App(at) => app(*at),
+        Subject::Key(at, key) => {
             places.keys.get(&(*at, key.clone())).copied().unwrap_or_else(|| app(*at))
         }
-        Place::From(at) => link(*at).0,
-        Place::To(at) => link(*at).1,
+        Subject::From(at) => link(*at).0,
+        Subject::To(at) => link(*at).1,
     };
     let diagnostic = Diagnostic::error(problem.code, span, problem.message);
     match problem.help {

@@ -11,7 +11,7 @@ use std::fmt;
 
 use crate::app::{Config, Declaration};
 
-pub use verify::{Place, Problem};
+pub use verify::{Problem, Subject};
 
 /// Apps of a graph at most.
 pub const APPS_MAX: usize = 100_000;

@@ -9,7 +9,7 @@ use crate::app::{Count, Declaration, Direction, Port};
 
 /// What of a graph a problem is about.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum Subject {
     /// An app, by position.
     App(usize),
     /// A config key of an app.
@@ -24,7 +24,7 @@ pub enum Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// Where.
-    pub place: Place,
+    pub place: Subject,
     /// Stable name of the class, for example `no-such-port`.
     pub code: &'static str,
     /// One sentence without a final period.
@@ -42,7 +42,7 @@ impl fmt::Display for Problem {
 impl std::error::Error for Problem {}
 
 impl Problem {
-    fn new(place: Place, code: &'static str, message: String) -> Problem {
+    fn new(place: Subject, code: &'static str, message: String) -> Problem {
         Problem { place, code, message, help: None }
     }
 
@@ -58,7 +58,7 @@ impl Graph {
         let mut problems = Vec::new();
         if self.apps.len() > APPS_MAX {
             let message = format!("a graph has at most {APPS_MAX} apps");
-            return vec![Problem::new(Place::App(APPS_MAX), "too-many-apps", message)];
+            return vec![Problem::new(Subject::App(APPS_MAX), "too-many-apps", message)];
         }
         self.verify_apps(&mut problems);
         self.verify_links(&mut problems);
@@ -71,15 +71,15 @@ impl Graph {
         for (at, app) in self.apps.iter().enumerate() {
             if names.insert(&app.name, at).is_some() {
                 let message = format!("there are two apps `{}`", app.name);
-                problems.push(Problem::new(Place::App(at), "duplicate-app", message));
+                problems.push(Problem::new(Subject::App(at), "duplicate-app", message));
             }
             for (key, message) in app.kind.check(&app.config) {
                 let (place, code) = match &key {
                     Some(key) if app.kind.keys.iter().all(|known| known.name != key) => {
-                        (Place::Key(at, key.clone()), "no-such-key")
+                        (Subject::Key(at, key.clone()), "no-such-key")
                     }
-                    Some(key) => (Place::Key(at, key.clone()), "bad-value"),
-                    None => (Place::App(at), "bad-config"),
+                    Some(key) => (Subject::Key(at, key.clone()), "bad-value"),
+                    None => (Subject::App(at), "bad-config"),
                 };
                 let problem = Problem::new(place, code, format!("{}: {message}", app.name));
                 problems.push(problem.help(keys_help(app.kind)));
@@ -89,8 +89,8 @@ impl Graph {
 
     fn verify_links(&self, problems: &mut Vec<Problem>) {
         for (at, link) in self.links.iter().enumerate() {
-            self.verify_end(&link.from, Direction::Output, Place::From(at), problems);
-            self.verify_end(&link.to, Direction::Input, Place::To(at), problems);
+            self.verify_end(&link.from, Direction::Output, Subject::From(at), problems);
+            self.verify_end(&link.to, Direction::Input, Subject::To(at), problems);
         }
     }
 
@@ -98,7 +98,7 @@ impl Graph {
         &self,
         end: &End,
         direction: Direction,
-        place: Place,
+        place: Subject,
         problems: &mut Vec<Problem>,
     ) {
         let Some(app) = self.apps.get(end.app) else {
@@ -121,13 +121,13 @@ impl Graph {
             let from = (link.from.app, Direction::Output, link.from.port.as_str());
             if taken.insert(from, at).is_some() {
                 let message = format!("two links come from {}", self.end_name(&link.from));
-                let problem = Problem::new(Place::From(at), "two-links", message);
+                let problem = Problem::new(Subject::From(at), "two-links", message);
                 problems.push(problem.help("put a Tee between: it has any number of outputs"));
             }
             let to = (link.to.app, Direction::Input, link.to.port.as_str());
             if taken.insert(to, at).is_some() {
                 let message = format!("two links go to {}", self.end_name(&link.to));
-                let problem = Problem::new(Place::To(at), "two-links", message);
+                let problem = Problem::new(Subject::To(at), "two-links", message);
                 problems.push(problem.help("put a Join between: it has any number of inputs"));
             }
         }
@@ -151,7 +151,7 @@ fn word(direction: Direction) -> &'static str {
 fn unlinked(at: usize, name: &str, port: &Port) -> Problem {
     let (word, port_name) = (word(port.direction), port.name);
     let message = format!("{word} `{port_name}` of `{name}` has no link");
-    let problem = Problem::new(Place::App(at), "port-without-link", message);
+    let problem = Problem::new(Subject::App(at), "port-without-link", message);
     problem.help(match port.direction {
         Direction::Input => format!("link something to it: ... -> {name}.{port_name}"),
         Direction::Output => format!("link it to something: {name}.{port_name} -> ..."),

@@ -6,7 +6,7 @@ use tidemill_stdx::id::{Id, IdVec};
 
 use super::table::spec::TableSpec;
 use super::{
-    Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Place, Step, Supply, Test,
+    Address, Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Step, Supply, Test,
     Value, Width, Word,
 };
 
@@ -194,32 +194,32 @@ impl Builder {
 
     /// Bytes at an offset, most significant first.
     pub fn load(&mut self, width: Width, offset: u32) -> Value {
-        self.value(Expr::Load(width, Place { base: None, offset }))
+        self.value(Expr::Load(width, Address { base: None, offset }))
     }
 
     /// Changes bytes at an offset, most significant first.
     pub fn store(&mut self, width: Width, offset: u32, value: Value) {
-        self.step(Step::Store(width, Place { base: None, offset }, value));
+        self.step(Step::Store(width, Address { base: None, offset }, value));
     }
 
     /// Changes bytes so far behind a value.
     pub fn store_at(&mut self, width: Width, base: Value, offset: u32, value: Value) {
-        self.step(Step::Store(width, Place { base: Some(base), offset }, value));
+        self.step(Step::Store(width, Address { base: Some(base), offset }, value));
     }
 
     /// Bytes so far behind a value.
     pub fn load_at(&mut self, width: Width, base: Value, offset: u32) -> Value {
-        self.value(Expr::Load(width, Place { base: Some(base), offset }))
+        self.value(Expr::Load(width, Address { base: Some(base), offset }))
     }
 
     /// Drops packets of fewer bytes.
     pub fn need(&mut self, bytes: u32, reason: u32) {
-        self.step(Step::Need(Place { base: None, offset: bytes }, reason));
+        self.step(Step::Need(Address { base: None, offset: bytes }, reason));
     }
 
     /// Drops packets that have fewer bytes behind a value.
     pub fn need_at(&mut self, base: Value, bytes: u32, reason: u32) {
-        self.step(Step::Need(Place { base: Some(base), offset: bytes }, reason));
+        self.step(Step::Need(Address { base: Some(base), offset: bytes }, reason));
     }
 
     /// Puts bytes before the packet.
@@ -234,7 +234,7 @@ impl Builder {
 
     /// Takes off what is before so many bytes behind a value.
     pub fn strip_to(&mut self, base: Value, offset: u32) {
-        self.step(Step::StripTo(Place { base: Some(base), offset }));
+        self.step(Step::StripTo(Address { base: Some(base), offset }));
     }
 
     /// Cuts what is longer.

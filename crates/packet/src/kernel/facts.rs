@@ -3,7 +3,7 @@
 
 use tidemill_stdx::id::IdVec;
 
-use super::{Block, BlockId, End, Expr, Kernel, Place, Step, Value, Width};
+use super::{Address, Block, BlockId, End, Expr, Kernel, Step, Value, Width};
 
 /// What holds at a point.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,7 +29,7 @@ impl Facts {
     }
 
     /// Whether the packet is known to have `offset` bytes, from the base on.
-    pub fn reach(&self, place: Place) -> bool {
+    pub fn reach(&self, place: Address) -> bool {
         match place.base {
             None => u64::from(place.offset) <= self.bytes,
             Some(base) => self.behind.iter().any(|&(of, end)| of == base && place.offset <= end),
@@ -55,9 +55,9 @@ impl Facts {
     }
 
     /// Whether so many bytes at a place may be touched.
-    pub fn covers(&self, width: Width, place: Place) -> bool {
+    pub fn covers(&self, width: Width, place: Address) -> bool {
         let end = place.offset.checked_add(width.bytes());
-        end.is_some_and(|offset| self.reach(Place { offset, ..place }))
+        end.is_some_and(|offset| self.reach(Address { offset, ..place }))
     }
 
     /// After a step.
@@ -78,11 +78,11 @@ impl Facts {
                 }
             }
             Step::Delete(table, _) => self.forget(table),
-            Step::Need(Place { base: None, offset }, _) => {
+            Step::Need(Address { base: None, offset }, _) => {
                 self.bytes = self.bytes.max(u64::from(offset));
             }
-            Step::Need(Place { base: Some(base), offset }, _) => {
-                if !self.reach(Place { base: Some(base), offset }) {
+            Step::Need(Address { base: Some(base), offset }, _) => {
+                if !self.reach(Address { base: Some(base), offset }) {
                     self.behind.push((base, offset));
                 }
                 self.bytes = self.bytes.max(u64::from(offset));
@@ -95,7 +95,7 @@ impl Facts {
                 self.bytes = self.bytes.saturating_sub(u64::from(bytes));
                 self.behind.clear();
             }
-            Step::StripTo(Place { base: None, offset }) => {
+            Step::StripTo(Address { base: None, offset }) => {
                 self.step(kernel, Step::Strip(offset));
             }
             Step::StripTo(_) => {
@@ -119,7 +119,7 @@ impl Facts {
     /// What holds here and there.
     fn meet(&mut self, other: &Facts) {
         self.bytes = self.bytes.min(other.bytes);
-        self.behind.retain(|&(base, offset)| other.reach(Place { base: Some(base), offset }));
+        self.behind.retain(|&(base, offset)| other.reach(Address { base: Some(base), offset }));
         self.set.iter_mut().zip(&other.set).for_each(|(set, other)| *set &= other);
         self.entries.retain_mut(|(value, table, is_sure)| {
             let known = other.entries.iter().find(|entry| (entry.0, entry.1) == (*value, *table));

@@ -8,7 +8,7 @@ use tidemill_stdx::id::IdVec;
 use super::table::Table;
 use super::table::spec::KEY_WORDS_MAX;
 use super::{
-    Block, BlockId, End, Expr, HEADER_MAX, Handler, Kernel, Place, Step, Value, Viewed, Width,
+    Address, Block, BlockId, End, Expr, HEADER_MAX, Handler, Kernel, Step, Value, Viewed, Width,
 };
 use crate::app::Io;
 use crate::packet::Packet;
@@ -102,7 +102,7 @@ impl Around<'_> {
     }
 
     /// Where the bytes of a place are; a base that is too great is beyond every packet.
-    fn at(&self, place: Place) -> usize {
+    fn at(&self, place: Address) -> usize {
         let base = place.base.map_or(0, |base| self.get(base));
         usize::try_from(base.saturating_add(u64::from(place.offset))).unwrap_or(usize::MAX)
     }

@@ -125,7 +125,7 @@ impl Width {
 
 /// Where bytes are: at `offset`, or so far behind what `base` says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct Address {
     /// Added to the offset.
     pub base: Option<Value>,
     /// From the start of the packet.
@@ -252,7 +252,7 @@ pub enum Expr {
     /// 1 if the output has a link, else 0.
     Linked(u32),
     /// Bytes of the packet, most significant first.
-    Load(Width, Place),
+    Load(Width, Address),
     /// Of two values.
     Binary(Operator, Value, Value),
     /// The entry of a table, by number, with a key; 0: there is none.
@@ -301,15 +301,15 @@ pub enum Step {
     /// Changes the mark.
     SetMark(Value),
     /// Changes bytes, most significant first.
-    Store(Width, Place, Value),
+    Store(Width, Address, Value),
     /// The packet has so many bytes from the place on; else it is dropped for the reason.
-    Need(Place, u32),
+    Need(Address, u32),
     /// Puts so many zeros before the packet; if there is no room, it is dropped for the reason.
     Prepend(u32, u32),
     /// Takes so many bytes off the front.
     Strip(u32),
     /// Takes off what is before a place.
-    StripTo(Place),
+    StripTo(Address),
     /// Cuts what is longer than the value; the length on the wire stays.
     Truncate(Value),
     /// Changes a value of an entry of a table.

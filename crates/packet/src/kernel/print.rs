@@ -4,7 +4,7 @@ use std::fmt;
 
 use tidemill_stdx::id::IdVec;
 
-use super::{Block, BlockId, End, Event, Expr, Kernel, Operator, Place, Step, Supply};
+use super::{Address, Block, BlockId, End, Event, Expr, Kernel, Operator, Step, Supply};
 
 impl Operator {
     pub(crate) fn name(self) -> &'static str {
@@ -14,7 +14,7 @@ impl Operator {
 }
 
 /// What stands between the brackets of a place.
-impl fmt::Display for Place {
+impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.base {
             None => write!(f, "[{}]", self.offset),

@@ -10,7 +10,7 @@ use super::table::spec::{
     Column, KEY_WORDS_MAX, Meaning, TableKind, TableSpec, TableWriter, WhenFull,
 };
 use super::{
-    Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Place, Step, Supply, Test,
+    Address, Block, BlockId, End, Event, Expr, Handler, Kernel, Key, Operator, Step, Supply, Test,
     Value, Width, Word,
 };
 
@@ -198,14 +198,14 @@ fn block(words: &mut IrReader<'_>) -> Read<BlockId> {
     id(words, "b").map(BlockId::new)
 }
 
-fn place(words: &mut IrReader<'_>) -> Read<Place> {
+fn place(words: &mut IrReader<'_>) -> Read<Address> {
     words.expect("[")?;
     let mut base = None;
     if words.peek().starts_with('v') {
         base = Some(value(words)?);
         words.expect("+")?;
     }
-    let place = Place { base, offset: words.number()? };
+    let place = Address { base, offset: words.number()? };
     words.expect("]")?;
     Ok(place)
 }

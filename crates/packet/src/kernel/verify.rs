@@ -4,7 +4,8 @@ use tidemill_stdx::id::IdVec;
 
 use super::table::spec::{TableSpec, TableWriter};
 use super::{
-    BlockId, End, Event, Expr, Facts, HEADER_MAX, Handler, Kernel, Place, Step, Supply, Value, flow,
+    Address, BlockId, End, Event, Expr, Facts, HEADER_MAX, Handler, Kernel, Step, Supply, Value,
+    flow,
 };
 use crate::link::QUEUED_MAX;
 use crate::packet::BYTES_MAX;
@@ -191,7 +192,7 @@ impl Kernel {
         let unset = |value: Value| {
             (!facts.is_set(value)).then(|| format!("{value} is not set on every way"))
         };
-        let base = |place: Place| place.base.and_then(unset);
+        let base = |place: Address| place.base.and_then(unset);
         match step {
             Step::Let(_, expr) => match expr {
                 Expr::Load(width, place) => base(place).or_else(|| {

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::Place;
+use super::Layout;
 use crate::Error;
 use crate::region::Region;
 
 /// The side that writes.
 #[derive(Debug)]
 pub struct Producer {
-    place: Place,
+    place: Layout,
     prod: u32,
     /// How far the reader was when that was last looked at, which costs more than all else.
     cons: u32,
@@ -20,7 +20,7 @@ pub struct Producer {
 /// The side that reads.
 #[derive(Debug)]
 pub struct Consumer {
-    place: Place,
+    place: Layout,
     cons: u32,
     /// Room was made in a full ring since the writer was signalled.
     is_news: bool,
@@ -28,7 +28,7 @@ pub struct Consumer {
 
 impl Producer {
     /// Goes on from the index that is there: it need not be 0.
-    pub fn new(region: &Region, place: Place) -> Producer {
+    pub fn new(region: &Region, place: Layout) -> Producer {
         let prod = region.load_index(place.prod);
         // As if it were full: the first write looks.
         Producer { place, prod, cons: prod.wrapping_sub(place.size), is_news: false }
@@ -99,7 +99,7 @@ impl Producer {
 
 impl Consumer {
     /// Goes on from the index that is there: it need not be 0.
-    pub fn new(region: &Region, place: Place) -> Consumer {
+    pub fn new(region: &Region, place: Layout) -> Consumer {
         Consumer { place, cons: region.load_index(place.cons), is_news: false }
     }
 
@@ -178,7 +178,7 @@ impl Consumer {
 mod tests {
     use super::*;
 
-    const PLACE: Place = Place { data: 64, size: 16, prod: 0, cons: 4 };
+    const PLACE: Layout = Layout { data: 64, size: 16, prod: 0, cons: 4 };
 
     fn ring(start: u32) -> (Region, Producer, Consumer) {
         let region = Region::anonymous(4096).expect("memory");

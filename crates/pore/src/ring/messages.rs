@@ -4,7 +4,7 @@
 //! A message is written whole or not at all, and read whole. None is empty. The index is published
 //! once, behind the whole message, so a reader that sees a part of one sees a hostile writer.
 
-use super::Place;
+use super::Layout;
 use super::bytes::{Consumer, Producer};
 use crate::Error;
 use crate::region::Region;
@@ -30,7 +30,7 @@ pub struct Receiver(Consumer);
 
 impl Sender {
     /// Goes on from the index that is there.
-    pub fn new(region: &Region, place: Place) -> Sender {
+    pub fn new(region: &Region, place: Layout) -> Sender {
         Sender(Producer::new(region, place))
     }
 
@@ -74,7 +74,7 @@ impl Sender {
 
 impl Receiver {
     /// Goes on from the index that is there.
-    pub fn new(region: &Region, place: Place) -> Receiver {
+    pub fn new(region: &Region, place: Layout) -> Receiver {
         Receiver(Consumer::new(region, place))
     }
 
@@ -137,7 +137,7 @@ impl Receiver {
 mod tests {
     use super::*;
 
-    const PLACE: Place = Place { data: 64, size: 64, prod: 0, cons: 4 };
+    const PLACE: Layout = Layout { data: 64, size: 64, prod: 0, cons: 4 };
 
     fn ring(start: u32) -> (Region, Sender, Receiver) {
         let region = Region::anonymous(4096).expect("memory");

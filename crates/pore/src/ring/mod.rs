@@ -14,7 +14,7 @@ use crate::Error;
 
 /// Where a ring is in its region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct Layout {
     /// Where its data begins.
     pub data: u32,
     /// Bytes of data, a power of two of at most 2^31.
@@ -25,7 +25,7 @@ pub struct Place {
     pub cons: u32,
 }
 
-impl Place {
+impl Layout {
     /// Bytes between the two indexes.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use std::os::unix::net::UnixStream;
 use crate::doorbell::Doorbell;
 use crate::memfd::{Checked, Ends, Memfd, Offer, Polling, Shape};
 use crate::region::Region;
-use crate::ring::Place;
+use crate::ring::Layout;
 use crate::{Error, Kind, Width, handover};
 
 /// Bytes of the page.
@@ -35,8 +35,8 @@ pub const ERROR_PROTOCOL: u64 = 3;
 const STORE_POLLS: u32 = 2112;
 const GUEST_POLLS: u32 = 2176;
 
-const REQUESTS: Place = Place { data: 0, size: RING_BYTES, prod: 2052, cons: 2048 };
-const RESPONSES: Place = Place { data: 1024, size: RING_BYTES, prod: 2060, cons: 2056 };
+const REQUESTS: Layout = Layout { data: 0, size: RING_BYTES, prod: 2052, cons: 2048 };
+const RESPONSES: Layout = Layout { data: 1024, size: RING_BYTES, prod: 2060, cons: 2056 };
 
 /// Makes a page whose indexes begin at `start`: the store's side, and what the guest gets.
 ///

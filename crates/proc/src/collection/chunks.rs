@@ -65,16 +65,16 @@ pub(super) struct Chunks<const WORDS: usize> {
 
 /// A slot, by its chunk.
 #[derive(Copy, Clone)]
-pub(super) struct Place {
+pub(super) struct Slot {
     chunk: NonNull<u64>,
     slot: usize,
 }
 
-impl Place {
+impl Slot {
     /// None of a table that does not exist.
     #[inline(always)]
-    fn of(chunk: Words, slot: usize) -> Option<Place> {
-        NonNull::new(chunk.0).map(|chunk| Place { chunk, slot })
+    fn of(chunk: Words, slot: usize) -> Option<Slot> {
+        NonNull::new(chunk.0).map(|chunk| Slot { chunk, slot })
     }
 
     #[inline(always)]
@@ -124,7 +124,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
 
     /// The slot of the element with this hash for which `is` holds.
     #[inline(always)]
-    pub(super) fn search(self, hash: u64, is: impl Fn(Words) -> bool) -> Option<Place> {
+    pub(super) fn search(self, hash: u64, is: impl Fn(Words) -> bool) -> Option<Slot> {
         let chunk = self.chunk(self.home(hash));
         let tags = Self::tags(chunk);
         match Self::in_chunk(chunk, tags, hash, &is) {
@@ -136,7 +136,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
     /// Goes on where the first chunk is full.
     #[cold]
     #[inline(never)]
-    fn search_on(self, hash: u64, is: impl Fn(Words) -> bool) -> Option<Place> {
+    fn search_on(self, hash: u64, is: impl Fn(Words) -> bool) -> Option<Slot> {
         let mut number = self.home(hash);
         for _ in 0..self.mask() {
             number = (number + Self::stride(hash)) & self.mask();
@@ -160,12 +160,12 @@ impl<const WORDS: usize> Chunks<WORDS> {
     }
 
     #[inline(always)]
-    fn in_chunk(chunk: Words, tags: u64, hash: u64, is: &impl Fn(Words) -> bool) -> Option<Place> {
+    fn in_chunk(chunk: Words, tags: u64, hash: u64, is: &impl Fn(Words) -> bool) -> Option<Slot> {
         let mut found = matches(tags, tag(hash));
         while found != 0 {
             let slot = slot_of(found);
             if is(Self::slot_in(chunk, slot)) {
-                return Place::of(chunk, slot);
+                return Slot::of(chunk, slot);
             }
             found &= found - 1;
         }
@@ -174,7 +174,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
 
     /// The words of a slot.
     #[inline(always)]
-    pub(super) fn slot(place: Place) -> Words {
+    pub(super) fn slot(place: Slot) -> Words {
         Self::slot_in(place.chunk(), place.slot)
     }
 
@@ -207,7 +207,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
     }
 
     /// Frees a slot; the chunks that its element went past count it no more.
-    pub(super) fn erase(self, hash: u64, place: Place) {
+    pub(super) fn erase(self, hash: u64, place: Slot) {
         Self::clear(place);
         let mut number = self.home(hash);
         while self.chunk(number) != place.chunk() {
@@ -220,7 +220,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
     }
 
     /// Frees a slot of a table that nothing is put into any more.
-    pub(super) fn clear(place: Place) {
+    pub(super) fn clear(place: Slot) {
         let chunk = place.chunk();
         let tags = chunk.get(0);
         chunk.set(0, tags & !(0xFF << (8 * place.slot)));
@@ -228,10 +228,10 @@ impl<const WORDS: usize> Chunks<WORDS> {
 
     /// The slot at a place, if it has an element.
     #[inline]
-    pub(super) fn at_place(self, place: u64) -> Option<Place> {
+    pub(super) fn at_place(self, place: u64) -> Option<Slot> {
         let (number, slot) = ((place / PLACES) as usize, (place % PLACES) as usize);
         let chunk = self.chunk(number);
         let is = slot < SLOTS && chunk.get(0) >> (8 * slot) & 0xFF != 0;
-        if is { Place::of(chunk, slot) } else { None }
+        if is { Slot::of(chunk, slot) } else { None }
     }
 }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 
 use super::address::at;
-use super::chunks::{Chunks, FLAT, NODES, PLACES, Place, SLOTS, TEXTS, left_out, size};
+use super::chunks::{Chunks, FLAT, NODES, PLACES, SLOTS, Slot, TEXTS, left_out, size};
 use super::head::{self, Head, Table};
 use super::key::{self, Form};
 use super::node;
@@ -189,7 +189,7 @@ fn search_both<const WORDS: usize>(
     head: Head,
     hash: u64,
     is: impl Fn(Words) -> bool,
-) -> Option<Place> {
+) -> Option<Slot> {
     let tables = [head.table(), head.old_table()].into_iter().flatten();
     tables.filter_map(|table| Chunks::<WORDS>::of(table).search(hash, &is)).next()
 }

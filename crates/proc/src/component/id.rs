@@ -54,12 +54,12 @@ struct Chunk {
 }
 
 /// A number's place in its chunk.
-struct Place<'a> {
+struct Entry<'a> {
     component: &'a AtomicPtr<Component>,
     generation: &'a AtomicU32,
 }
 
-impl Place<'_> {
+impl Entry<'_> {
     /// The component that has the number now.
     #[inline(always)]
     fn component(&self) -> ComponentRef {
@@ -121,9 +121,9 @@ impl Table {
     }
 
     #[inline(always)]
-    fn place(&self, number: usize) -> Option<Place<'_>> {
+    fn place(&self, number: usize) -> Option<Entry<'_>> {
         let (chunk, at) = (self.chunks().get(number / CHUNK)?, number % CHUNK);
-        Some(Place { component: &chunk.components[at], generation: &chunk.generations[at] })
+        Some(Entry { component: &chunk.components[at], generation: &chunk.generations[at] })
     }
 
     /// Whether the next component needs another chunk: for that the worker has to be alone.

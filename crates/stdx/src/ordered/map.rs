@@ -1,6 +1,6 @@
 //! The map.
 
-use super::order::{Found, Order, Place, Walk};
+use super::order::{Found, Order, Position, Walk};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::fmt;
@@ -105,7 +105,7 @@ impl<K, V> OrderedMap<K, V> {
         &mut self.slots[number as usize].as_mut().expect(FILLED).1
     }
 
-    fn put(&mut self, place: Place, key: K, value: V) -> u32 {
+    fn put(&mut self, place: Position, key: K, value: V) -> u32 {
         let number = self.order.insert(place);
         match self.slots.get_mut(number as usize) {
             Some(slot) => *slot = Some((key, value)),
@@ -114,7 +114,7 @@ impl<K, V> OrderedMap<K, V> {
         number
     }
 
-    fn take(&mut self, place: Place) -> Option<(K, V)> {
+    fn take(&mut self, place: Position) -> Option<(K, V)> {
         let number = self.order.remove(place);
         let entry = self.slots[number as usize].take();
         self.settle();

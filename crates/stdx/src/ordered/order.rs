@@ -11,7 +11,7 @@ const CHUNK_MAX: usize = if cfg!(test) { 6 } else { 128 };
 
 /// A place between or at numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Position {
     chunk: usize,
     at: usize,
 }
@@ -19,9 +19,9 @@ pub(super) struct Place {
 /// Where a key is, or belongs.
 pub(super) enum Found {
     /// At a place, with this number.
-    At(Place, u32),
+    At(Position, u32),
     /// Nowhere; it would go here.
-    Before(Place),
+    Before(Position),
 }
 
 /// The order, and the numbers that are not in use.
@@ -51,11 +51,11 @@ impl Order {
             // Past the end: what comes in order goes on in the last chunk.
             let chunk = self.chunks.len().saturating_sub(1);
             let at = self.chunks.last().map_or(0, Vec::len);
-            return Found::Before(Place { chunk, at });
+            return Found::Before(Position { chunk, at });
         };
         match numbers.binary_search_by(|&number| compare(number)) {
-            Ok(at) => Found::At(Place { chunk, at }, numbers[at]),
-            Err(at) => Found::Before(Place { chunk, at }),
+            Ok(at) => Found::At(Position { chunk, at }, numbers[at]),
+            Err(at) => Found::Before(Position { chunk, at }),
         }
     }
 
@@ -63,7 +63,7 @@ impl Order {
     ///
     /// # Panics
     /// With 2³² entries.
-    pub(super) fn insert(&mut self, place: Place) -> u32 {
+    pub(super) fn insert(&mut self, place: Position) -> u32 {
         let fresh = || u32::try_from(self.len).expect("fewer than 2^32 entries");
         let number = self.free.pop().unwrap_or_else(fresh);
         self.len += 1;
@@ -83,7 +83,7 @@ impl Order {
     }
 
     /// Takes the number there out.
-    pub(super) fn remove(&mut self, place: Place) -> u32 {
+    pub(super) fn remove(&mut self, place: Position) -> u32 {
         let number = self.chunks[place.chunk].remove(place.at);
         self.release(number);
         self.merge(place.chunk);
@@ -131,32 +131,32 @@ impl Order {
 
     /// All numbers in order.
     pub(super) fn walk(&self) -> Walk<'_> {
-        self.walk_from(Place { chunk: 0, at: 0 })
+        self.walk_from(Position { chunk: 0, at: 0 })
     }
 
     /// The numbers from a place on.
-    pub(super) fn walk_from(&self, from: Place) -> Walk<'_> {
-        let end = Place { chunk: self.chunks.len(), at: 0 };
+    pub(super) fn walk_from(&self, from: Position) -> Walk<'_> {
+        let end = Position { chunk: self.chunks.len(), at: 0 };
         Walk { order: self, front: self.normal(from), back: end }
     }
 
     /// The end of a chunk is the beginning of the next.
-    fn normal(&self, place: Place) -> Place {
+    fn normal(&self, place: Position) -> Position {
         match self.chunks.get(place.chunk) {
-            Some(chunk) if place.at == chunk.len() => Place { chunk: place.chunk + 1, at: 0 },
+            Some(chunk) if place.at == chunk.len() => Position { chunk: place.chunk + 1, at: 0 },
             _ => place,
         }
     }
 
-    pub(super) fn first(&self) -> Option<(Place, u32)> {
+    pub(super) fn first(&self) -> Option<(Position, u32)> {
         let number = *self.chunks.first()?.first()?;
-        Some((Place { chunk: 0, at: 0 }, number))
+        Some((Position { chunk: 0, at: 0 }, number))
     }
 
-    pub(super) fn last(&self) -> Option<(Place, u32)> {
+    pub(super) fn last(&self) -> Option<(Position, u32)> {
         let chunk = self.chunks.len().checked_sub(1)?;
         let at = self.chunks[chunk].len() - 1;
-        Some((Place { chunk, at }, self.chunks[chunk][at]))
+        Some((Position { chunk, at }, self.chunks[chunk][at]))
     }
 }
 
@@ -165,8 +165,8 @@ impl Order {
 pub(super) struct Walk<'a> {
     order: &'a Order,
     /// Both normal; `back` is the place after the last.
-    front: Place,
-    back: Place,
+    front: Position,
+    back: Position,
 }
 
 impl Iterator for Walk<'_> {
@@ -176,8 +176,8 @@ impl Iterator for Walk<'_> {
         if self.front == self.back {
             return None;
         }
-        let Place { chunk, at } = self.front;
-        self.front = self.order.normal(Place { chunk, at: at + 1 });
+        let Position { chunk, at } = self.front;
+        self.front = self.order.normal(Position { chunk, at: at + 1 });
         Some(self.order.chunks[chunk][at])
     }
 }
@@ -188,10 +188,10 @@ impl DoubleEndedIterator for Walk<'_> {
             return None;
         }
         let (chunk, at) = match self.back {
-            Place { chunk, at: 0 } => (chunk - 1, self.order.chunks[chunk - 1].len() - 1),
-            Place { chunk, at } => (chunk, at - 1),
+            Position { chunk, at: 0 } => (chunk - 1, self.order.chunks[chunk - 1].len() - 1),
+            Position { chunk, at } => (chunk, at - 1),
         };
-        self.back = Place { chunk, at };
+        self.back = Position { chunk, at };
         Some(self.order.chunks[chunk][at])
     }
 }

@@ -1,6 +1,6 @@
 //! Scripts joined with the program and the nodes of a simulation.
 
-use tidemill_diag::{Diagnostic, Place, Sources, Span};
+use tidemill_diag::{Diagnostic, LineColumn, Sources, Span};
 use tidemill_event::{Act, Shape};
 use tidemill_overlog::node::Identity;
 use tidemill_relation::OwnedValue;
@@ -180,7 +180,7 @@ impl Binding<'_> {
             }
             What::End => Deed::End,
         };
-        let Place { line, column } = self.sources.place(action.span);
+        let LineColumn { line, column } = self.sources.place(action.span);
         let place = format!("{}:{line}:{column}", self.sources.name(action.span.file));
         Ok(Cue { when: action.when, deed, place })
     }

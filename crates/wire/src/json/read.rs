@@ -56,7 +56,7 @@ const GUESSES: usize = 3;
 
 /// Whether the object of a message stands in an `Any`, whose type is among its keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Context {
     Plain,
     InAny,
 }
@@ -96,7 +96,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     /// The value of a message; its beginning has been reported.
     pub(super) fn message(&mut self, message: MessageId) -> Lex {
         match self.mapping.message(message).shape {
-            MessageForm::Plain | MessageForm::Entry => self.object(message, Place::Plain),
+            MessageForm::Plain | MessageForm::Entry => self.object(message, Context::Plain),
             shape => self.special(message, shape),
         }
     }
@@ -113,7 +113,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     }
 
     /// The object of a plain message.
-    pub(super) fn object(&mut self, message: MessageId, place: Place) -> Lex {
+    pub(super) fn object(&mut self, message: MessageId, place: Context) -> Lex {
         self.enter(b'{')?;
         if !self.lexer.take(b'}') {
             let map = self.mapping.message(message);
@@ -137,7 +137,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
     /// One key and its value; gives the next guess.
     #[inline]
-    fn member(&mut self, message: MessageId, place: Place, guess: u32, seen: usize) -> Lex<u32> {
+    fn member(&mut self, message: MessageId, place: Context, guess: u32, seen: usize) -> Lex<u32> {
         let mapping = self.mapping;
         self.lexer.peek();
         let start = self.lexer.at;
@@ -168,8 +168,8 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     }
 
     #[cold]
-    fn unknown_key(&mut self, message: MessageId, place: Place, key: &str, start: usize) -> Lex {
-        let is_type = place == Place::InAny && key == "@type";
+    fn unknown_key(&mut self, message: MessageId, place: Context, key: &str, start: usize) -> Lex {
+        let is_type = place == Context::InAny && key == "@type";
         if is_type || self.options.unknown == Unknown::Ignore {
             return self.lexer.skip(self.depth, Loosely);
         }

@@ -6,7 +6,7 @@ use super::error::Fault;
 use super::lex::{Lex, Lexer};
 use super::names::MessageForm;
 use super::options::Unknown;
-use super::read::{Place, Reader};
+use super::read::{Context, Reader};
 use super::time;
 use crate::encode::BinarySink;
 use crate::schema::{FieldId, MessageId};
@@ -16,7 +16,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     /// The value of a message that is no object of fields; its beginning has been reported.
     pub(super) fn special(&mut self, message: MessageId, shape: MessageForm) -> Lex {
         match shape {
-            MessageForm::Plain | MessageForm::Entry => self.object(message, Place::Plain),
+            MessageForm::Plain | MessageForm::Entry => self.object(message, Context::Plain),
             MessageForm::Any => self.any(message),
             MessageForm::Timestamp => self.time(message, time::read_timestamp),
             MessageForm::Duration => self.time(message, time::read_duration),
@@ -156,7 +156,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         if shape.is_special() {
             self.value_in_any(message, shape)?
         } else {
-            self.object(message, Place::InAny)?
+            self.object(message, Context::InAny)?
         }
         let flow = self.sink.end_message(message);
         self.told(flow)

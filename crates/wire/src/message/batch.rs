@@ -200,7 +200,7 @@ pub struct Rows<'b> {
 
 /// Where a field is in the rows.
 #[derive(Clone, Copy)]
-struct Place {
+struct FieldSlot {
     /// Where the word with its presence bit begins in a record, in bytes.
     word: usize,
     /// Its bit there; none if it cannot be had.
@@ -209,9 +209,9 @@ struct Place {
     offset: usize,
 }
 
-impl Place {
+impl FieldSlot {
     /// Of a field that cannot be had: no bit of the word that every record has.
-    const NONE: Place = Place { word: 0, mask: 0, offset: 0 };
+    const NONE: FieldSlot = FieldSlot { word: 0, mask: 0, offset: 0 };
 
     /// The slot of a field that is there.
     #[inline(always)]
@@ -274,19 +274,19 @@ impl<'b> Rows<'b> {
     }
 
     /// Where a field is, if `fits` says that it is of the kind that is asked for.
-    fn place(&self, field: FieldId, shape: Shape, fits: impl FnOnce(Kind) -> bool) -> Place {
+    fn place(&self, field: FieldId, shape: Shape, fits: impl FnOnce(Kind) -> bool) -> FieldSlot {
         match self.field(field, shape) {
-            Some(found) if fits(found.kind) => Place {
+            Some(found) if fits(found.kind) => FieldSlot {
                 word: found.presence_offset() as usize,
                 mask: found.presence_mask(),
                 offset: found.offset as usize,
             },
-            _ => Place::NONE,
+            _ => FieldSlot::NONE,
         }
     }
 
     /// By row: the record to read a place of; where that is none, one that has room for anything.
-    fn each(&self, place: Place) -> impl ExactSizeIterator<Item = Record> + use<'_> {
+    fn each(&self, place: FieldSlot) -> impl ExactSizeIterator<Item = Record> + use<'_> {
         let (there, nothing) = (place.mask != 0, self.batch.nothing());
         self.records.iter().map(move |&record| if there { record } else { nothing })
     }

@@ -51,7 +51,7 @@ pub use build::{Builder, Copies, Keep, Views};
 pub use layout::{Cell, FieldLayout, Kind, Layouts, RecordLayout, Shape};
 pub use lazy::{Check, Lazy, LazyList, LazyValue};
 pub use map::MapOrder;
-pub use raw::Place;
+pub use raw::MessageAddress;
 #[doc(hidden)]
 pub use storage::Storage;
 pub use value::{ListRef, MapRef, MessageRef, Value};

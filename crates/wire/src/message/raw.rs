@@ -1,7 +1,7 @@
 //! Messages by the addresses of their records, for callers that cannot carry lifetimes.
 //!
 //! A record stays where it is until its tree is cleared, filled anew or dropped. Who keeps a
-//! [`Place`] sees to it that none of these happened when it is used again.
+//! [`MessageAddress`] sees to it that none of these happened when it is used again.
 
 use std::ptr::NonNull;
 
@@ -13,7 +13,7 @@ use crate::schema::MessageId;
 
 /// Where in a tree a message is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct MessageAddress {
     /// The address of its record; none of a message that is not there, and so is empty.
     pub record: Option<NonNull<u8>>,
     /// Its type.
@@ -22,15 +22,15 @@ pub struct Place {
 
 impl MessageRef<'_> {
     /// Where it is.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> MessageAddress {
         let record = self.record.and_then(|record| NonNull::new(record.address()));
-        Place { record, message: self.message_type() }
+        MessageAddress { record, message: self.message_type() }
     }
 }
 
 impl MessageMut<'_> {
     /// Where it is.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> MessageAddress {
         self.as_ref().place()
     }
 }
@@ -40,7 +40,7 @@ impl Message<'_> {
     ///
     /// # Safety
     /// The place is of a message in this tree, which was neither cleared nor filled anew since.
-    pub unsafe fn at(&self, place: Place) -> MessageRef<'_> {
+    pub unsafe fn at(&self, place: MessageAddress) -> MessageRef<'_> {
         // SAFETY: the caller guarantees that the place is of a message in this tree as it is now.
         let record = place.record.map(|record| unsafe { Record::from_address(record) });
         MessageRef::new(&self.schema, place.message, record)
@@ -50,7 +50,7 @@ impl Message<'_> {
     ///
     /// # Safety
     /// As of [`Message::at`].
-    pub unsafe fn at_mut(&mut self, place: Place) -> Option<MessageMut<'_>> {
+    pub unsafe fn at_mut(&mut self, place: MessageAddress) -> Option<MessageMut<'_>> {
         // SAFETY: the caller guarantees that the place is of a message in this tree as it is now.
         let record = unsafe { Record::from_address(place.record?) };
         Some(MessageMut::new(&self.schema, &mut self.arena, place.message, record))

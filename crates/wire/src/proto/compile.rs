@@ -12,7 +12,7 @@ use super::spans::Spans;
 use super::{hint, lex, options, parse, wellknown};
 use crate::schema::draft::Draft;
 use crate::schema::link::link;
-use crate::schema::problem::{Part, Place, Problem};
+use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::{FileId, Schema, check, descriptor, freeze};
 
 /// Files that one schema may have.
@@ -220,7 +220,7 @@ impl<'f> Loader<'f> {
         self.diagnostics.extend(found);
     }
 
-    fn span(&self, file: FileId, place: Place, part: Part) -> Span {
+    fn span(&self, file: FileId, place: ElementId, part: Part) -> Span {
         let text = self.texts.get(file.index()).copied().unwrap_or(diag::FileId(0));
         let (start, end) = self.places.range(place, part);
         Span { file: text, start, end }

@@ -3,7 +3,7 @@
 use tidemill_diag::text::number::{radix_of_c, whole};
 use tidemill_diag::text::{Block, Cursor, block_comment, is_word, is_word_start};
 
-use crate::schema::problem::{Part, Place, Problem};
+use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::{FileId, uninterpreted::TextRange};
 
 /// What a token is.
@@ -138,7 +138,7 @@ impl Lexer<'_> {
 
     fn report(&mut self, start: usize, end: usize, message: &str) {
         let part = Part::Range(start as u32, end as u32);
-        let at = (self.file, Place::NONE, part);
+        let at = (self.file, ElementId::NONE, part);
         self.problems.push(Problem::error("bad-token", at, message));
     }
 

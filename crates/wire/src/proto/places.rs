@@ -1,6 +1,6 @@
 //! Where elements stand in their texts.
 
-use crate::schema::problem::{Part, Place};
+use crate::schema::problem::{ElementId, Part};
 use crate::schema::uninterpreted::TextRange;
 
 /// The parts of one element, each a range of bytes in its file.
@@ -12,18 +12,18 @@ pub(super) struct Ranges {
     pub(super) other: TextRange,
 }
 
-/// By [`Place`].
+/// By [`ElementId`].
 #[derive(Clone, Default, Debug)]
 pub(super) struct Places(Vec<Ranges>);
 
 impl Places {
-    pub(super) fn push(&mut self, ranges: Ranges) -> Place {
+    pub(super) fn push(&mut self, ranges: Ranges) -> ElementId {
         self.0.push(ranges);
-        Place(self.0.len() as u32 - 1)
+        ElementId(self.0.len() as u32 - 1)
     }
 
     /// The range of a part; of parts that an element does not have, that of its name.
-    pub(super) fn range(&self, place: Place, part: Part) -> TextRange {
+    pub(super) fn range(&self, place: ElementId, part: Part) -> TextRange {
         let Some(ranges) = self.0.get(place.0 as usize) else {
             return match part {
                 Part::Range(start, end) => (start, end),
@@ -43,7 +43,7 @@ impl Places {
 
 impl Places {
     /// Sets the range of what stands for the type: of a file, its package.
-    pub(super) fn set_type(&mut self, place: Place, range: TextRange) {
+    pub(super) fn set_type(&mut self, place: ElementId, range: TextRange) {
         if let Some(ranges) = self.0.get_mut(place.0 as usize) {
             ranges.ty = range;
         }

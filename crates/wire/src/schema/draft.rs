@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::features::{Edition, Features};
-use super::problem::Place;
+use super::problem::ElementId;
 use super::uninterpreted::OptionText;
 use super::{EnumId, FieldId, FieldType, FileId, MessageId, Name, OneofId, ServiceId};
 
@@ -76,7 +76,7 @@ pub struct FileDraft {
     /// The serialized `FileDescriptorProto`, where the file came as one.
     pub descriptor: Option<Box<[u8]>>,
     /// Where it stands in the text.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// How a file imports another.
@@ -103,7 +103,7 @@ pub struct Dependency {
     /// The file, once linked.
     pub file: Option<FileId>,
     /// Where the statement stands.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// Whether other files may name a message or enum.
@@ -142,7 +142,7 @@ pub struct MessageDraft {
     /// Numbers that no field may have; ends are exclusive.
     pub reserved_ranges: Vec<RangeDraft>,
     /// Names that no field may have.
-    pub reserved_names: Vec<(Name, Place)>,
+    pub reserved_names: Vec<(Name, ElementId)>,
     /// Whether other files may name it.
     pub visibility: Visibility,
     /// True for the entries of a map field.
@@ -154,7 +154,7 @@ pub struct MessageDraft {
     /// With package and scope, once linked.
     pub full_name: Arc<str>,
     /// Where it stands in the text.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// A range of numbers; whether the end is inclusive depends on what has it.
@@ -165,7 +165,7 @@ pub struct RangeDraft {
     /// The last, or one past it.
     pub end: i32,
     /// Where it stands in the text.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// Numbers for extensions; the end is exclusive.
@@ -223,7 +223,7 @@ pub struct FieldDraft {
     /// What few fields have.
     pub rare: Option<Box<FieldRare>>,
     /// Where it stands in the text.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// What few fields have.
@@ -288,7 +288,7 @@ pub struct OneofDraft {
     /// Made for an `optional` field in `proto3`.
     pub synthetic: bool,
     /// Where it stands in the text.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// One enum.
@@ -305,7 +305,7 @@ pub struct EnumDraft {
     /// Numbers that no value may have; ends are inclusive.
     pub reserved_ranges: Vec<RangeDraft>,
     /// Names that no value may have.
-    pub reserved_names: Vec<(Name, Place)>,
+    pub reserved_names: Vec<(Name, ElementId)>,
     /// Whether other files may name it.
     pub visibility: Visibility,
     /// Options.
@@ -315,7 +315,7 @@ pub struct EnumDraft {
     /// With package and scope, once linked.
     pub full_name: Arc<str>,
     /// Where it stands in the text.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// One value of an enum.
@@ -330,7 +330,7 @@ pub struct EnumValueDraft {
     /// Resolved features.
     pub features: Features,
     /// Where it stands in the text.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// One service.
@@ -349,7 +349,7 @@ pub struct ServiceDraft {
     /// With package, once linked.
     pub full_name: Arc<str>,
     /// Where it stands in the text.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// One method of a service.
@@ -374,7 +374,7 @@ pub struct MethodDraft {
     /// Resolved features.
     pub features: Features,
     /// Where it stands in the text.
-    pub place: Place,
+    pub place: ElementId,
 }
 
 /// How long each array is: the place to cut a draft back to.

@@ -1,22 +1,22 @@
 //! What is wrong with definitions, and which part of which element shows it.
 //!
 //! Linking and checking do not know whether definitions came as text. They name an element by its
-//! [`Place`] and the [`Part`] at fault; the owner of the text turns that into a span.
+//! [`ElementId`] and the [`Part`] at fault; the owner of the text turns that into a span.
 
 use super::FileId;
 
 /// An element in a text; definitions that did not come as text have none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place(pub(crate) u32);
+pub struct ElementId(pub(crate) u32);
 
-impl Place {
+impl ElementId {
     /// Of what did not come as text.
-    pub const NONE: Place = Place(u32::MAX);
+    pub const NONE: ElementId = ElementId(u32::MAX);
 }
 
-impl Default for Place {
-    fn default() -> Place {
-        Place::NONE
+impl Default for ElementId {
+    fn default() -> ElementId {
+        ElementId::NONE
     }
 }
 
@@ -45,13 +45,13 @@ pub struct Problem {
     /// The file at fault.
     pub file: FileId,
     /// The element at fault.
-    pub place: Place,
+    pub place: ElementId,
     /// The part at fault.
     pub part: Part,
     /// One sentence without a final period, with full names.
     pub message: String,
     /// Another element that explains it, and how.
-    pub label: Option<(FileId, Place, Part, String)>,
+    pub label: Option<(FileId, ElementId, Part, String)>,
     /// What to write instead.
     pub help: Option<String>,
     /// The name that is not declared, for hints where it may be.
@@ -62,7 +62,7 @@ impl Problem {
     /// An error.
     pub fn error(
         code: &'static str,
-        (file, place, part): (FileId, Place, Part),
+        (file, place, part): (FileId, ElementId, Part),
         message: impl Into<String>,
     ) -> Problem {
         let message = message.into();
@@ -82,7 +82,7 @@ impl Problem {
     /// A warning.
     pub fn warning(
         code: &'static str,
-        at: (FileId, Place, Part),
+        at: (FileId, ElementId, Part),
         message: impl Into<String>,
     ) -> Problem {
         Problem { warning: true, ..Problem::error(code, at, message) }
@@ -103,7 +103,7 @@ impl Problem {
     /// Adds another element.
     pub fn label(
         mut self,
-        (file, place, part): (FileId, Place, Part),
+        (file, place, part): (FileId, ElementId, Part),
         message: impl Into<String>,
     ) -> Problem {
         self.label = Some((file, place, part, message.into()));

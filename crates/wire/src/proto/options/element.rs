@@ -2,7 +2,7 @@
 
 use crate::schema::draft::{Draft, MaybeOptions};
 use crate::schema::link::{Names, Scope};
-use crate::schema::problem::Place;
+use crate::schema::problem::ElementId;
 use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId};
 
 /// An element with options.
@@ -80,7 +80,7 @@ impl Element {
     }
 
     /// The file and where it stands there.
-    pub(super) fn place(self, draft: &Draft) -> (FileId, Place) {
+    pub(super) fn place(self, draft: &Draft) -> (FileId, ElementId) {
         match self {
             Element::File(id) => (id, draft.file(id).place),
             Element::Message(id) => (draft.message(id).file, draft.message(id).place),

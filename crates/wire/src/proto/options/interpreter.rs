@@ -4,7 +4,7 @@ use super::element::Element;
 use super::tree::Tree;
 use crate::schema::draft::Draft;
 use crate::schema::link::{Entity, InOptions, Linked, Lookup, Scope, Wanted};
-use crate::schema::problem::{Part, Place, Problem};
+use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::uninterpreted::TextRange;
 use crate::schema::{FieldId, FileId, MessageId};
 
@@ -16,7 +16,7 @@ pub(super) struct Interpreter<'a> {
     pub(super) linked: &'a Linked,
     pub(super) element: Element,
     pub(super) file: FileId,
-    place: Place,
+    place: ElementId,
     pub(super) problems: &'a mut Vec<Problem>,
     used: Vec<FileId>,
     /// Options of the message itself that were named by their full names: those win.

@@ -19,7 +19,7 @@ use super::lex::{Kind, Token, integer, lex_into};
 use super::places::{Places, Ranges};
 use crate::schema::draft::{Dependency, Draft, FileDraft, ImportKind, Visibility};
 use crate::schema::features::Edition;
-use crate::schema::problem::{Part, Place, Problem};
+use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::uninterpreted::TextRange;
 use crate::schema::{FieldId, FileId, MessageId, Name};
 
@@ -185,7 +185,7 @@ impl<'a> Parser<'a> {
         range: TextRange,
         message: impl Into<String>,
     ) -> Failed {
-        let at = (self.file, Place::NONE, Part::Range(range.0, range.1));
+        let at = (self.file, ElementId::NONE, Part::Range(range.0, range.1));
         self.problems.push(Problem::error(code, at, message));
         Failed
     }
@@ -334,7 +334,7 @@ impl<'a> Parser<'a> {
         Err(self.error("syntax", (end, end), message))
     }
 
-    fn place(&mut self, ranges: Ranges) -> Place {
+    fn place(&mut self, ranges: Ranges) -> ElementId {
         self.places.push(ranges)
     }
 
@@ -412,7 +412,7 @@ impl<'a> Parser<'a> {
                 self.skip_statement();
             }
         } else {
-            let at = (self.file, Place::NONE, Part::Range(0, 0));
+            let at = (self.file, ElementId::NONE, Part::Range(0, 0));
             let message = "no syntax is given, so it is proto2";
             let help = "begin with `syntax = \"proto2\";`, or with an edition";
             self.problems.push(Problem::warning("no-syntax", at, message).help(help));

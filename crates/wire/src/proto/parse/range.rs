@@ -5,7 +5,7 @@ use crate::proto::lex::Kind;
 use crate::proto::places::Ranges;
 use crate::schema::draft::{ExtensionRangeDraft, RangeDraft};
 use crate::schema::features::Features;
-use crate::schema::problem::Place;
+use crate::schema::problem::ElementId;
 use crate::schema::{EnumId, FIELD_NUMBER_MAX, MessageId, Name};
 
 impl Parser<'_> {
@@ -81,7 +81,7 @@ impl Parser<'_> {
         Ok(RangeDraft { start: clamp(start), end: clamp(end).saturating_add(1), place })
     }
 
-    fn reserved_names(&mut self) -> Parsed<Vec<(Name, Place)>> {
+    fn reserved_names(&mut self) -> Parsed<Vec<(Name, ElementId)>> {
         let mut names = Vec::new();
         loop {
             let token = self.token();

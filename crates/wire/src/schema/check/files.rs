@@ -1,7 +1,7 @@
 //! Files as a whole.
 
 use super::{Check, is_identifier, option, option_part, own_feature};
-use crate::schema::problem::{Part, Place};
+use crate::schema::problem::{ElementId, Part};
 use crate::schema::{FileId, MessageId};
 use tidemill_stdx::sort;
 
@@ -80,8 +80,8 @@ impl<'a> Check<'a> {
         let draft = self.draft;
         let outer = |id: MessageId| draft.message(id).full_name.len();
         let package = |id: FileId| draft.file(id).package.as_ref().map_or(0, |name| name.len());
-        let mut long: Vec<(FileId, Place)> = Vec::new();
-        let mut look = |file: FileId, place: Place, around: usize, name: usize| {
+        let mut long: Vec<(FileId, ElementId)> = Vec::new();
+        let mut look = |file: FileId, place: ElementId, around: usize, name: usize| {
             if around + usize::from(around > 0) + name > FULL_NAME_BYTES_MAX {
                 long.push((file, place));
             }
@@ -130,7 +130,7 @@ impl<'a> Check<'a> {
         }
         sort::by_key(&mut bad, |&(file, _)| file);
         for (file, name) in bad {
-            let at = (file, Place::NONE, Part::Name);
+            let at = (file, ElementId::NONE, Part::Name);
             self.error("bad-name", at, format!("`{name}` is no identifier"));
         }
     }

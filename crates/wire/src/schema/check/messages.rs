@@ -3,7 +3,7 @@
 use super::{Check, is_identifier, option, option_part};
 use crate::schema::draft::{MessageDraft, RangeDraft};
 use crate::schema::features::Edition;
-use crate::schema::problem::{Part, Place};
+use crate::schema::problem::{ElementId, Part};
 use crate::schema::{FIELD_NUMBER_MAX, FieldId, FieldType, FileId, MessageId, Name, Scalar};
 use tidemill_stdx::sorted::SortedMap;
 
@@ -136,8 +136,8 @@ impl Check<'_> {
     pub(super) fn reserved_name(
         &mut self,
         name: &str,
-        at: (FileId, Place, Part),
-        before: &[(Name, Place)],
+        at: (FileId, ElementId, Part),
+        before: &[(Name, ElementId)],
     ) {
         if before.iter().any(|(other, _)| other == name) {
             self.error("duplicate-reserved", at, format!("name `{name}` is reserved twice"));

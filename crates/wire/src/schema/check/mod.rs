@@ -17,7 +17,7 @@ pub use fields::entry_name;
 
 use super::draft::{Draft, MaybeOptions};
 use super::features::Edition;
-use super::problem::{Part, Place, Problem};
+use super::problem::{ElementId, Part, Problem};
 use super::raw;
 use super::{FileId, link};
 
@@ -58,11 +58,11 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn error(&mut self, code: &'static str, at: (FileId, Place, Part), message: String) {
+    fn error(&mut self, code: &'static str, at: (FileId, ElementId, Part), message: String) {
         self.problems.push(Problem::error(code, at, message));
     }
 
-    fn warn(&mut self, code: &'static str, at: (FileId, Place, Part), message: String) {
+    fn warn(&mut self, code: &'static str, at: (FileId, ElementId, Part), message: String) {
         self.problems.push(Problem::warning(code, at, message));
     }
 
@@ -72,7 +72,7 @@ impl Check<'_> {
         }
     }
 
-    fn label(&mut self, at: (FileId, Place, Part), message: &str) {
+    fn label(&mut self, at: (FileId, ElementId, Part), message: &str) {
         if let Some(problem) = self.problems.last_mut() {
             problem.label = Some((at.0, at.1, at.2, message.into()));
         }

@@ -2,7 +2,7 @@
 
 use super::Check;
 use crate::schema::features::{Features, NamingStyle};
-use crate::schema::problem::{Part, Place};
+use crate::schema::problem::{ElementId, Part};
 use crate::schema::{FieldType, FileId};
 
 /// How a name is written.
@@ -73,14 +73,14 @@ impl Check<'_> {
             self.style(oneof.features, &oneof.name, Style::LowerSnake, at);
         }
         for found in &draft.enums {
-            let at = |place: Place| (found.file, place, Part::Name);
+            let at = |place: ElementId| (found.file, place, Part::Name);
             self.style(found.features, &found.name, Style::Title, at(found.place));
             for value in &found.values {
                 self.style(value.features, &value.name, Style::UpperSnake, at(value.place));
             }
         }
         for service in &draft.services {
-            let at = |place: Place| (service.file, place, Part::Name);
+            let at = |place: ElementId| (service.file, place, Part::Name);
             self.style(service.features, &service.name, Style::Title, at(service.place));
             for method in &service.methods {
                 self.style(method.features, &method.name, Style::Title, at(method.place));
@@ -88,7 +88,13 @@ impl Check<'_> {
         }
     }
 
-    fn style(&mut self, features: Features, name: &str, style: Style, at: (FileId, Place, Part)) {
+    fn style(
+        &mut self,
+        features: Features,
+        name: &str,
+        style: Style,
+        at: (FileId, ElementId, Part),
+    ) {
         // Descriptors do not record which style their source chose.
         let from_text = self.draft.file(at.0).descriptor.is_none();
         if features.naming_style == NamingStyle::Style2024 && from_text && !style.fits(name) {

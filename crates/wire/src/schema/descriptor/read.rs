@@ -8,7 +8,7 @@ use crate::schema::draft::{
     RangeDraft, ServiceDraft, Visibility,
 };
 use crate::schema::features::Edition;
-use crate::schema::problem::Place;
+use crate::schema::problem::ElementId;
 use crate::schema::raw::{self, RawFields, RawValue};
 use crate::schema::{EnumId, FieldId, FileId, MessageId, Name, OneofId, ServiceId, is_json_name};
 
@@ -253,7 +253,7 @@ impl Reader<'_> {
                 7 => options(value, &mut message.options)?,
                 8 => message.oneofs.push(self.oneof(bytes(value)?, id)?),
                 9 => message.reserved_ranges.push(range(bytes(value)?)?.0),
-                10 => message.reserved_names.push((name(value)?, Place::NONE)),
+                10 => message.reserved_names.push((name(value)?, ElementId::NONE)),
                 11 => message.visibility = visibility(value)?,
                 _ => {}
             }
@@ -346,7 +346,7 @@ impl Reader<'_> {
                 2 => found.values.push(enum_value(bytes(value)?)?),
                 3 => options(value, &mut found.options)?,
                 4 => found.reserved_ranges.push(range(bytes(value)?)?.0),
-                5 => found.reserved_names.push((name(value)?, Place::NONE)),
+                5 => found.reserved_names.push((name(value)?, ElementId::NONE)),
                 6 => found.visibility = visibility(value)?,
                 _ => {}
             }

@@ -11,7 +11,7 @@ use tidemill_stdx::hash::{combine, hash_bytes};
 
 use super::imports::{Imports, InOptions};
 use crate::schema::draft::Draft;
-use crate::schema::problem::{Part, Place, Problem};
+use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId};
 
 /// Something that has names in it.
@@ -299,7 +299,7 @@ impl Names {
         scope: Scope,
         name: &str,
         entity: Entity,
-        at: (FileId, Place, Part),
+        at: (FileId, ElementId, Part),
         problems: &mut Vec<Problem>,
     ) {
         let hash = kept(self.scopes.hash(scope, name));
@@ -321,7 +321,7 @@ impl Names {
         &self,
         draft: &Draft,
         name: &str,
-        at: (FileId, Place, Part),
+        at: (FileId, ElementId, Part),
         other: Entity,
         problems: &mut Vec<Problem>,
     ) {
@@ -499,7 +499,7 @@ impl Entity {
     }
 }
 
-fn place_of(draft: &Draft, entity: Entity) -> Option<(FileId, Place)> {
+fn place_of(draft: &Draft, entity: Entity) -> Option<(FileId, ElementId)> {
     Some(match entity {
         Entity::Package(_) => return None,
         Entity::Message(id) => (draft.message(id).file, draft.message(id).place),

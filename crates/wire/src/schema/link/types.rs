@@ -8,7 +8,7 @@ use super::imports::{Imports, InOptions};
 use super::names::{Entity, Names, Scope};
 use crate::schema::draft::{Draft, Visibility};
 use crate::schema::features::SymbolVisibility;
-use crate::schema::problem::{Part, Place, Problem};
+use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::{FieldId, FieldType, FileId, MessageId, Name};
 
 /// What a name may mean.
@@ -103,7 +103,7 @@ impl Lookup<'_> {
         name: &str,
         what: &str,
         not_found: NotFound,
-        (place, part): (Place, Part),
+        (place, part): (ElementId, Part),
     ) -> Problem {
         let at = (self.file, place, part);
         match not_found {
@@ -306,7 +306,7 @@ fn check_visible(
     draft: &Draft,
     from: FileId,
     entity: Entity,
-    (place, part): (Place, Part),
+    (place, part): (ElementId, Part),
 ) -> Result<(), Box<Problem>> {
     let (visibility, file, nested, full_name, own) = match entity {
         Entity::Message(id) => {

@@ -1,5 +1,0 @@
-COMPONENT Main;
-  VARIABLE i: INTEGER;
-  BEGIN
-    ASSERT(i > 0, 17)
-END Main;

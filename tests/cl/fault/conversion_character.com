@@ -1,6 +1,0 @@
-COMPONENT Main;
-  VARIABLE i: INTEGER;
-  BEGIN
-    i := 256;
-    WRITE(CHARACTER(i))
-END Main;

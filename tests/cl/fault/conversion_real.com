@@ -1,6 +1,0 @@
-COMPONENT Main;
-  VARIABLE r: REAL;
-  BEGIN
-    r := 1.0E18; WRITE(INTEGER(r)); WRITELINE;
-    r := 1.0E19; WRITE(INTEGER(r))
-END Main;

@@ -1,6 +1,0 @@
-COMPONENT Main;
-  VARIABLE t: TEXT;
-  BEGIN
-    t := "one";
-    WRITE(REAL(t))
-END Main;

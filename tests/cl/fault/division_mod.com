@@ -1,5 +1,0 @@
-COMPONENT Main;
-  VARIABLE i: INTEGER;
-  BEGIN
-    FOR i := 2 TO 0 BY -1 DO WRITE(7 MOD i); WRITE(" ") END
-END Main;

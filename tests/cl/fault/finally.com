@@ -1,6 +1,0 @@
-COMPONENT Main;
-  VARIABLE i: INTEGER;
-  BEGIN i := 0
-  FINALLY
-    WRITE("last"); WRITELINE; ASSERT(i = 1, 5)
-END Main;

@@ -1,3 +1,0 @@
-COMPONENT Main;
-  ACTIVITY HALT(3)
-END Main;

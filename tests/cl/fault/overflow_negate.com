@@ -1,6 +1,0 @@
-COMPONENT Main;
-  VARIABLE i: INTEGER;
-  BEGIN
-    i := MIN(INTEGER);
-    i := -i
-END Main;

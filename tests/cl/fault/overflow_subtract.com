@@ -1,6 +1,0 @@
-COMPONENT Main;
-  VARIABLE i: INTEGER;
-  BEGIN
-    i := -2;
-    WRITE(MAX(INTEGER) - i)
-END Main;

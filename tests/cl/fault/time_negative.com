@@ -1,7 +1,0 @@
-COMPONENT Main;
-  VARIABLE d: INTEGER;
-  BEGIN
-    PASSIVATE(2);
-    d := -TIME;
-    PASSIVATE(d)
-END Main;

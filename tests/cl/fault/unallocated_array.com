@@ -1,5 +1,0 @@
-COMPONENT Main;
-  VARIABLE a[i: INTEGER]: INTEGER {ARRAY};
-  BEGIN
-    a[0] := 1
-END Main;

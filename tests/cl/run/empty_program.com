@@ -1,3 +1,0 @@
-(* A component may have no body at all. *)
-COMPONENT Nothing;
-END Nothing;

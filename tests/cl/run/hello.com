@@ -1,4 +1,0 @@
-(* The smallest program. *)
-COMPONENT Hello;
-  BEGIN WRITE("Hello, world"); WRITELINE
-END Hello;

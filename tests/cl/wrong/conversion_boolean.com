@@ -1,4 +1,0 @@
-(* error[type] in line 3: a BOOLEAN does not convert to INTEGER *)
-COMPONENT Main;
-  BEGIN WRITE(INTEGER(TRUE))
-END Main;

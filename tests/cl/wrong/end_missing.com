@@ -1,4 +1,0 @@
-(* error[missing-end] in line 4: END is missing *)
-COMPONENT Main;
-  BEGIN IF TRUE THEN WRITELINE
-END Main;

@@ -1,4 +1,0 @@
-(* error[wrong-end-name] in line 4: END Main is expected *)
-COMPONENT Main;
-  BEGIN WRITELINE
-END Other;

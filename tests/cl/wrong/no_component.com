@@ -1,2 +1,0 @@
-(* error[no-entry] in line 2: there is no component to start *)
-INTERFACE Ask; IN Get END Ask;

@@ -248,8 +248,8 @@ fn what_is_not_exact_is_said() {
         (
             "all.olg",
             "materialize(p, infinity, infinity, keys(1)).\nr1 p(@N) :- e(@N).\n\
-             g1 violation(@SIM, X) :- p(@X).\n",
-            "all.olg:3:4: properties of all nodes",
+             g1 violation(@SIM, X, T) :- p(@X), T := f_now().\n",
+            "all.olg:3:4: rule g1 says more than what nodes hold",
         ),
         ("hello.com", "COMPONENT Hello; BEGIN WRITE(1) END Hello;\n", "programs of rules alone"),
     ];

@@ -161,7 +161,10 @@ impl Split {
             let relation = global.plan.find(&table_of(name, label))?;
             let watched = self.watched.iter().filter(|(watched, _)| watched == name);
             let stages = watched.fold(Stages::default(), |all, (_, more)| all.union(*more));
-            Some(GlobalHead { relation, name: name.clone(), rule: label.clone(), stages })
+            let names = rule.body.iter().filter_map(Term::functor).map(|it| &it.name.resolved);
+            let reads = names.filter_map(|name| compiled.plan.find(name)).collect();
+            let (name, rule) = (name.clone(), label.clone());
+            Some(GlobalHead { relation, name, rule, reads, stages })
         });
         let heads = heads.collect();
         (Some(Global { compiled: global, reads, heads }), found)
@@ -287,6 +290,7 @@ mod tests {
         assert_eq!((head.name.as_str(), head.rule.as_str()), ("violation", "rule2"));
         assert!(head.stages.contains(crate::node::Stage::Inserted));
         let read = global.reads[0];
+        assert_eq!(head.reads, [read.here, read.here]);
         assert_eq!(all.plan.relation(read.here).name, "leader");
         assert_eq!(global.compiled.plan.relation(read.there).arity(), 5);
         // Elsewhere it is the name of a variable.

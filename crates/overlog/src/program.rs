@@ -83,6 +83,8 @@ pub struct GlobalHead {
     pub name: String,
     /// The rule.
     pub rule: String,
+    /// The tables that it reads, in the program of the nodes.
+    pub reads: Vec<RelationId>,
     /// What of them is watched.
     pub stages: Stages,
 }

@@ -3,6 +3,7 @@
 mod borders;
 mod captures;
 mod decode;
+mod explore;
 mod loops;
 mod messages;
 mod nodes;

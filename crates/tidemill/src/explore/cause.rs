@@ -1,12 +1,14 @@
 //! What of a path made its last step happen.
 //!
 //! Steps of different nodes that do not know of each other can be left out of a run. What is left
-//! are the turns that the last one follows from, and what brought about those.
+//! are the turns that the last one follows from, and what brought about those. A property of all
+//! nodes follows from what others hold, too: of these as few turns are kept as it takes.
 
 use std::collections::VecDeque;
 
 use tidemill_stdx::hash::Map;
 
+use super::locals::Failure;
 use super::search::Walked;
 use super::steps::{State, Step, Steps, Taken, Which};
 use super::turns::MessageId;
@@ -15,23 +17,63 @@ use super::turns::MessageId;
 /// which it should not, the path itself.
 pub(super) fn cause(steps: &mut Steps, path: Vec<Walked>) -> Vec<Walked> {
     let needs = needs(steps, &path);
+    steps.take_all();
+    let mut others = Vec::new();
+    if path.last().is_some_and(|last| matches!(last.failure, Some(Failure::Property(_)))) {
+        let shown = shown(steps, &path);
+        others = shown.iter().filter_map(|shown| shown.last().copied()).collect();
+        // Of each node as little as there must be.
+        for shown in &shown {
+            let Some(last) = shown.last() else { continue };
+            let without: Vec<usize> = others.iter().filter(|it| *it != last).copied().collect();
+            let fewer = std::iter::once(None).chain(shown.iter().copied().map(Some));
+            let mut fewer = fewer.map(|least| without.iter().copied().chain(least).collect());
+            let least =
+                fewer.find(|others: &Vec<usize>| again(steps, &path, &needs, others).is_some());
+            others = least.unwrap_or(others);
+        }
+    }
+    again(steps, &path, &needs, &others).unwrap_or(path)
+}
+
+/// Takes the last step of a path again, and these others, with all that they follow from.
+fn again(
+    steps: &mut Steps,
+    path: &[Walked],
+    needs: &[Vec<usize>],
+    others: &[usize],
+) -> Option<Vec<Walked>> {
     let mut kept = vec![false; path.len()];
     kept.last_mut().into_iter().for_each(|last| *last = true);
+    others.iter().for_each(|other| kept[*other] = true);
     for at in (0..path.len()).rev() {
         if kept[at] {
             needs[at].iter().for_each(|need| kept[*need] = true);
         }
     }
-    let Some(first) = path.first() else { return path };
-    steps.take_all();
     let mut again: Vec<Walked> = Vec::new();
-    let mut state = first.before.clone();
+    let mut state = path.first()?.before.clone();
     for (walked, _) in path.iter().zip(kept).filter(|(_, kept)| *kept) {
-        let Some(next) = take(steps, &state, walked) else { return path };
+        let next = take(steps, &state, walked)?;
         state.clone_from(&next.after);
         again.push(next);
     }
-    again
+    Some(again)
+}
+
+/// By node: the steps before the last after which properties of all nodes see it otherwise.
+fn shown(steps: &Steps, path: &[Walked]) -> Vec<Vec<usize>> {
+    let nodes = 0..steps.locals.turns.identities.len() as u32;
+    let before_last = &path[..path.len().saturating_sub(1)];
+    let is_shown = |node: u32, Walked { before, after, .. }: &Walked| {
+        let [before, after] = [before, after].map(|state| steps.local(state, node));
+        steps.locals.projection(before) != steps.locals.projection(after)
+    };
+    let of_node = |node| {
+        let all = before_last.iter().enumerate();
+        all.filter(|(_, walked)| is_shown(node, walked)).map(|(at, _)| at).collect()
+    };
+    nodes.map(of_node).collect()
 }
 
 /// Takes a step as it was taken, in a state in which fewer events wait and messages are under way.

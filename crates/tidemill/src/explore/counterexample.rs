@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use tidemill_overlog::global::SIM;
 use tidemill_overlog::node::Event;
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::plan::{On, RelationId};
@@ -21,7 +22,7 @@ use super::turns::{MessageId, TablesId};
 pub struct Counterexample {
     /// What is wrong: the tuple of the violation and its rule.
     pub failure: String,
-    /// The node that found it.
+    /// The node that found it; `SIM` for a property of all nodes.
     pub node: String,
     /// What happened, in order.
     pub moves: Vec<Happened>,
@@ -124,9 +125,16 @@ pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
         if let Some(failure) = failure {
             told.failure = match failure {
                 Failure::Turn(number) => steps.locals.turns.failure(*number).to_owned(),
+                Failure::Property(number) => {
+                    let properties = steps.locals.turns.properties.as_ref();
+                    properties.map_or("", |properties| properties.failure(*number)).to_owned()
+                }
                 Failure::Chain => "turns that follow from one event do not end".to_owned(),
             };
-            told.node.clone_from(&address);
+            told.node = match failure {
+                Failure::Property(_) => SIM.to_owned(),
+                Failure::Turn(_) | Failure::Chain => address.clone(),
+            };
             effects.push(told.failure.clone());
         }
         let from = |message: &MessageId| {

@@ -1,11 +1,16 @@
 //! Which programs can be explored, and of which a search says less than all.
 
-use tidemill_overlog::program::Compiled;
+use tidemill_overlog::program::{Compiled, Global};
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, FunctionId};
 use tidemill_relation::plan::{Bind, HeadColumn, On, Plan, Strand};
 
+use crate::history;
 use crate::program::{FileKind, Kinds, Program};
+use crate::unsettled;
+
+/// What rules derive if something is wrong.
+pub(super) const VIOLATION: &str = "violation";
 
 /// Functions whose results are symbols: values that equal no other.
 const SYMBOLS: [&str; 2] = ["rand", "idgen"];
@@ -39,10 +44,8 @@ pub(super) fn refusal(program: &Program) -> Option<String> {
              explored"
         ));
     }
-    if let Some(global) = &rules.global {
-        let first = global.compiled.plan.rules.first();
-        let place = first.map(|rule| format!("{}: ", rule.place)).unwrap_or_default();
-        return Some(format!("{place}properties of all nodes (@SIM) are not explored"));
+    if let Some(refusal) = rules.global.as_deref().and_then(is_no_property) {
+        return Some(refusal);
     }
     if rules.traces.is_some() {
         return Some("provenance is recorded with times and is not explored".to_owned());
@@ -53,6 +56,21 @@ pub(super) fn refusal(program: &Program) -> Option<String> {
     mortal.map(|relation| {
         format!("rows of {} have a lifetime: when they go is not explored", relation.name)
     })
+}
+
+/// Why a rule at `@SIM` derives violations from more than what nodes hold, if one does.
+fn is_no_property(global: &Global) -> Option<String> {
+    let Global { compiled, heads, .. } = global;
+    let plan = &compiled.plan;
+    let is_violation = |strand: &&Strand| {
+        let head = heads.iter().find(|head| head.relation == strand.output.relation);
+        head.is_some_and(|head| head.name == VIOLATION)
+    };
+    let rule = &plan.rules[plan.strands.iter().find(is_violation)?.rule.index()];
+    Some(format!(
+        "{}: rule {} says more than what nodes hold: it draws a value or reads the clock",
+        rule.place, rule.name
+    ))
 }
 
 /// What follows from how a program is made.
@@ -66,6 +84,8 @@ pub(super) struct Traits {
     pub(super) is_ordered: bool,
     /// Why a search does not see all runs.
     pub(super) reasons: Vec<String>,
+    /// Relations that say what must be so of a run as a whole, which a search does not look at.
+    pub(super) ignored: Vec<String>,
 }
 
 /// Looks at a program that can be explored.
@@ -91,7 +111,44 @@ pub(super) fn traits(rules: &Compiled) -> Traits {
     if let Some(reason) = drawn_at_start(rules) {
         traits.reasons.push(reason);
     }
+    if let Some(reason) = rules.global.as_deref().and_then(lists_rows) {
+        traits.reasons.push(reason);
+    }
+    traits.ignored = ignored(rules);
     traits
+}
+
+/// A property of all nodes that has rows in an order, which a search does not keep.
+fn lists_rows(global: &Global) -> Option<String> {
+    let Global { compiled, heads, .. } = global;
+    let plan = &compiled.plan;
+    let lists = |column: &HeadColumn| {
+        matches!(column, HeadColumn::Aggregate { function: Aggregate::MkList, .. })
+    };
+    let violations = || heads.iter().filter(|head| head.name == VIOLATION);
+    let mut views = plan.strata.iter().flat_map(|stratum| &stratum.rules);
+    let listing = views.find_map(|view| {
+        let rule = &plan.rules[view.rule.index()];
+        let is_looked_at = violations().any(|head| head.rule == rule.name);
+        (is_looked_at && view.scan.output.columns.iter().any(lists)).then_some(rule)
+    })?;
+    let (name, place) = (&listing.name, &listing.place);
+    Some(format!("a list has the rows of all nodes in one order of many (rule {name} at {place})"))
+}
+
+/// The relations `unsettled` and `history`, if a program has them.
+fn ignored(rules: &Compiled) -> Vec<String> {
+    let of_all = |name: &str| {
+        let heads = rules.global.iter().flat_map(|global| &global.heads);
+        heads.into_iter().any(|head| head.name == name)
+    };
+    let is_table = |id| rules.plan.relation(id).table().is_some();
+    let names = [
+        (unsettled::TABLE, rules.plan.find(unsettled::TABLE).is_some_and(is_table)),
+        (history::RELATION, history::is_recorded(rules)),
+    ];
+    let ignored = names.into_iter().filter(|(name, is_here)| *is_here || of_all(name));
+    ignored.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// A fact or a period that is not the same in each run.

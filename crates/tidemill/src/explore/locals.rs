@@ -11,6 +11,7 @@ use tidemill_stdx::hash::Map;
 use super::events::EventId;
 use super::fit::Traits;
 use super::options::ExploreOptions;
+use super::properties::ProjectionId;
 use super::turns::{MessageId, Outcome, TablesId, TurnKey, Turns};
 
 /// A state of a node, by number.
@@ -49,6 +50,8 @@ pub(super) struct Moved {
     pub(super) local: LocalId,
     pub(super) sends: Box<[MessageId]>,
     pub(super) failure: Option<Failure>,
+    /// What properties of all nodes see of this one after each turn, if there are such.
+    pub(super) shows: Box<[ProjectionId]>,
     /// The turn has put nothing into the inbox.
     pub(super) is_silent: bool,
 }
@@ -58,6 +61,8 @@ pub(super) struct Moved {
 pub(super) enum Failure {
     /// A violation, or a turn without an end.
     Turn(u32),
+    /// A violation of all nodes together.
+    Property(u32),
     /// Turns that follow from each other without an end.
     Chain,
 }
@@ -114,6 +119,11 @@ impl Locals {
     /// A state.
     pub(super) fn get(&self, local: LocalId) -> &Rc<Local> {
         &self.known[local as usize]
+    }
+
+    /// What properties of all nodes see of a node.
+    pub(super) fn projection(&self, local: LocalId) -> ProjectionId {
+        self.turns.projection(self.get(local).tables)
     }
 
     /// How many there are.
@@ -182,11 +192,14 @@ impl Locals {
             let Outcome { tables, symbol, follows, sends, failure } = outcome;
             let inbox = rest.iter().chain(follows).copied().collect();
             let (tables, symbol) = (*tables, *symbol);
+            let shows = self.turns.properties.iter().map(|_| self.turns.projection(tables));
+            let shows = shows.collect();
             let local = self.number(Local { tables, symbol, inbox, ..Local::clone(&before) });
             let moved = Moved {
                 local,
                 sends: sends.clone(),
                 failure: failure.map(Failure::Turn),
+                shows,
                 is_silent: follows.is_empty(),
             };
             if !moves.contains(&moved) {
@@ -203,7 +216,8 @@ impl Locals {
         if let Some(chains) = self.chains.get(&local) {
             return chains.clone();
         }
-        let first = Moved { local, sends: Box::default(), failure: None, is_silent: true };
+        let (sends, shows) = (Box::default(), Box::default());
+        let first = Moved { local, sends, failure: None, shows, is_silent: true };
         let (mut ended, mut open, mut left) = (Vec::new(), vec![first], CHAIN_MAX);
         while let Some(at) = open.pop() {
             let is_over = at.failure.is_some() || self.get(at.local).inbox.is_empty();
@@ -218,7 +232,11 @@ impl Locals {
             left -= 1;
             for moved in &*self.moves(at.local) {
                 let sends = at.sends.iter().chain(&moved.sends).copied().collect();
-                open.push(Moved { sends, is_silent: true, ..moved.clone() });
+                let mut shows = at.shows.to_vec();
+                shows.extend(&moved.shows);
+                shows.dedup();
+                let shows = shows.into();
+                open.push(Moved { sends, shows, is_silent: true, ..moved.clone() });
             }
         }
         let chains: Rc<[Moved]> = ended.into();

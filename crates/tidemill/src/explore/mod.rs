@@ -7,6 +7,8 @@
 //!
 //!   [turns]   turns of a node on the engine that is deployed, each run once
 //!   [events]  events and tuples by number
+//!   [found]   what turns do wrong
+//!   [properties] what is wrong with all nodes together: rules at `@SIM`
 //!   [locals]  states of a node: tables, inbox, timers
 //!   [steps]   states of all nodes and the network; the steps from one
 //!   [seen]    hashes of the states that were found
@@ -27,14 +29,18 @@
 //! is taken at once, alone: nothing that can happen before it changes it, or is changed by it, as
 //! what arrives goes behind what waits. Such turns shorten inboxes, so nothing is put off for ever
 //! (ample sets: Peled, "All from one, one for all", 1993). A change of a row that starts no strand
-//! does not get into an inbox.
+//! does not get into an inbox. A turn after which rules at `@SIM` see other rows of its node is
+//! never taken at once: these rules look at what nodes hold between any two turns, and would miss
+//! what nodes hold before this one and after others.
 
 mod cause;
 mod counterexample;
 mod events;
 mod fit;
+mod found;
 mod locals;
 mod options;
+mod properties;
 mod report;
 mod search;
 mod seen;
@@ -54,6 +60,7 @@ use crate::script::{Cue, Deed as Asked, Script, bind};
 
 use fit::Traits;
 use locals::Locals;
+use properties::{Properties, PropertyRules};
 use search::{Cut, Search, Searched};
 use steps::{Action, Deed, GROUP_MAX, Steps};
 use turns::Turns;
@@ -65,6 +72,7 @@ pub use report::ExploreReport;
 /// A program to be explored.
 pub struct Explorer {
     rules: Arc<Rules>,
+    properties: Option<PropertyRules>,
     options: ExploreOptions,
     identities: Vec<Identity>,
     traits: Traits,
@@ -80,12 +88,14 @@ impl Explorer {
         if let Some(refusal) = fit::refusal(&program) {
             return Err(refusal);
         }
-        let compiled = program.rules.program.ok_or("the program has errors")?;
+        let mut compiled = program.rules.program.ok_or("the program has errors")?;
         let traits = fit::traits(&compiled);
+        let global = compiled.global.take();
+        let properties = global.map(|global| PropertyRules::new(*global)).transpose()?.flatten();
         let rules = Rules::new(compiled).map_err(|error| error.to_string())?;
         let identities = identities(options.nodes, options.landmark.as_deref());
         let rules = Arc::new(rules);
-        Ok(Explorer { rules, options, identities, traits, cues: Vec::new() })
+        Ok(Explorer { rules, properties, options, identities, traits, cues: Vec::new() })
     }
 
     /// Adds what a script does; says what in it does not fit the program and its nodes, or cannot
@@ -122,7 +132,9 @@ impl Explorer {
     fn search(&self, traits: &Traits) -> Result<Option<ExploreReport>, String> {
         let (rules, identities) = (self.rules.clone(), self.identities.clone());
         let kind = (traits.is_ordered, traits.uses_symbols);
-        let mut turns = Turns::new(rules, identities, &self.options, kind);
+        let properties = self.properties.clone();
+        let properties = properties.map(|properties| Properties::new(properties, &identities));
+        let mut turns = Turns::new(rules, identities, properties, &self.options, kind);
         let script = actions(&self.cues, &mut turns)?;
         let locals = Locals::new(turns, traits, &self.options);
         let mut steps = Steps::new(locals, script, &self.options);
@@ -151,6 +163,7 @@ impl Explorer {
             is_ordered: traits.is_ordered,
             bounds: self.bounds(),
             missed: missed.chain(traits.reasons.iter().cloned()).collect(),
+            ignored: traits.ignored.clone(),
             collision: seen::collision_probability(distinct as usize),
             counterexample,
             interrupted: cut == Some(Cut::Interrupted),

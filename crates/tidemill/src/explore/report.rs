@@ -26,6 +26,9 @@ pub struct ExploreReport {
     pub bounds: String,
     /// Why not all runs within the bounds were looked at; none if they were.
     pub missed: Vec<String>,
+    /// Relations that say what must be so of a run as a whole, which no search looks at:
+    /// `unsettled`, `history`.
+    pub ignored: Vec<String>,
     /// The probability that two states were taken for one, at most.
     pub collision: f64,
     /// A run that fails, if there is one.
@@ -78,6 +81,8 @@ impl ExploreReport {
                 json.key("complete").bool(self.is_complete());
                 json.key("missed")
                     .array(|json| self.missed.iter().for_each(|reason| json.string(reason)));
+                json.key("ignored")
+                    .array(|json| self.ignored.iter().for_each(|name| json.string(name)));
                 json.key("collision").string(&above(self.collision));
                 json.key("failed").bool(!self.is_well());
                 if self.interrupted {
@@ -101,6 +106,11 @@ impl fmt::Display for ExploreReport {
             (None, reasons) => {
                 write!(f, "no run failed with {bounds}; not complete: {}", reasons.join("; "))?;
             }
+        }
+        match &self.ignored[..] {
+            [] => {}
+            [one] => write!(f, "; {one} is not looked at")?,
+            all => write!(f, "; {} are not looked at", all.join(" and "))?,
         }
         let collision = above(self.collision);
         write!(f, "; two states are taken for one with a probability below {collision}")?;

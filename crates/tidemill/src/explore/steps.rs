@@ -10,6 +10,7 @@
 use super::events::EventId;
 use super::locals::{Failure, LocalId, Locals, Moved};
 use super::options::ExploreOptions;
+use super::properties::ProjectionId;
 use super::seen::part;
 use super::turns::MessageId;
 
@@ -213,7 +214,45 @@ impl Steps {
             let is_timer = self.locals.turns.events.timer(first).is_some();
             let meets_timers = is_timer || self.locals.follows_clock();
             let is_apart = budgets.timers == 0 || !meets_timers;
-            is_apart && self.locals.moves(local).iter().all(|moved| moved.is_silent)
+            let moves = if is_apart { Some(self.locals.moves(local)) } else { None };
+            moves.is_some_and(|moves| {
+                moves.iter().all(|moved| moved.is_silent && !self.shows(local, moved))
+            })
+        })
+    }
+
+    /// The node that starts next where nodes work off all at once; none if their order shows.
+    fn next_to_start(&mut self, state: &State, waiting: &[u32]) -> Option<u32> {
+        let mut waiting = waiting.iter().copied();
+        waiting.find(|node| {
+            let local = state[*node as usize];
+            self.locals.chains(local).iter().all(|moved| !self.shows(local, moved))
+        })
+    }
+
+    /// Whether properties of all nodes see that a node has moved.
+    fn shows(&self, local: LocalId, moved: &Moved) -> bool {
+        !moved.shows.is_empty() && {
+            let before = self.locals.projection(local);
+            moved.shows.iter().any(|projection| *projection != before)
+        }
+    }
+
+    /// What is wrong with all nodes together when one of them, after a state, comes to be seen so,
+    /// one after the other.
+    fn judge(&mut self, state: &State, node: u32, shows: &[ProjectionId]) -> Option<Failure> {
+        let Steps { locals, nodes, .. } = self;
+        let before = locals.projection(state[node as usize]);
+        if shows.iter().all(|projection| *projection == before) {
+            return None;
+        }
+        let all = state[..*nodes].iter().map(|local| locals.projection(*local));
+        let mut all: Vec<ProjectionId> = all.collect();
+        let properties = locals.turns.properties.as_mut()?;
+        shows.iter().find_map(|projection| {
+            let before = std::mem::replace(&mut all[node as usize], *projection);
+            let failure = if before == *projection { None } else { properties.verdict(&all) };
+            failure.map(Failure::Property)
         })
     }
 
@@ -242,7 +281,7 @@ impl Steps {
         let waiting = |steps: &Steps, node: &u32| steps.waits(state[*node as usize]);
         let mut nodes: Vec<u32> = (0..self.nodes as u32).filter(|it| waiting(self, it)).collect();
         let only = match self.atomic {
-            true => nodes.first().copied(),
+            true => self.next_to_start(state, &nodes),
             false => self.foremost(state),
         };
         if let Some(only) = only {
@@ -258,7 +297,7 @@ impl Steps {
                 next.clear();
                 next.extend_from_slice(state);
                 self.put(next, node, moved);
-                let failure = moved.failure;
+                let failure = self.judge(state, node, &moved.shows).or(moved.failure);
                 take(self, Taken { step: Step::Turn(node), state: next, failure })
             })
         })
@@ -397,15 +436,19 @@ impl Steps {
         take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
         (step, base): (Step, Base<'_>),
     ) -> bool {
+        let shows = self.locals.projection(local);
         if !self.atomic {
             base(next);
+            let failure = self.judge(next, node, &[shows]);
             next[node as usize] = local;
-            return take(self, Taken { step, state: next, failure: None });
+            return take(self, Taken { step, state: next, failure });
         }
         self.locals.chains(local).iter().all(|moved| {
             base(next);
+            let failure = self.judge(next, node, &[shows]);
+            let failure = failure.or_else(|| self.judge(next, node, &moved.shows));
             self.put(next, node, moved);
-            take(self, Taken { step, state: next, failure: moved.failure })
+            take(self, Taken { step, state: next, failure: failure.or(moved.failure) })
         })
     }
 

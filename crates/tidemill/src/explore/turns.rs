@@ -10,18 +10,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use tidemill_overlog::net::mail::{Fabric, Mail};
-use tidemill_overlog::node::{
-    Chosen, Event, GivenUp, Identity, Node, Observer, Program as Rules, Send, Sighting, Turned,
-};
+use tidemill_overlog::node::{Chosen, Event, Identity, Node, Program as Rules, Send, Turned};
 use tidemill_relation::expr::Expr;
 use tidemill_relation::plan::{Bind, On, Plan, RelationId};
-use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::{SeqBuilder, Value};
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::keyed::Secret;
 
 use super::events::{EventId, Events};
+use super::found::Found;
 use super::options::ExploreOptions;
+use super::properties::{ProjectionId, Properties};
 
 /// What the tables of a node hold, by number.
 pub(super) type TablesId = u32;
@@ -66,6 +65,7 @@ enum Origin {
 struct Held {
     node: u32,
     origin: Origin,
+    projection: ProjectionId,
 }
 
 /// All turns that have been run.
@@ -90,6 +90,8 @@ pub(super) struct Turns {
     /// Those of `nodes`, in the order in which they came.
     kept: VecDeque<TablesId>,
     failures: Vec<String>,
+    /// Those of all nodes together, if the program has such.
+    pub(super) properties: Option<Properties>,
     /// Turns that the engine has run.
     pub(super) ran: u64,
     /// The order of rows may have decided something, and was left out.
@@ -100,6 +102,7 @@ impl Turns {
     pub(super) fn new(
         rules: Arc<Rules>,
         identities: Vec<Identity>,
+        properties: Option<Properties>,
         options: &ExploreOptions,
         (in_order, uses_symbols): (bool, bool),
     ) -> Turns {
@@ -121,6 +124,7 @@ impl Turns {
             nodes: Map::default(),
             kept: VecDeque::new(),
             failures: Vec::new(),
+            properties,
             ran: 0,
             needs_order: false,
         }
@@ -149,6 +153,11 @@ impl Turns {
         self.held[tables as usize].node
     }
 
+    /// What properties of all nodes see of these tables; 0 if there are none.
+    pub(super) fn projection(&self, tables: TablesId) -> ProjectionId {
+        self.held[tables as usize].projection
+    }
+
     /// Whom a message is for, and what it is there.
     pub(super) fn message(&self, message: MessageId) -> (u32, EventId) {
         self.messages[message as usize]
@@ -162,7 +171,8 @@ impl Turns {
     /// About how much memory all of it takes.
     pub(super) fn bytes(&self) -> usize {
         let nodes = self.nodes.len() * 32_768;
-        nodes + self.events.bytes() + self.held_bytes + self.outcomes.len() * 200
+        let properties = self.properties.as_ref().map_or(0, Properties::bytes);
+        nodes + self.events.bytes() + self.held_bytes + self.outcomes.len() * 200 + properties
     }
 
     /// All that can come of a turn.
@@ -234,7 +244,7 @@ impl Turns {
         if let Some(node) = self.nodes.get(&tables) {
             return node.fork();
         }
-        let Held { node: number, origin } = self.held[tables as usize].clone();
+        let Held { node: number, origin, .. } = self.held[tables as usize].clone();
         let node = match origin {
             Origin::Start => self.fresh(number),
             Origin::Turn(..) => self.run_again(tables),
@@ -276,7 +286,10 @@ impl Turns {
         let tables = self.held.len() as TablesId;
         self.held_bytes += state.len() + 120;
         self.held_numbers.insert(state.into(), tables);
-        self.held.push(Held { node: number, origin });
+        let address = &self.identities[number as usize].address;
+        let project = |properties: &mut Properties| properties.project(&node, address);
+        let projection = self.properties.as_mut().map_or(0, project);
+        self.held.push(Held { node: number, origin, projection });
         self.keep(tables, node);
         tables
     }
@@ -369,30 +382,6 @@ fn next_flips(mut flips: Vec<bool>) -> Option<Vec<bool>> {
     while flips.pop_if(|last| *last).is_some() {}
     *flips.last_mut()? = true;
     Some(flips)
-}
-
-/// What a turn was found to do wrong.
-#[derive(Default)]
-struct Found {
-    failure: Option<String>,
-}
-
-impl Observer for Found {
-    fn sighted(&mut self, _: Sighting<'_>) {}
-
-    fn violated(&mut self, sighting: Sighting<'_>) {
-        let tuple = DisplayTuple::new(sighting.relation, sighting.columns.iter().copied());
-        let rule = sighting.rule.map(|rule| format!(" (rule {rule})")).unwrap_or_default();
-        self.failure.get_or_insert_with(|| format!("{tuple}{rule}"));
-    }
-
-    fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {}
-
-    fn given_up(&mut self, given_up: GivenUp<'_>) {
-        let names: Vec<&str> = given_up.rules.iter().map(|(name, _)| *name).collect();
-        let text = format!("a turn has no end and is given up: rules {}", names.join(", "));
-        self.failure.get_or_insert(text);
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,206 @@
+//! Properties of all nodes together: rules at `@SIM` that derive `violation`.
+//!
+//! What such rules see of a node are the rows that it holds of the tables which they read: its
+//! *projection*. What they derive follows from the projections of all nodes, so it is worked out
+//! once for each combination of these. One node has the rows of the combination that was looked at
+//! last; for the next one only the rows that differ are changed there, and its views follow.
+
+use std::sync::Arc;
+
+use tidemill_overlog::global::SIM;
+use tidemill_overlog::node::{Event, Identity, Node, Program as Rules};
+use tidemill_overlog::program::{Global, GlobalHead, GlobalRead};
+use tidemill_relation::plan::RelationId;
+use tidemill_relation::{SeqBuilder, Value, write_value};
+use tidemill_stdx::hash::Map;
+use tidemill_stdx::keyed::Secret;
+
+use super::fit::VIOLATION;
+use super::found::{Found, violation};
+
+/// The projection of a node, by number; 0 is the one without a row.
+pub(super) type ProjectionId = u32;
+
+/// A row in the tables of the one node, by number.
+type RowNumber = u32;
+
+/// Rules at `@SIM`, compiled.
+#[derive(Clone, Debug)]
+pub(super) struct PropertyRules {
+    rules: Arc<Rules>,
+    reads: Vec<GlobalRead>,
+    heads: Vec<GlobalHead>,
+}
+
+impl PropertyRules {
+    /// Those of a program; nothing if none derives `violation`.
+    ///
+    /// # Errors
+    /// None that a program could cause: their tuples never travel.
+    pub(super) fn new(global: Global) -> Result<Option<PropertyRules>, String> {
+        let Global { compiled, mut reads, mut heads } = global;
+        heads.retain(|head| head.name == VIOLATION);
+        reads.retain(|read| heads.iter().any(|head| head.reads.contains(&read.here)));
+        if heads.is_empty() {
+            return Ok(None);
+        }
+        let rules = Rules::new(compiled).map_err(|error| error.to_string())?;
+        Ok(Some(PropertyRules { rules: Arc::new(rules), reads, heads }))
+    }
+
+    fn node(&self, nodes: &[Identity]) -> Node {
+        let identity = Identity {
+            address: SIM.to_owned(),
+            index: nodes.len() as u32,
+            count: nodes.len() as u32,
+            landmark: nodes.first().map(|node| node.landmark.clone()).unwrap_or_default(),
+        };
+        Node::new(self.rules.clone(), identity, 0, Secret::FIXED)
+    }
+}
+
+/// What holds of all nodes.
+pub(super) struct Properties {
+    shared: PropertyRules,
+    /// The one node, without a row.
+    empty: Node,
+    /// The same with the rows of `holds`.
+    node: Node,
+    /// By node: its projection.
+    holds: Box<[ProjectionId]>,
+    rows: Vec<(RelationId, SeqBuilder)>,
+    row_numbers: Map<Box<[u8]>, RowNumber>,
+    /// The rows of each, by number, in order.
+    projections: Vec<Arc<[RowNumber]>>,
+    projection_numbers: Map<Arc<[RowNumber]>, ProjectionId>,
+    verdicts: Map<Box<[ProjectionId]>, Option<u32>>,
+    failures: Vec<String>,
+    bytes: usize,
+}
+
+impl Properties {
+    pub(super) fn new(shared: PropertyRules, nodes: &[Identity]) -> Properties {
+        let empty = shared.node(nodes);
+        let mut properties = Properties {
+            node: empty.fork(),
+            empty,
+            shared,
+            holds: vec![0; nodes.len()].into(),
+            rows: Vec::new(),
+            row_numbers: Map::default(),
+            projections: Vec::new(),
+            projection_numbers: Map::default(),
+            verdicts: Map::default(),
+            failures: Vec::new(),
+            bytes: 0,
+        };
+        properties.number(Vec::new());
+        properties
+    }
+
+    /// What is wrong.
+    pub(super) fn failure(&self, number: u32) -> &str {
+        &self.failures[number as usize]
+    }
+
+    /// About how much memory all of it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The projection of a node that has this address.
+    pub(super) fn project(&mut self, node: &Node, address: &str) -> ProjectionId {
+        let mut rows: Vec<RowNumber> = Vec::new();
+        for GlobalRead { here, there } in self.shared.reads.clone() {
+            node.rows(here, |columns| {
+                let place = [Value::Str(address), Value::Str(SIM)];
+                let row: SeqBuilder = columns.iter().copied().chain(place).collect();
+                rows.push(self.row_number(there, row));
+            });
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        self.number(rows)
+    }
+
+    fn row_number(&mut self, relation: RelationId, row: SeqBuilder) -> RowNumber {
+        let mut key = relation.0.to_le_bytes().to_vec();
+        row.as_seq().iter().for_each(|value| write_value(&mut key, value));
+        let next = self.rows.len() as RowNumber;
+        let bytes = 2 * key.len() + 100;
+        let number = *self.row_numbers.entry(key.into()).or_insert(next);
+        if number == next {
+            self.rows.push((relation, row));
+            self.bytes += bytes;
+        }
+        number
+    }
+
+    fn number(&mut self, rows: Vec<RowNumber>) -> ProjectionId {
+        let rows: Arc<[RowNumber]> = rows.into();
+        let next = self.projections.len() as ProjectionId;
+        let number = *self.projection_numbers.entry(rows.clone()).or_insert(next);
+        if number == next {
+            self.bytes += rows.len() * size_of::<RowNumber>() + 100;
+            self.projections.push(rows);
+        }
+        number
+    }
+
+    /// What is wrong where nodes have these projections, by number.
+    pub(super) fn verdict(&mut self, projections: &[ProjectionId]) -> Option<u32> {
+        if let Some(verdict) = self.verdicts.get(projections) {
+            return *verdict;
+        }
+        let failure = self.look(projections);
+        let verdict = failure.map(|failure| {
+            let known = self.failures.iter().position(|known| *known == failure);
+            known.unwrap_or_else(|| {
+                self.failures.push(failure);
+                self.failures.len() - 1
+            }) as u32
+        });
+        self.bytes += size_of_val(projections) + 40;
+        self.verdicts.insert(projections.into(), verdict);
+        verdict
+    }
+
+    /// Works it out.
+    fn look(&mut self, projections: &[ProjectionId]) -> Option<String> {
+        let mut rows = Vec::new();
+        for (old, new) in self.holds.iter().zip(projections) {
+            let [old, new] = [old, new].map(|it| &self.projections[*it as usize]);
+            let (gone, come) = differences(old, new);
+            let change = |number: RowNumber, goes: bool| {
+                let (relation, row) = &self.rows[number as usize];
+                (*relation, goes, row.clone())
+            };
+            rows.extend(gone.into_iter().map(|number| change(number, true)));
+            rows.extend(come.into_iter().map(|number| change(number, false)));
+        }
+        let mut found = Found::default();
+        let turned = self.node.run_turn(Event::Rows { rows }, 0, &mut found);
+        self.holds.copy_from_slice(projections);
+        if turned.is_none() {
+            // What is there now is incomplete.
+            self.node = self.empty.fork();
+            self.holds.fill(0);
+            return found.failure.or_else(|| Some("a turn is given up".to_owned()));
+        }
+        self.shared.heads.iter().find_map(|head| {
+            let mut texts = Vec::new();
+            self.node.rows(head.relation, |columns| {
+                texts.push(violation(VIOLATION, columns, Some(&head.rule)));
+            });
+            texts.into_iter().min()
+        })
+    }
+}
+
+/// The rows that only the first has, and those that only the second has.
+fn differences(old: &[RowNumber], new: &[RowNumber]) -> (Vec<RowNumber>, Vec<RowNumber>) {
+    let without = |these: &[RowNumber], those: &[RowNumber]| {
+        these.iter().filter(|it| those.binary_search(it).is_err()).copied().collect()
+    };
+    (without(old, new), without(new, old))
+}

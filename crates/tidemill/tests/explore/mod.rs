@@ -1,0 +1,194 @@
+//! Every run of small programs with properties of all nodes, and of mutants of them: whatever a
+//! search leaves out, it finds what a plain search finds.
+
+mod world;
+
+use std::fmt::Write as _;
+
+use tidemill::explore::{ExploreOptions, ExploreReport, Explorer};
+use tidemill::program::{LoadOptions, Program};
+use tidemill_diag::Sources;
+use tidemill_overlog::node::Program as Rules;
+
+use world::{Given, Plain, Rows, Searched, Wrong};
+
+/// A program, what reaches it, and what must not be so, as rules and in Rust.
+struct Case {
+    rules: &'static str,
+    property: &'static str,
+    nodes: usize,
+    script: &'static [Given],
+    wrong: Wrong,
+}
+
+/// More than one node has a row.
+fn two(rows: Rows<'_>, table: &str) -> bool {
+    rows(table).iter().filter(|rows| !rows.is_empty()).count() > 1
+}
+
+const CASES: [Case; 5] = [
+    // The lamp of one node goes off before that of the other goes on; but a turn may come late.
+    Case {
+        rules: "materialize(up, infinity, infinity, keys(1)).\n\
+                r1 up(@N) :- on(@N).\nr2 delete up(@N) :- off(@N).\n",
+        property: "violation(@SIM, A, B) :- up(@A), up(@B), A < B.\n",
+        nodes: 2,
+        script: &[(0, 0, "on", &[]), (1, 0, "off", &[]), (2, 1, "on", &[])],
+        wrong: |rows| two(rows, "up"),
+    },
+    // A lamp goes off in the turn behind the one in which it goes on.
+    Case {
+        rules: "materialize(up, infinity, infinity, keys(1)).\n\
+                r1 up(@N) :- on(@N).\nr2 off(@N) :- up(@N).\nr3 delete up(@N) :- off(@N).\n",
+        property: "violation(@SIM, All) :- a_COUNT((), (All), up(@_)), All > 1.\n",
+        nodes: 2,
+        script: &[(0, 0, "on", &[]), (0, 1, "on", &[])],
+        wrong: |rows| two(rows, "up"),
+    },
+    // A token is passed on.
+    Case {
+        rules: "materialize(token, infinity, infinity, keys(1)).\ntoken(LANDMARK).\n\
+                r1 pass(@M, N) :- go(@N, M), token(@N).\n\
+                r2 delete token(@N) :- go(@N, _), token(@N).\nr3 token(@N) :- pass(@N, _).\n",
+        property: "violation(@SIM, A, B) :- token(@A), token(@B), A < B.\n",
+        nodes: 3,
+        script: &[(0, 0, "go", &["n1:1"]), (0, 1, "go", &["n2:1"])],
+        wrong: |rows| two(rows, "token"),
+    },
+    // Two ask a third for its vote, which it has once.
+    Case {
+        rules: "materialize(voted, infinity, infinity, keys(1)).\n\
+                materialize(leads, infinity, infinity, keys(1)).\n\
+                r1 ask(@V, N) :- stand(@N, V).\n\
+                r2 choose(@V, C) :- ask(@V, C), notin voted(@V, _).\n\
+                r3 voted(@V, C) :- choose(@V, C).\nr4 vote(@C, V) :- choose(@V, C).\n\
+                r5 leads(@N) :- vote(@N, _).\n",
+        property: "violation(@SIM, A, B) :- leads(@A), leads(@B), A < B.\n",
+        nodes: 3,
+        script: &[(0, 0, "stand", &["n2:1"]), (0, 1, "stand", &["n2:1"])],
+        wrong: |rows| two(rows, "leads"),
+    },
+    // Who gives a thing away keeps it until the other has it.
+    Case {
+        rules: "materialize(known, infinity, infinity, keys(1, 2)).\n\
+                materialize(has, infinity, infinity, keys(1, 2)).\n\
+                has(LANDMARK, \"x\").\nknown(LANDMARK, \"x\").\n\
+                r1 move(@M, X, N) :- go(@N, M), has(@N, X).\nr2 has(@M, X) :- move(@M, X, _).\n\
+                r3 thanks(@N, X) :- move(@M, X, N).\nr4 delete has(@N, X) :- thanks(@N, X).\n",
+        property: "violation(@SIM, X) :- known(@_, X), notin has(@_, X).\n",
+        nodes: 2,
+        script: &[(0, 0, "go", &["n1:1"]), (0, 1, "go", &["n0:1"])],
+        wrong: |rows| {
+            let (known, has) = (rows("known"), rows("has"));
+            let somebody_has = |thing: &String| has.iter().flatten().any(|row| row[1] == *thing);
+            known.iter().flatten().any(|row| !somebody_has(&row[1]))
+        },
+    },
+];
+
+/// A program, or a mutant of one.
+struct Subject<'c> {
+    case: &'c Case,
+    options: LoadOptions,
+    name: String,
+}
+
+impl Subject<'_> {
+    fn program(&self) -> Program {
+        let text = format!("{}g1 {}", self.case.rules, self.case.property);
+        Program::of_text("case.olg", &text, &self.options)
+    }
+
+    fn script(&self) -> String {
+        self.case.script.iter().fold(String::new(), |mut text, (at, node, name, columns)| {
+            let columns: String = columns.iter().map(|it| format!(", {it:?}")).collect();
+            let _ = writeln!(text, "at {at} inject {node} {name}(NODE{columns})");
+            text
+        })
+    }
+
+    /// What is explored of it; nothing if its script does not fit it.
+    fn explored(&self, crashes: u8, change: &dyn Fn(&mut ExploreOptions)) -> Option<ExploreReport> {
+        let nodes = self.case.nodes as u32;
+        let mut options = ExploreOptions { nodes, crashes, ..ExploreOptions::default() };
+        change(&mut options);
+        let mut explorer = Explorer::new(self.program(), options).expect(&self.name);
+        let (mut sources, text) = (Sources::new(), self.script());
+        let file = sources.add("case.sim", text.clone());
+        let (script, wrong) = tidemill::script::parse(file, &text);
+        assert!(wrong.is_empty(), "{text}");
+        let fits = explorer.script(&script, &sources).is_empty();
+        fits.then(|| explorer.run().expect("it runs"))
+    }
+
+    /// The same by a plain search.
+    fn searched(&self, crashes: u8, in_order: bool) -> Searched {
+        let mut compiled = self.program().rules.program.expect("it compiles");
+        compiled.global = None;
+        let rules = Rules::new(compiled).expect("it can be run");
+        let Case { script, wrong, nodes, .. } = self.case;
+        Plain::new(rules, script, *wrong, in_order).search(*nodes, crashes)
+    }
+}
+
+/// A program and its mutants.
+fn subjects(case: &Case) -> Vec<Subject<'_>> {
+    let original = Subject { case, options: LoadOptions::default(), name: case.rules.to_owned() };
+    let mutants = original.program().mutants();
+    let mutants = mutants.into_iter().map(|(mutant, place)| {
+        let name = format!("{}{}: {}", case.rules, place, mutant.change);
+        Subject { case, options: LoadOptions { mutant: Some(mutant), ..Default::default() }, name }
+    });
+    let mut all = vec![original];
+    all.extend(mutants.filter(|mutant| !mutant.program().has_errors()));
+    all
+}
+
+/// What a search has found, as a plain one says it.
+fn found(report: &ExploreReport) -> Searched {
+    let fails_after = report.counterexample.as_ref().map(|failed| failed.outside());
+    assert!(fails_after.is_some() || report.is_complete(), "{report}");
+    Searched { distinct: if fails_after.is_some() { 0 } else { report.distinct }, fails_after }
+}
+
+#[test]
+fn searches_find_what_a_plain_one_finds() {
+    let (mut failed, mut well) = (0, 0);
+    for subject in CASES.iter().flat_map(subjects) {
+        for crashes in [0, 1] {
+            let name = format!("{} with {crashes} crashes", subject.name);
+            let full = subject.explored(crashes, &|options| options.reduction = false);
+            let Some(full) = full else { continue };
+            let plain = subject.searched(crashes, full.is_ordered);
+            assert_eq!(found(&full), plain, "{name}");
+            let reduced = subject.explored(crashes, &|_| {}).expect("as before");
+            assert_eq!(found(&reduced).fails_after, plain.fails_after, "reduced: {name}");
+            assert!(reduced.distinct <= full.distinct || plain.fails_after.is_some(), "{name}");
+            for reduction in [false, true] {
+                let deep = subject.explored(crashes, &|options| {
+                    (options.depth_first, options.reduction) = (true, reduction);
+                });
+                let deep = deep.expect("as before");
+                assert_eq!(deep.is_well(), plain.fails_after.is_none(), "depth first: {name}");
+            }
+            *if plain.fails_after.is_some() { &mut failed } else { &mut well } += 1;
+        }
+    }
+    assert!(failed > 20 && well > 20, "{failed} failed and {well} did not");
+}
+
+/// A node that works off all at once is looked at between its turns, too.
+#[test]
+fn properties_see_each_turn_of_a_chain() {
+    let case = |property| Case { property, ..CASES[1] };
+    let seen = |property, atomic: bool| {
+        let case = case(property);
+        let subject = Subject { case: &case, options: LoadOptions::default(), name: String::new() };
+        let report = subject.explored(0, &|options| options.atomic_chains = atomic);
+        found(&report.expect("it fits")).fails_after
+    };
+    let lit = "violation(@SIM, A) :- up(@A).\n";
+    assert_eq!((seen(lit, true), seen(lit, false)), (Some(1), Some(1)));
+    // Two at once are so only if messages come between turns.
+    assert_eq!((seen(CASES[1].property, true), seen(CASES[1].property, false)), (None, Some(2)));
+}

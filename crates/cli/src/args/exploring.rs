@@ -26,7 +26,7 @@ pub struct ExploreArgs {
     /// Have at most K nodes crash in a run; they start again, empty
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub crashes: u8,
-    /// Have at most N timers fire in a run, those of all nodes together
+    /// Have at most N timers fire in a run, those of all nodes together; one more is that rows expire
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub timers: u8,
     /// Look at no run with more than D messages, timers, script actions and faults

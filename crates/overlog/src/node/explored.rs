@@ -79,16 +79,18 @@ impl Node {
         self.inbox.drain_newest(usize::MAX).collect()
     }
 
-    /// Runs the turn of an event to its end, at this time; `None` if it was given up.
+    /// Runs the turn of an event to its end, at `now_ns`, where rules read the time `wall_ns`;
+    /// `None` if it was given up.
     pub fn run_turn(
         &mut self,
         event: Event,
         now_ns: u64,
+        wall_ns: i64,
         observer: &mut dyn Observer,
     ) -> Option<Turned> {
         let derived: Vec<u64> = self.counters.rules.iter().map(|rule| rule.derived).collect();
         self.enqueue(event);
-        self.begin(now_ns, i64::try_from(now_ns).unwrap_or(i64::MAX), observer);
+        self.begin(now_ns, wall_ns, observer);
         while match self.derive(usize::MAX, observer) {
             Progress::More => true,
             Progress::Done => false,
@@ -148,8 +150,9 @@ impl Node {
     }
 
     /// Appends what its tables hold, as bytes that are equal if it is: with the order of rows or
-    /// without.
-    pub fn append_state(&self, in_order: bool, out: &mut Vec<u8>) {
+    /// without. Of rows with a lifetime their age at `now_ns` is part of it, but not how long ago
+    /// their time was over.
+    pub fn append_state(&self, in_order: bool, now_ns: u64, out: &mut Vec<u8>) {
         for (relation, table) in self.database.iter().filter(|(_, table)| !table.is_empty()) {
             let mut rows: Vec<(RowId, Vec<u8>)> = table
                 .rows(Access::Scan, &[], Visible::Live)
@@ -168,13 +171,22 @@ impl Node {
                 out.extend((text.len() as u32).to_le_bytes());
                 out.extend(text);
             }
-            append_ages(table, &rows, out);
+            append_ages(table, &rows, now_ns, out);
         }
     }
 }
 
-/// Appends the places of rows in the order of their last insertion or refresh, if a table has that.
-fn append_ages(table: &Table, rows: &[(RowId, Vec<u8>)], out: &mut Vec<u8>) {
+/// Appends when rows were inserted or refreshed last, as far as something follows from it: which
+/// goes first if there are too many, and when their time is over.
+fn append_ages(table: &Table, rows: &[(RowId, Vec<u8>)], now_ns: u64, out: &mut Vec<u8>) {
+    if let Some(lifetime_ns) = table.spec().lifetime_ns {
+        let ages = rows.iter().filter_map(|(row, _)| table.touched_ns(*row));
+        let ages = ages.map(|at_ns| now_ns.saturating_sub(at_ns).min(lifetime_ns));
+        ages.for_each(|age_ns| out.extend(age_ns.to_le_bytes()));
+    }
+    if table.spec().size_max.is_none() {
+        return;
+    }
     let mut ages: Vec<(u64, u32)> = (0..)
         .zip(rows)
         .filter_map(|(place, (row, _))| Some((table.touched(*row)?, place)))

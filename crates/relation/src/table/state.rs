@@ -242,6 +242,11 @@ impl Table {
         self.ages.as_ref().map(|ages| ages.last(row).1)
     }
 
+    /// Of a table with a lifetime or a size: when `row` was inserted or refreshed last.
+    pub fn touched_ns(&self, row: RowId) -> Option<u64> {
+        self.ages.as_ref().map(|ages| ages.last(row).0)
+    }
+
     /// Says that `row` stands by itself.
     pub fn assert_row(&mut self, row: RowId) {
         self.asserted.set(row.0);

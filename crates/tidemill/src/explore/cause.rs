@@ -137,6 +137,10 @@ fn needs(steps: &Steps, path: &[Walked]) -> Vec<Vec<usize>> {
             Step::Crash(_) if steps.locals.remembers() => needs.extend(turns[node]),
             Step::Crash(_) | Step::Drop(_) => {}
         }
+        let runs = matches!(step, Step::Turn(_)) || steps.is_atomic();
+        if runs && steps.locals.follows_clock() {
+            needs.extend(timers[node]);
+        }
         let inbox = &mut inboxes[node];
         let waiting = |state: &State| steps.locals.get(steps.local(state, node as u32)).inbox.len();
         if steps.is_crash(*step) {

@@ -227,9 +227,12 @@ fn timer(steps: &Steps, number: u32) -> String {
     let plan = steps.locals.turns.rules().plan();
     let mut periodics =
         plan.strands.iter().filter(|it| matches!(it.trigger.on, On::Periodic { .. }));
-    let rule = periodics.nth(number as usize).map(|strand| strand.rule);
-    let rule = rule.map_or("a rule", |rule| plan.rules[rule.index()].name.as_str());
-    format!("the timer of {rule} fires")
+    match periodics.nth(number as usize) {
+        Some(strand) => {
+            format!("the timer of {} fires", plan.rules[strand.rule.index()].name)
+        }
+        None => "the time of rows is over".to_owned(),
+    }
 }
 
 /// The rows that came and went between two states of a node.

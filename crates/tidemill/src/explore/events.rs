@@ -116,6 +116,7 @@ impl fmt::Display for EventText<'_> {
                 Ok(())
             }
             Event::Periodic { timer } => write!(f, "timer {timer}"),
+            Event::Expiry => f.write_str("rows whose time is over"),
             other => write!(f, "{other:?}"),
         }
     }

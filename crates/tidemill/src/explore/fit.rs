@@ -3,7 +3,7 @@
 use tidemill_overlog::program::{Compiled, Global};
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, FunctionId};
-use tidemill_relation::plan::{Bind, HeadColumn, On, Plan, Strand};
+use tidemill_relation::plan::{Bind, HeadColumn, On, Plan, Relation, Strand};
 
 use crate::history;
 use crate::program::{FileKind, Kinds, Program};
@@ -26,10 +26,6 @@ pub(super) fn refusal(program: &Program) -> Option<String> {
     let plan = &rules.plan;
     let outside = plan.relations.iter().map(|relation| relation.name.as_str());
     let mut outside = outside.filter(|name| name.starts_with("sys::") || name.starts_with("sim::"));
-    let mortal = plan
-        .relations
-        .iter()
-        .find(|relation| relation.table().is_some_and(|spec| spec.lifetime_ns.is_some()));
     if let Some(stage) = rules.stages.first() {
         let (place, operator) = (&stage.place, &stage.operator);
         return Some(format!("{place}: what the operator {operator:?} does is no part of a node"));
@@ -50,12 +46,7 @@ pub(super) fn refusal(program: &Program) -> Option<String> {
     if rules.traces.is_some() {
         return Some("provenance is recorded with times and is not explored".to_owned());
     }
-    if let Some(name) = outside.next() {
-        return Some(format!("{name} says what is no part of a node"));
-    }
-    mortal.map(|relation| {
-        format!("rows of {} have a lifetime: when they go is not explored", relation.name)
-    })
+    outside.next().map(|name| format!("{name} says what is no part of a node"))
 }
 
 /// Why a rule at `@SIM` derives violations from more than what nodes hold, if one does.
@@ -78,6 +69,8 @@ fn is_no_property(global: &Global) -> Option<String> {
 pub(super) struct Traits {
     /// It reads the clock.
     pub(super) reads_clock: bool,
+    /// Rows of some table have a lifetime.
+    pub(super) has_lifetimes: bool,
     /// It uses random values.
     pub(super) uses_symbols: bool,
     /// What it does may depend on the order of rows.
@@ -96,7 +89,13 @@ pub(super) fn traits(rules: &Compiled) -> Traits {
         let rule = &plan.rules[rule.index()];
         format!("rule {} at {}", rule.name, rule.place)
     };
-    let mut traits = Traits { is_ordered: reads_in_order(plan), ..Traits::default() };
+    let is_mortal =
+        |relation: &Relation| relation.table().is_some_and(|spec| spec.lifetime_ns.is_some());
+    let mut traits = Traits {
+        is_ordered: reads_in_order(plan),
+        has_lifetimes: plan.relations.iter().any(is_mortal),
+        ..Traits::default()
+    };
     if let Some(rule) = calling("now") {
         traits.reads_clock = true;
         let reason = "the clock moves with timers only and is read";
@@ -130,7 +129,9 @@ fn lists_rows(global: &Global) -> Option<String> {
     let listing = views.find_map(|view| {
         let rule = &plan.rules[view.rule.index()];
         let is_looked_at = violations().any(|head| head.rule == rule.name);
-        (is_looked_at && view.scan.output.columns.iter().any(lists)).then_some(rule)
+        let mut strands = view.deltas.iter().chain(&view.check);
+        let is_list = strands.any(|strand| strand.output.columns.iter().any(lists));
+        (is_looked_at && is_list).then_some(rule)
     })?;
     let (name, place) = (&listing.name, &listing.place);
     Some(format!("a list has the rows of all nodes in one order of many (rule {name} at {place})"))
@@ -193,9 +194,8 @@ fn reads_in_order(plan: &Plan) -> bool {
     };
     let views = plan.strata.iter().flat_map(|stratum| &stratum.rules);
     let views = views.flat_map(|rule| rule.deltas.iter().chain(&rule.check));
-    let is_bounded = |relation: &tidemill_relation::plan::Relation| {
-        relation.table().is_some_and(|spec| spec.size_max.is_some())
-    };
+    let is_bounded =
+        |relation: &Relation| relation.table().is_some_and(|spec| spec.size_max.is_some());
     plan.strands.iter().chain(views).any(lists)
         || plan.relations.iter().any(is_bounded)
         // Of several derivations with the key of a row one is selected.

@@ -1,7 +1,8 @@
 //! States of single nodes, and what moves them: events that are handed to them, turns, timers.
 //!
-//! A state is what the tables hold, the inbox, and the timers, whose times count from the last one
-//! that fired: the clock of a node moves with its timers only. Each move is worked out once.
+//! A state is what the tables hold, the inbox, and the timers. The clock of a node moves only when
+//! one of its timers fires or the time of rows is over, and all times count from what it shows. Each
+//! move is worked out once.
 
 use std::rc::Rc;
 
@@ -71,6 +72,7 @@ pub(super) enum Failure {
 pub(super) struct Locals {
     pub(super) turns: Turns,
     reads_clock: bool,
+    has_lifetimes: bool,
     uses_symbols: bool,
     periods_ns: Vec<Vec<u64>>,
     /// What each node has in its inbox when it starts.
@@ -104,6 +106,7 @@ impl Locals {
         Locals {
             turns,
             reads_clock: traits.reads_clock,
+            has_lifetimes: traits.has_lifetimes,
             uses_symbols: traits.uses_symbols,
             periods_ns,
             starts,
@@ -245,7 +248,8 @@ impl Locals {
     }
 
     /// The timers that may fire next, and the state after each: of those that are due at one time,
-    /// any. One whose last firing still waits is late: it is skipped, as a running node does.
+    /// any. One whose last firing still waits is late: it is skipped, as a running node does. The
+    /// end of the time of rows is one more timer behind those of the rules.
     pub(super) fn fire(&mut self, local: LocalId) -> Rc<[(u32, LocalId)]> {
         if let Some(fired) = self.fired.get(&local) {
             return fired.clone();
@@ -254,21 +258,35 @@ impl Locals {
         let events = &self.turns.events;
         let late: Vec<usize> =
             before.inbox.iter().filter_map(|event| events.timer(*event)).collect();
-        let next = |at: &usize| before.timers[*at].left > 0 && !late.contains(at);
-        let next = (0..before.timers.len()).filter(next);
-        let due_ns = next.clone().map(|at| before.timers[at].due_ns).min();
-        let next = next.filter(|at| Some(before.timers[*at].due_ns) == due_ns);
-        let fired = next.map(|at| (at as u32, self.fire_one(&before, at, &late))).collect();
-        let fired: Rc<[(u32, LocalId)]> = fired;
+        let is_expiry = |event: &EventId| matches!(events.get(*event).event, Event::Expiry);
+        let expires = before.inbox.iter().any(is_expiry);
+        let expiry_ns = self.turns.expiry_ns(before.tables).filter(|_| !expires);
+        let due = |at: usize| match before.timers.get(at) {
+            Some(timer) => (timer.left > 0 && !late.contains(&at)).then_some(timer.due_ns),
+            None => expiry_ns,
+        };
+        let all: Vec<Option<u64>> = (0..=before.timers.len()).map(due).collect();
+        let first_ns = all.iter().flatten().min().copied();
+        let next = (0..all.len()).filter(|at| all[*at].is_some() && all[*at] == first_ns);
+        let next: Vec<usize> = next.collect();
+        let fire = |at: usize| {
+            let now_ns = first_ns.unwrap_or_default();
+            (at as u32, self.fire_one(&before, (at, now_ns), &late))
+        };
+        let fired: Rc<[(u32, LocalId)]> = next.into_iter().map(fire).collect();
         self.fired.insert(local, fired.clone());
         fired
     }
 
-    /// The state after a timer has fired.
-    fn fire_one(&mut self, before: &Local, next: usize, late: &[usize]) -> LocalId {
+    /// The state after a timer has fired at a time.
+    fn fire_one(
+        &mut self,
+        before: &Local,
+        (next, now_ns): (usize, u64),
+        late: &[usize],
+    ) -> LocalId {
         let node = self.turns.node_of(before.tables) as usize;
         let mut timers = before.timers.clone();
-        let now_ns = timers[next].due_ns;
         for (at, timer) in timers.iter_mut().enumerate().filter(|(_, timer)| timer.left > 0) {
             let period_ns = self.periods_ns[node][at].max(PERIOD_MIN_NS);
             if at == next {
@@ -279,16 +297,21 @@ impl Locals {
             }
             timer.due_ns = if timer.left > 0 { timer.due_ns - now_ns } else { 0 };
         }
-        let left = timers[next].left;
-        let event = self.turns.events.number(Event::Periodic { timer: next }, Some(left));
+        let event = match timers.get(next) {
+            Some(Timer { left, .. }) => {
+                self.turns.events.number(Event::Periodic { timer: next }, Some(*left))
+            }
+            None => self.turns.events.number(Event::Expiry, None),
+        };
         let inbox = before.inbox.iter().copied().chain([event]).collect();
         let clock_ns = if self.reads_clock { before.clock_ns + now_ns } else { 0 };
-        self.number(Local { clock_ns, timers, inbox, ..before.clone() })
+        let tables = self.turns.later(before.tables, now_ns);
+        self.number(Local { tables, clock_ns, timers, inbox, ..before.clone() })
     }
 
     /// Whether what a turn does may depend on timers that fire before it.
     pub(super) fn follows_clock(&self) -> bool {
-        self.reads_clock
+        self.reads_clock || self.has_lifetimes
     }
 
     /// Whether another life of a node depends on the one before.

@@ -179,7 +179,7 @@ impl Properties {
             rows.extend(come.into_iter().map(|number| change(number, false)));
         }
         let mut found = Found::default();
-        let turned = self.node.run_turn(Event::Rows { rows }, 0, &mut found);
+        let turned = self.node.run_turn(Event::Rows { rows }, 0, 0, &mut found);
         self.holds.copy_from_slice(projections);
         if turned.is_none() {
             // What is there now is incomplete.

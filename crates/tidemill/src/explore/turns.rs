@@ -4,6 +4,10 @@
 //! What tables hold has a number. The node that holds it is made when it is needed: from a copy, if
 //! one is kept, or else by running the turns that led there. So a search holds a number for each
 //! node, and only what is new costs a turn.
+//!
+//! What tables hold are rows and the ages of those that have a lifetime, at the time of the node's
+//! clock. So tables are others when that clock has moved. A node that is made again has a time of
+//! its own, at which its rows have these ages.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -59,6 +63,8 @@ enum Origin {
     Start,
     /// By a turn in which coins fell so.
     Turn(TurnKey, Vec<bool>),
+    /// As these are some time later.
+    Later(TablesId),
 }
 
 #[derive(Clone, Debug)]
@@ -66,6 +72,10 @@ struct Held {
     node: u32,
     origin: Origin,
     projection: ProjectionId,
+    /// The time, as the node that is made by this origin has it.
+    now_ns: u64,
+    /// How long after that the first row expires.
+    expiry_ns: Option<u64>,
 }
 
 /// All turns that have been run.
@@ -85,6 +95,7 @@ pub(super) struct Turns {
     held: Vec<Held>,
     held_numbers: Map<Box<[u8]>, TablesId>,
     held_bytes: usize,
+    later: Map<(TablesId, u64), TablesId>,
     outcomes: Map<TurnKey, Rc<[Outcome]>>,
     nodes: Map<TablesId, Node>,
     /// Those of `nodes`, in the order in which they came.
@@ -120,6 +131,7 @@ impl Turns {
             held: Vec::new(),
             held_numbers: Map::default(),
             held_bytes: 0,
+            later: Map::default(),
             outcomes: Map::default(),
             nodes: Map::default(),
             kept: VecDeque::new(),
@@ -145,7 +157,27 @@ impl Turns {
     /// What the tables of a node hold when it starts.
     pub(super) fn start(&mut self, node: u32) -> TablesId {
         let fresh = self.fresh(node);
-        self.hold(fresh, node, Origin::Start)
+        self.hold(fresh, node, Origin::Start, 0)
+    }
+
+    /// What tables hold so many nanoseconds later if there was no turn.
+    pub(super) fn later(&mut self, tables: TablesId, by_ns: u64) -> TablesId {
+        let Held { node: number, now_ns, expiry_ns, .. } = self.held[tables as usize];
+        if by_ns == 0 || expiry_ns.is_none() {
+            return tables;
+        }
+        if let Some(later) = self.later.get(&(tables, by_ns)) {
+            return *later;
+        }
+        let node = self.node(tables);
+        let later = self.hold(node, number, Origin::Later(tables), now_ns + by_ns);
+        self.later.insert((tables, by_ns), later);
+        later
+    }
+
+    /// When the first row expires, in nanoseconds from the node's time on.
+    pub(super) fn expiry_ns(&self, tables: TablesId) -> Option<u64> {
+        self.held[tables as usize].expiry_ns
     }
 
     /// Which node it is that has these tables.
@@ -216,7 +248,8 @@ impl Turns {
                 self.failures.len() - 1
             }) as u32
         });
-        let tables = self.hold(node, number, Origin::Turn(key, chosen.flips.clone()));
+        let now_ns = self.held[key.tables as usize].now_ns;
+        let tables = self.hold(node, number, Origin::Turn(key, chosen.flips.clone()), now_ns);
         (Outcome { tables, symbol, follows, sends, failure }, chosen.flips)
     }
 
@@ -234,7 +267,9 @@ impl Turns {
             node.set_left(timer, known.left.filter(|left| *left < u64::MAX));
         }
         node.choose(Chosen { flips, symbol: key.symbol });
-        let turned = node.run_turn(known.event, key.clock_ns, found);
+        let now_ns = self.held[key.tables as usize].now_ns;
+        let wall_ns = i64::try_from(key.clock_ns).unwrap_or(i64::MAX);
+        let turned = node.run_turn(known.event, now_ns, wall_ns, found);
         let chosen = node.chosen();
         (turned, chosen)
     }
@@ -247,7 +282,7 @@ impl Turns {
         let Held { node: number, origin, .. } = self.held[tables as usize].clone();
         let node = match origin {
             Origin::Start => self.fresh(number),
-            Origin::Turn(..) => self.run_again(tables),
+            Origin::Turn(..) | Origin::Later(_) => self.run_again(tables),
         };
         let copy = node.fork();
         self.keep(tables, node);
@@ -268,6 +303,7 @@ impl Turns {
                     turns.push((key, flips));
                     at = key.tables;
                 }
+                Origin::Later(tables) => at = tables,
             }
         };
         for (key, flips) in turns.into_iter().rev() {
@@ -277,9 +313,9 @@ impl Turns {
     }
 
     /// The number of what the tables of a node hold.
-    fn hold(&mut self, node: Node, number: u32, origin: Origin) -> TablesId {
+    fn hold(&mut self, mut node: Node, number: u32, origin: Origin, now_ns: u64) -> TablesId {
         let mut state = number.to_le_bytes().to_vec();
-        node.append_state(self.in_order, &mut state);
+        node.append_state(self.in_order, now_ns, &mut state);
         if let Some(known) = self.held_numbers.get(&*state) {
             return *known;
         }
@@ -289,7 +325,8 @@ impl Turns {
         let address = &self.identities[number as usize].address;
         let project = |properties: &mut Properties| properties.project(&node, address);
         let projection = self.properties.as_mut().map_or(0, project);
-        self.held.push(Held { node: number, origin, projection });
+        let expiry_ns = node.next_expiry_ns().map(|at_ns| at_ns.saturating_sub(now_ns));
+        self.held.push(Held { node: number, origin, projection, now_ns, expiry_ns });
         self.keep(tables, node);
         tables
     }

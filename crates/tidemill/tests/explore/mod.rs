@@ -26,7 +26,7 @@ fn two(rows: Rows<'_>, table: &str) -> bool {
     rows(table).iter().filter(|rows| !rows.is_empty()).count() > 1
 }
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     // The lamp of one node goes off before that of the other goes on; but a turn may come late.
     Case {
         rules: "materialize(up, infinity, infinity, keys(1)).\n\
@@ -84,7 +84,22 @@ const CASES: [Case; 5] = [
             known.iter().flatten().any(|row| !somebody_has(&row[1]))
         },
     },
+    // Who has a lease gives it back in time, by a clock that nobody else has.
+    Case {
+        rules: "materialize(lease, 2, infinity, keys(1)).\n\
+                materialize(holds, 3, infinity, keys(1)).\n\
+                r1 grant(@C, L) :- want(@L, C), notin lease(@L, _).\n\
+                r2 lease(@L, C) :- want(@L, C), notin lease(@L, _).\n\
+                r3 holds(@C) :- grant(@C, _).\n",
+        property: "violation(@SIM, A, B) :- holds(@A), holds(@B), A < B.\n",
+        nodes: 2,
+        script: &[(0, 0, "want", &["n0:1"]), (0, 0, "want", &["n1:1"])],
+        wrong: |rows| two(rows, "holds"),
+    },
 ];
+
+/// How often rows may expire in a run.
+const EXPIRIES: u8 = 2;
 
 /// A program, or a mutant of one.
 struct Subject<'c> {
@@ -110,7 +125,8 @@ impl Subject<'_> {
     /// What is explored of it; nothing if its script does not fit it.
     fn explored(&self, crashes: u8, change: &dyn Fn(&mut ExploreOptions)) -> Option<ExploreReport> {
         let nodes = self.case.nodes as u32;
-        let mut options = ExploreOptions { nodes, crashes, ..ExploreOptions::default() };
+        let mut options =
+            ExploreOptions { nodes, crashes, timers: EXPIRIES, ..ExploreOptions::default() };
         change(&mut options);
         let mut explorer = Explorer::new(self.program(), options).expect(&self.name);
         let (mut sources, text) = (Sources::new(), self.script());
@@ -127,7 +143,7 @@ impl Subject<'_> {
         compiled.global = None;
         let rules = Rules::new(compiled).expect("it can be run");
         let Case { script, wrong, nodes, .. } = self.case;
-        Plain::new(rules, script, *wrong, in_order).search(*nodes, crashes)
+        Plain::new(rules, script, *wrong, in_order).search(*nodes, crashes, EXPIRIES)
     }
 }
 

@@ -1,5 +1,5 @@
 //! A plain search, to compare with: it copies whole worlds, leaves out nothing, and looks at all
-//! nodes after every turn. It knows no timers and nothing random.
+//! nodes after every turn. Rows expire in it; it knows no other timers and nothing random.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -36,6 +36,9 @@ struct World {
     messages: Vec<(usize, Event)>,
     done: Vec<bool>,
     crashes: u8,
+    /// How often rows may expire.
+    expiries: u8,
+    clocks_ns: Vec<u64>,
 }
 
 pub struct Plain {
@@ -52,7 +55,7 @@ impl Plain {
     }
 
     /// Searches all runs.
-    pub fn search(&self, nodes: usize, crashes: u8) -> Searched {
+    pub fn search(&self, nodes: usize, crashes: u8, expiries: u8) -> Searched {
         let fresh: Vec<Node> = (0..nodes).map(|index| self.node(index, nodes)).collect();
         let first = World {
             inboxes: fresh.iter().map(starting).collect(),
@@ -60,6 +63,8 @@ impl Plain {
             messages: Vec::new(),
             done: vec![false; self.script.len()],
             crashes,
+            expiries,
+            clocks_ns: vec![0; nodes],
         };
         let mut seen = HashSet::from([self.key(&first)]);
         let mut layer = vec![first];
@@ -111,7 +116,9 @@ impl Plain {
         let mut next = world.copy();
         let event = next.inboxes[node].pop_front()?;
         let mut violated = Violated(false);
-        let turned = next.nodes[node].run_turn(event, 0, &mut violated).expect("an end");
+        let turned = next.nodes[node]
+            .run_turn(event, world.clocks_ns[node], 0, &mut violated)
+            .expect("an end");
         let Turned { sends, follows, .. } = turned;
         next.inboxes[node].extend(follows);
         for (send, row) in sends {
@@ -152,6 +159,17 @@ impl Plain {
             }
             all.push((next, false));
         }
+        for node in (0..world.nodes.len()).filter(|_| world.expiries > 0) {
+            let mut next = world.copy();
+            next.expiries -= 1;
+            let waits = world.inboxes[node].contains(&Event::Expiry);
+            let Some(at_ns) = next.nodes[node].next_expiry_ns().filter(|_| !waits) else {
+                continue;
+            };
+            next.clocks_ns[node] = next.clocks_ns[node].max(at_ns);
+            next.inboxes[node].push_back(Event::Expiry);
+            all.push((next, false));
+        }
         for node in (0..world.nodes.len()).filter(|_| world.crashes > 0) {
             let mut next = world.copy();
             next.crashes -= 1;
@@ -184,14 +202,15 @@ impl Plain {
     /// What is equal for equal worlds.
     fn key(&self, world: &World) -> Vec<u8> {
         let mut key = Vec::new();
-        for (node, inbox) in world.nodes.iter().zip(&world.inboxes) {
-            node.append_state(self.in_order, &mut key);
+        for (at, (node, inbox)) in world.nodes.iter().zip(&world.inboxes).enumerate() {
+            node.append_state(self.in_order, world.clocks_ns[at], &mut key);
             key.extend(format!("{inbox:?}").into_bytes());
         }
         let mut messages: Vec<String> =
             world.messages.iter().map(|message| format!("{message:?}")).collect();
         messages.sort_unstable();
-        key.extend(format!("{messages:?} {:?} {}", world.done, world.crashes).into_bytes());
+        let World { done, crashes, expiries, .. } = world;
+        key.extend(format!("{messages:?} {done:?} {crashes} {expiries}").into_bytes());
         key
     }
 }
@@ -204,6 +223,8 @@ impl World {
             messages: self.messages.clone(),
             done: self.done.clone(),
             crashes: self.crashes,
+            expiries: self.expiries,
+            clocks_ns: self.clocks_ns.clone(),
         }
     }
 }

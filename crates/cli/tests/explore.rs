@@ -97,6 +97,40 @@ violation(\"n1:1\", \"commit\", \"abort\") (rule v1) at n1:1, in a run of 7 step
     assert_eq!(length(&format!("{paxos} -D FORGETFUL=1 --atomic-chains")), 18);
 }
 
+/// A run that fails is a script, with which a simulation fails.
+#[test]
+fn a_run_that_fails_can_be_saved() {
+    let folder = Folder::new();
+    let found = folder.path().join("found.sim").display().to_string();
+    let cases = [
+        format!(
+            "{} -D IMPATIENT=1 --nodes 3 --script {}",
+            program("commit.olg"),
+            program("commit.sim")
+        ),
+        format!(
+            "{} --nodes 3 --crashes 1 --script {}",
+            program("election.olg"),
+            program("election.sim")
+        ),
+    ];
+    for line in cases {
+        let output = run(&format!("explore {line} --save {found}"));
+        assert_eq!(status(&output), 1, "{}", stderr(&output));
+        assert!(stderr(&output).contains("repeats this run"), "{}", stderr(&output));
+        let (file, options) = line.split_once(" --nodes").expect("an option");
+        let output = run(&format!("sim {file} --script {found}"));
+        assert_eq!(status(&output), 1, "{options}: {}", stderr(&output));
+        let said = stderr(&output);
+        assert!(said.contains("violation(") && stdout(&output).contains("violations: 1"), "{said}");
+    }
+    // Nothing is written if nothing fails.
+    let fine = folder.path().join("fine.sim").display().to_string();
+    let line = format!("{} --nodes 3 --script {}", program("commit.olg"), program("commit.sim"));
+    summary(&format!("{line} --save {fine}"), 0);
+    assert!(!folder.path().join("fine.sim").exists());
+}
+
 /// Programs with a mistake that takes so many things from outside to show, and what has to be
 /// possible for that.
 const MISTAKES: [(&str, &str, usize); 10] = [

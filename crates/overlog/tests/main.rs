@@ -8,6 +8,7 @@ mod compile;
 mod corpus;
 mod costs;
 mod deletes;
+mod explored;
 mod fmt;
 mod harness;
 mod hashing;

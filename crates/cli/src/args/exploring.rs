@@ -26,7 +26,7 @@ pub struct ExploreArgs {
     /// Have at most K nodes crash in a run; they start again, empty
     #[arg(long, value_name = "K", default_value_t = 0)]
     pub crashes: u8,
-    /// Have at most N timers fire in a run, those of all nodes together; one more is that rows expire
+    /// Have at most N timers fire in a run, in all nodes together; that rows expire counts as one
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub timers: u8,
     /// Look at no run with more than D messages, timers, script actions and faults
@@ -48,6 +48,9 @@ pub struct ExploreArgs {
     /// What reaches nodes from outside, in this order; what stands at one time, in any order
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
+    /// Write a run that fails to FILE, as a script for `sim`
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
     /// Tuples from outside.
     #[command(flatten)]
     pub tuples: Tuples,

@@ -1,6 +1,10 @@
 //! `explore`.
 
-use tidemill::explore::{ExploreOptions, Explorer};
+use std::fs;
+use std::path::Path;
+
+use tidemill::explore::{ExploreOptions, Explorer, seed_that_fails};
+use tidemill::sim::{SimOptions, Simulation};
 use tidemill_diag::Sources;
 
 use super::common;
@@ -52,6 +56,9 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         sim::told(&sources, &explorer.script(script, &sources), report)?;
     }
     let found = explorer.run().map_err(|message| common::failed(report, &message))?;
+    if let (Some(path), Some(counterexample)) = (&args.save, &found.counterexample) {
+        save(path, &counterexample.script, &args, report)?;
+    }
     let mut out = Out::new();
     if let Some(counterexample) = &found.counterexample {
         out.write(&if args.json { counterexample.json() } else { counterexample.to_string() });
@@ -65,4 +72,38 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
         Status::Fine if !found.is_well() => Err(Status::Failed),
         status => Ok(status),
     }
+}
+
+/// Writes a run that fails as a script, and says whether it fails in a simulation, too.
+fn save(
+    path: &Path,
+    script: &[String],
+    args: &ExploreArgs,
+    report: Reporter,
+) -> Result<(), Status> {
+    let failed = |message: String| common::failed(report, &message);
+    let program = sim::load(&args.sources, &args.tuples, (Some(path), None), report)?;
+    let options = SimOptions {
+        nodes: args.nodes,
+        landmark: common::landmark(&args.sources.defines),
+        extra: common::tuples(&args.tuples, &program, report)?,
+        turn_tuples_max: args.turn_limit,
+        ..SimOptions::default()
+    };
+    let simulation = Simulation::new(program, options).map_err(failed)?;
+    let seed = seed_that_fails(&simulation, script).map_err(failed)?;
+    let seeded = seed.filter(|seed| *seed > 1).map(|seed| format!("seed {seed}"));
+    let lines = seeded.iter().chain(script);
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let name = path.display();
+    fs::write(path, text)
+        .map_err(|error| failed(format!("{name}: cannot write the script: {error}")))?;
+    report.note(&match seed {
+        Some(_) => format!("{name}: sim --script {name} repeats this run"),
+        None => format!(
+            "{name}: a simulation with this script does not fail: in the run a node waits before a \
+             turn, gets tuples of one message one by one, or coins fall as they seldom do"
+        ),
+    });
+    Ok(())
 }

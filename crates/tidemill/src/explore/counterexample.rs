@@ -26,6 +26,9 @@ pub struct Counterexample {
     pub node: String,
     /// What happened, in order.
     pub moves: Vec<Happened>,
+    /// The lines of a script with which a simulation does the same, as far as it can: its nodes
+    /// run turns as soon as they can, and tuples that a turn sends to one node come together.
+    pub script: Vec<String>,
 }
 
 /// Something that happened.
@@ -72,7 +75,7 @@ impl Counterexample {
 /// Lines: what came from outside has a number.
 impl std::fmt::Display for Counterexample {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Counterexample { failure, node, moves } = self;
+        let Counterexample { failure, node, moves, .. } = self;
         write!(f, "{failure} at {node}, in a run of {} steps:", self.outside())?;
         let mut number = 0;
         for Happened { is_outside, text, effects } in moves {

@@ -1,8 +1,8 @@
 //! States of single nodes, and what moves them: events that are handed to them, turns, timers.
 //!
 //! A state is what the tables hold, the inbox, and the timers. The clock of a node moves only when
-//! one of its timers fires or the time of rows is over, and all times count from what it shows. Each
-//! move is worked out once.
+//! one of its timers fires or the time of rows is over, and all times count from what it shows.
+//! Each move is worked out once.
 
 use std::rc::Rc;
 

@@ -15,6 +15,7 @@
 //!   [search]  breadth first or depth first; the path to a failure
 //!   [cause]   what of a path its failure follows from
 //!   [counterexample], [report]  what is printed
+//!   [replay], [repeat]  the path as a script for a simulation, and whether that fails
 //! ```
 //! A turn is a function of what a node holds and of the event, so it is run once for each pair, and
 //! all else of the search deals in numbers. **Invariant:** a search says that it is complete only
@@ -41,6 +42,8 @@ mod found;
 mod locals;
 mod options;
 mod properties;
+mod repeat;
+mod replay;
 mod report;
 mod search;
 mod seen;
@@ -67,6 +70,7 @@ use turns::Turns;
 
 pub use counterexample::{Counterexample, Happened};
 pub use options::ExploreOptions;
+pub use repeat::seed_that_fails;
 pub use report::ExploreReport;
 
 /// A program to be explored.
@@ -146,7 +150,8 @@ impl Explorer {
         let Searched { steps: taken, distinct, depth, cut, failed } = searched;
         let counterexample = failed.map(|path| {
             let cause = cause::cause(&mut steps, path);
-            counterexample::tell(&mut steps, &cause)
+            let script = replay::replay(&steps, &cause);
+            Counterexample { script, ..counterexample::tell(&mut steps, &cause) }
         });
         let missed = cut.iter().map(|cut| match cut {
             Cut::Depth => format!("runs of more than {depth} steps were not looked at"),

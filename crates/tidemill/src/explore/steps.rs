@@ -79,6 +79,8 @@ pub(super) struct Steps {
     nodes: usize,
     reduction: bool,
     atomic: bool,
+    /// There are properties of all nodes.
+    judges: bool,
     script: Vec<Action>,
     script_crashes: bool,
     next: Vec<u32>,
@@ -116,12 +118,13 @@ impl Budgets {
 impl Steps {
     pub(super) fn new(locals: Locals, script: Vec<Action>, options: &ExploreOptions) -> Steps {
         Steps {
-            locals,
             nodes: options.nodes as usize,
             reduction: options.reduction,
             atomic: options.atomic_chains,
+            judges: locals.turns.properties.is_some(),
             script_crashes: script.iter().any(|action| action.deed == Deed::Crash),
             script,
+            locals,
             next: Vec::new(),
         }
     }
@@ -241,6 +244,9 @@ impl Steps {
     /// What is wrong with all nodes together when one of them, after a state, comes to be seen so,
     /// one after the other.
     fn judge(&mut self, state: &State, node: u32, shows: &[ProjectionId]) -> Option<Failure> {
+        if !self.judges {
+            return None;
+        }
         let Steps { locals, nodes, .. } = self;
         let before = locals.projection(state[node as usize]);
         if shows.iter().all(|projection| *projection == before) {
@@ -436,7 +442,7 @@ impl Steps {
         take: &mut dyn FnMut(&Steps, Taken<'_>) -> bool,
         (step, base): (Step, Base<'_>),
     ) -> bool {
-        let shows = self.locals.projection(local);
+        let shows = if self.judges { self.locals.projection(local) } else { 0 };
         if !self.atomic {
             base(next);
             let failure = self.judge(next, node, &[shows]);

@@ -5,8 +5,9 @@ mod world;
 
 use std::fmt::Write as _;
 
-use tidemill::explore::{ExploreOptions, ExploreReport, Explorer};
+use tidemill::explore::{ExploreOptions, ExploreReport, Explorer, seed_that_fails};
 use tidemill::program::{LoadOptions, Program};
+use tidemill::sim::{SimOptions, Simulation};
 use tidemill_diag::Sources;
 use tidemill_overlog::node::Program as Rules;
 
@@ -137,6 +138,14 @@ impl Subject<'_> {
         fits.then(|| explorer.run().expect("it runs"))
     }
 
+    /// Whether a simulation with this script fails.
+    fn fails_with(&self, script: &[String]) -> bool {
+        let nodes = self.case.nodes as u32;
+        let options = SimOptions { nodes, ..SimOptions::default() };
+        let simulation = Simulation::new(self.program(), options).expect("it compiles");
+        seed_that_fails(&simulation, script).expect("it runs").is_some()
+    }
+
     /// The same by a plain search.
     fn searched(&self, crashes: u8, in_order: bool) -> Searched {
         let mut compiled = self.program().rules.program.expect("it compiles");
@@ -191,6 +200,26 @@ fn searches_find_what_a_plain_one_finds() {
         }
     }
     assert!(failed > 20 && well > 20, "{failed} failed and {well} did not");
+}
+
+/// A run that fails, as a script, fails in a simulation, if no node has to wait before a turn.
+#[test]
+fn a_run_that_fails_can_be_simulated() {
+    let (mut atomic, mut others) = ((0, 0), (0, 0));
+    for subject in CASES.iter().flat_map(subjects) {
+        for (crashes, atomic_chains) in [(0, true), (1, true), (0, false), (1, false)] {
+            let report =
+                subject.explored(crashes, &|options| options.atomic_chains = atomic_chains);
+            let failed = report.and_then(|report| report.counterexample);
+            let Some(failed) = failed else { continue };
+            let (count, repeated) = if atomic_chains { &mut atomic } else { &mut others };
+            *count += 1;
+            *repeated += usize::from(subject.fails_with(&failed.script));
+        }
+    }
+    assert!(atomic.0 > 20 && atomic.1 == atomic.0, "{atomic:?}");
+    // In others a node may wait.
+    assert!(others.0 > 20 && others.1 * 5 >= others.0 * 4, "{others:?}");
 }
 
 /// A node that works off all at once is looked at between its turns, too.

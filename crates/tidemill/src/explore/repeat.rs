@@ -1,0 +1,35 @@
+//! Whether a simulation does what a search has found.
+
+use tidemill_diag::Sources;
+
+use crate::script::parse;
+use crate::sim::Simulation;
+use crate::tape::taped;
+
+/// Seeds that are tried: coins fall as they did with one of many.
+const SEEDS: u64 = 256;
+
+/// The least seed with which a simulation that has no script yet fails under the
+/// [script](super::Counterexample::script) of a run; `None` if it fails with none that was tried.
+///
+/// # Errors
+/// What keeps it from running at all.
+pub fn seed_that_fails(simulation: &Simulation, script: &[String]) -> Result<Option<u64>, String> {
+    let mut scripted = simulation.clone();
+    let (mut sources, text) = (Sources::new(), script.join("\n"));
+    let file = sources.add("found.sim", text.clone());
+    let (script, mut wrong) = parse(file, &text);
+    wrong.extend(scripted.script(&script, &sources));
+    if let Some(wrong) = wrong.first() {
+        return Err(sources.render(wrong));
+    }
+    for seed in 1..=SEEDS {
+        let mut seeded = scripted.clone();
+        seeded.options_mut().seed = seed;
+        let (console, ..) = taped();
+        if !seeded.run(console)?.is_well() {
+            return Ok(Some(seed));
+        }
+    }
+    Ok(None)
+}

@@ -149,6 +149,10 @@ mod tests {
         let line = report.to_string();
         assert!(line.contains("not complete: the memory was used up; two states"), "{line}");
         assert!(report.json().contains("\"complete\":false"));
+        report.ignored.push("unsettled".to_owned());
+        assert!(report.to_string().contains("; unsettled is not looked at; two states"));
+        report.ignored.push("history".to_owned());
+        assert!(report.to_string().contains("; unsettled and history are not looked at; two"));
         report.counterexample = Some(Counterexample::default());
         assert!(!report.is_well() && report.to_string().contains("failed in a run of 0 steps"));
     }

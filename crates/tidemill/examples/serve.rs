@@ -27,8 +27,8 @@ fn main() -> ExitCode {
             eprintln!("{} turns", report.nodes.map_or(0, |nodes| nodes.turns));
             ExitCode::SUCCESS
         }
-        Err(message) => {
-            eprintln!("{message}");
+        Err(error) => {
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }

@@ -28,8 +28,8 @@ fn main() -> ExitCode {
             eprintln!("{} messages", report.nodes.as_ref().map_or(0, |nodes| nodes.messages));
             if report.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
-        Err(message) => {
-            eprintln!("{message}");
+        Err(error) => {
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }

@@ -28,6 +28,7 @@
 //! | [`test`] | many simulations, each with another seed and other faults |
 //! | [`explore`] | every run of a program of rules, within bounds |
 //! | [`history`] | what clients have called and got back, compared with a sequential object |
+//! | [`error`] | why a program does not run |
 //! | [`devices`] | what stands for devices there |
 //! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
 //! | [`messages`] | messages from one form into another |
@@ -65,6 +66,7 @@ pub mod console;
 pub mod control;
 pub mod cost;
 pub mod devices;
+pub mod error;
 pub mod explore;
 pub mod graph;
 pub mod history;

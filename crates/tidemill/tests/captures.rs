@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use tidemill::devices::SimDevice;
+use tidemill::error::Error;
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{Clock, Listen, Report, RunOptions};
 use tidemill::sim::SimOptions;
@@ -165,8 +166,9 @@ fn a_capture_stands_for_a_device() {
     let sent = counts.and_then(|counts| counts.iter().find(|(what, _)| *what == "sent"));
     assert_eq!(sent.map(|(_, count)| *count), Some(2 * 3), "{counts:?}");
     let nothing = simulate(&[]).expect_err("nothing stands for eth0");
-    assert!(nothing.contains("app `nic` has eth0"), "{nothing}");
+    assert!(nothing.to_string().contains("app `nic` has eth0"), "{nothing}");
     let link = SimDevice::Link("lan".to_owned());
     let unused = simulate(&[("eth0", stands), ("eth1", link)]).expect_err("eth1 is unused");
-    assert_eq!(unused, "[sim.devices] has eth1, and no app of the program has it");
+    let said = "[sim.devices] has eth1, and no app of the program has it";
+    assert_eq!(unused, Error::Options(said.to_owned()));
 }

@@ -1,5 +1,6 @@
 //! Nodes that have rules, components and a graph, many of them in one simulation.
 
+use tidemill::error::Error;
 use tidemill::program::{LoadOptions, Program};
 use tidemill::run::{Listen, Report, RunOptions};
 use tidemill::sim::{SimOptions, Simulation};
@@ -129,10 +130,8 @@ fn several_nodes_run_on_one_loop() {
     let mut options = RunOptions::default();
     options.nodes.listen = Listen::Nodes(2);
     let refused = load(&[("a.flow", graph)]).run(options, tidemill::console::Console::silent());
-    assert_eq!(
-        refused.expect_err("it is shared"),
-        "several nodes cannot share app `tap` of \"x.pcap\": run one node"
-    );
+    let why = "several nodes cannot share app `tap` of \"x.pcap\": run one node";
+    assert_eq!(refused.expect_err("it is shared"), Error::Options(why.to_owned()));
 }
 
 /// A rule network of many nodes with a component and a graph each.

@@ -51,7 +51,7 @@ fn run(text: &str, engine: EngineKind) -> PacketsEnded {
 /// Why a graph does not run.
 fn refused(text: &str) -> String {
     assert!(!load(text).has_errors(), "{}", found(text));
-    load(text).run(RunOptions::default(), Console::silent()).expect_err("refused")
+    load(text).run(RunOptions::default(), Console::silent()).expect_err("refused").to_string()
 }
 
 /// All packets go to one end, some to another, and some nowhere.

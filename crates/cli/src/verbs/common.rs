@@ -1,6 +1,7 @@
 //! What `run` and `sim` have in common: loading, tuples from the command line, the console,
 //! statistics.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::net::UnixStream;
@@ -84,13 +85,13 @@ pub fn hang_ups() -> io::Result<UnixStream> {
 pub fn seal(args: &Keys, report: Reporter) -> Result<Option<Seal>, Status> {
     let Some(key) = &args.key else { return Ok(None) };
     let read = tidemill::keys::seal(key, args.identity.as_ref(), args.peers.as_ref());
-    read.map(Some).map_err(|error| failed(report, &error.to_string()))
+    read.map(Some).map_err(|error| failed(report, error))
 }
 
 /// Reads the file of a token, if there is one.
 pub fn token(file: Option<&PathBuf>, report: Reporter) -> Result<Option<Token>, Status> {
     let token = file.map(|path| tidemill::keys::token(path)).transpose();
-    token.map_err(|error| failed(report, &error.to_string()))
+    token.map_err(|error| failed(report, error))
 }
 
 /// A client for the node of an address, over the network if a token is given.
@@ -109,8 +110,8 @@ pub fn service(user: Option<User>, report: Reporter) -> Result<Service, Status> 
 }
 
 /// Says why nothing more can be done.
-pub fn failed(report: Reporter, message: &str) -> Status {
-    report.error(message);
+pub fn failed(report: Reporter, message: impl Display) -> Status {
+    report.error(&message.to_string());
     Status::Failed
 }
 
@@ -177,7 +178,7 @@ pub fn write_profile(path: Option<&Path>, ended: &Report, report: Reporter) -> R
     };
     let name = path.display();
     fs::write(path, text)
-        .map_err(|error| failed(report, &format!("{name}: cannot write the profile: {error}")))
+        .map_err(|error| failed(report, format!("{name}: cannot write the profile: {error}")))
 }
 
 /// Prints what `--stats` asks for.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use tidemill::error::Error;
 use tidemill::explore::{ExploreOptions, Explorer, seed_that_fails};
 use tidemill::sim::{SimOptions, Simulation};
 use tidemill_diag::Sources;
@@ -30,7 +31,7 @@ fn start(args: ExploreArgs, report: Reporter) -> Result<Status, Status> {
     let mut sources = Sources::new();
     let script = script.map(|path| sim::read_script(path, &mut sources, report)).transpose()?;
     let interrupt = Interrupt::new(OnTerminate::End)
-        .map_err(|error| common::failed(report, &format!("no signals: {error}")))?;
+        .map_err(|error| common::failed(report, format!("no signals: {error}")))?;
     let options = ExploreOptions {
         nodes: args.nodes,
         drops: args.drops,
@@ -81,7 +82,7 @@ fn save(
     args: &ExploreArgs,
     report: Reporter,
 ) -> Result<(), Status> {
-    let failed = |message: String| common::failed(report, &message);
+    let failed = |error: Error| common::failed(report, error);
     let program = sim::load(&args.sources, &args.tuples, (Some(path), None), report)?;
     let options = SimOptions {
         nodes: args.nodes,
@@ -96,8 +97,9 @@ fn save(
     let lines = seeded.iter().chain(script);
     let text: String = lines.map(|line| format!("{line}\n")).collect();
     let name = path.display();
-    fs::write(path, text)
-        .map_err(|error| failed(format!("{name}: cannot write the script: {error}")))?;
+    fs::write(path, text).map_err(|error| {
+        common::failed(report, format!("{name}: cannot write the script: {error}"))
+    })?;
     report.note(&match seed {
         Some(_) => format!("{name}: sim --script {name} repeats this run"),
         None => format!(

@@ -17,7 +17,7 @@ pub fn install(args: &InstallArgs, report: Reporter) -> Status {
     };
     match fs::read_to_string(&args.file) {
         Ok(text) => change(&args.address, &args.line, (name, Some(&text)), report),
-        Err(error) => failed(report, &format!("{path}: cannot read the rules: {error}")),
+        Err(error) => failed(report, format!("{path}: cannot read the rules: {error}")),
     }
 }
 

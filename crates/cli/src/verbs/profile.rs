@@ -36,7 +36,7 @@ fn profiled(args: &ExplainArgs, report: Reporter) -> Result<Status, Status> {
         return Err(Status::Failed);
     }
     let mut drawing = graph::drawing(&program);
-    let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
+    let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
     let interrupt = Interrupt::new(OnTerminate::End).map_err(no_signals)?;
     interrupt.insist(report).map_err(no_signals)?;
     let mut texts = Texts::new();

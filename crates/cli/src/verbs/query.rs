@@ -29,7 +29,7 @@ pub fn query(args: QueryArgs, report: Reporter) -> Status {
     loop {
         let now = match asker.ask(&args.text, timeout) {
             Ok(rows) => tuples(&rows, args.json),
-            Err(error) => return failed(report, &error.to_string()),
+            Err(error) => return failed(report, error),
         };
         if !args.watch {
             now.iter().for_each(|tuple| print(&mut out, args.json, None, tuple));
@@ -43,7 +43,7 @@ pub fn query(args: QueryArgs, report: Reporter) -> Status {
         }
         before = now;
         if let Err(error) = asker.pause(WATCH_EVERY) {
-            return failed(report, &error.to_string());
+            return failed(report, error);
         }
     }
 }

@@ -50,7 +50,7 @@ fn start(args: RunArgs, report: Reporter) -> Result<Status, Status> {
     common::refuse_root(args.root.as_deref(), &program, report)?;
     let has_rules = kinds.has(FileKind::Rules);
     let extra = common::tuples(&args.tuples, &program, report)?;
-    let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
+    let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
     let on_terminate = if has_rules { OnTerminate::Drain } else { OnTerminate::End };
     let interrupt = Interrupt::new(on_terminate).map_err(no_signals)?;
     if has_rules {
@@ -79,7 +79,7 @@ fn begin_again(report: Reporter) -> Status {
     let name = words.next();
     let program = std::env::current_exe().unwrap_or_else(|_| name.unwrap_or_default().into());
     let error = Command::new(program).args(words).exec();
-    common::failed(report, &format!("cannot start again: {error}"))
+    common::failed(report, format!("cannot start again: {error}"))
 }
 
 /// Refuses options that have nothing to act on, and programs that do not run.
@@ -103,7 +103,7 @@ fn options(
     interrupt: &Interrupt,
     report: Reporter,
 ) -> Result<RunOptions, Status> {
-    let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
+    let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
     let service = common::service(args.user, report)?;
     let seal = common::seal(&args.keys, report)?;
     let token = common::token(args.token_file.as_ref(), report)?;

@@ -32,7 +32,7 @@ pub fn sim(args: SimArgs, report: Reporter) -> Status {
 fn start(args: SimArgs, report: Reporter) -> Result<Status, Status> {
     let kinds = Kinds::of(&args.sources.files);
     common::refuse(&unused(&args, kinds), report)?;
-    let no_signals = |error: io::Error| common::failed(report, &format!("no signals: {error}"));
+    let no_signals = |error: io::Error| common::failed(report, format!("no signals: {error}"));
     let (script, root) = (args.script.as_deref(), args.root.as_deref());
     let program = load(&args.sources, &args.tuples, (script, root), report)?;
     common::refuse_history(args.linearizable, &program, report)?;
@@ -129,7 +129,7 @@ fn explain(simulation: &Simulation, svg: Option<&Path>, report: Reporter) -> Res
     let Some(path) = svg else { return Ok(()) };
     fs::write(path, explanation.diagram()).map_err(|error| {
         let name = path.display();
-        common::failed(report, &format!("{name}: cannot write the diagram: {error}"))
+        common::failed(report, format!("{name}: cannot write the diagram: {error}"))
     })
 }
 
@@ -218,7 +218,7 @@ pub fn refuse_settle(
 pub fn read_script(path: &Path, sources: &mut Texts, report: Reporter) -> Result<Script, Status> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|error| {
-        common::failed(report, &format!("{name}: cannot read the script: {error}"))
+        common::failed(report, format!("{name}: cannot read the script: {error}"))
     })?;
     let file = sources.add(name, text.clone());
     let (script, found) = script::parse(file, &text);

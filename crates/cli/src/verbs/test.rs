@@ -53,7 +53,7 @@ fn start(mut args: TestArgs, report: Reporter) -> Result<Status, Status> {
     let ends = script.as_ref().is_some_and(Script::ends);
     let end_ns = args.end.or((!ends).then_some(END_NS));
     let interrupt = Interrupt::new(OnTerminate::End)
-        .map_err(|error| common::failed(report, &format!("no signals: {error}")))?;
+        .map_err(|error| common::failed(report, format!("no signals: {error}")))?;
     let (json, coverage) = (args.json, args.coverage);
     let mutants = args.mutants.then(|| program.mutants());
     if mutants.is_some() {
@@ -137,7 +137,7 @@ fn options(
     let all_seeds = if args.wall.is_some() { 1..=u64::MAX } else { default.seeds };
     let processors = || std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
     let fresh = std::env::current_exe().map_err(|error| {
-        common::failed(report, &format!("cannot repeat runs in a fresh process: {error}"))
+        common::failed(report, format!("cannot repeat runs in a fresh process: {error}"))
     })?;
     Ok(TestOptions {
         command: args.command(end_ns),

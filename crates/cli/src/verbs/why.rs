@@ -29,7 +29,7 @@ pub fn why(args: WhyArgs, report: Reporter) -> Status {
             .map(|asked| answer(&asked.why_not, asked.silent, report)),
     };
     answered.unwrap_or_else(|error| {
-        let status = failed(report, &error.to_string());
+        let status = failed(report, &error);
         if matches!(error, WhyError::Text(_)) { Status::Usage } else { status }
     })
 }

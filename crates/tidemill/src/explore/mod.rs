@@ -57,6 +57,7 @@ use tidemill_overlog::node::{Event, Identity, Program as Rules};
 use tidemill_relation::SeqBuilder;
 
 use crate::cost;
+use crate::error::Error;
 use crate::identities::identities;
 use crate::program::Program;
 use crate::script::{Cue, Deed as Asked, Script, bind};
@@ -87,16 +88,18 @@ impl Explorer {
     /// Prepares a search.
     ///
     /// # Errors
-    /// Why the program cannot be explored, as text.
-    pub fn new(program: Program, options: ExploreOptions) -> Result<Explorer, String> {
+    /// Why the program cannot be explored.
+    pub fn new(program: Program, options: ExploreOptions) -> Result<Explorer, Error> {
         if let Some(refusal) = fit::refusal(&program) {
-            return Err(refusal);
+            return Err(Error::Program(refusal));
         }
-        let mut compiled = program.rules.program.ok_or("the program has errors")?;
+        let mut compiled =
+            program.rules.program.ok_or_else(|| Error::program("the program has errors"))?;
         let traits = fit::traits(&compiled);
         let global = compiled.global.take();
-        let properties = global.map(|global| PropertyRules::new(*global)).transpose()?.flatten();
-        let rules = Rules::new(compiled).map_err(|error| error.to_string())?;
+        let properties = global.map(|global| PropertyRules::new(*global)).transpose();
+        let properties = properties.map_err(Error::Program)?.flatten();
+        let rules = Rules::new(compiled).map_err(Error::program)?;
         let identities = identities(options.nodes, options.landmark.as_deref());
         let rules = Arc::new(rules);
         Ok(Explorer { rules, properties, options, identities, traits, cues: Vec::new() })
@@ -119,7 +122,7 @@ impl Explorer {
     ///
     /// # Errors
     /// The script does too much at one time.
-    pub fn run(&self) -> Result<ExploreReport, String> {
+    pub fn run(&self) -> Result<ExploreReport, Error> {
         let traits = &self.traits;
         let began = cost::cpu_time();
         let mut found = self.search(traits)?;
@@ -127,19 +130,20 @@ impl Explorer {
             let ordered = Traits { is_ordered: true, ..traits.clone() };
             found = self.search(&ordered)?;
         }
-        let found = found.ok_or_else(|| "the order of rows is needed, and is there".to_owned())?;
+        let found =
+            found.ok_or_else(|| Error::program("the order of rows is needed, and is there"))?;
         let cpu = cost::cpu_time().saturating_sub(began);
         Ok(ExploreReport { cpu, peak_bytes: cost::peak_bytes(), ..found })
     }
 
     /// Searches; nothing if the order of rows is needed and was left out.
-    fn search(&self, traits: &Traits) -> Result<Option<ExploreReport>, String> {
+    fn search(&self, traits: &Traits) -> Result<Option<ExploreReport>, Error> {
         let (rules, identities) = (self.rules.clone(), self.identities.clone());
         let kind = (traits.is_ordered, traits.uses_symbols);
         let properties = self.properties.clone();
         let properties = properties.map(|properties| Properties::new(properties, &identities));
         let mut turns = Turns::new(rules, identities, properties, &self.options, kind);
-        let script = actions(&self.cues, &mut turns)?;
+        let script = actions(&self.cues, &mut turns).map_err(Error::Options)?;
         let locals = Locals::new(turns, traits, &self.options);
         let mut steps = Steps::new(locals, script, &self.options);
         let searched = Search::new(&mut steps, &self.options).run();

@@ -2,6 +2,7 @@
 
 use tidemill_diag::Sources;
 
+use crate::error::Error;
 use crate::script::parse;
 use crate::sim::Simulation;
 use crate::tape::taped;
@@ -14,14 +15,14 @@ const SEEDS: u64 = 256;
 ///
 /// # Errors
 /// What keeps it from running at all.
-pub fn seed_that_fails(simulation: &Simulation, script: &[String]) -> Result<Option<u64>, String> {
+pub fn seed_that_fails(simulation: &Simulation, script: &[String]) -> Result<Option<u64>, Error> {
     let mut scripted = simulation.clone();
     let (mut sources, text) = (Sources::new(), script.join("\n"));
     let file = sources.add("found.sim", text.clone());
     let (script, mut wrong) = parse(file, &text);
     wrong.extend(scripted.script(&script, &sources));
     if let Some(wrong) = wrong.first() {
-        return Err(sources.render(wrong));
+        return Err(Error::Options(sources.render(wrong)));
     }
     for seed in 1..=SEEDS {
         let mut seeded = scripted.clone();

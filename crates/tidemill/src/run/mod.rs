@@ -67,6 +67,7 @@ use crate::components::output::{Bell, Named, Tap};
 use crate::components::watchdog::Watchdog;
 use crate::console::Console;
 use crate::control::{self, Server};
+use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::components::{Making, Outputs, Seeds};
 use crate::machine::parts::{Choices, Compiled, Has, Maker, Parts};
@@ -91,9 +92,9 @@ impl Program {
     /// Runs it; see [the module](self).
     ///
     /// # Errors
-    /// What keeps it from running, as text: errors in it, a port in use, a file that is not there,
-    /// or what [`NodeOptions::check_reach`] says.
-    pub fn run(self, options: RunOptions, console: Console) -> Result<Report, String> {
+    /// What keeps it from running: errors in it, a port in use, a file that is not there, or what
+    /// [`NodeOptions::check_reach`] says.
+    pub fn run(self, options: RunOptions, console: Console) -> Result<Report, Error> {
         Prepared::new(self, options)?.run(console)
     }
 }
@@ -113,7 +114,7 @@ impl Prepared {
     ///
     /// # Errors
     /// If it has errors, or no code can be made for this machine.
-    pub fn new(program: Program, mut options: RunOptions) -> Result<Prepared, String> {
+    pub fn new(program: Program, mut options: RunOptions) -> Result<Prepared, Error> {
         let has_captures = program.packets.as_ref().is_some_and(has_readers);
         let are_counted = options.seed.is_some()
             || options.clock == Clock::Virtual
@@ -123,7 +124,7 @@ impl Prepared {
         let mut source = reload.map(|reload| Source::new(reload, &program, engine));
         let written = source.as_ref().and_then(|_| program.components.program.clone());
         let making = Making::new(&mut options.components, are_counted);
-        let program = Compiled::new(program, &making, engine)?;
+        let program = Compiled::new(program, &making, engine).map_err(Error::Program)?;
         if let Some(source) = &mut source {
             let made = program.parts.components.clone();
             source.versions = Versions::new(written, made, making);
@@ -135,7 +136,7 @@ impl Prepared {
     ///
     /// # Errors
     /// What keeps it from running.
-    pub fn run(self, console: Console) -> Result<Report, String> {
+    pub fn run(self, console: Console) -> Result<Report, Error> {
         let Prepared { program, mut source, mut options, are_counted } = self;
         let has = program.has();
         let count = match options.nodes.listen {
@@ -144,7 +145,7 @@ impl Prepared {
         };
         let are_several = count > 1 && (has.components || has.packets);
         if has.nodes || are_several {
-            let is_exposed = options.nodes.check_reach()? == Exposed::Yes;
+            let is_exposed = options.nodes.check_reach().map_err(Error::Options)? == Exposed::Yes;
             source.iter_mut().for_each(|source| source.is_exposed = is_exposed);
         }
         let Parts { graph, components, borders, .. } = &program.parts;
@@ -170,21 +171,18 @@ impl Prepared {
         let (mut machine, rules, graph) = match are_several {
             false => {
                 let machine =
-                    of_one_node((&mut parts, has), &mut options, journal, tap(), &mut *host)?;
-                (machine, rules, parts.graph)
+                    of_one_node((&mut parts, has), &mut options, journal, tap(), &mut *host);
+                (machine.map_err(Error::Start)?, rules, parts.graph)
             }
             true => {
-                refuse_shared_devices(&parts)?;
-                let mut machine = components::idle(&mut *host).and_then(|engine| {
+                refuse_shared_devices(&parts).map_err(Error::Options)?;
+                let machine = components::idle(&mut *host).and_then(|engine| {
                     Machine::new(engine, journal, options.registry.clone(), has)
-                })?;
+                });
+                let mut machine = machine.map_err(Error::Start)?;
                 machine.maker = Some(Rc::new(maker(parts, &mut options, tap, captures)));
                 let idle = || Rules::new(OfRules::default());
-                (
-                    machine,
-                    Some(rules.map_or_else(idle, Ok).map_err(|error| error.to_string())?),
-                    None,
-                )
+                (machine, Some(rules.map_or_else(idle, Ok).map_err(Error::program)?), None)
             }
         };
         machine.sinks = sinks;
@@ -199,7 +197,7 @@ impl Prepared {
         if watches {
             ends::watch_files(&mut run.events);
         }
-        run.start(rules, graph, seed)?;
+        run.start(rules, graph, seed).map_err(Error::Start)?;
         run.go()?;
         run.finish()
     }
@@ -276,8 +274,8 @@ fn host(
     }))
 }
 
-fn no_queue(error: io::Error) -> String {
-    format!("the system gives no event queue: {error}")
+fn no_queue(error: io::Error) -> Error {
+    Error::System(format!("the system gives no event queue: {error}"))
 }
 
 /// A program that runs.
@@ -350,7 +348,7 @@ impl Run {
     }
 
     /// Runs until it ends.
-    fn go(&mut self) -> Result<(), String> {
+    fn go(&mut self) -> Result<(), Error> {
         let Run { machine, events, options, heard, .. } = self;
         // What is wrong then has been reported, and is how the run ended.
         if machine.maker.is_none() && machine.has.components {
@@ -362,11 +360,12 @@ impl Run {
         let overdue = options.components.overdue.filter(|_| options.clock != Clock::Virtual);
         let watchdog =
             overdue.map(|overdue| Watchdog::start(options.stop.as_ref(), options.end_ns, overdue));
-        let _watchdog =
-            watchdog.transpose().map_err(|error| format!("cannot watch for the end: {error}"))?;
+        let _watchdog = watchdog
+            .transpose()
+            .map_err(|error| Error::System(format!("cannot watch for the end: {error}")))?;
         let end = options.end_ns.map(|end| events.now() + Duration::from_nanos(end));
         let outcome = ends::run(machine, events, options, heard, end)
-            .map_err(|error| format!("the system fails to wait: {error}"))?;
+            .map_err(|error| Error::System(format!("the system fails to wait: {error}")))?;
         say!(Info, "fleet", "the run is over: {outcome:?}");
         if !machine.is_ending {
             options.service.stopping();
@@ -375,7 +374,7 @@ impl Run {
     }
 
     /// Ends what is left, writes what waits, and sums up.
-    fn finish(self) -> Result<Report, String> {
+    fn finish(self) -> Result<Report, Error> {
         let Run { mut machine, mut events, options, mut others, .. } = self;
         let has_unsent = machine.clear(&mut events);
         if options.clock != Clock::Virtual && has_unsent {
@@ -394,7 +393,8 @@ impl Run {
                 (journal.violations, journal.given_up)
             };
             (summary.violations, summary.given_up) = (violations, given_up);
-            others.end(&machine, (&mut summary, &mut report.profile))?;
+            let ended = others.end(&machine, (&mut summary, &mut report.profile));
+            ended.map_err(Error::System)?;
             summary.leave_out();
             report.nodes = Some(summary);
         }

@@ -59,6 +59,7 @@ use tidemill_overlog::program::{Compiled as OfRules, Watch};
 use tidemill_relation::plan::RelationId;
 
 use crate::console::Console;
+use crate::error::Error;
 use crate::identities::identities;
 use crate::machine::components::Making;
 use crate::machine::parts::{Compiled, Has, Parts};
@@ -95,8 +96,8 @@ impl Program {
     /// Simulates it; see [the module](self).
     ///
     /// # Errors
-    /// What keeps it from running at all, as text.
-    pub fn sim(self, options: SimOptions, console: Console) -> Result<Report, String> {
+    /// What keeps it from running at all.
+    pub fn sim(self, options: SimOptions, console: Console) -> Result<Report, Error> {
         Simulation::new(self, options)?.run(console)
     }
 }
@@ -105,8 +106,9 @@ impl Simulation {
     /// Prepares a simulation.
     ///
     /// # Errors
-    /// The program has errors, or relations whose messages would have one name; as text.
-    pub fn new(mut program: Program, options: SimOptions) -> Result<Simulation, String> {
+    /// The program has errors, or relations whose messages would have one name; or a device that is
+    /// to be replaced is none of its own.
+    pub fn new(mut program: Program, options: SimOptions) -> Result<Simulation, Error> {
         if let Some(rules) = program.rules.program.as_mut().filter(|_| options.trace) {
             let all = (0..).map(RelationId).zip(&rules.plan.relations);
             let visible = all.filter(|(_, relation)| !relation.hidden);
@@ -117,12 +119,15 @@ impl Simulation {
         let mut components =
             ComponentOptions { engine: options.components, ..ComponentOptions::default() };
         let making = Making::new(&mut components, true);
-        let mut compiled = Compiled::new(program, &making, components.engine)?;
-        let plugs = devices::replace(&mut compiled.parts.graph, &options.devices)?;
+        let compiled = Compiled::new(program, &making, components.engine);
+        let mut compiled = compiled.map_err(Error::Program)?;
+        let plugs = devices::replace(&mut compiled.parts.graph, &options.devices);
+        let plugs = plugs.map_err(Error::Options)?;
         let has = compiled.has();
         let idle = || Rules::new(OfRules::default());
-        let mut rules = compiled.rules.map_or_else(idle, Ok).map_err(|error| error.to_string())?;
-        let properties = properties(&mut rules, options.components == Engine::Interpreter)?;
+        let mut rules = compiled.rules.map_or_else(idle, Ok).map_err(Error::program)?;
+        let properties = properties(&mut rules, options.components == Engine::Interpreter);
+        let properties = properties.map_err(Error::Program)?;
         settle::table(&rules).into_iter().for_each(|table| rules.cross(table));
         let rules = Arc::new(rules);
         let (parts, cues): (_, Arc<[Cue]>) = (compiled.parts, Arc::new([]));
@@ -177,7 +182,7 @@ impl Simulation {
         self,
         console: Console,
         which: Messages,
-    ) -> Result<(Report, Vec<Cue>), String> {
+    ) -> Result<(Report, Vec<Cue>), Error> {
         let mut setup = self.setup();
         let recording = Recording::default();
         setup.common.recording = Some(recording.clone());
@@ -238,7 +243,7 @@ impl Simulation {
     ///
     /// # Errors
     /// What keeps the loop from running at all.
-    pub fn explain(&self) -> Result<Option<Explanation>, String> {
+    pub fn explain(&self) -> Result<Option<Explanation>, Error> {
         if self.writes_files() {
             return Ok(None);
         }
@@ -261,7 +266,7 @@ impl Simulation {
     ///
     /// # Errors
     /// What keeps the loop from running at all.
-    pub fn run(self, console: Console) -> Result<Report, String> {
+    pub fn run(self, console: Console) -> Result<Report, Error> {
         let workers = self.options.workers.min(self.options.nodes);
         let setup = self.setup();
         if workers > 1 {

@@ -20,6 +20,7 @@ use crate::borders::files::Existing;
 use crate::borders::sinks::Sinks;
 use crate::components::output::{Bell, Named, Tap};
 use crate::console::Console;
+use crate::error::Error;
 use crate::journal::{Journal, SharedJournal};
 use crate::machine::parts::{Choices, Maker, Parts};
 use crate::machine::share::Share;
@@ -66,12 +67,12 @@ impl Setup {
     ///
     /// # Errors
     /// What keeps the loop from running at all.
-    pub(super) fn run(self, console: Console) -> Result<Report, String> {
+    pub(super) fn run(self, console: Console) -> Result<Report, Error> {
         self.go_on(console, 0)
     }
 
     /// The same, where the first lines have been written by an earlier attempt.
-    pub(super) fn go_on(self, console: Console, skip: u64) -> Result<Report, String> {
+    pub(super) fn go_on(self, console: Console, skip: u64) -> Result<Report, Error> {
         let Common { has, options, recording, .. } = &self.common;
         let recording = recording.clone();
         let (seed, stop) = (options.seed, options.stop.clone());
@@ -110,7 +111,7 @@ impl Setup {
     ///
     /// # Errors
     /// What keeps the loop from running at all.
-    pub(super) fn explain(self) -> Result<Explanation, String> {
+    pub(super) fn explain(self) -> Result<Explanation, Error> {
         let mut journal = self.journal(Console::silent(), 0);
         journal.explaining = Some(Box::new(Explaining::of(&self.common.rules.compiled)));
         let Ran { mut machine, mut events, .. } = self.ran(journal)?;
@@ -128,16 +129,18 @@ impl Setup {
     }
 
     /// Makes the machine and runs it to its end.
-    fn ran(self, journal: Journal) -> Result<Ran, String> {
+    fn ran(self, journal: Journal) -> Result<Ran, Error> {
         let end = self.common.options.end_ns;
-        let (mut machine, mut events) = self.build(journal)?;
+        let (mut machine, mut events) = self.build(journal).map_err(Error::Start)?;
         let outcome = match end {
             Some(end) => events.run_until(&mut machine, Time(end)),
             None => events.run(&mut machine),
         };
         machine.journal.get_mut().write_lines();
         match outcome {
-            Outcome::Failed(error) => Err(format!("the simulation cannot run: {error}")),
+            Outcome::Failed(error) => {
+                Err(Error::System(format!("the simulation cannot run: {error}")))
+            }
             outcome => Ok(Ran { machine, events, outcome }),
         }
     }

@@ -27,6 +27,7 @@ use super::common::Common;
 use super::end;
 use super::setup::Setup;
 use crate::console::Console;
+use crate::error::Error;
 use crate::history::History;
 use crate::journal::Journal;
 use crate::lines::{Lines, Written};
@@ -101,7 +102,7 @@ struct Writing {
 ///
 /// # Errors
 /// As [`Setup::run`].
-pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report, String> {
+pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report, Error> {
     let least_latency_ns = least_latency_ns(&setup);
     let mut common = setup.common;
     let mut writing = Writing { console, skip: 0, so_far: Written::default() };
@@ -142,7 +143,7 @@ fn attempt(
     common: &Common,
     (workers, least_latency_ns): (u32, u64),
     writing: &mut Writing,
-) -> Result<Ended, String> {
+) -> Result<Ended, Error> {
     let count = workers as usize;
     let published = || (0..count).map(|_| Mutex::default()).collect();
     let mail = || (0..count).map(|_| Mutex::default()).collect();
@@ -165,7 +166,7 @@ fn attempt(
                 Ok(started) => others.push(started),
                 Err(error) => {
                     drop(Guard(&shared.barrier));
-                    return Err(format!("no thread for a worker: {error}"));
+                    return Err(Error::System(format!("no thread for a worker: {error}")));
                 }
             }
         }
@@ -178,9 +179,9 @@ fn attempt(
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        let ended: Result<Vec<Ended>, String> = ended.into_iter().collect();
+        let ended: Result<Vec<Ended>, Error> = ended.into_iter().collect();
         let mut ended = ended?.into_iter();
-        let first = ended.next().ok_or("no workers")?;
+        let first = ended.next().ok_or_else(|| Error::system("no workers"))?;
         Ok(ended.fold(first, |mut sum, Ended { summary, mut report, history, .. }| {
             sum.summary.add(&summary);
             sum.history.add(history);
@@ -200,12 +201,12 @@ fn work(
     journal: Journal,
     shared: &Shared,
     mut writing: Option<&mut Writing>,
-) -> Result<Ended, String> {
+) -> Result<Ended, Error> {
     let _guard = Guard(&shared.barrier);
     let me = share.me as usize;
     let stop = common.options.stop.clone().unwrap_or_default();
     let is_profiled = common.options.profile;
-    let (mut machine, mut events) = common.of_part(share).build(journal)?;
+    let (mut machine, mut events) = common.of_part(share).build(journal).map_err(Error::Start)?;
     let mut outcome = Outcome::Reached;
     let over = (0..).find_map(|window: usize| {
         let turn = window % 2;
@@ -313,10 +314,10 @@ impl Shared {
     }
 
     /// What failed.
-    fn failure(&self) -> String {
+    fn failure(&self) -> Error {
         let failures = self.published.iter().flatten().filter_map(|it| lock(it).failure.clone());
         let failure = failures.last().unwrap_or_else(|| "a worker has ended".to_owned());
-        format!("the simulation cannot run: {failure}")
+        Error::System(format!("the simulation cannot run: {failure}"))
     }
 }
 

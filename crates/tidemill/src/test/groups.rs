@@ -6,6 +6,7 @@ use std::path::Path;
 use super::report::{Failure, FailureKind, Group, TestEvent};
 use super::shrink::shrink;
 use super::trial::Trials;
+use crate::error::Error;
 
 /// Groups that are shrunk at most.
 const SHRUNK_MAX: usize = 10;
@@ -39,7 +40,7 @@ impl Groups {
         mut self,
         test: &Trials,
         hear: &mut dyn FnMut(TestEvent<'_>),
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         for (number, group) in self.0.iter_mut().enumerate() {
             if test.is_stopped() {
                 break;
@@ -56,8 +57,9 @@ impl Groups {
             let file = folder.join(name);
             if let (Some(shrunk), Some(_)) = (&group.shrunk, &test.options.found) {
                 let text: String = shrunk.script.iter().map(|line| format!("{line}\n")).collect();
-                fs::write(&file, text)
-                    .map_err(|error| format!("{}: cannot write: {error}", file.display()))?;
+                fs::write(&file, text).map_err(|error| {
+                    Error::System(format!("{}: cannot write: {error}", file.display()))
+                })?;
             }
             let settle = simulation.options().settle;
             let command = &test.options.command;

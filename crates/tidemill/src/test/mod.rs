@@ -36,6 +36,7 @@ use std::time::Instant;
 
 use tidemill_diag::{Diagnostic, Sources};
 
+use crate::error::Error;
 use crate::program::Program;
 use crate::script::Script;
 
@@ -58,7 +59,7 @@ impl Test {
     ///
     /// # Errors
     /// As [`Simulation::new`](crate::sim::Simulation::new).
-    pub fn new(program: Program, options: TestOptions) -> Result<Test, String> {
+    pub fn new(program: Program, options: TestOptions) -> Result<Test, Error> {
         Trials::new(program, options).map(Test)
     }
 
@@ -77,7 +78,7 @@ impl Test {
     ///
     /// # Errors
     /// No threads.
-    pub fn run(&self, mut hear: impl FnMut(TestEvent<'_>)) -> Result<TestReport, String> {
+    pub fn run(&self, mut hear: impl FnMut(TestEvent<'_>)) -> Result<TestReport, Error> {
         workers::run(&self.0, Instant::now(), &mut hear)
     }
 }

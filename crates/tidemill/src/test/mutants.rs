@@ -10,6 +10,7 @@ use tidemill_diag::{Sources, has_errors};
 use tidemill_overlog::mutants::Mutant;
 
 use super::{Failure, Test, TestEvent, TestOptions};
+use crate::error::Error;
 use crate::program::Program;
 use crate::script::Script;
 
@@ -46,7 +47,7 @@ pub fn try_mutant(
     options: TestOptions,
     script: Option<(&Script, &Sources)>,
     is_over: &AtomicBool,
-) -> Result<Fate, String> {
+) -> Result<Fate, Error> {
     if program.has_errors() {
         return Ok(Fate::Refused);
     }

@@ -16,6 +16,7 @@ use super::options::TestOptions;
 use super::report::{Failure, FailureKind};
 use super::shape;
 use crate::console::{Console, Form};
+use crate::error::Error;
 use crate::program::Program;
 use crate::script::Script;
 use crate::sim::Simulation;
@@ -46,7 +47,7 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    pub(super) fn new(program: Program, mut options: TestOptions) -> Result<Trials, String> {
+    pub(super) fn new(program: Program, mut options: TestOptions) -> Result<Trials, Error> {
         let (least, most) = (*options.nodes.start(), *options.nodes.end());
         options.each.workers = 1;
         options.each.nodes = least;
@@ -116,7 +117,11 @@ impl Trials {
         };
         // A run has nothing that outlives it, so a panic leaves nothing behind.
         let ran = panic::catch_unwind(AssertUnwindSafe(|| simulation.run(console)));
-        let mut report = match ran.unwrap_or_else(|panic| Err(message_of(&*panic))) {
+        let ran = match ran {
+            Ok(ran) => ran.map_err(|error| error.to_string()),
+            Err(panic) => Err(message_of(&*panic)),
+        };
+        let mut report = match ran {
             Ok(report) => report,
             Err(message) => {
                 let failure = Some(failure(FailureKind::Broken, vec![message]));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::groups::Groups;
 use super::report::{TestEvent, TestReport};
 use super::trial::{Trials, Tried};
+use crate::error::Error;
 
 /// How often progress is told.
 const PROGRESS: Duration = Duration::from_millis(100);
@@ -18,7 +19,7 @@ pub(super) fn run(
     test: &Trials,
     began: Instant,
     hear: &mut dyn FnMut(TestEvent<'_>),
-) -> Result<TestReport, String> {
+) -> Result<TestReport, Error> {
     let workers = if test.alone().is_some() { 1 } else { test.options.workers };
     let next = AtomicU64::new(0);
     let (found, all) = mpsc::channel();
@@ -38,7 +39,7 @@ pub(super) fn run(
             };
             let thread = thread::Builder::new().name(format!("test-{worker}"));
             if let Err(error) = thread.spawn_scoped(scope, work) {
-                return Err(format!("no thread for a worker: {error}"));
+                return Err(Error::System(format!("no thread for a worker: {error}")));
             }
         }
         // What is left are those of the workers.

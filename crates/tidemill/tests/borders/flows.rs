@@ -363,7 +363,7 @@ fn a_program_of_its_own_has_an_instance_for_each_flow_too() {
     let program = Program::of_text("a.flow", &graph, &LoadOptions::default());
     let refused =
         program.run(super::options(EngineKind::Compiled), tidemill::console::Console::silent());
-    let why = refused.err().unwrap_or_default();
+    let why = refused.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(why.contains("Meter offers Asked, and nobody asks for it"), "{why}");
     std::fs::remove_dir_all(folder).expect("removed");
 }

@@ -10,6 +10,7 @@ mod costs;
 mod deletes;
 mod explored;
 mod fmt;
+mod growth;
 mod harness;
 mod hashing;
 mod hostile;

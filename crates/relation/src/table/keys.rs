@@ -26,7 +26,7 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn key_hash_of(&self, values: &[Value<'_>]) -> u64 {
+    pub(crate) fn key_hash_of(&self, values: &[Value<'_>]) -> u64 {
         self.hash_each(self.key.iter().map(|&column| (column, &values[column as usize])))
     }
 
@@ -59,6 +59,11 @@ impl Table {
     #[inline]
     pub(super) fn same_key(&self, row: RowId, values: &[Value<'_>]) -> bool {
         self.key.iter().all(|&column| self.holds(row, column, &values[column as usize]))
+    }
+
+    /// Whether two tuples have the same primary key.
+    pub(crate) fn have_same_key(&self, values: &[Value<'_>], others: &[Value<'_>]) -> bool {
+        self.key.iter().all(|&column| values[column as usize].equal(&others[column as usize]))
     }
 
     #[inline]

@@ -31,6 +31,7 @@ mod order;
 mod readers;
 mod revived;
 mod rounds;
+mod select;
 #[cfg(test)]
 pub(crate) mod tests;
 mod traced;
@@ -88,6 +89,20 @@ pub enum Overrun {
 /// The number in the place of a rule's that candidates have which stand by themselves.
 pub const ASSERTED: i64 = -1;
 
+/// A key of a table for which a candidate has to be selected: that of the tuple beside it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Reselect {
+    table: RelationId,
+    /// The candidate that came, if that is what happened; else any may be the last now.
+    since: Option<RowId>,
+}
+
+impl Reselect {
+    fn anew(table: RelationId) -> Reselect {
+        Reselect { table, since: None }
+    }
+}
+
 /// Where [`Views::step`] stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
@@ -130,7 +145,7 @@ pub struct Views {
     /// Groups of at least so many results.
     kept_from: u64,
     /// Keys of selected tables to select anew: table, whole rows.
-    reselect: TupleBuf<RelationId>,
+    reselect: TupleBuf<Reselect>,
     /// Derivations between a strand and the tables.
     derived: TupleBuf<()>,
     /// The same as words.
@@ -391,7 +406,7 @@ impl Views {
         if let Some(row) = table.find(values) {
             let mut old = Vec::new();
             table.read_row(row, &mut old);
-            self.reselect.push(relation, &old);
+            self.reselect.push(Reselect::anew(relation), &old);
         }
         for row in rows_with_key(plan, database, relation, candidates, values) {
             self.changes.remove(database, candidates, row);
@@ -401,7 +416,7 @@ impl Views {
         self.changes.put(database, candidates, &candidate, now_ns, Source::Asserted);
         // It is the only candidate now. Putting it in at once keeps the order of a bounded table.
         self.changes.put(database, relation, values, now_ns, Source::Derived);
-        self.reselect.push(relation, values);
+        self.reselect.push(Reselect::anew(relation), values);
     }
 
     /// Takes out the row with the primary key of `values`, however it came there.
@@ -416,7 +431,7 @@ impl Views {
             if let Some(candidates) = plan.relation(relation).candidates {
                 let columns = database.table(relation).copy_row(row);
                 let columns: Vec<Value<'_>> = columns.iter().map(OwnedValue::get).collect();
-                self.reselect.push(relation, &columns);
+                self.reselect.push(Reselect::anew(relation), &columns);
                 let rows = rows_equal_to(plan, database, relation, candidates, &columns);
                 for candidate in rows {
                     self.changes.remove(database, candidates, candidate);
@@ -453,7 +468,7 @@ impl Views {
             return Progress::Exceeded;
         }
         if self.phase == Phase::Start {
-            let reselected = self.reselect.iter().map(|(relation, _)| relation);
+            let reselected = self.reselect.iter().map(|(note, _)| note.table);
             let changed = self.changes.touched().chain(reselected);
             self.stratum = self.readers.next(self.stratum, changed).unwrap_or(plan.strata.len());
         }

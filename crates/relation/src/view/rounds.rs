@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::groups::{Upkeep, different};
 use super::traced::{Held, Noting};
-use super::{Cursor, Failures, Phase, Source, ViewWork, Views};
+use super::{Cursor, Failures, Phase, Reselect, Source, ViewWork, Views};
 use crate::database::Database;
 use crate::eval::{EvalError, Scope};
 use crate::flat::TupleBuf;
@@ -70,7 +70,7 @@ impl Round<'_> {
             log.fresh.is_empty() && log.gone.is_empty() && log.refreshed.is_empty()
         });
         let selected = |relation: &RelationId| {
-            self.views.reselect.iter().any(|(table, _)| table == *relation)
+            self.views.reselect.iter().any(|(note, _)| note.table == *relation)
                 || self.candidates_changed(*relation)
         };
         if idle && !self.stratum.selected.iter().any(selected) {
@@ -165,22 +165,6 @@ impl Round<'_> {
         self.retract_selected(head, columns);
     }
 
-    /// A candidate went: the row that was selected from it goes too.
-    fn retract_selected(&mut self, candidates: RelationId, columns: &[Value<'_>]) {
-        let Some(table) = self.selected_from(candidates) else { return };
-        let row = &columns[1..];
-        if let Some(found) = self.database.table(table).find_equal(row) {
-            self.views.changes.remove(self.database, table, found);
-        }
-        self.views.reselect.push(table, row);
-    }
-
-    /// The table whose rows are selected from these candidates.
-    pub(super) fn selected_from(&self, candidates: RelationId) -> Option<RelationId> {
-        let of = |table: &&RelationId| self.plan.relation(**table).candidates == Some(candidates);
-        self.stratum.selected.iter().find(of).copied()
-    }
-
     /// Puts back what can still be derived; aggregates touched groups; selects among candidates.
     fn rederive(&mut self) {
         let overdeleted = std::mem::take(&mut self.views.overdeleted);
@@ -256,61 +240,14 @@ impl Round<'_> {
         false
     }
 
-    pub(super) fn put(&mut self, relation: RelationId, columns: &[Value<'_>], source: Source) {
+    pub(super) fn put(
+        &mut self,
+        relation: RelationId,
+        columns: &[Value<'_>],
+        source: Source,
+    ) -> Option<RowId> {
         let changes = &mut self.views.changes;
-        changes.put(self.database, relation, columns, self.now_ns, source);
-    }
-
-    /// Notes the key of a candidate that changed.
-    fn reselect_for(&mut self, candidates: RelationId, row: RowId) {
-        let Some(table) = self.selected_from(candidates) else { return };
-        let mut columns = Vec::new();
-        self.database.table(candidates).read_row(row, &mut columns);
-        self.views.reselect.push(table, &columns[1..]);
-    }
-
-    /// For each noted key, makes the last candidate the row of the table.
-    fn select(&mut self) {
-        let keys = std::mem::take(&mut self.views.reselect);
-        for (relation, columns) in keys.iter() {
-            if !self.stratum.selected.contains(&relation) {
-                self.views.reselect.push(relation, &columns.iter().collect::<Vec<_>>());
-                continue;
-            }
-            self.select_one(relation, &columns.iter().collect::<Vec<_>>());
-        }
-    }
-
-    fn select_one(&mut self, relation: RelationId, columns: &[Value<'_>]) {
-        let description = self.plan.relation(relation);
-        let (Some(candidates), Some(spec)) = (description.candidates, description.table()) else {
-            return;
-        };
-        let key: Vec<Value<'_>> = match &spec.key {
-            Key::Columns(key) => key.iter().map(|&column| columns[column as usize]).collect(),
-            Key::Bag => columns.to_vec(),
-        };
-        self.database.table_mut(candidates).prepare(Access::Index(0));
-        let table = self.database.table(candidates);
-        let rank = |row: &RowId| (table.value(*row, 0).as_int(), *row);
-        let best = table.rows(Access::Index(0), &key, Visible::Live).max_by_key(rank);
-        let visible = self.database.table(relation).find(columns);
-        let Some(best) = best else {
-            if let Some(row) = visible {
-                self.views.changes.remove(self.database, relation, row);
-            }
-            return;
-        };
-        let mut chosen = TupleBuf::new();
-        let mut values = Vec::new();
-        table.read_row(best, &mut values);
-        chosen.push((), &values[1..]);
-        if let Some((_, chosen)) = chosen.get(0) {
-            let chosen: Vec<Value<'_>> = chosen.iter().collect();
-            if self.database.table(relation).find_equal(&chosen).is_none() {
-                self.put(relation, &chosen, Source::Derived);
-            }
-        }
+        changes.put(self.database, relation, columns, self.now_ns, source)
     }
 
     fn retraction_pending(&self) -> bool {
@@ -538,9 +475,9 @@ impl Round<'_> {
                 self.views.insert(self.plan, self.database, rule.head, columns, self.now_ns)
             }
             ViewKind::Maintained => {
-                self.put(rule.head, columns, Source::Derived);
+                let since = self.put(rule.head, columns, Source::Derived);
                 if let Some(table) = self.selected_from(rule.head) {
-                    self.views.reselect.push(table, &columns[1..]);
+                    self.views.reselect.push(Reselect { table, since }, &columns[1..]);
                 }
             }
         }

@@ -1,0 +1,44 @@
+//! What a program costs grows with its rows, not with their square.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::harness::Network;
+
+fn cpu_time() -> Duration {
+    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time")
+}
+
+/// The CPU time that a program takes whose event `ins` comes `rows` times, in one turn.
+fn taken(program: &str, rows: usize) -> Duration {
+    let source = format!(
+        "g1 ins(@N, 1) :- periodic(@N, _, 1, 1).\n\
+         g2 ins(@N, I + 1) :- ins(@N, I), I < {rows}.\n{program}"
+    );
+    let mut network = Network::new(&source, 1, 1);
+    let start = cpu_time();
+    network.run_for(5.0);
+    cpu_time() - start
+}
+
+/// Eight times as many rows take less than a fourth of what their square would.
+fn grows_by_its_rows(program: &str) {
+    const ROWS: usize = 3000;
+    let once = (0..3).map(|_| taken(program, ROWS)).min().expect("three");
+    let more = taken(program, 8 * ROWS);
+    assert!(more < once * 16, "{program}: {once:?} and {more:?}");
+}
+
+/// A key of few values, of which the later row stands.
+#[test]
+fn many_rows_for_the_place_of_one() {
+    let latest = "materialize(t, infinity, infinity, keys(2)).
+        materialize(latest, infinity, infinity, keys(2)).
+        t1 t(@N, I, I % 3) :- ins(@N, I).
+        v1 latest(@N, X, I) :- t(@N, I, X).";
+    grows_by_its_rows(latest);
+    grows_by_its_rows(&format!(
+        "{latest} d1 delete t(@N, I, _) :- periodic(@N, _, 2, 1), t(@N, I, _)."
+    ));
+}

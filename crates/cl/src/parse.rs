@@ -17,6 +17,7 @@
 mod declarations;
 mod expressions;
 mod recovery;
+pub(crate) mod relatives;
 mod statements;
 
 use crate::ast::{File, Ident, Program};

@@ -31,6 +31,7 @@ fn each_code_is_shown_by_a_file() {
         "bad-pattern",
         "chained-comparison",
         "equal-for-assign",
+        "foreign-keyword",
         "literal-too-large",
         "lowercase-keyword",
         "misplaced-attributes",

@@ -9,6 +9,7 @@ use crate::check::checker::Checker;
 use crate::check::names::{Found, Name, similar};
 use crate::check::types::{Any, Limits, Type, Typed, simple, to_real};
 use crate::ir::Constant;
+use crate::parse::relatives::type_meant;
 
 impl<'a> Checker<'a> {
     /// The type as the source names it, with an article.
@@ -66,11 +67,14 @@ impl<'a> Checker<'a> {
             false if self.find_interface(name).is_some() => {
                 format!("`{name}` is an interface; a component that offers it is ANY({name})")
             }
-            false => {
-                let components = self.components.iter().map(|it| it.ast.name.text.as_str());
-                let simple = ["INTEGER", "REAL", "BOOLEAN", "CHARACTER", "TEXT", "ANY"];
-                similar(name, components.chain(simple))
-            }
+            false => match type_meant(name) {
+                Some(meant) => format!("it is called {meant} here"),
+                None => {
+                    let components = self.components.iter().map(|it| it.ast.name.text.as_str());
+                    let simple = ["INTEGER", "REAL", "BOOLEAN", "CHARACTER", "TEXT", "ANY"];
+                    similar(name, components.chain(simple))
+                }
+            },
         };
         self.fail("unknown-type", span, message, &help)
     }

@@ -69,6 +69,7 @@ impl Parser<'_> {
     /// A keyword of a declaration or section in lower case, which can be nothing else here.
     fn correct_declaration(&mut self) {
         use TokenKind::{Colon, Comma, Equal, LBracket};
+        self.correct_short_form();
         let Some(keyword) = self.lower_case_keyword() else { return };
         let named = [Colon, Comma, Equal, LBracket].contains(&self.ahead(1));
         let fits = keyword == TokenKind::KeywordEnd || SECTIONS.contains(&keyword) || {
@@ -310,6 +311,7 @@ impl Parser<'_> {
     fn parameters(&mut self, form: &str) -> Parsed<Parameters> {
         let start = self.span();
         let mut passing = Passing::Value;
+        self.correct_short_form();
         if self.is(TokenKind::Variable) {
             if form != PROCEDURE {
                 let error = self.error("misplaced-variable", "only procedures take variables");
@@ -615,6 +617,9 @@ impl Parser<'_> {
         }
         if !self.is(TokenKind::Ident) {
             return self.expected("a type", "a type is a name, or ANY");
+        }
+        if let Some(wrong) = self.foreign_type() {
+            return wrong;
         }
         let kind = TypeKind::Name(self.slice().to_string());
         self.next();

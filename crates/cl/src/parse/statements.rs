@@ -164,7 +164,12 @@ impl Parser<'_> {
                 self.statement_end(start, "BEGIN");
                 StatementKind::Block(body)
             }
-            TokenKind::Ident | TokenKind::Exclamation | TokenKind::Question => self.simple()?,
+            TokenKind::Ident | TokenKind::Exclamation | TokenKind::Question => {
+                match self.foreign_statement(start) {
+                    Some(foreign) => foreign?,
+                    None => self.simple()?,
+                }
+            }
             TokenKind::LBrace => {
                 let error = self.error("misplaced-attributes", "a statement has no attributes");
                 return self.fail(error.help("write `BEGIN {SHARED} ... END`"));

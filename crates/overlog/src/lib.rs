@@ -16,6 +16,7 @@ pub mod control;
 pub mod exports;
 pub mod fleet;
 pub mod fmt;
+mod glance;
 pub mod global;
 mod ir;
 pub mod lex;

@@ -42,3 +42,20 @@ fn many_rows_for_the_place_of_one() {
         "{latest} d1 delete t(@N, I, _) :- periodic(@N, _, 2, 1), t(@N, I, _)."
     ));
 }
+
+/// A condition that says which row is meant.
+#[test]
+fn equations_between_rows() {
+    let tables = "materialize(t, infinity, infinity, keys(2)).
+        materialize(u, infinity, infinity, keys(2)).
+        materialize(w, infinity, infinity, keys(2, 3)).
+        t1 t(@N, I) :- ins(@N, I).
+        u1 u(@N, J) :- ins(@N, I), J := I - 1.";
+    for condition in ["J == I", "J == I + 1", "I - 2 == J", "7 - J == 5 - I + 1"] {
+        grows_by_its_rows(&format!("{tables} w1 w(@N, I, J) :- u(@N, I), t(@N, J), {condition}."));
+        let later = "q(@N, 0) :- periodic(@N, _, 2, 1). q(@N, I + 1) :- q(@N, I), u(@N, I).";
+        grows_by_its_rows(&format!(
+            "{tables} {later} o1 o(@N, J) :- q(@N, I), t(@N, J), {condition}."
+        ));
+    }
+}

@@ -1,5 +1,6 @@
 //! How a predicate becomes a trigger, a lookup or a negation.
 
+use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Param, Reg};
 use tidemill_relation::operator::Binary;
 use tidemill_relation::plan::{Bind, Lookup, Pattern, RelationId, Step, Storage};
@@ -50,7 +51,7 @@ impl Builder<'_> {
             }
             Pattern::Equal(value) => Bind::Reg(self.compare_later(value.clone())),
             Pattern::List { .. } => {
-                let list = self.temporary();
+                let list = self.temporary(TypeSet::ANY);
                 lists.push((list, pattern));
                 Bind::Reg(list)
             }
@@ -59,7 +60,7 @@ impl Builder<'_> {
 
     /// A register that must equal a value which cannot be computed yet.
     fn compare_later(&mut self, value: Expr) -> Reg {
-        let reg = self.temporary();
+        let reg = self.temporary(TypeSet::ANY);
         let operands = Box::new([Expr::Reg(reg), value]);
         let work = Work::Filter(Expr::Binary(Binary::Equal, operands));
         self.pending.insert(0, Pending { position: 0, work });

@@ -3,7 +3,8 @@
 //! A [`Builder`] makes one strand. It binds the trigger's columns, then joins predicates one
 //! after the other ([`order`] chooses), and puts assignments, conditions and negations in as soon
 //! as their variables are bound ([`atoms`] says how a predicate becomes a lookup). A join that
-//! only asks whether there is a row stops at the first ([`exists`]). Registers are
+//! only asks whether there is a row stops at the first ([`exists`]). Conditions that say what a
+//! variable is give it its value ([`solve`]). Registers are
 //! the rule's variables until the strand is finished; then they are numbered in the order in
 //! which they are bound ([`renumber`]).
 
@@ -11,8 +12,10 @@ mod atoms;
 mod exists;
 mod order;
 mod renumber;
+mod solve;
 mod view;
 
+use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::plan::{Bind, Output, RuleId, Step, Strand, Trigger};
 
@@ -63,6 +66,8 @@ pub(crate) struct Builder<'c> {
     bound: Vec<bool>,
     /// By variable: how often it occurs in the rule.
     uses: Vec<u32>,
+    /// By variable: what it may hold.
+    types: Vec<TypeSet>,
     /// Where the strand runs.
     here: Location,
     /// A row that lies here has been found, so the address is what the rule wants.
@@ -114,6 +119,7 @@ impl<'c> Builder<'c> {
             indexing,
             bound: vec![false; rule.vars.len()],
             uses,
+            types: rule.vars.iter().map(|var| var.types).collect(),
             here,
             compared: false,
             open,
@@ -154,10 +160,11 @@ impl<'c> Builder<'c> {
     }
 
     /// A register that the rule has no variable for.
-    fn temporary(&mut self) -> Reg {
+    fn temporary(&mut self, types: TypeSet) -> Reg {
         let reg = Reg(u16::try_from(self.bound.len()).unwrap_or(u16::MAX));
         self.bound.push(true);
         self.uses.push(2);
+        self.types.push(types);
         reg
     }
 
@@ -235,7 +242,7 @@ impl<'c> Builder<'c> {
             open: self.open.clone(),
             pending: self.pending.clone(),
             uses: self.uses.clone(),
-            registers: self.bound.len(),
+            types: self.types.clone(),
         }
     }
 
@@ -250,8 +257,9 @@ impl<'c> Builder<'c> {
             catalog,
             rule: rule.id,
             indexing: Indexing::Wanted,
-            bound: vec![false; rest.registers],
+            bound: vec![false; rest.types.len()],
             uses: rest.uses,
+            types: rest.types,
             here,
             compared: true,
             open: rest.open,
@@ -285,5 +293,5 @@ pub(crate) struct Continuation {
     open: Vec<Open>,
     pending: Vec<Pending>,
     uses: Vec<u32>,
-    registers: usize,
+    types: Vec<TypeSet>,
 }

@@ -4,7 +4,7 @@
 //! else one of a table that does not grow meanwhile, else the first in the program.
 //! Assignments, conditions and negations come as soon as their variables have values, in
 //! textual order; those that take the time or random numbers also wait for the predicates
-//! written before them, so that each row gets its own.
+//! written before them, so that each row gets its own. Then [equations](super::solve) are solved.
 
 use tidemill_relation::expr::Expr;
 use tidemill_relation::operator::Binary;
@@ -63,6 +63,9 @@ impl Builder<'_> {
             if let Some(at) = self.pending.iter().position(|pending| self.can_do(pending)) {
                 let pending = self.pending.remove(at);
                 self.work(pending.work);
+                continue;
+            }
+            if self.solve() {
                 continue;
             }
             let absent = self.open.iter().position(|open| {

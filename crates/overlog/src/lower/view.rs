@@ -127,7 +127,7 @@ impl Builder<'_> {
             Expr::Reg(reg) => (self.receive(*reg), Expr::Reg(*reg)),
             expr if self.can_evaluate(expr) => (Bind::Equal(expr.clone()), expr.clone()),
             expr => {
-                let reg = self.temporary();
+                let reg = self.temporary(self.type_of(expr));
                 let operands = Box::new([Expr::Reg(reg), expr.clone()]);
                 let work = Work::Filter(Expr::Binary(Binary::Equal, operands));
                 self.pending.push(Pending { position: usize::MAX, work });

@@ -5,7 +5,7 @@ use tidemill_relation::TypeSet;
 use tidemill_relation::expr::Expr;
 use tidemill_relation::plan::{RelationId, Strand, ViewKind};
 
-use crate::check::literals::param_type;
+use crate::glance;
 use crate::ir::{Catalog, Location, Rule};
 use crate::localise::type_of;
 use crate::program::Export;
@@ -45,22 +45,5 @@ pub(super) fn locations(rule: &Rule, catalog: &Catalog) -> Vec<Location> {
 
 /// What an expression may be, as far as a glance tells.
 pub(super) fn type_of_expr(rule: &Rule, expr: &Expr) -> TypeSet {
-    let of = |expr: &Expr| type_of_expr(rule, expr);
-    match expr {
-        Expr::Const(value) => TypeSet::of(value.get().type_of()),
-        Expr::Reg(reg) => type_of(rule, *reg),
-        Expr::Param(param) => param_type(*param),
-        Expr::Unary(operator, operand) => operator.result_type(of(operand)).unwrap_or(TypeSet::ANY),
-        Expr::Binary(operator, operands) => {
-            operator.result_type(of(&operands[0]), of(&operands[1])).unwrap_or(TypeSet::ANY)
-        }
-        Expr::And(_) | Expr::Or(_) | Expr::In { .. } => TypeSet::BOOL,
-        Expr::If(branches) => of(&branches[1]).union(of(&branches[2])),
-        Expr::Call(function, operands) => {
-            let types: Vec<TypeSet> = operands.iter().map(of).collect();
-            function.result_type(&types).unwrap_or(TypeSet::ANY)
-        }
-        Expr::List(_) => TypeSet::LIST,
-        Expr::Matrix(_) => TypeSet::MATRIX,
-    }
+    glance::type_of_expr(expr, &|reg| type_of(rule, reg))
 }

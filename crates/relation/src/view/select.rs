@@ -1,7 +1,8 @@
 //! Selection: of several derivations with the key of one row the last stands.
 //!
 //! What changes notes the key, and where that is all that happened to it, the candidate that came.
-//! A key is selected for once, however many of its candidates changed. The row that stands was the
+//! A key is selected for once, however many of its candidates changed; but in a table of bounded
+//! size for each, as what is put in last pushes others out. The row that stands was the
 //! last before, so where candidates only came it is compared with those from the first of them on:
 //! a group of many candidates is not gone through for each that is added.
 
@@ -74,12 +75,16 @@ impl Round<'_> {
         }
     }
 
-    /// Each key once, in the order in which they were noted first.
+    /// The keys in the order in which they were noted first.
     fn keys(&self, notes: &TupleBuf<Reselect>) -> Vec<Noted> {
         let mut keys: Vec<Noted> = Vec::new();
         let mut places: HashTable<usize> = HashTable::new();
         for (note, (Reselect { table, since }, columns)) in notes.iter().enumerate() {
             let values: Vec<Value<'_>> = columns.iter().collect();
+            if self.plan.relation(table).table().is_some_and(|spec| spec.size_max.is_some()) {
+                keys.push(Noted { table, note, since });
+                continue;
+            }
             let rows = self.database.table(table);
             let is_same = |place: &usize| {
                 let key = &keys[*place];

@@ -4,7 +4,7 @@
 //! #define NAME VALUE      NAME becomes the tokens of VALUE, up to the end of the line
 //! #undef NAME
 //! #include "file"         looked for beside the including file, then in each `-I` directory
-//! #ifdef NAME / #ifndef NAME / #else / #endif
+//! #ifdef NAME / #ifndef NAME / #if CONDITION / #elif CONDITION / #else / #endif
 //! ```
 //!
 //! It works on tokens, so a macro cannot glue or split words, and strings and comments are safe.
@@ -12,11 +12,14 @@
 //! end of a line continues it. Macros have no parameters.
 //!
 //! A token out of a macro has the span of the macro's use; [`MacroUse`] says where the macro was
-//! defined. What is switched off by `#ifdef` is not even looked at for wrong literals.
+//! defined. What is switched off by a condition is not even looked at for wrong literals. A file
+//! that begins with `#ifndef NAME` may be included while it is read: once NAME is defined, there is
+//! nothing in it.
 //!
 //! Hostile sources end in a diagnostic, not in a full memory: macros and includes nest to a
 //! limit, and what they multiply to has a limit too.
 
+mod condition;
 mod directive;
 mod files;
 
@@ -113,14 +116,22 @@ struct Macro {
     defined: Span,
 }
 
-/// One `#ifdef` that is not closed yet.
+/// A file that is being read.
+struct Including {
+    path: PathBuf,
+    file: FileId,
+}
+
+/// One condition that is not closed yet.
 struct Conditional {
-    /// The `#ifdef` or `#ifndef`.
+    /// The `#ifdef`, `#ifndef` or `#if`.
     span: Span,
     /// The lines around it count.
     outer: bool,
     /// The lines now read count.
     active: bool,
+    /// Some of its lines have counted.
+    taken: bool,
     else_seen: bool,
 }
 
@@ -133,7 +144,7 @@ struct Preprocessor<'a> {
     current: SortedMap<String, usize>,
     out: Preprocessed,
     /// The files being read, outermost first.
-    including: Vec<PathBuf>,
+    including: Vec<Including>,
     /// Files already read, so that one included twice is kept once.
     known: SortedMap<PathBuf, FileId>,
     includes: usize,
@@ -227,7 +238,7 @@ impl<'a> Preprocessor<'a> {
             return self.stop(Diagnostic::error("file-too-large", start_of(file), message));
         }
         let tokens = lex(file, self.sources.text(file), 0);
-        self.including.push(path);
+        self.including.push(Including { path, file });
         let mut conditionals = Vec::new();
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next()

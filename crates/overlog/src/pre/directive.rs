@@ -1,7 +1,7 @@
 //! Lines that begin with `#`.
 
 use super::{Conditional, INCLUDE_DEPTH_MAX, INCLUDES_MAX, Preprocessor, files, is_active};
-use crate::lex::{Token, TokenKind};
+use crate::lex::{Sym, Token, TokenKind, lex};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tidemill_diag::{Diagnostic, FileId, Span};
@@ -15,45 +15,50 @@ impl Preprocessor<'_> {
         conditionals: &mut Vec<Conditional>,
     ) {
         let active = is_active(conditionals);
-        let mut words = line.iter().filter(|token| token.kind != TokenKind::Comment);
-        let Some(first) = words.next() else { return };
+        let is_word = |token: &Token| token.kind != TokenKind::Comment;
+        let line: Vec<Token> = line.into_iter().filter(is_word).collect();
+        let Some((first, rest)) = line.split_first() else { return };
         let span = hash.to(first.span);
-        let name = words.next();
+        let name = rest.first();
         match first.kind.word().unwrap_or("") {
             "ifdef" | "ifndef" | "if" if !active => conditionals.push(Conditional {
                 span,
                 outer: false,
                 active: false,
+                taken: true,
                 else_seen: false,
             }),
-            word @ ("ifdef" | "ifndef") => self.condition(word, span, name, conditionals),
-            "else" => self.otherwise(span, conditionals),
+            word @ ("ifdef" | "ifndef") => {
+                let name = self.macro_name(span, name);
+                let defined = name.is_some_and(|(name, _)| self.current.contains_key(&name));
+                conditionals.push(Conditional::opened(span, defined == (word == "ifdef")));
+            }
+            "if" => {
+                let holds = self.holds(span, rest);
+                conditionals.push(Conditional::opened(span, holds));
+            }
+            "elif" => self.otherwise(span, Some(rest), conditionals),
+            "else" => self.otherwise(span, None, conditionals),
             "endif" => {
                 if conditionals.pop().is_none() {
                     self.wrong(unbalanced(span, "`#endif` closes nothing"));
                 }
             }
             _ if !active => {}
-            "define" => self.define_line(span, &line),
+            "define" => self.define_line(span, rest),
             "undef" => {
                 if let Some((name, _)) = self.macro_name(span, name) {
                     self.current.remove(&name);
                 }
             }
             "include" => self.include(span, name),
-            "if" => {
-                // Its `#endif` must not close something else.
-                self.unknown(span, "if");
-                let active = Conditional { span, outer: true, active: true, else_seen: false };
-                conditionals.push(active);
-            }
             other => self.unknown(span, other),
         }
     }
 
     fn unknown(&mut self, span: Span, word: &str) {
         let message = format!("`#{word}` is no directive");
-        let known = "#define, #undef, #include, #ifdef, #ifndef, #else and #endif are";
+        let known = "#define, #undef, #include, #ifdef, #ifndef, #if, #elif, #else and #endif are";
         self.wrong(Diagnostic::error("unknown-directive", span, message).help(known));
     }
 
@@ -66,40 +71,36 @@ impl Preprocessor<'_> {
         named
     }
 
-    fn condition(
+    /// The next part of a condition: with what it asks itself, or what is left.
+    fn otherwise(
         &mut self,
-        word: &str,
         span: Span,
-        name: Option<&Token>,
-        conditionals: &mut Vec<Conditional>,
+        condition: Option<&[Token]>,
+        conditionals: &mut [Conditional],
     ) {
-        let name = self.macro_name(span, name);
-        let defined = name.is_some_and(|(name, _)| self.current.contains_key(&name));
-        let active = defined == (word == "ifdef");
-        conditionals.push(Conditional { span, outer: true, active, else_seen: false });
-    }
-
-    fn otherwise(&mut self, span: Span, conditionals: &mut [Conditional]) {
-        match conditionals.last_mut() {
-            Some(it) if !it.else_seen => {
-                it.else_seen = true;
-                it.active = it.outer && !it.active;
-            }
-            Some(it) => {
-                let error = unbalanced(span, "a condition has one `#else` at most");
-                let error = error.label(it.span, "the condition begins here");
-                self.wrong(error);
-            }
-            None => self.wrong(unbalanced(span, "`#else` belongs to no condition")),
+        let word = if condition.is_some() { "elif" } else { "else" };
+        let Some(it) = conditionals.last_mut() else {
+            return self.wrong(unbalanced(span, format!("`#{word}` belongs to no condition")));
+        };
+        if it.else_seen {
+            let message = match word {
+                "elif" => "`#elif` comes before `#else`",
+                _ => "a condition has one `#else` at most",
+            };
+            let error = unbalanced(span, message).label(it.span, "the condition begins here");
+            return self.wrong(error);
         }
+        let is_due = it.outer && !it.taken;
+        it.active = is_due && condition.is_none_or(|condition| self.holds(span, condition));
+        it.taken |= it.active;
+        it.else_seen = condition.is_none();
     }
 
     fn define_line(&mut self, span: Span, line: &[Token]) {
-        let mut rest = line.iter().filter(|token| token.kind != TokenKind::Comment).skip(1);
+        let mut rest = line.iter().peekable();
         let Some((name, defined)) = self.macro_name(span, rest.next()) else { return };
-        let mut rest = rest.peekable();
         let parameters = rest.peek().is_some_and(|next| {
-            next.kind == TokenKind::Sym(crate::lex::Sym::LParen) && next.span.start == defined.end
+            next.kind == TokenKind::Sym(Sym::LParen) && next.span.start == defined.end
         });
         if parameters {
             let message = format!("macro `{name}` has parameters");
@@ -129,16 +130,32 @@ impl Preprocessor<'_> {
         }
     }
 
+    /// Whether a file begins with `#ifndef NAME` and NAME is defined.
+    fn is_guarded(&self, file: FileId) -> bool {
+        let tokens = lex(file, self.sources.text(file), 0);
+        let mut words = tokens.iter().filter(|token| token.kind != TokenKind::Comment);
+        let is_hash = |token: &Token| token.kind == TokenKind::Sym(Sym::Hash);
+        words.next().is_some_and(is_hash)
+            && words.next().is_some_and(|token| token.kind.word() == Some("ifndef"))
+            && words
+                .next()
+                .and_then(|token| token.kind.word())
+                .is_some_and(|name| self.current.contains_key(name))
+    }
+
     /// The file that an include names: beside the including one, then in the `-I` directories.
     fn find(&mut self, name: &str, at: Span) -> Option<(FileId, PathBuf)> {
-        let beside = self.including.last().and_then(|path| path.parent());
+        let beside = self.including.last().and_then(|it| it.path.parent());
         let beside = beside.unwrap_or(Path::new("")).join(name);
         let others = self.options.include_dirs.iter().map(|dir| dir.join(name));
         for path in std::iter::once(beside).chain(others) {
             let path = files::normal(&path);
-            if self.including.contains(&path) {
-                let chain: Vec<_> =
-                    self.including.iter().map(|it| it.display().to_string()).collect();
+            if let Some(around) = self.including.iter().find(|it| it.path == path) {
+                if self.is_guarded(around.file) {
+                    return None;
+                }
+                let files = self.including.iter();
+                let chain: Vec<_> = files.map(|it| it.path.display().to_string()).collect();
                 let message = format!("`{}` includes itself", path.display());
                 let error = Diagnostic::error("include-cycle", at, message);
                 self.wrong(error.help(format!("it is reached by {}", chain.join(" -> "))));
@@ -170,6 +187,13 @@ impl Preprocessor<'_> {
     }
 }
 
-fn unbalanced(span: Span, message: &str) -> Diagnostic {
+impl Conditional {
+    /// A condition that begins where lines count.
+    fn opened(span: Span, active: bool) -> Conditional {
+        Conditional { span, outer: true, active, taken: active, else_seen: false }
+    }
+}
+
+fn unbalanced(span: Span, message: impl Into<String>) -> Diagnostic {
     Diagnostic::error("unbalanced-conditional", span, message)
 }

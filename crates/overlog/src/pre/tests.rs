@@ -48,6 +48,60 @@ fn conditions() {
 }
 
 #[test]
+fn conditions_are_computed() {
+    let text =
+        "#if A > 2 && !defined(B)\na\n#elif A == 1 || defined B\nb\n#elif 1\nc\n#else\nd\n#endif";
+    check(&[("a", text)], &["A=3"], "a");
+    check(&[("a", text)], &["A=3", "B"], "b");
+    check(&[("a", text)], &["A=0+1"], "b");
+    check(&[("a", text)], &[], "c");
+    check(
+        &[("a", "#if 0\n 0xZZ $ \"x\n#if 1\nq\n#else\n#endif\n#elif X\n#else\ne\n#endif")],
+        &[],
+        "e",
+    );
+    for (condition, holds) in [
+        ("1 + 2 * 3 == 7", true),
+        ("(1 + 2) * 3 == 7", false),
+        ("1 << 4 >> 2 == 4 % 5", true),
+        ("-1 < 0 && ~0 == -1", true),
+        ("6 & 3 ^ 1 | 8", true),
+        ("7 / 2 - 3", false),
+        ("NOBODY", false),
+        ("LOOP", false),
+        ("!LOOP", true),
+    ] {
+        let text = format!("#define LOOP LOOP\n#if {condition}\nyes\n#endif");
+        check(&[("a", &text)], &[], if holds { "yes" } else { "" });
+    }
+    for wrong in [
+        "",
+        "1 +",
+        "(1",
+        "1 2",
+        "1.5",
+        "\"a\"",
+        "defined",
+        "defined(A",
+        "1 / 0",
+        "99999999999999999999",
+    ] {
+        check_wrong(&[("a", &format!("#if {wrong}\n#endif"))], &[], "a:1:");
+    }
+    check_wrong(&[("a", "#elif 1")], &[], "a:1:1: error[unbalanced-conditional]");
+    let late = "#if 1\n#else\n#elif 1\n#endif";
+    check_wrong(&[("a", late)], &[], "a:3:1: error[unbalanced-conditional]");
+}
+
+#[test]
+fn a_guarded_file_may_be_included_while_it_is_read() {
+    let a = "// first\n#ifndef A\n#define A\n#include \"b\"\na\n#endif";
+    let b = "#ifndef B\n#define B\n#include \"a\"\n#include \"b\"\nb\n#endif";
+    check(&[("a", a), ("b", b)], &[], "b a");
+    check_wrong(&[("a", a), ("b", "#include \"b\"")], &[], "b:1:10: error[include-cycle]");
+}
+
+#[test]
 fn includes() {
     let files = [
         ("d/a", "x #include\n#include \"b\"\nz"),
@@ -86,7 +140,7 @@ fn hostile_sources_end() {
 
 #[test]
 fn wrong_directives() {
-    check_wrong(&[("a", "#if X\n#endif")], &[], "a:1:1: error[unknown-directive]");
+    check_wrong(&[("a", "#line 7")], &[], "a:1:1: error[unknown-directive]");
     check_wrong(&[("a", "#define F(X) X")], &[], "a:1:9: error[bad-directive]");
     check_wrong(&[("a", "#define 5")], &[], "a:1:1: error[bad-directive]");
     check_wrong(&[("a", "#define A 0x\nA A")], &[], "a:1:11: error[bad-number]");

@@ -25,7 +25,8 @@
 //!    is defined it is an event from outside, addressed to this namespace: `a::b::p`. The
 //!    relations of the system (`periodic`, `ruleExecTable`, `tupleTable`) stay global.
 //! 4. A qualified name `x::p`, in any place, is the first defined one of `a::b::x::p`, `a::x::p`,
-//!    `x::p`; if none is defined it is `x::p`, so that modules can address each other.
+//!    `x::p`; if none is defined it is in the first namespace there is of `a::b::x`, `a::x`, `x`;
+//!    if there is none either it is `x::p`, so that modules can address each other.
 //!
 //! Labels of rules are prefixed like names that are defined. Functions, aggregates and variables
 //! know no namespaces.

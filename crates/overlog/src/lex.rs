@@ -278,8 +278,20 @@ impl Lexer<'_> {
             self.cursor.next_char();
         }
         let found = self.cursor.since(start);
-        let message = format!("`{}` means nothing here", found.escape_debug());
-        self.wrong(Diagnostic::error("stray-character", self.since(start), message));
+        let help = match found.chars().next() {
+            Some('\'' | '`') => "strings stand between `\"`",
+            Some(';') => "terms are separated by `,`, and statements end with `.`",
+            _ => "",
+        };
+        let visible = |c: char| c.is_control().then(|| c.escape_debug().to_string());
+        let shown: String =
+            found.chars().map(|c| visible(c).unwrap_or_else(|| c.to_string())).collect();
+        let message = format!("`{shown}` means nothing here");
+        let mut error = Diagnostic::error("stray-character", self.since(start), message);
+        if !help.is_empty() {
+            error = error.help(help);
+        }
+        self.wrong(error);
         TokenKind::Comment
     }
 

@@ -35,7 +35,8 @@ pub(super) const VALUE: u8 = 1;
 /// The level above `|`: what an element of a list pattern takes.
 const ELEMENT: u8 = 2;
 
-const RANGE: &str = "a range is `(A, B)`, `(A, B]`, `[A, B)` or `[A, B]`";
+const RANGE: &str =
+    "a range is `(A, B)`, `(A, B]`, `[A, B)` or `[A, B]`; `f_member(List, X)` asks about a list";
 
 /// Whether `[H | T]` is a pattern here.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -25,6 +25,8 @@ enum Role {
 pub(super) fn resolve(statements: &mut [Statement]) {
     let mut defined = SortedSet::new();
     let mut qualified_heads = Vec::new();
+    let mut spaces = SortedSet::new();
+    collect_spaces(statements, "", &mut spaces);
     visit_all(statements, "", &mut |name, role, space| {
         if role != Role::Define {
             return;
@@ -37,14 +39,18 @@ pub(super) fn resolve(statements: &mut [Statement]) {
             defined.insert(join(space, &name.written));
         }
     });
-    let found: Vec<String> =
-        qualified_heads.iter().map(|(name, space)| qualified(name, space, &defined)).collect();
+    let found: Vec<String> = qualified_heads
+        .iter()
+        .map(|(name, space)| qualified(name, space, &defined, &spaces))
+        .collect();
     defined.extend(found);
     visit_all(statements, "", &mut |name, role, space| {
         name.resolved = match name.written.strip_prefix("::") {
             Some(absolute) => absolute.to_string(),
             None if role == Role::Label => join(space, &name.written),
-            None if name.written.contains("::") => qualified(&name.written, space, &defined),
+            None if name.written.contains("::") => {
+                qualified(&name.written, space, &defined, &spaces)
+            }
             None if role == Role::Define => join(space, &name.written),
             None => plain(&name.written, space, &defined),
         };
@@ -70,8 +76,36 @@ fn find(name: &str, space: &str, defined: &SortedSet<String>) -> Option<String> 
     }
 }
 
-fn qualified(name: &str, space: &str, defined: &SortedSet<String>) -> String {
-    find(name, space, defined).unwrap_or_else(|| name.to_string())
+fn qualified(
+    name: &str,
+    space: &str,
+    defined: &SortedSet<String>,
+    spaces: &SortedSet<String>,
+) -> String {
+    let inside = || {
+        let (module, last) = name.rsplit_once("::")?;
+        Some(join(&find(module, space, spaces)?, last))
+    };
+    find(name, space, defined).or_else(inside).unwrap_or_else(|| name.to_string())
+}
+
+/// The full names of all namespaces, with those around them.
+fn collect_spaces(statements: &[Statement], space: &str, spaces: &mut SortedSet<String>) {
+    for statement in statements {
+        let Statement::Namespace(it) = statement else { continue };
+        let inner = inner_space(&it.name, space);
+        let ends = inner.match_indices("::").map(|(at, _)| at).chain([inner.len()]);
+        spaces.extend(ends.map(|end| inner[..end].to_string()));
+        collect_spaces(&it.statements, &inner, spaces);
+    }
+}
+
+/// The full name of a namespace that is opened in another.
+fn inner_space(name: &Name, space: &str) -> String {
+    match name.written.strip_prefix("::") {
+        Some(absolute) => absolute.to_string(),
+        None => join(space, &name.written),
+    }
 }
 
 fn plain(name: &str, space: &str, defined: &SortedSet<String>) -> String {
@@ -101,10 +135,7 @@ fn visit_all(
             }
             Statement::Namespace(it) => {
                 see(&mut it.name, Role::Label, space);
-                let inner = match it.name.written.strip_prefix("::") {
-                    Some(absolute) => absolute.to_string(),
-                    None => join(space, &it.name.written),
-                };
+                let inner = inner_space(&it.name, space);
                 visit_all(&mut it.statements, &inner, see);
             }
             Statement::Fact(it) => {

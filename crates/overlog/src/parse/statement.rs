@@ -8,7 +8,7 @@ use crate::ast::{
     Variable, Watch, WatchMod,
 };
 use crate::lex::{Sym, TokenKind};
-use tidemill_diag::{Diagnostic, Span};
+use tidemill_diag::{Diagnostic, Span, nearest};
 
 /// Words that begin a statement when `(` follows, and how it is written.
 const FORMS: &[(&str, &str)] = &[
@@ -287,6 +287,11 @@ impl Parser {
     }
 
     fn rule_or_fact(&mut self, start: Span) -> Parsed<Statement> {
+        if let Some(meant) = self.misspelt() {
+            let message = format!("{} is no statement", self.kind().describe());
+            let error = self.error("unknown-statement", message);
+            return self.fail(error.help(format!("did you mean `{meant}`?")));
+        }
         let label = self.label();
         let delete = self.is_word("delete")
             && matches!(self.ahead(1), TokenKind::Name(_) | TokenKind::Aggregate(_));
@@ -312,12 +317,28 @@ impl Parser {
         self.fact(label, head, start)
     }
 
+    /// What stands so many tokens on looks like a relation, however its name is written.
+    fn is_relation(&self, ahead: usize) -> bool {
+        matches!(self.ahead(ahead), TokenKind::Name(_) | TokenKind::Var(_))
+            && (self.ahead_is(ahead + 1, Sym::LParen) || self.ahead_is(ahead + 1, Sym::At))
+    }
+
+    /// A word that is nearly a declaration, with a name in it, which no fact begins with.
+    fn misspelt(&self) -> Option<&'static str> {
+        let TokenKind::Name(word) = self.kind() else { return None };
+        let TokenKind::Name(first) = self.ahead(2) else { return None };
+        let is_value = matches!(&**first, "true" | "false" | "null" | "infinity");
+        let is_near = self.ahead_is(1, Sym::LParen) && !is_value && self.is_declaration();
+        nearest(word, FORMS.iter().map(|(it, _)| *it)).filter(|_| is_near)
+    }
+
     /// The name before a rule.
     fn label(&mut self) -> Option<Name> {
+        // A variable there is a relation with a wrong name.
         let named = matches!(
             self.ahead(1),
             TokenKind::Name(_) | TokenKind::Aggregate(_) | TokenKind::Function(_)
-        );
+        ) || self.is_relation(1);
         let is_delete =
             self.is_word("delete") && (self.ahead_is(2, Sym::LParen) || self.ahead_is(2, Sym::At));
         let written = self.kind().word().filter(|_| named && !is_delete)?.to_string();
@@ -389,6 +410,10 @@ impl Parser {
             TokenKind::Name(word) if **word == *"notin" => {
                 self.next();
                 self.predicate(true, start)
+            }
+            TokenKind::Name(word) if **word == *"not" && self.is_relation(1) => {
+                let error = self.error("negation", "`not` does not negate a relation");
+                self.fail(error.help("write `notin`"))
             }
             TokenKind::Aggregate(_)
                 if self.ahead_is(1, Sym::LParen) && self.ahead_is(2, Sym::LParen) =>

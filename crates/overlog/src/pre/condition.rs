@@ -36,7 +36,7 @@ struct Reader<'t> {
 }
 
 impl Preprocessor<'_> {
-    /// Whether the condition behind `#if` or `#elif` holds; false if it is wrong, which is reported.
+    /// Whether the condition behind `#if` or `#elif` holds; a wrong one is reported.
     pub(super) fn holds(&mut self, line: Span, condition: &[Token]) -> bool {
         let mut tokens = Vec::new();
         let mut rest = condition.iter().peekable();

@@ -361,7 +361,11 @@ impl Maker<'_> {
         }
         if self.chance(0.3) {
             let (a, b) = (self.pick(&body.vars).clone(), self.pick(&body.vars).clone());
-            let condition = match self.random.below(4) {
+            let condition = match self.random.below(8) {
+                4 => format!("{a} == {b}"),
+                5 => format!("{a} == {b} + 1"),
+                6 => format!("{} - {a} == 3 - {b}", self.pick(&body.vars)),
+                7 => format!("{} == {a}", self.random.below(DOMAIN)),
                 0 => format!("{a} <= {b}"),
                 1 => format!("{a} + 1 != {b}"),
                 2 => format!("{a} + {b} < {DOMAIN}"),

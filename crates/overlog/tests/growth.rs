@@ -59,3 +59,13 @@ fn equations_between_rows() {
         ));
     }
 }
+
+/// Equal rows of a bag, each of which is named when the bag is emptied.
+#[test]
+fn equal_rows_of_a_bag() {
+    grows_by_its_rows(
+        "materialize(t, infinity, infinity, keys()).
+        t1 t(@N, 7) :- ins(@N, I).
+        d1 delete t(@N, X) :- periodic(@N, _, 2, 1), t(@N, X).",
+    );
+}

@@ -265,7 +265,7 @@ impl Table {
     }
 
     #[inline]
-    pub(super) fn is_bag(&self) -> bool {
+    pub(crate) fn is_bag(&self) -> bool {
         self.spec.key == Key::Bag
     }
 

@@ -24,6 +24,7 @@
 #[cfg(test)]
 mod both;
 mod changes;
+mod emptied;
 mod groups;
 mod meter;
 mod naive;
@@ -47,6 +48,7 @@ use crate::plan::{Plan, RelationId, RuleId, Stratum};
 use crate::table::{Access, RowId, Table, Visible};
 use crate::value::Value;
 use changes::{Changes, Source};
+use emptied::Emptied;
 use groups::Kept;
 use meter::{Began, Meter};
 use readers::Readers;
@@ -146,6 +148,7 @@ pub struct Views {
     kept_from: u64,
     /// Keys of selected tables to select anew: table, whole rows.
     reselect: TupleBuf<Reselect>,
+    emptied: Emptied,
     /// Derivations between a strand and the tables.
     derived: TupleBuf<()>,
     /// The same as words.
@@ -234,6 +237,7 @@ impl Views {
             kept: groups::kept(plan, secret),
             kept_from: groups::KEPT_FROM,
             reselect: TupleBuf::new(),
+            emptied: Emptied::default(),
             derived: TupleBuf::new(),
             derived_words: Vec::new(),
             narrow_from: NARROW_FROM,
@@ -397,6 +401,7 @@ impl Views {
         values: &[Value<'_>],
         now_ns: u64,
     ) {
+        self.emptied.forget();
         let Some(candidates) = plan.relation(relation).candidates else {
             self.changes.put(database, relation, values, now_ns, Source::Asserted);
             return;
@@ -427,7 +432,11 @@ impl Views {
         relation: RelationId,
         values: &[Value<'_>],
     ) {
-        for row in database.table(relation).find_for_delete(values) {
+        let table = database.table(relation);
+        if table.is_bag() && self.emptied.again(relation, table, values) {
+            return;
+        }
+        for row in table.find_for_delete(values) {
             if let Some(candidates) = plan.relation(relation).candidates {
                 let columns = database.table(relation).copy_row(row);
                 let columns: Vec<Value<'_>> = columns.iter().map(OwnedValue::get).collect();
@@ -554,6 +563,7 @@ impl Views {
         self.retracted.clear();
         self.groups.clear();
         self.reselect.clear();
+        self.emptied.forget();
         self.derived.clear();
         self.exceeded = false;
         self.running = Running::default();

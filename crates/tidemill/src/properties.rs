@@ -19,9 +19,11 @@ use tidemill_overlog::node::{
 use tidemill_overlog::program::{Global, GlobalHead, GlobalRead};
 use tidemill_overlog::stage::Registry;
 use tidemill_relation::plan::RelationId;
+use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::view::Progress;
-use tidemill_relation::{SeqBuilder, TupleBuf, Value};
+use tidemill_relation::{Seq, SeqBuilder, TupleBuf, Value};
 use tidemill_stdx::keyed::Secret;
+use tidemill_stdx::ordered::OrderedMap;
 
 use crate::unsettled::TABLE;
 use crate::why::GlobalObserver;
@@ -83,6 +85,8 @@ pub(crate) struct Properties {
     rows: Vec<(RelationId, bool, SeqBuilder)>,
     /// Rows of `unsettled` that have come or gone.
     unsettled: TupleBuf<CrossingKind>,
+    /// By how many rules each row of `unsettled` is there.
+    holders: OrderedMap<String, u32>,
 }
 
 /// When something happens: by the loop's clock, and as rules see it.
@@ -107,7 +111,8 @@ impl Properties {
         };
         let mut node = Node::new(shared.rules.clone(), identity, seed, Secret::FIXED);
         node.interrupt_by(stop.clone());
-        Properties { shared, node, rows: Vec::new(), unsettled: TupleBuf::new() }
+        let (unsettled, holders) = (TupleBuf::new(), OrderedMap::new());
+        Properties { shared, node, rows: Vec::new(), unsettled, holders }
     }
 
     /// Takes the rows of `unsettled` that have come or gone.
@@ -173,6 +178,7 @@ impl Properties {
     fn run(&mut self, observer: &mut dyn Observer) -> Progress {
         loop {
             match self.node.derive(DERIVE_BATCH, observer) {
+                Progress::More if self.node.is_interrupted() => return Progress::More,
                 Progress::More => {}
                 Progress::Done => break,
                 Progress::Exceeded => return Progress::Exceeded,
@@ -195,17 +201,18 @@ impl Properties {
         moment: Moment,
         observer: &mut dyn Observer,
     ) {
-        for (Crossing { relation, kind }, columns) in crossings.iter() {
-            let head = self.shared.heads.iter().find(|head| head.relation == relation);
+        let shared = self.shared.clone();
+        for (Crossing { relation, kind }, values) in crossings.iter() {
+            let head = shared.heads.iter().find(|head| head.relation == relation);
             let Some(head) = head else { continue };
             let stage = match kind {
                 CrossingKind::Delete => Stage::Deleted,
                 CrossingKind::Insert | CrossingKind::Event => Stage::Inserted,
             };
+            let columns: Vec<Value<'_>> = values.iter().collect();
             if head.name == TABLE {
-                self.unsettled.push_seq(kind, columns);
+                self.hold(kind, values);
             }
-            let columns: Vec<Value<'_>> = columns.iter().collect();
             let sighting = Sighting {
                 at_ns: moment.now_ns,
                 node: SIM,
@@ -224,5 +231,82 @@ impl Properties {
                 observer.recorded(sighting);
             }
         }
+    }
+
+    /// A rule derives a row of `unsettled`, or does no more. If another rule derives it, too, it
+    /// has not come now, and does not go.
+    fn hold(&mut self, kind: CrossingKind, row: Seq<'_>) {
+        let text = DisplayTuple::new(TABLE, row.iter()).to_string();
+        let before = self.holders.get(&text).copied().unwrap_or(0);
+        let after = match kind {
+            CrossingKind::Delete => before.saturating_sub(1),
+            CrossingKind::Insert | CrossingKind::Event => before + 1,
+        };
+        match after {
+            0 => drop(self.holders.remove(&text)),
+            _ => drop(self.holders.insert(text, after)),
+        }
+        if (before == 0) != (after == 0) {
+            self.unsettled.push_seq(kind, row);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::program::{LoadOptions, Program};
+
+    /// Hears nothing.
+    struct Deaf;
+
+    impl Observer for Deaf {
+        fn sighted(&mut self, _: Sighting<'_>) {}
+        fn violated(&mut self, _: Sighting<'_>) {}
+        fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {}
+    }
+
+    /// Properties of one node, the tables that they read, and what ends them.
+    fn properties(text: &str) -> (Properties, Vec<RelationId>, Arc<AtomicBool>) {
+        let rules = Program::of_text("a.olg", text, &LoadOptions::default()).rules;
+        let global = rules.program.and_then(|it| it.global).expect("rules at @SIM");
+        let shared = PropertyRules::new(*global, rules.operators, false).expect("no wire");
+        let (reads, stop) = (shared.reads().collect(), Arc::new(AtomicBool::new(false)));
+        (Properties::new(Arc::new(shared), (1, "n0:1"), (1, &stop)), reads, stop)
+    }
+
+    /// A turn of the node puts a row into a table, or takes it out; what of `unsettled` it changed.
+    fn turned(it: &mut Properties, relation: RelationId, kind: CrossingKind) -> Vec<CrossingKind> {
+        let mut tuples = TupleBuf::new();
+        let row = SeqBuilder::from_iter([Value::Str("n0:1"), Value::Int(7)]);
+        tuples.push_seq(Crossing { relation, kind }, row.as_seq());
+        it.turned("n0:1", &tuples, Moment { now_ns: 0, wall_ns: 0 }, &mut Deaf);
+        it.take_unsettled().iter().map(|(kind, _)| kind).collect()
+    }
+
+    const NONE: [CrossingKind; 0] = [];
+    const TWO: &str = "\
+        materialize(p, infinity, infinity, keys(2)).\n\
+        materialize(q, infinity, infinity, keys(2)).\n\
+        u1 unsettled(@SIM, X) :- p(@_, X).\n\
+        u2 unsettled(@SIM, X) :- q(@_, X).\n";
+
+    #[test]
+    fn a_row_of_two_rules_is_there_until_neither_derives_it() {
+        let (mut it, reads, _) = properties(TWO);
+        use CrossingKind::{Delete, Insert};
+        assert_eq!(turned(&mut it, reads[0], Insert), [Insert]);
+        assert_eq!(turned(&mut it, reads[1], Insert), NONE);
+        assert_eq!(turned(&mut it, reads[0], Delete), NONE);
+        assert_eq!(turned(&mut it, reads[1], Delete), [Delete]);
+    }
+
+    #[test]
+    fn an_interrupt_ends_what_they_derive() {
+        let (mut it, reads, stop) = properties(TWO);
+        stop.store(true, Ordering::Relaxed);
+        assert_eq!(turned(&mut it, reads[0], CrossingKind::Insert), NONE);
     }
 }

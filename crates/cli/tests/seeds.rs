@@ -368,4 +368,10 @@ fn mutants_are_found_or_survive() {
     let output = output.expect("it starts");
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("the program itself fails with seed 1"));
+    let endless = folder.file("endless.olg", "e1 e(@N) :- periodic(@N, _, 0). export(e).\n");
+    let mut command = tidemill();
+    let output = command.args(["test", &endless, "--for", "9000", "--wall", "0.1", "--mutants"]);
+    let output = output.output().expect("it starts");
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("the program itself has no run that ends in time"));
 }

@@ -26,9 +26,13 @@ pub(super) fn test(
         let tried = try_mutant(load(mutant), options.clone(), script, &asked);
         tried.map_err(|message| common::failed(report, &message))
     };
-    if let Fate::Found { seed, note } = fate(None)? {
-        let reason = format!("the program itself fails with seed {seed}: {note}");
-        return Err(common::failed(report, &reason));
+    let reason = match fate(None)? {
+        Fate::Found { seed, note } => Some(format!("fails with seed {seed}: {note}")),
+        Fate::Endless => Some("has no run that ends in time: --wall S gives it longer".to_owned()),
+        Fate::Refused | Fate::Survived { .. } => None,
+    };
+    if let Some(reason) = reason {
+        return Err(common::failed(report, &format!("the program itself {reason}")));
     }
     let (mut out, mut tally) = (Out::new(), Tally::default());
     for (mutant, place) in mutants {

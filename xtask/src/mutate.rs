@@ -80,6 +80,13 @@ fn arguments(root: &Path, example: &str) -> Option<Vec<String>> {
             | "--faults" => {
                 kept.extend([word.to_owned(), words.next()?.to_owned()]);
             }
+            // Files that the program writes go with those of builds.
+            "--root" => {
+                words.next()?;
+                let folder = root.join("target/mutate");
+                fs::create_dir_all(&folder).ok()?;
+                kept.extend([word.to_owned(), folder.display().to_string()]);
+            }
             _ if word.starts_with('-') => drop(words.next()?),
             _ if word.ends_with(".olg") => kept.push(word.to_owned()),
             // Other kinds of files, and folders: not of rules alone.

@@ -109,7 +109,7 @@ fn paxos() {
 
 #[test]
 fn raft() {
-    check("raft", &[r#"i - leading("n3:1", 2)"#]);
+    check("raft", &[r#"i - leading("n4:1", 2)"#]);
 }
 
 #[test]
@@ -119,12 +119,12 @@ fn kv() {
 
 #[test]
 fn lock() {
-    check("lock", &["dropped: periodics_skipped"]);
+    check("lock", &["dropped: lost 4, periodics_skipped"]);
 }
 
 #[test]
 fn crdt() {
-    check("crdt", &["row 400"]);
+    check("crdt", &["row 450"]);
 }
 
 #[test]

@@ -61,8 +61,16 @@ pub fn read(path: &Path) -> Vec<Case> {
 }
 
 /// The files of cases in a folder of the project, with their cases; there must be `count_min` cases,
-/// and no two of one name.
+/// and no two of one name. Nothing else may be there but a README: nobody would look at it.
 pub fn folder(folder: &str, count_min: usize) -> Vec<(PathBuf, Vec<Case>)> {
+    let entries = std::fs::read_dir(crate::root().join(folder));
+    let entries = entries.unwrap_or_else(|error| panic!("{folder}: {error}"));
+    let mut paths = entries.map(|entry| entry.expect("readable").path());
+    let is_known = |path: &PathBuf| {
+        path.extension().is_some_and(|it| it == ENDING) || path.ends_with("README.md")
+    };
+    let stray = paths.find(|path| !is_known(path));
+    assert_eq!(stray, None, "{folder} has files of cases");
     let files = crate::files(folder, ENDING, 1).into_iter();
     let files: Vec<_> = files.map(|path| (path.clone(), read(&path))).collect();
     let mut names: Vec<&str> =

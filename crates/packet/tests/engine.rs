@@ -205,6 +205,32 @@ fn faults_in_a_row_take_longer_each() {
     assert_eq!(pauses, [100, 200, 400, 800, 1600]);
 }
 
+#[test]
+fn an_app_that_cannot_be_made_anew_waits_longer_each_time() {
+    let mut engine = engine();
+    let text = |limit| {
+        format!("src :: Feed {{ packets: 0 }} end :: Collect {{ limit: {limit} }} src -> end")
+    };
+    engine.configure(graph_of(&text(0))).unwrap();
+    // It runs for long first: what counts is the time without a fault.
+    let mut now_ns = 60_000_000_000u64;
+    engine.set_time(now_ns, 0);
+    engine.breathe();
+    engine.configure(graph_of(&text(666))).unwrap();
+    let mut pauses = Vec::new();
+    while pauses.len() < 9 {
+        engine.set_time(now_ns, 0);
+        engine.breathe();
+        for note in engine.take_notes() {
+            if let Note::Failed { restart_in_ns: Some(ns), .. } = note {
+                pauses.push(ns / 1_000_000);
+            }
+        }
+        now_ns += 50_000_000;
+    }
+    assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000]);
+}
+
 /// The flaw of late binding: who has never pulled could not be notified. Here the graph sleeps
 /// before it has pulled once, and the first packet wakes the app that pulls, past two apps that
 /// merely pass packets on.

@@ -51,11 +51,12 @@ impl Engine {
     fn take_out(&mut self, index: usize, fault: Fault) {
         let now_ns = self.common.now_ns.get();
         let slot = &mut self.slots[index];
-        slot.vacate();
-        // Long enough without a fault, and it is no longer a row.
-        if now_ns.saturating_sub(slot.started_ns) > PAUSE_NS_MAX {
+        // Long enough without a fault, and it is no longer a row. One that could not be made anew
+        // has not run meanwhile.
+        if slot.runs() && now_ns.saturating_sub(slot.started_ns) > PAUSE_NS_MAX {
             slot.faults_in_a_row = 0;
         }
+        slot.vacate();
         let pause = (PAUSE_NS << slot.faults_in_a_row.min(16)).min(PAUSE_NS_MAX);
         slot.faults_in_a_row = slot.faults_in_a_row.saturating_add(1);
         slot.wake.set(false);

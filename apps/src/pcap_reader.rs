@@ -164,6 +164,10 @@ impl App for PcapReader {
         vec![("broken_off", self.broken_off), ("cut", self.cut)]
     }
 
+    fn can_take(&self, config: &PcapReaderConfig) -> Result<(), Fault> {
+        if config.file == self.file { Ok(()) } else { open(&config.file).map(drop) }
+    }
+
     /// The same capture is read on; another one is another source.
     fn reconfigure(&mut self, config: PcapReaderConfig) -> Reconfigured {
         if config.file != self.file {

@@ -48,6 +48,10 @@ impl App for PcapTap {
         Ok(PcapTap { capture, target, every: config.every, seen: 0 })
     }
 
+    fn can_take(&self, config: &PcapTapConfig) -> Result<(), Fault> {
+        if config.file == self.target.0 { Ok(()) } else { Capture::can_create(&config.file) }
+    }
+
     /// The capture goes on, unless it is another one.
     fn reconfigure(&mut self, config: PcapTapConfig) -> Reconfigured {
         let target = (config.file, config.format);

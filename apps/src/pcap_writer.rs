@@ -1,6 +1,6 @@
 //! Packets into a capture.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
 
 use tidemill_packet::Packet;
@@ -29,6 +29,7 @@ tidemill_packet::declare! {
 /// See [`PcapWriter::declaration`](tidemill_packet::app::Declared::declaration).
 pub struct PcapWriter {
     capture: Capture,
+    file: String,
 }
 
 /// A capture that an app writes.
@@ -55,6 +56,14 @@ impl Capture {
         Ok(Capture { writer })
     }
 
+    /// Whether a file can be written. It stays as it is: another app may be writing it still.
+    pub(crate) fn can_create(file: &str) -> Result<(), Fault> {
+        let wrong = |error: std::io::Error| Fault::new(format!("cannot write `{file}`: {error}"));
+        let is_new = std::fs::symlink_metadata(file).is_err();
+        OpenOptions::new().write(true).create(true).truncate(false).open(file).map_err(wrong)?;
+        if is_new { std::fs::remove_file(file).map_err(wrong) } else { Ok(()) }
+    }
+
     pub(crate) fn write(&mut self, packet: &Packet, io: &Io) -> Result<(), Fault> {
         let time_ns = packet.time_ns().unwrap_or_else(|| io.wall_ns());
         let length = u32::try_from(packet.wire_len()).unwrap_or(u32::MAX);
@@ -73,7 +82,12 @@ impl App for PcapWriter {
     }
 
     fn new(config: PcapWriterConfig, _: &mut Start) -> Result<PcapWriter, Fault> {
-        Ok(PcapWriter { capture: Capture::create(&config.file, &config.format)? })
+        let capture = Capture::create(&config.file, &config.format)?;
+        Ok(PcapWriter { capture, file: config.file })
+    }
+
+    fn can_take(&self, config: &PcapWriterConfig) -> Result<(), Fault> {
+        if config.file == self.file { Ok(()) } else { Capture::can_create(&config.file) }
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {

@@ -39,16 +39,22 @@ pub struct UnixSocket {
     buffer: Vec<u8>,
 }
 
+fn is_socket(path: &str) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+}
+
+fn bind(path: &str) -> Result<UnixDatagram, Fault> {
+    UnixDatagram::bind(path)
+        .map_err(|error| Fault::new(format!("cannot listen on `{path}`: {error}")))
+}
+
 impl App for UnixSocket {
     fn new(config: UnixSocketConfig, _: &mut Start) -> Result<UnixSocket, Fault> {
         let UnixSocketConfig { listen, peer } = config;
-        let is_socket =
-            std::fs::symlink_metadata(&listen).is_ok_and(|found| found.file_type().is_socket());
-        if is_socket {
+        if is_socket(&listen) {
             std::fs::remove_file(&listen)?;
         }
-        let wrong = |error| Fault::new(format!("cannot listen on `{listen}`: {error}"));
-        let socket = UnixDatagram::bind(&listen).map_err(wrong)?;
+        let socket = bind(&listen)?;
         socket.set_nonblocking(true)?;
         let buffer = vec![0; tidemill_packet::packet::BYTES_MAX + 1];
         Ok(UnixSocket { socket, listen, peer, buffer })
@@ -71,6 +77,14 @@ impl App for UnixSocket {
 
     fn descriptor(&self) -> Option<RawFd> {
         Some(self.socket.as_raw_fd())
+    }
+
+    fn can_take(&self, config: &UnixSocketConfig) -> Result<(), Fault> {
+        if config.listen == self.listen || is_socket(&config.listen) {
+            return Ok(());
+        }
+        drop(bind(&config.listen)?);
+        Ok(std::fs::remove_file(&config.listen)?)
     }
 
     /// Another peer is no other socket.

@@ -119,12 +119,30 @@ impl Device {
     }
 }
 
+fn no_tap(name: &str, error: &io::Error) -> Fault {
+    Fault::new(format!("cannot have the device `{name}`: {error}"))
+}
+
+fn raw_socket(name: &str) -> Result<File, Fault> {
+    device::raw_socket(name)
+        .map_err(|error| Fault::new(format!("cannot look at the interface `{name}`: {error}")))
+}
+
 impl App for Tap {
     fn new(config: TapConfig, _: &mut Start) -> Result<Tap, Fault> {
-        let wrong =
-            |error| Fault::new(format!("cannot have the device `{}`: {error}", config.name));
-        let device = Device::new(device::tap(&config.name).map_err(wrong)?);
-        Ok(Tap { device, name: config.name })
+        let file = device::tap(&config.name).map_err(|error| no_tap(&config.name, &error))?;
+        Ok(Tap { device: Device::new(file), name: config.name })
+    }
+
+    fn can_take(&self, config: &TapConfig) -> Result<(), Fault> {
+        if config.name == self.name {
+            return Ok(());
+        }
+        match device::tap(&config.name) {
+            // Another app of the graph may have it, and give it away with the same change.
+            Err(error) if error.kind() == ErrorKind::ResourceBusy => Ok(()),
+            made => made.map(drop).map_err(|error| no_tap(&config.name, &error)),
+        }
     }
 
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
@@ -151,9 +169,7 @@ impl App for Tap {
 
 impl App for RawSocket {
     fn new(config: RawSocketConfig, _: &mut Start) -> Result<RawSocket, Fault> {
-        let name = &config.interface;
-        let wrong = |error| Fault::new(format!("cannot look at the interface `{name}`: {error}"));
-        let device = Device::new(device::raw_socket(name).map_err(wrong)?);
+        let device = Device::new(raw_socket(&config.interface)?);
         Ok(RawSocket { device, kernel_drops: Cell::new(0) })
     }
 
@@ -177,10 +193,14 @@ impl App for RawSocket {
         vec![("kernel_drops", self.kernel_drops.get())]
     }
 
+    fn can_take(&self, config: &RawSocketConfig) -> Result<(), Fault> {
+        raw_socket(&config.interface).map(drop)
+    }
+
     fn reconfigure(&mut self, config: RawSocketConfig) -> Reconfigured {
         // What the old socket has to tell is counted before it goes.
         self.report();
-        match device::raw_socket(&config.interface) {
+        match raw_socket(&config.interface) {
             Ok(file) => {
                 self.device = Device::new(file);
                 Reconfigured::Kept

@@ -1,11 +1,13 @@
 //! A new setting does not cost an app what it knows, and what it knows has limits.
 
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::common::{Folder, graph_of, read};
+use crate::common::{Folder, graph_of, read, write};
+use tidemill_apps::capture::Format;
 use tidemill_apps::frame;
-use tidemill_packet::engine::{Engine, EngineKind, Options};
+use tidemill_packet::engine::{Engine, EngineKind, Options, Refused};
 
 fn count(engine: &Engine, app: &str, name: &str) -> u64 {
     let all = engine.app_stats(app).expect("the app");
@@ -202,7 +204,7 @@ fn sources_go_on_from_where_they_are() {
     let folder = Folder::new();
     let path = folder.path("in");
     let frames: Vec<Vec<u8>> = (0..10).map(|at| vec![at; 60]).collect();
-    crate::common::write(&path, tidemill_apps::capture::Format::Pcap, &frames);
+    crate::common::write(&path, Format::Pcap, &frames);
     let source = |packets: u64, size: u32| format!("Source {{ packets: {packets}, size: {size} }}");
     let reader = |times: u64| format!("PcapReader {{ file: \"{path}\", times: {times} }}");
     let generator = |packets: u64| {
@@ -241,4 +243,40 @@ fn a_tap_writes_on_into_its_capture() {
     }
     drop(engine);
     assert_eq!(read(&path).len(), 3);
+}
+
+/// A capture that is not there, a folder that is none: the graph goes on with what it has.
+#[test]
+fn what_cannot_be_had_leaves_the_apps_as_they_are() {
+    let folder = Folder::new();
+    let captured = folder.path("in.pcap");
+    write(&captured, Format::Pcap, &[frame("ip 10.0.0.1 > 10.0.0.2 udp 1 > 2")]);
+    let text = |input: &str, output: &str, tap: &str, socket: &str| {
+        let path = |name: &str| folder.path(name);
+        format!(
+            "src :: PcapReader {{ file: \"{}\" }} tap :: PcapTap {{ file: \"{}\" }} \
+             out :: PcapWriter {{ file: \"{}\" }} src -> tap -> out \
+             unix :: UnixSocket {{ listen: \"{}\" }} no :: Outside no -> unix",
+            path(input),
+            path(tap),
+            path(output),
+            path(socket)
+        )
+    };
+    for kind in ENGINES {
+        let mut engine = start(kind, &text("in.pcap", "out.pcap", "tap.pcap", "socket"));
+        let refused = engine.configure(graph_of(&text("no.pcap", "no/out", "no/tap", "no/socket")));
+        let Err(Refused::Faults(faults)) = refused else { panic!("it starts") };
+        let apps: Vec<&str> = faults.iter().map(|(app, _)| app.as_str()).collect();
+        assert_eq!(apps, ["src", "tap", "out", "unix"]);
+        assert!(engine.take_notes().is_empty(), "no app has failed");
+        // Nothing is left behind by a change of which a part cannot be had.
+        engine.configure(graph_of(&text("no.pcap", "new.pcap", "new.tap", "new"))).unwrap_err();
+        let left =
+            ["new.pcap", "new.tap", "new"].map(|name| Path::new(&folder.path(name)).exists());
+        assert_eq!(left, [false; 3]);
+        engine.breathe();
+        engine.stop();
+        assert_eq!(read(folder.path("out.pcap")).len(), 1, "packets go where they went");
+    }
 }

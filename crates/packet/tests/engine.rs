@@ -2,7 +2,7 @@
 
 use crate::common::{Collect, Feed, Pacer, Pass, graph_of, kinds, world};
 use tidemill_event::{Loop, Outcome, Sim, Time};
-use tidemill_packet::app::{Config, Declared};
+use tidemill_packet::app::{Config, Declared, Value};
 use tidemill_packet::drive::{self, World};
 use tidemill_packet::engine::{Engine, Note, Options, Refused, Rest};
 use tidemill_packet::graph::Graph;
@@ -144,7 +144,11 @@ fn a_graph_that_cannot_start_leaves_the_old_one() {
     let mut engine = engine();
     engine.configure(graph_of("src :: Feed { packets: 20 } end :: Collect src -> end")).unwrap();
     let wrong = graph_of("src :: Feed { packets: 9 } end :: Collect { limit: 666 } src -> end");
-    // A running app is offered its config; so only a new one can refuse.
+    // A running app is offered its config if it can have what that names.
+    let mut named = wrong.clone();
+    named.apps[1].config.set("limit", Value::Integer(667));
+    let Err(Refused::Faults(faults)) = engine.configure(named) else { panic!("it starts") };
+    assert_eq!((faults[0].0.as_str(), faults.len()), ("end", 1));
     let mut renamed = wrong.clone();
     renamed.apps[1].name = "other".to_owned();
     let Err(Refused::Faults(faults)) = engine.configure(renamed) else { panic!("it starts") };

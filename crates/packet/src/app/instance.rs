@@ -63,6 +63,7 @@ fn describe(panic: &(dyn Any + Send)) -> String {
 /// What is asked of an app off the fast path.
 pub(super) trait Erased {
     fn linked(&mut self, ports: &Ports<'_>);
+    fn can_take(&self, config: &Config) -> Result<(), Fault>;
     fn reconfigure(&mut self, config: &Config) -> Reconfigured;
     fn report(&self) -> Vec<(&'static str, u64)>;
     fn stop(&mut self, io: &mut Io);
@@ -110,6 +111,10 @@ impl Instance {
 
     pub(crate) fn linked(&mut self, ports: &Ports<'_>) -> Result<(), Fault> {
         contained(|| self.seat_mut().linked(ports))
+    }
+
+    pub(crate) fn can_take(&self, config: &Config) -> Result<(), Fault> {
+        contained(|| self.seat().can_take(config)).flatten()
     }
 
     pub(crate) fn reconfigure(&mut self, config: &Config) -> Result<Reconfigured, Fault> {

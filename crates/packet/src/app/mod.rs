@@ -147,6 +147,17 @@ pub trait App: Declared {
         Ok(())
     }
 
+    /// Whether what a new config names can be had, where that is something else than what the app
+    /// has: another file, another device. Asked before anything changes, and changes nothing
+    /// itself; the app is offered the config only if nothing is in the way of any.
+    ///
+    /// # Errors
+    /// What is in the way.
+    fn can_take(&self, config: &Self::Config) -> Result<(), Fault> {
+        let _ = config;
+        Ok(())
+    }
+
     /// Takes a new config, or asks to be made anew.
     fn reconfigure(&mut self, config: Self::Config) -> Reconfigured {
         let _ = config;

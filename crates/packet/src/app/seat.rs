@@ -114,6 +114,14 @@ impl<T: App> Erased for Seat<T> {
         self.app_mut().linked(ports);
     }
 
+    fn can_take(&self, config: &Config) -> Result<(), Fault> {
+        match T::Config::read(config) {
+            Ok(config) => self.app().can_take(&config),
+            // The graph has been verified.
+            Err(_) => Ok(()),
+        }
+    }
+
     fn reconfigure(&mut self, config: &Config) -> Reconfigured {
         match T::Config::read(config) {
             Ok(config) if T::validate(&config).is_ok() => self.app_mut().reconfigure(config),

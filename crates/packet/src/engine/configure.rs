@@ -2,8 +2,9 @@
 //!
 //! Apps of the same name, type and config go on as they are; those with another config are offered
 //! it, and made anew if they decline; the others end or begin. Links of the same name keep their
-//! ring with all that is queued in it. All new apps are made before anything is changed, so a graph
-//! that cannot run leaves the old one running.
+//! ring with all that is queued in it. All new apps are made before anything is changed, and those
+//! with another config are asked whether they can have what it names, so a graph that cannot run
+//! leaves the old one running.
 
 use std::fmt;
 use std::rc::Rc;
@@ -129,14 +130,30 @@ impl Engine {
                 Some(at) if self.graph.apps[at].config == spec.config => {
                     fates.push(Fate::Keep(at));
                 }
-                Some(at) if self.slots[at].instance.is_some() => fates.push(Fate::Offer(at)),
-                _ => match construct(spec, &self.common, self.tables_of(before)) {
-                    Ok(instance) => fates.push(Fate::Begin(instance, before)),
+                _ => match self.changed(spec, before, same) {
+                    Ok(fate) => fates.push(fate),
                     Err(fault) => faults.push((spec.name.clone(), fault)),
                 },
             }
         }
         if faults.is_empty() { Ok(fates) } else { Err(Refused::Faults(faults)) }
+    }
+
+    /// Decides for an app that is new or has another config; `same` is the one of its name if that
+    /// has its type.
+    fn changed(
+        &self,
+        spec: &AppSpec,
+        before: Option<usize>,
+        same: Option<usize>,
+    ) -> Result<Fate, Fault> {
+        if let Some(at) = same
+            && let Some(instance) = &self.slots[at].instance
+        {
+            return instance.can_take(&spec.config).map(|()| Fate::Offer(at));
+        }
+        let instance = construct(spec, &self.common, self.tables_of(before))?;
+        Ok(Fate::Begin(instance, before))
     }
 
     /// The tables of an app, for the one that takes its place. Both have them until that begins.
@@ -291,8 +308,8 @@ fn settle(slot: &mut Slot, spec: &AppSpec, fate: Fate, now_ns: u64, changes: &mu
                 changes.reconfigured.push(name);
             }
             Reconfigured::Restart => {
-                // Its files and sockets are free before it takes them again; if it
-                // cannot start now, it is treated like any app that failed.
+                // Its files and sockets are free before it takes them again; if it cannot
+                // start now although it could, it is treated like any app that failed.
                 slot.restart_at_ns = now_ns;
                 changes.restarted.push(name);
             }

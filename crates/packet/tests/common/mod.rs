@@ -94,6 +94,12 @@ impl App for Collect {
             Ok(Collect(0, 0))
         }
     }
+    fn can_take(&self, config: &CollectConfig) -> Result<(), Fault> {
+        match config.limit {
+            667 => Err(Fault::new("this limit is not to be had")),
+            _ => Ok(()),
+        }
+    }
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
         while let Some(packet) = io.receive(0) {
             self.1 += u64::from(packet.mark() == self.0);

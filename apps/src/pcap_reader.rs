@@ -64,6 +64,11 @@ pub struct PcapReader {
 
 fn open(file: &str) -> Result<Reader<BufReader<File>>, Fault> {
     let wrong = |why: String| Fault::new(format!("cannot read `{file}`: {why}"));
+    // A pipe would keep all else waiting, and its first packets are looked at twice.
+    let found = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
+    if !found.is_file() {
+        return Err(wrong("it is no regular file".to_owned()));
+    }
     let input = File::open(file).map_err(|error| wrong(error.to_string()))?;
     Reader::new(BufReader::new(input)).map_err(|ended| wrong(ended.to_string()))
 }

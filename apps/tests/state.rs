@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::common::{Folder, graph_of, read, write};
@@ -278,5 +279,21 @@ fn what_cannot_be_had_leaves_the_apps_as_they_are() {
         engine.breathe();
         engine.stop();
         assert_eq!(read(folder.path("out.pcap")).len(), 1, "packets go where they went");
+    }
+}
+
+#[test]
+fn a_capture_is_a_regular_file() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts");
+    assert!(made.success());
+    for file in [pipe, folder.path(".")] {
+        let text = format!("src :: PcapReader {{ file: \"{file}\" }} src -> end :: Sink");
+        let refused = Engine::new(Options::default()).configure(graph_of(&text)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!("src: cannot read `{file}`: it is no regular file")
+        );
     }
 }

@@ -34,6 +34,23 @@ fn a_folder_runs_with_its_options_and_the_command_line_wins() {
 }
 
 #[test]
+fn options_of_the_settings_give_way_to_what_they_cannot_stand_beside() {
+    let folder = Folder::new();
+    folder.file(
+        "a.olg",
+        "r1 count(@N, NODE_COUNT) :- periodic(@N, E, 0, 1).\nwatchmod(count, \"c\").\n",
+    );
+    let settings = "[run]\nlisten = \"localhost:0\"\naddress = \"localhost:9\"\nfor = 0.2\n";
+    folder.file("tidemill.toml", settings);
+    let path = folder.path().display().to_string();
+    let output = run(&["run", &path, "--nodes", "2"]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(stdout(&output).matches(", 2)").count(), 2, "{}", stdout(&output));
+    let output = run(&["run", &path]);
+    assert!(stdout(&output).contains("count(\"localhost:9\", 1)"), "{}", stdout(&output));
+}
+
+#[test]
 fn what_is_wrong_with_a_folder_is_told_with_its_place() {
     let folder = Folder::new();
     let path = folder.path().display().to_string();

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, CommandFactory, FromArgMatches};
 use tidemill::program::FileKind;
 use tidemill::program::folder::{Folder, Wrong};
 
@@ -49,13 +50,40 @@ pub fn expand(mut cli: Cli) -> Result<Cli, Refused> {
     Ok(cli)
 }
 
-/// Parses the command line again, with more options before those that it has for its verb.
-fn again(verb: &str, options: Vec<String>) -> Result<Cli, clap::Error> {
+/// Parses the command line again, with more options before those that it has for its verb, but for
+/// those that an option of the command line rules out.
+fn again(verb: &str, mut options: Vec<String>) -> Result<Cli, clap::Error> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
+    let given = Cli::command().try_get_matches_from(&words)?;
+    if let (Some(given), Some(command)) =
+        (given.subcommand_matches(verb), built().find_subcommand(verb))
+    {
+        options.retain(|option| !is_ruled_out(command, given, option));
+    }
     let at = words.iter().skip(1).position(|word| word == verb).map_or(words.len(), |at| at + 2);
     words.splice(at..at, options.into_iter().map(OsString::from));
     let mut matches = Cli::command().args_override_self(true).try_get_matches_from(words)?;
     Cli::from_arg_matches_mut(&mut matches)
+}
+
+/// The command with all that its verbs take.
+fn built() -> clap::Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+/// Whether an option, `--listen=localhost:0`, cannot stand beside one that was given.
+fn is_ruled_out(command: &clap::Command, given: &ArgMatches, option: &str) -> bool {
+    let name = option.strip_prefix("--").map(|option| option.split('=').next().unwrap_or(option));
+    let of_name = |arg: &&Arg| arg.get_long().is_some() && arg.get_long() == name;
+    let Some(own) = command.get_arguments().find(of_name) else { return false };
+    let is_given =
+        |arg: &&Arg| given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let conflict = |a: &Arg, b: &Arg| {
+        command.get_arg_conflicts_with(a).iter().any(|other| other.get_id() == b.get_id())
+    };
+    command.get_arguments().filter(is_given).any(|arg| conflict(own, arg) || conflict(arg, own))
 }
 
 /// The name of a verb that takes sources, and these.

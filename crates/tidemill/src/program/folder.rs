@@ -55,7 +55,7 @@ pub struct Folder {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     verb: &'static str,
-    /// As words of a command line: `--nodes`, `3`.
+    /// Each as a word of a command line: `--nodes=3`, `--json`, `-DX=1`.
     pub words: Vec<String>,
     /// What stands behind `--`.
     pub arguments: Vec<String>,
@@ -153,7 +153,8 @@ impl SettingsReader<'_> {
                     let known = VERBS.into_iter().chain(["program"]);
                     let help = nearest(&key.name, known).map(|name| format!("is [{name}] meant?"));
                     let message = format!("there is no section [{}]", key.name);
-                    let known = "there are [program], [run], [sim] and [test]".to_owned();
+                    let known =
+                        "there are [program], [run], [sim], [test] and [explore]".to_owned();
                     self.error(key.span, message, Some(help.unwrap_or(known)));
                 }
             }
@@ -196,16 +197,16 @@ impl SettingsReader<'_> {
                 self.devices(devices);
                 continue;
             }
-            let option = match &*key.name {
-                "D" | "I" => format!("-{}", key.name),
-                name => format!("--{name}"),
+            let (option, joint) = match &*key.name {
+                "D" | "I" => (format!("-{}", key.name), ""),
+                name => (format!("--{name}"), "="),
             };
             match value.as_bool() {
                 Some(true) => options.words.push(option),
                 Some(false) => {}
                 None => {
-                    let words = self.words(value).into_iter();
-                    options.words.extend(words.flat_map(|word| [option.clone(), word]));
+                    let values = self.words(value).into_iter();
+                    options.words.extend(values.map(|value| format!("{option}{joint}{value}")));
                 }
             }
         }
@@ -330,10 +331,10 @@ mod tests {
         assert_eq!(folder.files, [place.0.join("b.olg"), place.0.join("below.olg/c.olg")]);
         let mut words = folder.options("run").words;
         sort::by(&mut words, Ord::cmp);
-        let expected = ["--fact", "--fact", "--json", "--nodes", "-D", "3", "A=1", "p(1)", "p(2)"];
+        let expected = ["--fact=p(1)", "--fact=p(2)", "--json", "--nodes=3", "-DA=1"];
         assert_eq!(words, expected);
         assert_eq!(folder.options("run").arguments, ["x", "7"]);
-        assert_eq!(folder.options("sim").words, ["--loss", "0.5"]);
+        assert_eq!(folder.options("sim").words, ["--loss=0.5"]);
         let capture = SimDevice::Capture(place.0.join("in.pcap"));
         let link = SimDevice::Link("lan".to_owned());
         let devices = [("eth0".to_owned(), link), ("eth1.7".to_owned(), capture)];

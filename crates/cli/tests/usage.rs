@@ -109,7 +109,7 @@ fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
     for option in ["-D A=1", "-I .", "--busy-wait", "--engine dispatch"] {
         cases.push(format!("run {components} {option}"));
     }
-    for option in ["--trace", "--fact f(1)", "--json", "-D A=1"] {
+    for option in ["--trace", "--fact f(1)", "-D A=1"] {
         cases.push(format!("sim {components} {option}"));
     }
     cases.push(format!("test {graph} --faults loss"));
@@ -152,6 +152,25 @@ fn options_without_effect_are_mistakes_in_programs_of_all_kinds() {
         let output = run(&arguments);
         assert_eq!(status(&output), 0, "{arguments}: {}", stderr(&output));
     }
+    for program in [&components, &graph, &rules] {
+        let output = run(&format!("sim {program} --json --for 1"));
+        assert_eq!(status(&output), 0, "{program}: {}", stderr(&output));
+        let last = stdout(&output).lines().last().unwrap_or_default().to_owned();
+        assert!(last.starts_with("{\"summary\":{\"nodes\":1,"), "{program}: {last}");
+    }
+}
+
+/// Frames on a link between nodes go through the simulated network.
+#[test]
+fn what_the_network_does_concerns_graphs_at_links() {
+    let folder = Folder::new();
+    let graph = "src :: Generator { frames: [\"hex 010203040506070809101112aaaa\"], packets: 9 }
+        dev :: RawSocket { interface: \"eth0\" } end :: Sink src -> dev -> end";
+    let graph = folder.file("a.flow", graph);
+    let options = "--nodes 2 --for 1 --loss 1 --latency 1..2 --reorder 0.1 --duplicate 0.1";
+    let output = run(&format!("sim {graph} --device eth0=link:lan {options} --partition 9"));
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).contains("dropped: lost 18"), "{}", stdout(&output));
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct Console {
     room: usize,
     /// Data goes nowhere, so it is not formatted either.
     drops_data: bool,
+    /// What was written last ends in the middle of a line.
+    is_in_line: bool,
     failure: Option<io::Error>,
 }
 
@@ -43,6 +45,7 @@ impl Console {
             buffer: Vec::new(),
             room: BUFFER_BYTES,
             drops_data: false,
+            is_in_line: false,
             failure: None,
         }
     }
@@ -72,10 +75,13 @@ impl Console {
         self.form
     }
 
-    /// Appends a line of data, given without its end.
+    /// Appends a line of data, given without its end, on a line of its own.
     pub fn line(&mut self, line: impl fmt::Display) {
         if self.failure.is_some() || self.drops_data {
             return;
+        }
+        if std::mem::take(&mut self.is_in_line) {
+            self.buffer.push(b'\n');
         }
         // Writing to memory cannot fail.
         let _ = writeln!(self.buffer, "{line}");
@@ -87,6 +93,7 @@ impl Console {
     /// Writes bytes of data as they are, after the lines that wait.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.failure.is_none() && !self.drops_data {
+            self.is_in_line = bytes.last().map_or(self.is_in_line, |last| *last != b'\n');
             self.buffer.extend_from_slice(bytes);
             self.flush();
         }
@@ -160,6 +167,20 @@ mod tests {
         console.flush();
         assert_eq!(data.text(), "one\n");
         assert!(!console.is_dirty());
+    }
+
+    #[test]
+    fn a_line_does_not_begin_in_another() {
+        let data = Tape::default();
+        let mut console =
+            Console::new(Form::Text, Box::new(data.clone()), Box::new(Tape::default()));
+        console.write(b"one\ntw");
+        console.write(b"");
+        console.line("three");
+        console.write(b"four\n");
+        console.line("five");
+        console.flush();
+        assert_eq!(data.text(), "one\ntw\nthree\nfour\nfive\n");
     }
 
     #[test]

@@ -22,6 +22,11 @@ impl Devices {
         self.given.iter().for_each(|(name, device)| drop(all.insert(name.clone(), device.clone())));
         all
     }
+
+    /// Whether one is at a link between nodes, so that the network concerns packet graphs.
+    pub fn has_links(&self) -> bool {
+        self.all().values().any(|device| matches!(device, SimDevice::Link(_)))
+    }
 }
 
 fn device(text: &str) -> Result<(String, SimDevice), String> {

@@ -36,7 +36,7 @@ const CONCERNS: [(&str, &[FileKind]); 52] = [
     ("--linearizable", &[Rules]),
     ("--trace", &[Rules]),
     ("--svg", &[Rules]),
-    ("--workers", &[Components]),
+    ("--workers without several --nodes", &[Components]),
     ("--memory", &[Components]),
     ("--stack", &[Components]),
     ("--root", &[Rules, Components, Packets]),
@@ -111,7 +111,7 @@ impl Given for RunArgs {
             ("--json", engine.json),
             ("--profile", engine.profile.is_some()),
             (
-                "--workers",
+                "--workers without several --nodes",
                 self.workers.is_some_and(|count| count > 1)
                     && self.nodes.is_none_or(|nodes| nodes < 2),
             ),
@@ -133,15 +133,19 @@ impl Given for RunArgs {
 impl Given for SimArgs {
     fn given(&self) -> Vec<&'static str> {
         let SimArgs { sources, tuples, engine, .. } = self;
-        let own = [
-            ("--nodes", self.nodes.is_some_and(|nodes| nodes > 1)),
-            ("--key", self.key.is_some()),
+        let network = [
             ("--latency", self.latency.is_some()),
             ("--loss", self.loss > 0.0),
             ("--duplicate", self.duplicate > 0.0),
             ("--reorder", self.reorder > 0.0),
-            ("--churn", self.churn.is_some()),
             ("--partition", self.partition.is_some()),
+        ];
+        // Frames on links between nodes go through it.
+        let network = chosen(network).filter(|_| !self.devices.has_links());
+        let own = [
+            ("--nodes", self.nodes.is_some_and(|nodes| nodes > 1)),
+            ("--key", self.key.is_some()),
+            ("--churn", self.churn.is_some()),
             ("--pause", self.pause.is_some()),
             ("--slow", self.slow.is_some()),
             ("--skew", self.skew.is_some()),
@@ -155,10 +159,10 @@ impl Given for SimArgs {
             ("--fact", !tuples.fact.is_empty()),
             ("--inject", !tuples.inject.is_empty()),
             ("--turn-limit", engine.turn_limit.is_some()),
-            ("--json", engine.json),
             ("--profile", engine.profile.is_some()),
         ];
-        chosen(own).chain(sources.given()).chain(engine_given(engine.engine)).collect()
+        let own = chosen(own).chain(network);
+        own.chain(sources.given()).chain(engine_given(engine.engine)).collect()
     }
 }
 

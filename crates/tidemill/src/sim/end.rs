@@ -52,9 +52,9 @@ pub(super) fn check(
 pub(super) fn write(mut summary: Summary, console: &mut Console, report: &mut Report) {
     summary.leave_out();
     match console.form() {
-        _ if report.is_plain => {}
-        Form::Text => console.line(&summary),
         Form::Json => console.line(summary.json()),
+        Form::Text if report.is_plain => {}
+        Form::Text => console.line(&summary),
     }
     console.flush();
     report.failure = console.take_failure();

@@ -259,7 +259,7 @@ impl Simulation {
     }
 
     /// Runs it; the summary is the last line written, but for one node that has components and no
-    /// rules: that writes what its components write.
+    /// rules: that writes what its components write, and the summary only as JSON.
     ///
     /// With several [workers](SimOptions::workers) it writes the same; a run that one has to do all
     /// the same is noted with the reason.

@@ -89,6 +89,22 @@ fn a_rule_is_evaluated_over_the_node() {
     }
 }
 
+/// Tables of the record have the names that P2 gave them, too.
+#[test]
+fn old_names_of_the_record_are_aliases() {
+    let mut network = Network::new("trace(b). r1 b(@N, X) :- a(@N, X).", 1, 1);
+    network.run_to(1.0);
+    for (old, new) in [("ruleExecTable", "sys::ruleExec"), ("tupleTable", "sys::tuple")] {
+        let ask = |network: &mut Network, text: &str| {
+            let answer = evaluate(node(network), text).expect(text);
+            (answer.name.clone(), lines(&answer))
+        };
+        assert_eq!(ask(&mut network, old), (new.to_owned(), Vec::new()));
+    }
+    let text = "x(R) :- ruleExecTable(@N, R, I, O, F, S, E, K).";
+    assert_eq!(evaluate(node(&mut network), text).map(|answer| lines(&answer)), Ok(Vec::new()));
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let terms: Vec<String> = (0..65).map(|number| format!("edge(@N, X{number})")).collect();

@@ -15,6 +15,7 @@ use crate::ast::{
     Arg, Assign, BinaryOp, Expr, ExprKind, Functor, Keys, Materialize, Name, Program, Rule,
     Statement, Term, Variable,
 };
+use crate::check::system;
 use crate::compile::compile;
 use crate::options::Options;
 use crate::parse::parse_text;
@@ -49,6 +50,7 @@ impl Question {
             return read_rule(plan, operators, text);
         }
         let name = text.trim_end_matches('.').trim_end().trim_start_matches("::");
+        let name = system::canonical(name);
         table(plan, name)?;
         let relation = plan.find(name).ok_or_else(|| format!("there is no table `{name}`"))?;
         Ok(Question::Table { name: name.to_owned(), relation })
@@ -105,6 +107,7 @@ fn compiled(
 
 /// The table of the node that a query names.
 fn table<'p>(plan: &'p Plan, name: &str) -> Result<&'p Relation, String> {
+    let name = system::canonical(name);
     let found = plan.relations.iter().filter(is_visible).find(|relation| relation.name == name);
     match found {
         Some(relation) if relation.table().is_some() => Ok(relation),

@@ -188,7 +188,11 @@ impl Prepared {
         machine.sinks = sinks;
         let watches = source.as_ref().is_some_and(|source| source.files.is_some());
         machine.source = source;
-        let may_spread = !(has.components || has.packets || has_files)
+        let has_more = has.packets || has_files;
+        if has_more && !has.components && workers::count(&options.nodes) > 1 {
+            machine.note("one worker only: the program has more than rules");
+        }
+        let may_spread = !(has.components || has_more)
             && options.clock != Clock::Virtual
             && options.seed.is_none();
         let (events, others) = (Loop::new(host), Workers::default());

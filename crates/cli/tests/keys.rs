@@ -132,6 +132,29 @@ fn wait_for_lines(path: &str, lines: usize, mut meanwhile: impl FnMut()) -> bool
 }
 
 #[test]
+fn the_summary_counts_what_was_refused() {
+    let folder = Folder::new();
+    let program = folder.file("counter.olg", COUNTER);
+    let (key, _) = made(&folder, "fleet.key", &[]);
+    let address = &free_addresses(1)[0];
+    let child = Command::new(env!("CARGO_BIN_EXE_tidemill"))
+        .args(["run", &program, "--listen", address, "--for", "1", "--key", &key, "-D"])
+        .arg(format!("LANDMARK=\"{address}\""))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = child.expect("the program starts");
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
+    while child.try_wait().expect("it ends").is_none() {
+        // Until it listens, and after it has ended, nobody is there.
+        let _ = socket.send_to(b"\x0a\x00", address);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = child.wait_with_output().expect("it ends");
+    assert!(stderr(&output).contains("; dropped: unsealed "), "{}", stderr(&output));
+}
+
+#[test]
 fn a_fleet_with_a_key_talks_while_a_stranger_attacks_and_one_restarts() {
     let folder = Folder::new();
     let program = folder.file("counter.olg", COUNTER);

@@ -244,9 +244,14 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
     let sum_stages = |of: fn(&StageCounters) -> u64| {
         nodes.iter().flat_map(|counters| &counters.stages).map(of).sum()
     };
-    let refused = fleet.ids().filter_map(|id| fleet.mail(id)).map(|mail| mail.counters());
+    // What peers sent and nodes refused, and what waited for a session in vain.
+    let refused =
+        Count::ALL.iter().filter(|count| count.is_refusal() || **count == Count::NoSession);
+    reasons.extend(refused.map(|count| {
+        let mails = fleet.ids().filter_map(|id| fleet.mail(id));
+        (count.name(), mails.map(|mail| mail.counters().get(*count)).sum())
+    }));
     reasons.extend([
-        ("not_exported", refused.map(|counters| counters.get(Count::NotExported)).sum()),
         ("unaddressed", sum(|counters| counters.dropped_unaddressed)),
         ("failed", sum(|counters| counters.dropped_failed)),
         ("table_full", sum(|counters| counters.dropped_table_full)),

@@ -15,7 +15,7 @@ use crate::component;
 use crate::component::{ComponentId, Table, Told};
 use crate::console::Console;
 use crate::crew::{self};
-use crate::fault::{Ended, Reports};
+use crate::fault::{self, Ended, Reports};
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::Process;
 use crate::lines::LineMap;
@@ -193,6 +193,7 @@ impl Worker {
                 Ok(())
             }
             Err(_) => {
+                fault::report_no_entry(self, entry);
                 let ended = Ended::Failed { code: None };
                 self.machine.ended = Some(ended.clone());
                 Err(ended)

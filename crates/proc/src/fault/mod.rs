@@ -9,4 +9,6 @@ mod reason;
 mod report;
 
 pub use reason::{ANY_TYPE, Ended, Fault, Reason, Reports};
-pub(crate) use report::{doom, halt, note_component, process_name, raise, raise_type};
+pub(crate) use report::{
+    doom, halt, note_component, process_name, raise, raise_type, report_no_entry,
+};

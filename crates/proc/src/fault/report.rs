@@ -112,6 +112,27 @@ pub(crate) fn report_alone(
     doom(worker, component);
 }
 
+/// Reports that there is no memory for the entry component, where that is declared.
+pub(crate) fn report_no_entry(worker: &mut Worker, kind: u32) {
+    let program = worker.program();
+    let descriptor = &program.components[kind as usize];
+    let position = program.positions.get(descriptor.position as usize).copied();
+    let position = position.unwrap_or_default();
+    let first = descriptor.begin.or(descriptor.activity);
+    let first = first.and_then(|first| program.functions.get(first as usize));
+    let reason = Reason::OutOfMemory;
+    let fault = Fault {
+        reason,
+        message: reason.message(0),
+        file: program.files.get(position.file as usize).cloned().unwrap_or_default(),
+        position,
+        path: descriptor.name.clone(),
+        process: first.map_or_else(|| Role::Main.name().to_owned(), |known| known.name.clone()),
+        entry: true,
+    };
+    worker.machine.reports.fault(&fault);
+}
+
 /// Has a component torn down as soon as no code of it runs.
 pub(crate) fn doom(worker: &mut Worker, component: ComponentRef) {
     component.set_doomed();

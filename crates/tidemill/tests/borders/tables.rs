@@ -252,6 +252,43 @@ fn prefixes_and_masks_are_columns() {
     assert_eq!((counts, passed), ([20, 20], 20), "{notes}");
 }
 
+/// Two rows that were one entry would go with the first of them.
+#[test]
+fn bits_that_do_not_count_are_refused() {
+    let graph = "
+        app Route {
+            ports { input in; output out; }
+            table nets prefix(net: ipv4) -> (hop: u8) { writer program; size 8; }
+            table acl ternary(a: u16, b: bool) { writer program; size 8; }
+            counter routed;
+            on packet(in) { when ipv4 { find nets(ipv4.destination) { count routed; } } send out; }
+        }
+        src :: Generator { packets: 40, rate: 10, frames: [
+            \"02:00:00:00:00:01 > 02:00:00:00:00:09 ip 10.0.0.1 > 10.1.0.1 udp 1 > 53\"] }
+        route :: Route
+        out :: Sink
+        src -> route -> out";
+    let rules = "r1 route::nets(@N, f_ip(A), Bits, 1) :- add(@N, A, Bits).
+        r2 delete route::nets(@N, A, Bits, X) :- remove(@N, T, Bits), A := f_ip(T),
+            route::nets(@N, A, Bits, X).
+        r3 route::acl(@N, 257, true, 255, true, 0) :- add(@N, \"10.1.0.0\", 16).
+        r4 no(@N, Row, Why) :- flow::refused(@N, App, Table, Row, Why).
+        watchmod(no, \"c\").";
+    let script = "at 0.5 inject 0 add(NODE, \"10.1.0.0\", 16)
+        at 1 inject 0 add(NODE, \"10.1.0.9\", 16)
+        at 2 inject 0 remove(NODE, \"10.1.0.9\", 16)
+        at 3 expect 0 route::nets(NODE, _, _, _) count 1
+        at 3 expect 0 route::acl(NODE, _, _, _, _, _) count 0
+        at 6 end";
+    let (text, notes, report) = sim(rules, graph, script);
+    let beyond = "[b\"\\x0a\\x01\\x00\\x09\", 16, 1], \"`net` has bits beyond its prefix; \
+                  `f_net` clears them\"";
+    assert!(text.contains(beyond), "{text}{notes}");
+    assert!(text.contains("\"`a` has bits that are not in its mask\""), "{text}{notes}");
+    assert!(text.contains("2 met, 0 failed"), "{text}{notes}");
+    assert_eq!(count(&report, "route", "routed"), 35, "{notes}");
+}
+
 #[test]
 fn what_does_not_fit_is_found_on_both_sides() {
     let graph = graph([1].into_iter(), "");

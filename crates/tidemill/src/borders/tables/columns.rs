@@ -104,7 +104,8 @@ fn value_of(column: &Column, number: u64) -> OwnedValue {
     })
 }
 
-/// The row that columns are; the location is left out.
+/// The row that columns are; the location is left out. Bits of a key that do not count are 0, so
+/// that no two rows of the relation are one entry.
 ///
 /// # Errors
 /// Which column does not fit, and why.
@@ -116,7 +117,7 @@ pub(super) fn row_of<'v>(
     let mut take = |declared: &[Column]| -> Result<Vec<u64>, String> {
         declared.iter().map(|column| number_of(column, columns.next())).collect()
     };
-    let mut key = take(&spec.key)?;
+    let key = take(&spec.key)?;
     let all = || spec.key.iter().map(Column::mask);
     let (mask, priority) = match spec.kind {
         TableKind::Exact => (all().collect(), 0),
@@ -124,6 +125,7 @@ pub(super) fn row_of<'v>(
             let prefix = take(&[number("Prefix", 64)])?[0];
             let bits = spec.key.last().map_or(0, |last| last.bits);
             if prefix > bits.into() {
+                let prefix = prefix.cast_signed();
                 return Err(format!("a prefix of {prefix} bits; the column has {bits}"));
             }
             let rest = low_bits(bits - prefix as u32);
@@ -133,7 +135,16 @@ pub(super) fn row_of<'v>(
         }
         TableKind::Ternary => (take(&spec.key)?, take(&[number("Priority", 64)])?[0]),
     };
-    key.iter_mut().zip(&mask).for_each(|(number, mask)| *number &= mask);
+    let beyond = key.iter().zip(&mask).position(|(number, mask)| number & !mask != 0);
+    if let Some(at) = beyond {
+        let name = &spec.key[at].name;
+        return Err(match spec.kind {
+            TableKind::Prefix => {
+                format!("`{name}` has bits beyond its prefix; `f_net` clears them")
+            }
+            _ => format!("`{name}` has bits that are not in its mask"),
+        });
+    }
     let values = take(&spec.values)?;
     Ok(Row { key, mask, priority, values })
 }
@@ -235,11 +246,11 @@ mod tests {
     fn what_does_not_fit_is_named() {
         let mut spec = spec(TableKind::Prefix);
         spec.values[1].bits = 8;
-        let (net, hop) = ([10, 1, 2, 3], [0; 6]);
-        let check = |prefix, hop, bytes, wrong: &str| {
+        let (host, hop) = ([10, 1, 2, 3], [0; 6]);
+        let check_net = |net: &[u8], prefix, hop, bytes, wrong: &str| {
             let columns = [
                 Value::Bool(true),
-                Value::Bytes(&net),
+                Value::Bytes(net),
                 Value::Int(prefix),
                 Value::Bytes(hop),
                 Value::Int(bytes),
@@ -247,8 +258,13 @@ mod tests {
             let found = row_of(&spec, columns).err().unwrap_or_default();
             assert_eq!(found, wrong);
         };
+        let check =
+            |prefix, hop, bytes, wrong| check_net(&[10, 1, 2, 0], prefix, hop, bytes, wrong);
         check(24, &hop, 255, "");
         check(33, &hop, 1, "a prefix of 33 bits; the column has 32");
+        check(-1, &hop, 1, "a prefix of -1 bits; the column has 32");
+        check_net(&host, 32, &hop, 1, "");
+        check_net(&host, 24, &hop, 1, "`net` has bits beyond its prefix; `f_net` clears them");
         check(
             24,
             &hop[..4],

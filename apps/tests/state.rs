@@ -205,7 +205,7 @@ fn sources_go_on_from_where_they_are() {
     let folder = Folder::new();
     let path = folder.path("in");
     let frames: Vec<Vec<u8>> = (0..10).map(|at| vec![at; 60]).collect();
-    crate::common::write(&path, Format::Pcap, &frames);
+    write(&path, Format::Pcap, &frames);
     let source = |packets: u64, size: u32| format!("Source {{ packets: {packets}, size: {size} }}");
     let reader = |times: u64| format!("PcapReader {{ file: \"{path}\", times: {times} }}");
     let generator = |packets: u64| {

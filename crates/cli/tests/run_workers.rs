@@ -211,3 +211,21 @@ fn figures_are_of_all() {
     assert!(output.status.success(), "{text}");
     assert!(text.contains("5 nodes (5 alive)"), "{text}");
 }
+
+/// What one worker has to do is done by one, and the run says so.
+#[test]
+fn a_program_with_more_than_rules_has_one_worker() {
+    let folder = Folder::new();
+    let rules =
+        folder.file("a.olg", "r1 said(@N) :- periodic(@N, E, 0, 1). watchmod(said, \"h\").");
+    let graph = folder.file("a.flow", "src :: Source { packets: 3 }\nend :: Sink\nsrc -> end\n");
+    let run = |files: &[&str]| {
+        let options = ["--nodes", "2", "--workers", "2", "--for", "0.2"];
+        let output = tidemill().arg("run").args(files).args(options).output().expect("it starts");
+        stderr(&output)
+    };
+    let note = "tidemill: one worker only: the program has more than rules\n";
+    assert!(!run(&[&rules]).contains(note));
+    let notes = run(&[&rules, &graph]);
+    assert!(notes.contains(note), "{notes}");
+}

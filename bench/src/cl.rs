@@ -37,10 +37,10 @@ pub fn run(source: &str, arguments: &[u64], options: Options) -> Result<Measured
         ..ComponentOptions::default()
     };
     let options = RunOptions { components, ..RunOptions::default() };
-    let prepared = Prepared::new(program, options)?;
+    let prepared = Prepared::new(program, options).map_err(|error| error.to_string())?;
     let (console, data, notes) = taped();
     measured(|| {
-        prepared.run(console)?;
+        prepared.run(console).map_err(|error| error.to_string())?;
         let printed = data.text();
         let number = printed.trim().parse();
         number.map_err(|_| format!("printed {:?} and {:?}", printed.trim(), notes.text().trim()))

@@ -177,7 +177,7 @@ fn one(place: &Store, driver: &str, case: &Case) -> Result<Outcome, String> {
         ..ComponentOptions::default()
     };
     let options = RunOptions { components, ..RunOptions::default() };
-    let prepared = Prepared::new(program, options)?;
+    let prepared = Prepared::new(program, options).map_err(|error| error.to_string())?;
     let (data, notes) = (Tape::default(), Tape::default());
     let err = Box::new(notes.clone());
     let mut ended = None;
@@ -185,7 +185,9 @@ fn one(place: &Store, driver: &str, case: &Case) -> Result<Outcome, String> {
     let (start, said) = (Instant::now(), Rc::new(Cell::new(None)));
     let out = Box::new(Stamped { tape: data.clone(), at: said.clone() });
     let measured = measured(|| {
-        ended = Some(prepared.run(Console::new(Form::Text, out, err))?);
+        ended = Some(
+            prepared.run(Console::new(Form::Text, out, err)).map_err(|error| error.to_string())?,
+        );
         let (data, notes) = (data.text(), notes.text());
         data.trim().parse().map_err(|_| format!("{driver}: {data} {notes}"))
     })?;

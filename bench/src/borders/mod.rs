@@ -126,7 +126,7 @@ impl Case {
         options.nodes.listen = Listen::Address("localhost:0".to_owned());
         options.components.root = Some(std::env::temp_dir());
         options.packets.engine = EngineKind::Dispatch;
-        let prepared = Prepared::new(program, options)?;
+        let prepared = Prepared::new(program, options).map_err(|error| error.to_string())?;
         let ending = self.name.strip_prefix("rules->files ");
         let check = move || ending.map_or(Ok(()), |ending| rules::check_file(ending, size));
         Ok(Ready { prepared, expected: (self.expected)(size), check: Box::new(check) })
@@ -136,7 +136,7 @@ impl Case {
 impl Ready {
     fn run(self) -> Result<Check, String> {
         let (console, data, notes) = taped();
-        let report = self.prepared.run(console)?;
+        let report = self.prepared.run(console).map_err(|error| error.to_string())?;
         let (data, notes) = (data.text(), notes.text());
         match data.trim() == self.expected && report.is_well() {
             true => Ok(self.check),

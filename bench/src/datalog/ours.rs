@@ -164,7 +164,7 @@ fn door(workload: &Workload, files: &Files) -> Result<u64, String> {
         return Err(program.sources.render(first));
     }
     let options = SimOptions { turn_tuples_max: Some(DERIVED_MAX), ..SimOptions::default() };
-    let report = program.sim(options, Console::silent())?;
+    let report = program.sim(options, Console::silent()).map_err(|error| error.to_string())?;
     let tables = report.nodes.map(|nodes| nodes.tables).unwrap_or_default();
     let found = tables.into_iter().find(|(name, _)| name == result);
     found.map(|(_, rows)| rows).ok_or_else(|| "the run has no result table".to_owned())

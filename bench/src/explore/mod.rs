@@ -113,7 +113,7 @@ impl Case {
         let (text, nodes, actions) = self.program();
         let program = Program::of_text("model.olg", &text, &LoadOptions::default());
         let options = ExploreOptions { nodes, atomic_chains: true, ..ExploreOptions::default() };
-        let mut explorer = Explorer::new(program, options)?;
+        let mut explorer = Explorer::new(program, options).map_err(|error| error.to_string())?;
         let mut sources = Sources::new();
         let file = sources.add("model.sim", actions.clone());
         let (script, _) = script::parse(file, &actions);
@@ -122,7 +122,7 @@ impl Case {
         }
         let mut found = ExploreReport::default();
         let measured = measured(|| {
-            found = explorer.run()?;
+            found = explorer.run().map_err(|error| error.to_string())?;
             Ok(found.distinct)
         })?;
         match found.is_complete() {

@@ -99,10 +99,10 @@ impl Variant {
         let mut options = RunOptions::default();
         options.nodes.listen = Listen::Address("localhost:0".to_owned());
         options.components.root = Some(folder.to_owned());
-        let prepared = Prepared::new(program, options)?;
+        let prepared = Prepared::new(program, options).map_err(|error| error.to_string())?;
         let (console, tape, notes) = taped();
         let measured = measured(|| {
-            let report = prepared.run(console)?;
+            let report = prepared.run(console).map_err(|error| error.to_string())?;
             match report.is_well() {
                 true => Ok(0),
                 false => Err(format!("it does not end well: {}", notes.text())),

@@ -10,7 +10,7 @@
 //! let (data, notes) = (Box::new(std::io::stdout()), Box::new(std::io::stderr()));
 //! let report = program.run(RunOptions::default(), Console::new(Form::Text, data, notes))?;
 //! assert!(report.is_well());
-//! # Ok::<(), String>(())
+//! # Ok::<(), tidemill::error::Error>(())
 //! ```
 //! A run ends when its time is over, when it is stopped, when a tuple of `violation` appears, when
 //! its data cannot be written any more, and with its *main part*: the entry component, or, without

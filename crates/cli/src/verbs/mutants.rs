@@ -32,7 +32,7 @@ pub(super) fn test(
         Fate::Refused | Fate::Survived { .. } => None,
     };
     if let Some(reason) = reason {
-        return Err(common::failed(report, &format!("the program itself {reason}")));
+        return Err(common::failed(report, format!("the program itself {reason}")));
     }
     let (mut out, mut tally) = (Out::new(), Tally::default());
     for (mutant, place) in mutants {

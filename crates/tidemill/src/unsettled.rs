@@ -8,6 +8,7 @@
 //! ```
 
 use tidemill_overlog::node::CrossingKind;
+use tidemill_overlog::program::Compiled;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::{Seq, Value};
@@ -15,6 +16,14 @@ use tidemill_stdx::ordered::OrderedMap;
 
 /// The table.
 pub(crate) const TABLE: &str = "unsettled";
+
+/// Whether something may be unsettled in runs of these rules: nodes have that table, or rules at
+/// `@SIM` derive it.
+pub(crate) fn is_derived(rules: &Compiled) -> bool {
+    let mut of_all = rules.global.iter().flat_map(|global| &global.heads);
+    let is_table = |id| rules.plan.relation(id).table().is_some();
+    of_all.any(|head| head.name == TABLE) || rules.plan.find(TABLE).is_some_and(is_table)
+}
 
 /// When rows of `unsettled` fail a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

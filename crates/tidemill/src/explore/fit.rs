@@ -139,16 +139,12 @@ fn lists_rows(global: &Global) -> Option<String> {
 
 /// The relations `unsettled` and `history`, if a program has them.
 fn ignored(rules: &Compiled) -> Vec<String> {
-    let of_all = |name: &str| {
-        let heads = rules.global.iter().flat_map(|global| &global.heads);
-        heads.into_iter().any(|head| head.name == name)
-    };
-    let is_table = |id| rules.plan.relation(id).table().is_some();
-    let names = [
-        (unsettled::TABLE, rules.plan.find(unsettled::TABLE).is_some_and(is_table)),
-        (history::RELATION, history::is_recorded(rules)),
-    ];
-    let ignored = names.into_iter().filter(|(name, is_here)| *is_here || of_all(name));
+    let heads = rules.global.iter().flat_map(|global| &global.heads);
+    let has_history =
+        history::is_recorded(rules) || heads.into_iter().any(|head| head.name == history::RELATION);
+    let names =
+        [(unsettled::TABLE, unsettled::is_derived(rules)), (history::RELATION, has_history)];
+    let ignored = names.into_iter().filter(|(_, is_here)| *is_here);
     ignored.map(|(name, _)| name.to_owned()).collect()
 }
 

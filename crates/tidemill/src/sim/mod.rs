@@ -69,6 +69,7 @@ use crate::properties::PropertyRules;
 use crate::run::{ComponentOptions, Engine, Report};
 use crate::script::{Cue, Script, bind, lines};
 use crate::switch::Plug;
+use crate::unsettled;
 use crate::why::Explanation;
 
 use common::{Common, Recording};
@@ -286,11 +287,7 @@ impl Simulation {
 /// Whether something in a program may be unsettled: its nodes have that table, or rules at `@SIM`
 /// derive it.
 pub fn can_be_unsettled(program: &Program) -> bool {
-    let Some(rules) = &program.rules.program else { return false };
-    let of_all = rules.global.iter().flat_map(|global| &global.heads);
-    let is_table = |id| rules.plan.relation(id).table().is_some();
-    of_all.into_iter().any(|head| head.name == settle::TABLE)
-        || rules.plan.find(settle::TABLE).is_some_and(is_table)
+    program.rules.program.as_ref().is_some_and(unsettled::is_derived)
 }
 
 /// The rules at `@SIM`; nodes report the rows that these read.

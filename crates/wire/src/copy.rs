@@ -1,9 +1,9 @@
 //! Copies of short runs of bytes without a call.
 
-/// Copies bytes, few of them without a call: as two blocks of a fixed length, which may overlap.
+/// Copies bytes; short runs without a call, as two blocks of a fixed length that may overlap.
 ///
 /// # Safety
-/// As many bytes at `to` may be written.
+/// `to` is valid for writes of `bytes.len()` bytes.
 #[inline]
 pub(crate) unsafe fn copy_few(to: *mut u8, bytes: &[u8]) {
     // SAFETY: no block reaches beyond the bytes, for which there is room.
@@ -25,7 +25,7 @@ pub(crate) unsafe fn copy_few(to: *mut u8, bytes: &[u8]) {
 /// Copies at least `N` and at most twice as many bytes.
 ///
 /// # Safety
-/// As many bytes at `to` may be written.
+/// `to` is valid for writes of `bytes.len()` bytes.
 #[inline]
 unsafe fn copy_pair<const N: usize>(to: *mut u8, bytes: &[u8]) {
     if let (Some(first), Some(last)) = (bytes.first_chunk::<N>(), bytes.last_chunk::<N>()) {

@@ -1,4 +1,4 @@
-//! Encoding in two passes: the first measures, the second writes exactly as many bytes.
+//! Encoding in two passes: the first measures, the second writes exactly the bytes measured.
 //!
 //! The caller gives a closure that puts a message's fields, in any order, into a [`Writer`]; it
 //! is called twice and must put the same fields both times.

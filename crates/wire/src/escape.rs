@@ -60,7 +60,7 @@ fn escape_byte(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', letter]);
 }
 
-/// Appends what the inside of a string stands for.
+/// Appends the inside of a string, unescaped.
 pub(crate) fn unescape(out: &mut Vec<u8>, text: &str, dialect: Dialect) -> Result<(), BadEscape> {
     let mut cursor = Cursor::new(text);
     loop {

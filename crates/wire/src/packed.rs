@@ -105,13 +105,14 @@ impl Numbers {
 unsafe fn copy<const WIDTH: usize>(bytes: &[u8], to: *mut u8) -> (usize, usize) {
     let (numbers, _) = bytes.as_chunks::<WIDTH>();
     if cfg!(target_endian = "little") {
-        // SAFETY: there is room for as many bytes, which are new to the list.
+        // SAFETY: the caller guarantees the room, which is new to the list and so does not overlap
+        // `bytes`.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), numbers.len() * WIDTH) };
     } else {
         for (index, number) in numbers.iter().enumerate() {
             let mut number = *number;
             number.reverse();
-            // SAFETY: there is room for that many numbers.
+            // SAFETY: the caller guarantees room for `numbers.len()` numbers.
             unsafe { to.add(index * WIDTH).cast::<[u8; WIDTH]>().write(number) };
         }
     }
@@ -162,7 +163,7 @@ const BLOCK: usize = 64;
 const BEHIND: usize = 16;
 
 /// # Safety
-/// There is room for as many cells as `bytes` have ends.
+/// There is room for a cell for each varint that ends in `bytes`.
 #[inline]
 unsafe fn varints<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
     #[cfg(target_arch = "x86_64")]
@@ -171,7 +172,7 @@ unsafe fn varints<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
         // SAFETY: the processor has both; the caller guarantees room for the cells.
         return unsafe { varints_avx2::<V>(bytes, to) };
     }
-    // SAFETY: the caller guarantees room for as many cells as `bytes` have ends.
+    // SAFETY: the caller guarantees room for a cell for each varint.
     unsafe { blocks::<V>(bytes, to, together) }
 }
 
@@ -182,7 +183,7 @@ unsafe fn varints<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn varints_avx2<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
-    // SAFETY: the caller guarantees room for as many cells as `bytes` have ends.
+    // SAFETY: the caller guarantees room for a cell for each varint.
     unsafe { blocks::<V>(bytes, to, |word| std::arch::x86_64::_pext_u64(word, SEVENS)) }
 }
 
@@ -250,8 +251,8 @@ impl<C: Copy> Cursor<C> {
     /// Reads the numbers that end in the block at `at`; false at one that is too long.
     ///
     /// # Safety
-    /// From each place before the end of the block sixteen bytes can be read. There is room for
-    /// as many cells as `ends` has bits.
+    /// From each place before the end of the block sixteen bytes can be read. There is room for a
+    /// cell for each bit of `ends`.
     #[inline(always)]
     unsafe fn block<V: Varint<Cell = C>>(
         &mut self,
@@ -414,7 +415,7 @@ mod tests {
             assert!(count <= room && (count == room || pos < bytes.len()));
             let width = numbers.cell_bytes() as usize;
             let mut cells = vec![0_u64; (room * width).div_ceil(8)];
-            // SAFETY: there is room for that many cells.
+            // SAFETY: `cells` has room for the numbers.
             let read = unsafe { numbers.read(bytes, cells.as_mut_ptr().cast()) };
             assert_eq!(read, (pos, count), "{numbers:?} {bytes:x?}");
             let cells: Vec<u8> = cells.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -1,4 +1,4 @@
-//! Batches hold what messages hold, whoever decodes them.
+//! Batches hold what messages hold, with each decoder.
 #![cfg(feature = "native")]
 
 use std::fmt::Debug;

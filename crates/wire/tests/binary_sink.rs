@@ -1,4 +1,4 @@
-//! What a decoder tells of bytes, written as bytes: the same message, wherever fields came twice.
+//! The events of a decoder, written as bytes, are the same message, also where fields came twice.
 
 use crate::common::random::schema_of;
 use tidemill_stdx::rng::Rng;

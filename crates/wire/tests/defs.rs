@@ -210,7 +210,7 @@ fn with_fields(fields: &[(&str, u8, Option<&str>)]) -> Vec<u8> {
 
 /// A name in JSON that is the field's own counts as given where another would be made.
 #[test]
-fn names_in_json_are_told_apart_from_descriptors_too() {
+fn json_names_of_descriptors_are_distinct_too() {
     let own = ("foo_bar", 1, Some("foo_bar"));
     let set = with_fields(&[own, ("plain", 2, Some("plain"))]);
     let schema = Schema::from_descriptor_set(&set).unwrap();

@@ -71,11 +71,11 @@ fn random_messages_are_the_same_late() {
 /// What is right is the same late, and what is wrong is found.
 fn check(decoder: &Decoder<'_>, of: MessageId, bytes: &[u8]) {
     let mut eager = Message::new(decoder.schema(), of).unwrap();
-    let told = eager.decode_with(decoder, bytes);
+    let outcome = eager.decode_with(decoder, bytes);
     let now = Lazy::decode(decoder, of, bytes, Check::Now);
-    assert_eq!(now.as_ref().map(drop), told.as_ref().map(drop));
+    assert_eq!(now.as_ref().map(drop), outcome.as_ref().map(drop));
     let late = Lazy::decode(decoder, of, bytes, Check::WhenRead);
-    match told {
+    match outcome {
         Ok(()) => {
             compare(&now.unwrap(), eager.as_ref());
             compare(&late.unwrap(), eager.as_ref());

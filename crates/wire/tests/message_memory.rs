@@ -1,5 +1,5 @@
-//! All memory of messages and encoders comes back, also after errors; decoding and encoding with
-//! what is kept asks for none.
+//! All memory of messages and encoders is released, also after errors; decoding and encoding with
+//! what is kept allocates nothing.
 
 #[path = "common/random.rs"]
 mod random;

@@ -39,11 +39,11 @@ fn random_messages_come_back() {
 
         let clone = message.clone();
         assert!(clone == message, "seed {seed}");
-        let mut told = Message::new(&schema, of).unwrap();
-        message.walk(&mut told.copying_builder()).unwrap();
-        assert!(told == message, "seed {seed}");
+        let mut walked = Message::new(&schema, of).unwrap();
+        message.walk(&mut walked.copying_builder()).unwrap();
+        assert!(walked == message, "seed {seed}");
         let by_key = sorted().encode(message.as_ref()).unwrap();
-        assert_eq!(sorted().encode(told.as_ref()).unwrap(), by_key);
+        assert_eq!(sorted().encode(walked.as_ref()).unwrap(), by_key);
         assert_eq!(by_key.len(), bytes.len());
     }
 }
@@ -457,7 +457,7 @@ fn depth_has_no_price() {
     assert!(shallow != message);
 }
 
-/// Strings in pieces, as a decoder of streams tells them.
+/// Strings in pieces, as a decoder of streams passes them.
 #[test]
 fn pieces_of_strings_are_joined() {
     use tidemill_wire::Sink;
@@ -484,7 +484,7 @@ fn pieces_of_strings_are_joined() {
     assert_eq!(message.get("b").unwrap().as_bytes(), Some(&b"\xff\xfe".repeat(1000)[..]));
 }
 
-/// Events that no decoder tells are refused.
+/// Events that no decoder sends are refused.
 #[test]
 fn events_that_do_not_fit_stop() {
     use tidemill_wire::Sink;

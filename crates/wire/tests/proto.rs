@@ -100,21 +100,21 @@ fn differs(expected: &str) -> Option<&str> {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn errors_are_reported() {
     let files = cases::folder("tests/proto/wrong", 343);
     let folder = Unpacked::new("wrong", files.iter().flat_map(|(_, cases)| cases));
     let mut golden = Golden::default();
     for (path, mut cases) in files {
         for case in &mut cases {
-            let told = told(folder.path(), case, &mut golden);
-            case.set_section(EXPECTED, told);
+            let current = current(folder.path(), case, &mut golden);
+            case.set_section(EXPECTED, current);
         }
         golden.check(&path, cases::print(&cases));
     }
 }
 
-/// What is expected of a case, as it is now.
-fn told(folder: &Path, case: &Case, golden: &mut Golden) -> String {
+/// The current output of a case, in the form of what is expected.
+fn current(folder: &Path, case: &Case, golden: &mut Golden) -> String {
     let (name, recorded) = (&case.name, case.section(EXPECTED));
     let compiled = compile_in(folder, name);
     let asked = oracle::accepts(folder, name);
@@ -137,9 +137,9 @@ fn told(folder: &Path, case: &Case, golden: &mut Golden) -> String {
     found
 }
 
-/// Folders with files of one name: what is loaded is the file that was asked for.
+/// Folders with files of one name: the requested file is loaded.
 #[test]
-fn the_file_that_is_asked_for_is_loaded() {
+fn the_requested_file_is_loaded() {
     let root = std::env::temp_dir().join(format!("tidemill-load-{}", std::process::id()));
     for (folder, import) in [("a", ""), ("b", ""), ("c", "import \"test.proto\";")] {
         fs::create_dir_all(root.join(folder)).unwrap();

@@ -1,5 +1,4 @@
-//! Random messages come back as they went; every cut and every change of their bytes is an
-//! answer, never a panic.
+//! Random messages round-trip; decoding cut or changed bytes gives a result, never a panic.
 
 use crate::common::All;
 use proptest::prelude::*;
@@ -116,7 +115,7 @@ proptest! {
     /// A cut message gives a prefix of its events; it is refused unless cut between fields, and
     /// then at the tag of the field that the cut is in.
     #[test]
-    fn every_cut_is_told_apart(puts in puts()) {
+    fn every_cut_is_distinguished(puts in puts()) {
         let all = All::new();
         let bytes = encode::to_vec(&all.schema, |to| put_all(&all, &puts, to));
         let (whole, _) = all.decode(&bytes);

@@ -16,7 +16,7 @@ use super::error::ErrorKind;
 use super::load::{u32_at, u64_at, varint};
 use super::nodes::Action;
 use super::state::{Why, Within};
-use super::walk::{Step, Walk, Zone, told};
+use super::walk::{Step, Walk, Zone, proceed};
 use crate::schema::{EnumId, FIELD_NUMBER_MAX, WireType};
 use crate::sink::Sink;
 use crate::utf8;
@@ -239,18 +239,18 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         let text = &self.piece[body - self.piece_start..end - self.piece_start];
         match entry.action {
             Action::Bytes => {
-                told(self.sink.start_bytes(field, text.len()))?;
-                told(self.sink.bytes(field, text))?;
-                told(self.sink.end_bytes(field))
+                proceed(self.sink.start_bytes(field, text.len()))?;
+                proceed(self.sink.bytes(field, text))?;
+                proceed(self.sink.end_bytes(field))
             }
             Action::String => {
                 let text = utf8::text(text).map_err(|_| ErrorKind::InvalidUtf8)?;
-                told(self.sink.whole_string(field, text))
+                proceed(self.sink.whole_string(field, text))
             }
             _ => {
-                told(self.sink.start_string(field, text.len()))?;
-                told(self.sink.raw_string(field, text))?;
-                told(self.sink.end_string(field))
+                proceed(self.sink.start_string(field, text.len()))?;
+                proceed(self.sink.raw_string(field, text))?;
+                proceed(self.sink.end_string(field))
             }
         }
     }

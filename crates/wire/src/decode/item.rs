@@ -7,7 +7,7 @@
 
 use super::nodes::{Action, Entry};
 use super::state::Why;
-use super::walk::{Step, Walk, told};
+use super::walk::{Step, Walk, proceed};
 use crate::schema::{RawFields, RawValue};
 use crate::sink::Sink;
 
@@ -22,7 +22,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             known.filter(|(_, entry, _)| matches!(entry.action, Action::Message | Action::Skip))
         else {
             return match Self::why_unknown() {
-                Why::Unknown => told(self.sink.unknown(1, raw)),
+                Why::Unknown => proceed(self.sink.unknown(1, raw)),
                 _ => Ok(()),
             };
         };

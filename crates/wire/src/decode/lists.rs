@@ -2,9 +2,9 @@
 
 use super::error::ErrorKind;
 use super::nodes::{Action, Entry};
-use super::packed::{checked, element, tell};
+use super::packed::{checked, element, emit};
 use super::state::Within;
-use super::walk::{Step, Walk, Zone, told};
+use super::walk::{Step, Walk, Zone, proceed};
 use crate::schema::EnumId;
 use crate::sink::{Sink, Wants};
 use crate::varint::{self as varints, unzigzag};
@@ -31,7 +31,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 // An element that runs over the end of the list is the list's fault.
                 return if end > self.have() { Ok(false) } else { Err(ErrorKind::PackedLength) };
             }
-            self.tell_element(&entry, value)?;
+            self.emit_element(&entry, value)?;
             pos += bytes;
             if entry.action == Action::ClosedEnum && pos >= self.piece_start {
                 pos += self.named(&entry, pos, bound)?;
@@ -45,7 +45,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         Ok(true)
     }
 
-    /// Reads as many elements before `bound` as are right and complete, if it can.
+    /// Reads the valid and complete elements before `bound` in bulk, if the sink allows it.
     fn many(&mut self, entry: &Entry, bound: usize) -> Step {
         let pos = self.state.pos;
         let bytes = &self.piece[pos - self.piece_start..bound - self.piece_start];
@@ -55,11 +55,11 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             None => {
                 let closed = (entry.action == Action::ClosedEnum)
                     .then(|| self.schema.enum_def(EnumId(entry.sub)).named());
-                tell(self.sink, entry.action, closed, entry.field, bytes)
+                emit(self.sink, entry.action, closed, entry.field, bytes)
             }
         };
         self.state.pos = pos + read;
-        told(flow)
+        proceed(flow)
     }
 
     /// Reads elements behind one that its closed enum does not have up to the next such; gives how
@@ -73,9 +73,9 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         Ok(self.state.pos - pos)
     }
 
-    fn tell_element(&mut self, entry: &Entry, raw: u64) -> Step {
+    fn emit_element(&mut self, entry: &Entry, raw: u64) -> Step {
         let (field, sink) = (entry.field, &mut *self.sink);
-        told(match entry.action {
+        proceed(match entry.action {
             Action::Int64 | Action::Sfixed64 => sink.i64(field, raw as i64),
             Action::Uint64 | Action::Fixed64 => sink.u64(field, raw),
             Action::Int32 | Action::Sfixed32 => sink.i32(field, raw as i32),

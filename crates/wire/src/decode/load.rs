@@ -1,6 +1,6 @@
 //! Reads that look at no end: their callers have made sure of [`SLACK`] bytes.
 
-/// This many bytes can be read from where a tag begins: two of the longest varints, and what
+/// The bytes that can be read from the start of a tag: two varints of maximal length, and what
 /// reading whole words adds.
 pub(crate) const SLACK: usize = 32;
 

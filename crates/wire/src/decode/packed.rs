@@ -22,9 +22,9 @@ pub(super) fn checked(entry: &Entry, bytes: &[u8]) -> usize {
     }
 }
 
-/// Tells a sink the numbers of a list up to the first that is wrong or not complete, or that its
-/// closed enum does not have, or that the sink stops at; gives how many bytes that was.
-pub(super) fn tell<'a, S: Sink<'a>>(
+/// Passes the numbers of a list to a sink, up to the first that is malformed, incomplete or not in
+/// its closed enum, or at which the sink stops; returns the bytes consumed.
+pub(super) fn emit<'a, S: Sink<'a>>(
     sink: &mut S,
     action: Action,
     closed: Option<&NamedNumbers>,
@@ -58,27 +58,27 @@ pub(super) fn tell<'a, S: Sink<'a>>(
     }
 }
 
-/// Calls `tell` with each number of eight bytes.
+/// Calls `emit` with each number of eight bytes.
 #[inline(always)]
-fn eights(bytes: &[u8], tell: impl FnMut(u64) -> Flow) -> (usize, Flow) {
+fn eights(bytes: &[u8], emit: impl FnMut(u64) -> Flow) -> (usize, Flow) {
     let (numbers, _) = bytes.as_chunks::<8>();
-    let (count, flow) = each(numbers.iter().map(|number| u64::from_le_bytes(*number)), tell);
+    let (count, flow) = each(numbers.iter().map(|number| u64::from_le_bytes(*number)), emit);
     (8 * count, flow)
 }
 
 /// The same of four.
 #[inline(always)]
-fn fours(bytes: &[u8], tell: impl FnMut(u32) -> Flow) -> (usize, Flow) {
+fn fours(bytes: &[u8], emit: impl FnMut(u32) -> Flow) -> (usize, Flow) {
     let (numbers, _) = bytes.as_chunks::<4>();
-    let (count, flow) = each(numbers.iter().map(|number| u32::from_le_bytes(*number)), tell);
+    let (count, flow) = each(numbers.iter().map(|number| u32::from_le_bytes(*number)), emit);
     (4 * count, flow)
 }
 
 #[inline(always)]
-fn each<T>(numbers: impl Iterator<Item = T>, mut tell: impl FnMut(T) -> Flow) -> (usize, Flow) {
+fn each<T>(numbers: impl Iterator<Item = T>, mut emit: impl FnMut(T) -> Flow) -> (usize, Flow) {
     let mut count = 0;
     for number in numbers {
-        if let Err(stop) = tell(number) {
+        if let Err(stop) = emit(number) {
             return (count, Err(stop));
         }
         count += 1;
@@ -86,12 +86,12 @@ fn each<T>(numbers: impl Iterator<Item = T>, mut tell: impl FnMut(T) -> Flow) ->
     (count, Ok(()))
 }
 
-/// Calls `tell` with each varint up to one that is not `good`.
+/// Calls `emit` with each varint up to one that is not `good`.
 #[inline(always)]
 fn each_varint(
     bytes: &[u8],
     good: impl Fn(u64) -> bool,
-    mut tell: impl FnMut(u64) -> Flow,
+    mut emit: impl FnMut(u64) -> Flow,
 ) -> (usize, Flow) {
     let mut pos = 0;
     while pos < bytes.len() {
@@ -104,7 +104,7 @@ fn each_varint(
         if length == 0 || !good(value) {
             break;
         }
-        if let Err(stop) = tell(value) {
+        if let Err(stop) = emit(value) {
             return (pos, Err(stop));
         }
         pos += length;

@@ -3,7 +3,7 @@
 use super::error::ErrorKind;
 use super::load::varint;
 use super::state::{Why, Within};
-use super::walk::{Step, Walk, Zone, told};
+use super::walk::{Step, Walk, Zone, proceed};
 use crate::schema::{FIELD_NUMBER_MAX, WireType};
 use crate::sink::Sink;
 
@@ -156,7 +156,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         };
         match why {
             Why::Item => self.item(raw, start),
-            _ => told(self.sink.unknown(number, raw)),
+            _ => proceed(self.sink.unknown(number, raw)),
         }
     }
 }

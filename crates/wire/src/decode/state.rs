@@ -22,7 +22,7 @@ pub(crate) struct Frame {
     pub(crate) entry: u32,
 }
 
-/// This many frames need no memory of their own.
+/// The number of frames that need no memory of their own.
 const INLINE: usize = 16;
 
 /// A stack of frames.

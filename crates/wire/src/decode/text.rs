@@ -3,7 +3,7 @@
 use super::error::ErrorKind;
 use super::nodes::{Action, Entry};
 use super::state::Within;
-use super::walk::{Step, Walk, told};
+use super::walk::{Step, Walk, proceed};
 use crate::sink::Sink;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
@@ -24,13 +24,13 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         let state = &mut *self.state;
         (state.tag_start, state.number) = (start, entry.number());
         (state.pos, state.within) = (body, Within::Text { entry: place, end });
-        told(match entry.action {
+        proceed(match entry.action {
             Action::Bytes => self.sink.start_bytes(entry.field, end - body),
             _ => self.sink.start_string(entry.field, end - body),
         })
     }
 
-    /// Tells what is there of a string or bytes; true at its end.
+    /// Passes on the bytes at hand of a string or bytes; true at its end.
     pub(super) fn text(&mut self, place: u32, end: usize) -> Step<bool> {
         let entry = self.tables.entry(place);
         loop {
@@ -41,11 +41,11 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 to = to.min(self.seam_start + self.seam.len());
             }
             let bytes = self.bytes(from, to);
-            let used = self.tell_text(entry, bytes, to == end)?;
+            let used = self.emit_text(entry, bytes, to == end)?;
             self.state.pos += used;
             if self.state.pos == end {
                 self.state.within = Within::Fields;
-                told(match entry.action {
+                proceed(match entry.action {
                     Action::Bytes => self.sink.end_bytes(entry.field),
                     _ => self.sink.end_string(entry.field),
                 })?;
@@ -57,15 +57,15 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         }
     }
 
-    /// Tells some bytes of a text, of which no more come if it is `complete`; gives how many were
-    /// told: a character that is not complete is not.
-    fn tell_text(&mut self, entry: &Entry, bytes: &'a [u8], complete: bool) -> Step<usize> {
+    /// Passes bytes of a text to the sink, the last ones if `complete`; returns the number of bytes
+    /// passed, which leaves out an incomplete character.
+    fn emit_text(&mut self, entry: &Entry, bytes: &'a [u8], complete: bool) -> Step<usize> {
         let field = entry.field;
         if bytes.is_empty() {
             return Ok(0);
         }
         if entry.action == Action::Bytes {
-            told(self.sink.bytes(field, bytes))?;
+            proceed(self.sink.bytes(field, bytes))?;
             return Ok(bytes.len());
         }
         let whole = match std::str::from_utf8(bytes) {
@@ -77,7 +77,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         if whole.is_empty() {
             return Ok(0);
         }
-        told(match std::str::from_utf8(whole) {
+        proceed(match std::str::from_utf8(whole) {
             Ok(text) if entry.action == Action::String => self.sink.string(field, text),
             _ => self.sink.raw_string(field, whole),
         })?;

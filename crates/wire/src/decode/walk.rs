@@ -25,7 +25,7 @@ use crate::sink::{Flow, Sink, Wants};
 pub(super) type Step<T = ()> = Result<T, ErrorKind>;
 
 #[inline(always)]
-pub(super) fn told(flow: Flow) -> Step {
+pub(super) fn proceed(flow: Flow) -> Step {
     flow.map_err(|_| ErrorKind::Stopped)
 }
 
@@ -171,7 +171,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         if state.frames.len() >= self.depth_max {
             return Err(ErrorKind::TooDeep);
         }
-        told(self.sink.start_sub(entry.field))?;
+        proceed(self.sink.start_sub(entry.field))?;
         let (end, seen) = (state.end, state.seen);
         state.frames.push(Frame { end, start, seen, record: 0, entry: place });
         (state.node, state.seen) = (entry.sub, 0);
@@ -188,7 +188,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             return Err(ErrorKind::PastParent);
         }
         self.state.end = frame.end;
-        told(self.sink.end_sub(self.tables.entry(frame.entry).field))
+        proceed(self.sink.end_sub(self.tables.entry(frame.entry).field))
     }
 
     /// The end tag `tag` of a group, at `start`.
@@ -199,7 +199,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             return Err(ErrorKind::EndGroup);
         }
         let frame = self.pop_frame()?;
-        told(self.sink.end_sub(self.tables.entry(frame.entry).field))
+        proceed(self.sink.end_sub(self.tables.entry(frame.entry).field))
     }
 
     /// Back to the message outside; the current field is the one that ends.
@@ -267,7 +267,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     /// The input begins.
     #[inline]
     pub(super) fn begin(&mut self, message: MessageId) -> Step {
-        told(self.sink.start_message(message))
+        proceed(self.sink.start_message(message))
     }
 
     /// The input ends.
@@ -287,7 +287,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         }
         self.check_required()?;
         (self.state.tag_start, self.state.number) = (total, 0);
-        told(self.sink.end_message(message))
+        proceed(self.sink.end_message(message))
     }
 
     /// A field at `start`, of this number if its tag is read, is not complete at `to`, which must

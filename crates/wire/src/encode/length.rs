@@ -56,7 +56,7 @@ impl<'s> Length<'s> {
                     tag + varint::len(inner as u64) + inner
                 }
                 (None, _) => {
-                    // SAFETY: as above.
+                    // SAFETY: the slot of a repeated field that is stored holds a list.
                     let list: List = unsafe { slot.cast().read() };
                     let cell = |index| cell_at(field.cell, &list, index);
                     (0..list.len as usize).map(|index| tag + of_cell(field.ty, cell(index))).sum()

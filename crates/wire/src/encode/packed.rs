@@ -52,8 +52,8 @@ impl Varints {
         }
     }
 
-    /// Writes a list before `at` and gives where it begins. `room` is asked for a number of free
-    /// bytes before a place, and gives the place, which may be another; null ends it.
+    /// Writes a list that ends at `at` and returns where it begins. `room(place, n)` returns a
+    /// place with `n` free bytes before it, the same or another; null ends the writing.
     ///
     /// # Safety
     /// From `cells` on there are `count` such numbers. What `room` gives has the room.
@@ -73,7 +73,7 @@ impl Varints {
             }
             let count = left.min(PIECE);
             left -= count;
-            // SAFETY: there is room for as many numbers of any size.
+            // SAFETY: `PIECE_BYTES` bytes are free, room for `PIECE` numbers of any size.
             at = unsafe {
                 match self {
                     Varints::Int32 => piece::<Int32>(cells.cast(), left, count, at),
@@ -151,7 +151,7 @@ unsafe fn sum<N: Number>(cells: *const N::Cell, count: usize) -> usize {
 /// Writes the `count` numbers behind the first `from`, of which there are at most [`PIECE`].
 ///
 /// # Safety
-/// They are there, and before `at` are as many free bytes as they may take.
+/// They are there, and before `at` are enough free bytes for `count` numbers of maximal size.
 #[inline]
 unsafe fn piece<N: Number>(
     cells: *const N::Cell,
@@ -289,7 +289,7 @@ mod tests {
             assert!(at.addr() - range.start.addr() >= need);
             at
         };
-        // SAFETY: there are that many cells, and the room is there.
+        // SAFETY: `aligned` has `numbers.len()` cells, and `free` checks the room.
         let start = unsafe {
             assert_eq!(kind.measure(aligned.as_ptr().cast(), numbers.len()), expected.len());
             kind.write(aligned.as_ptr().cast(), numbers.len(), range.end, free)

@@ -65,7 +65,7 @@ struct Frame {
 /// How a sub-message ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// By its length, for which this many bytes are left.
+    /// By its length, for which the given number of bytes is left.
     Length(u8),
     /// With a tag.
     Group,

@@ -40,7 +40,7 @@ impl Encoder {
     /// The encoded message.
     ///
     /// # Errors
-    /// It nests too deep or is too large; a required field is missing, if that is asked for.
+    /// It nests too deep or is too large; a required field is missing, if that is checked.
     pub fn encode(&self, message: MessageRef<'_>) -> Result<Vec<u8>, EncodeError> {
         let mut out = Vec::new();
         self.append(message, &mut out)?;

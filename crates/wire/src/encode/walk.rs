@@ -240,7 +240,7 @@ impl<'s, 'b> Walk<'s, 'b> {
         self.out.room(at).varint(length as u64, step.tag)
     }
 
-    /// The numbers of a packed list that take as many bytes in memory as they do there.
+    /// The numbers of a packed list whose bytes in memory are those on the wire.
     fn as_they_lie(&mut self, step: &Step, list: &List, at: At<'b>) -> At<'b> {
         let width = usize::from(step.cell_bytes);
         // SAFETY: the list has such cells, and lives as long as the message.

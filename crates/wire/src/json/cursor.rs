@@ -80,7 +80,7 @@ impl<'t> Text<'t> {
         End(unsafe { NonNull::new_unchecked(start.add(self.bytes.len())) }, PhantomData)
     }
 
-    /// Tells the buffer where the text ends.
+    /// Sets the length of the buffer to the end of the text.
     fn leave(&mut self, end: End<'t>) {
         // SAFETY: an end is within the buffer, and all before it is written.
         unsafe { self.bytes.set_len(end.0.as_ptr().offset_from_unsigned(self.bytes.as_ptr())) };
@@ -103,7 +103,7 @@ impl<'t> Text<'t> {
         self.with(end, |bytes| bytes.reserve(room)).0
     }
 
-    /// This many bytes behind the end.
+    /// Makes room for `room` bytes behind the end.
     #[inline(always)]
     fn reserve(&mut self, end: End<'t>, room: usize) -> End<'t> {
         if self.limit.addr() - end.0.as_ptr().addr() < room { self.grow(end, room) } else { end }
@@ -225,42 +225,42 @@ impl<'t> Roomy<'t> {
     /// A decimal.
     #[inline(always)]
     pub(super) fn integer(self, value: impl print::Integer, after: u8) -> End<'t> {
-        // SAFETY: it writes all up to its end, and keeps to that room.
+        // SAFETY: it writes all up to its end, at most `ROOM` bytes.
         unsafe { self.around(b"", |at| print::write_integer(at, value), &[after]) }
     }
 
     /// A decimal in quotes.
     #[inline(always)]
     pub(super) fn quoted(self, value: impl print::Integer, after: u8) -> End<'t> {
-        // SAFETY: as above.
+        // SAFETY: it writes all up to its end, at most `ROOM` bytes.
         unsafe { self.around(b"", |at| print::write_quoted(at, value), &[after]) }
     }
 
     /// A double.
     #[inline(always)]
     pub(super) fn double(self, value: f64, after: u8) -> End<'t> {
-        // SAFETY: as above.
+        // SAFETY: it writes all up to its end, at most `ROOM` bytes.
         unsafe { self.around(b"", |at| print::write_double(at, value), &[after]) }
     }
 
     /// A single.
     #[inline(always)]
     pub(super) fn float(self, value: f32, after: u8) -> End<'t> {
-        // SAFETY: as above.
+        // SAFETY: it writes all up to its end, at most `ROOM` bytes.
         unsafe { self.around(b"", |at| print::write_float(at, value), &[after]) }
     }
 
     /// `true` or `false`.
     #[inline(always)]
     pub(super) fn truth(self, value: bool, after: u8) -> End<'t> {
-        // SAFETY: as above.
+        // SAFETY: it writes all up to its end, at most `ROOM` bytes.
         unsafe { self.around(b"", |at| write_truth(at, value), &[after]) }
     }
 
     /// Likewise, in quotes.
     #[inline(always)]
     pub(super) fn quoted_truth(self, value: bool, after: u8) -> End<'t> {
-        // SAFETY: as above.
+        // SAFETY: it writes all up to its end, at most `ROOM` bytes.
         unsafe { self.around(b"\"", |at| write_truth(at, value), &[b'"', after]) }
     }
 }

@@ -8,7 +8,7 @@ use super::{digits, scan};
 
 pub(crate) type Lex<T = ()> = Result<T, Fault>;
 
-/// What the letter after a backslash stands for; 0 where it stands for nothing by itself.
+/// The character that a letter after a backslash denotes; 0 where it alone denotes none.
 const LETTERS: [u8; 256] = {
     let mut table = [0; 256];
     table[b'"' as usize] = b'"';
@@ -189,7 +189,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What the escape at `at` stands for, and where it ends.
+    /// The character of the escape at `at`, and where the escape ends.
     #[inline]
     pub(super) fn escape(&self, at: usize) -> Lex<(char, usize)> {
         let letter = self.text.as_bytes().get(at + 1).copied().unwrap_or(0);

@@ -33,7 +33,7 @@ pub(crate) struct FieldMap {
     pub(crate) list: Cardinality,
     /// The place that says whether it was there; members of a oneof share one.
     pub(crate) seen: u32,
-    /// Zero, or an empty string, stands for its absence.
+    /// Zero, or an empty string, means that it is absent.
     pub(crate) implicit: bool,
     /// The field that is expected after it, or [`NONE`].
     pub(crate) next: u32,

@@ -167,7 +167,7 @@ impl<'a> Number<'a> {
     /// True if it is not too large for a double.
     #[inline]
     pub(crate) fn is_double(self) -> bool {
-        // Twenty digits and as many zeros stay below the largest.
+        // Twenty digits times `1e280` stay below the largest double.
         self.exact && self.exponent < 280 || self.to_f64().is_some()
     }
 

@@ -135,7 +135,7 @@ struct Reader<'a, 'k, S> {
 
 impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
     #[inline]
-    fn told(&self, flow: Flow) -> Lex {
+    fn proceed(&self, flow: Flow) -> Lex {
         flow.map_err(|_| Fault::stopped(self.lexer.at))
     }
 
@@ -161,7 +161,7 @@ impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
             }
             _ => return Err(self.lexer.expected("a value")),
         };
-        self.told(flow)
+        self.proceed(flow)
     }
 
     fn number(&mut self) -> Lex {
@@ -171,27 +171,27 @@ impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
             // Only a double is -0.
             if let Some(value) = number.to_i64().filter(|&value| value != 0 || !number.negative) {
                 let flow = self.sink.i64(value);
-                return self.told(flow);
+                return self.proceed(flow);
             }
             if let Some(value) = number.to_u64().filter(|_| !number.negative) {
                 let flow = self.sink.u64(value);
-                return self.told(flow);
+                return self.proceed(flow);
             }
         }
         let value = number.to_f64().ok_or_else(|| too_large(at))?;
         let flow = self.sink.f64(value);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     fn object(&mut self, depth: usize) -> Lex {
         self.lexer.at += 1;
         let flow = self.sink.start_object();
-        self.told(flow)?;
+        self.proceed(flow)?;
         if !self.lexer.take(b'}') {
             loop {
                 let key = self.lexer.string()?;
                 let flow = self.sink.key(key);
-                self.told(flow)?;
+                self.proceed(flow)?;
                 self.lexer.expect(b':')?;
                 self.value(depth)?;
                 if !self.lexer.more(b'}')? {
@@ -200,13 +200,13 @@ impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
             }
         }
         let flow = self.sink.end_object();
-        self.told(flow)
+        self.proceed(flow)
     }
 
     fn array(&mut self, depth: usize) -> Lex {
         self.lexer.at += 1;
         let flow = self.sink.start_array();
-        self.told(flow)?;
+        self.proceed(flow)?;
         if !self.lexer.take(b']') {
             loop {
                 self.value(depth)?;
@@ -216,7 +216,7 @@ impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
             }
         }
         let flow = self.sink.end_array();
-        self.told(flow)
+        self.proceed(flow)
     }
 }
 

@@ -39,14 +39,14 @@ unsafe fn append(out: &mut Vec<u8>, room: usize, write: impl FnOnce(*mut u8) -> 
 /// Appends a decimal.
 #[inline]
 pub(crate) fn integer(out: &mut Vec<u8>, value: impl Integer) {
-    // SAFETY: that is the room for any number, and it writes all up to its end.
+    // SAFETY: `ROOM` bytes hold any number, and it writes all up to its end.
     unsafe { append(out, ROOM, |at| write_integer(at, value)) }
 }
 
 /// Appends a decimal in quotes, as 64-bit numbers are written.
 #[inline]
 pub(crate) fn quoted_integer(out: &mut Vec<u8>, value: impl Integer) {
-    // SAFETY: that is the room for any number, and it writes all up to its end.
+    // SAFETY: `ROOM` bytes hold any number, and it writes all up to its end.
     unsafe { append(out, ROOM, |at| write_quoted(at, value)) }
 }
 
@@ -117,14 +117,14 @@ impl Integer for u32 {
 /// Appends the shortest decimal that is read as the same double.
 #[inline]
 pub(crate) fn double(out: &mut Vec<u8>, value: f64) {
-    // SAFETY: that is the room for any number, and it writes all up to its end.
+    // SAFETY: `ROOM` bytes hold any number, and it writes all up to its end.
     unsafe { append(out, ROOM, |at| write_double(at, value)) }
 }
 
 /// Appends the shortest decimal that is read as the same single.
 #[inline]
 pub(crate) fn float(out: &mut Vec<u8>, value: f32) {
-    // SAFETY: as above.
+    // SAFETY: `ROOM` bytes hold any number, and it writes all up to its end.
     unsafe { append(out, ROOM, |at| write_float(at, value)) }
 }
 
@@ -161,7 +161,7 @@ pub(super) unsafe fn write_double(at: *mut u8, value: f64) -> *mut u8 {
 /// [`ROOM`] bytes at `at` may be written.
 #[inline]
 pub(super) unsafe fn write_float(at: *mut u8, value: f32) -> *mut u8 {
-    // As above: decimals of up to six digits are read as different singles.
+    // Decimals of up to six digits are read as different singles.
     let scaled = value * f32::from(SCALE);
     if scaled.abs() < 1e6 {
         let rounded = (scaled + 0.5f32.copysign(scaled)) as i32;
@@ -289,7 +289,8 @@ const LETTERS: [u8; 256] = {
     table
 };
 
-/// Appends what base64 stands for, of either alphabet, padded or not; `None` if it is none.
+/// Appends the bytes that base64 encodes, in either alphabet, padded or not; `None` if it is
+/// malformed.
 pub(crate) fn unbase64(out: &mut Vec<u8>, text: &str) -> Option<()> {
     let bytes = text.as_bytes();
     let padding = bytes.iter().rev().take_while(|&&byte| byte == b'=').count();

@@ -74,17 +74,17 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
     fn whole(&mut self, message: MessageId) -> Lex {
         let flow = self.sink.start_message(message);
-        self.told(flow)?;
+        self.proceed(flow)?;
         self.message(message)?;
         if !self.lexer.is_at_end() {
             return Err(self.lexer.expected("the end of the text"));
         }
         let flow = self.sink.end_message(message);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     #[inline]
-    pub(super) fn told(&self, flow: Flow) -> Lex {
+    pub(super) fn proceed(&self, flow: Flow) -> Lex {
         flow.map_err(|_| Fault::stopped(self.lexer.at))
     }
 
@@ -280,18 +280,18 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
             let Some(number) = self.enum_number(id)? else { return Ok(()) };
             self.start_entry(field, key, name)?;
             let flow = self.sink.i32(value, number);
-            self.told(flow)?;
+            self.proceed(flow)?;
         } else {
             self.start_entry(field, key, name)?;
             self.value(value, kind)?;
         }
         let flow = self.sink.end_sub(field);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     fn start_entry(&mut self, field: FieldId, key: FieldId, name: &'a str) -> Lex {
         let flow = self.sink.start_sub(field);
-        self.told(flow)?;
+        self.proceed(flow)?;
         self.map_key(key, name)
     }
 
@@ -306,7 +306,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
                     _ => return Err(self.fault(format!("`{name}` is no bool"))),
                 };
                 let flow = self.sink.bool(field, value);
-                return self.told(flow);
+                return self.proceed(flow);
             }
             _ => {}
         }
@@ -338,7 +338,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
             }
             ValueForm::Int64 | ValueForm::Uint64 | ValueForm::Int32 | ValueForm::Uint32 => {
                 if let Some(flow) = self.short_integer(field, kind) {
-                    return self.told(flow);
+                    return self.proceed(flow);
                 }
                 let number = self.maybe_quoted(whole_number)?;
                 return self.emit_integer(field, kind, number);
@@ -366,7 +366,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
             }
             ValueForm::Message(message) => return self.sub_message(field, message),
         };
-        self.told(flow)
+        self.proceed(flow)
     }
 
     /// An integer as writers have it, if it is one of that type.
@@ -388,25 +388,25 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
 
     fn sub_message(&mut self, field: FieldId, message: MessageId) -> Lex {
         let flow = self.sink.start_sub(field);
-        self.told(flow)?;
+        self.proceed(flow)?;
         self.message(message)?;
         let flow = self.sink.end_sub(field);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     #[inline]
     pub(super) fn emit_string(&mut self, field: FieldId, text: &'a str) -> Lex {
         let flow = self.sink.whole_string(field, text);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     pub(super) fn emit_bytes(&mut self, field: FieldId, bytes: &'a [u8]) -> Lex {
         let flow = self.sink.start_bytes(field, bytes.len());
-        self.told(flow)?;
+        self.proceed(flow)?;
         let flow = self.sink.bytes(field, bytes);
-        self.told(flow)?;
+        self.proceed(flow)?;
         let flow = self.sink.end_bytes(field);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     fn bytes(&mut self, field: FieldId) -> Lex {
@@ -434,7 +434,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
             }
         };
         match flow {
-            Some(flow) => self.told(flow),
+            Some(flow) => self.proceed(flow),
             None => Err(self.misfit(kind, number)),
         }
     }

@@ -167,7 +167,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         self.text.key(end, key, step.key_len as usize)
     }
 
-    /// A field that is one value: nothing, if that stands for its absence.
+    /// A field that is one value: nothing is written for a value that means absence.
     #[inline(always)]
     unsafe fn field(
         &mut self,

@@ -1,8 +1,7 @@
 //! The inner loops over strings: where does the run of plain characters end?
 //!
-//! A character is plain if it stands for itself in a JSON string: no control character, no quote,
-//! no backslash. Sixteen bytes are looked at together where the processor can, else eight in a
-//! word.
+//! A character is plain if a JSON string holds it unescaped: no control character, no quote, no
+//! backslash. Sixteen bytes are compared together where the processor can, else eight in a word.
 
 use crate::copy::copy_few;
 
@@ -31,30 +30,31 @@ pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], before: Option<u8>, after: 
     // SAFETY: within what was reserved; what is beyond the length may be anything.
     let mut to = unsafe { out.as_mut_ptr().add(out.len()) };
     if let Some(byte) = before {
-        // SAFETY: there is room for the rest and `SLACK` more, of which this is one.
+        // SAFETY: `rest.len() + SLACK` bytes are reserved, and `before` takes one of `SLACK`.
         unsafe {
             to.write(byte);
             to = to.add(1);
         }
     }
     loop {
-        // SAFETY: there is room for the rest and two blocks.
+        // SAFETY: `to` has room for `rest.len()` bytes and part of `SLACK` more.
         let plain = unsafe { copy_plain(to, rest) };
-        // SAFETY: that many have been written.
+        // SAFETY: `plain` bytes have been written.
         to = unsafe { to.add(plain) };
         let Some((&byte, behind)) = rest.get(plain..).and_then(|rest| rest.split_first()) else {
             break;
         };
         rest = behind;
         let [.., length] = ESCAPES[usize::from(byte)];
-        // SAFETY: as above; the byte itself had room too. All up to the end is written then.
+        // SAFETY: `to` has room for the byte and `SLACK - 1` bytes behind it, reserved above. All
+        // bytes up to the new length are written.
         unsafe {
             to.cast::<[u8; 8]>().write(ESCAPES[usize::from(byte)]);
             to = to.add(usize::from(length));
             out.set_len(to.offset_from_unsigned(out.as_ptr()));
         }
         reserve(out, rest.len() + SLACK);
-        // SAFETY: as at the beginning.
+        // SAFETY: within what was reserved; what is beyond the length may be anything.
         to = unsafe { out.as_mut_ptr().add(out.len()) };
     }
     // SAFETY: `SLACK` is more than this byte needs, and all before it is written.
@@ -67,7 +67,7 @@ pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], before: Option<u8>, after: 
     }
 }
 
-/// Room for that many bytes more. What is rarely done is kept out of the way.
+/// Reserves `more` bytes. The rare growth is out of line.
 #[inline(always)]
 pub(crate) fn reserve(out: &mut Vec<u8>, more: usize) {
     #[cold]
@@ -83,12 +83,12 @@ pub(crate) fn reserve(out: &mut Vec<u8>, more: usize) {
 /// Bytes that are reserved beyond a text: for what stands around it, and whole blocks.
 const SLACK: usize = 2 * LANES;
 
-/// Copies the plain bytes at the front of `bytes`; gives their number.
+/// Copies the plain bytes at the front of `bytes`; returns their number.
 ///
-/// Blocks are copied before they are looked at, so more may be written than counts.
+/// Blocks are copied before they are checked, so more may be written than is returned.
 ///
 /// # Safety
-/// As many bytes at `to` as there are may be written.
+/// `to` is valid for writes of `bytes.len()` bytes.
 #[inline]
 unsafe fn copy_plain(to: *mut u8, bytes: &[u8]) -> usize {
     let (blocks, rest) = bytes.as_chunks::<LANES>();
@@ -103,15 +103,15 @@ unsafe fn copy_plain(to: *mut u8, bytes: &[u8]) -> usize {
     }
     let at = blocks.len() * LANES;
     let plain = if few_are_plain(rest) { rest.len() } else { plain(rest) };
-    // SAFETY: as above.
+    // SAFETY: `to` has room for `bytes`, of which these are the rest.
     unsafe { copy_few(to.add(at), &rest[..plain]) };
     at + plain
 }
 
-/// Copies bytes and gives whether all of them are plain; if not, the copy is not complete.
+/// Copies bytes and returns whether all of them are plain; if not, the copy is not complete.
 ///
 /// # Safety
-/// As many bytes at `to` may be written.
+/// `to` is valid for writes of `bytes.len()` bytes.
 #[inline]
 pub(super) unsafe fn copy_if_plain(to: *mut u8, bytes: &[u8]) -> bool {
     let (blocks, _) = bytes.as_chunks::<16>();
@@ -125,12 +125,12 @@ pub(super) unsafe fn copy_if_plain(to: *mut u8, bytes: &[u8]) -> bool {
     // Two parts that may overlap are the rest, or all: of sixteen bytes together at most.
     let block = match (bytes.last_chunk::<16>(), bytes.first_chunk(), bytes.last_chunk()) {
         (Some(last), ..) => {
-            // SAFETY: as above.
+            // SAFETY: the last sixteen of `bytes`, for which `to` has room.
             unsafe { to.add(bytes.len() - 16).cast::<[u8; 16]>().write(*last) };
             *last
         }
         (None, Some(first), Some(last)) => {
-            // SAFETY: as above; there are eight at least.
+            // SAFETY: `to` has room for `bytes`, of which there are at least eight.
             unsafe {
                 to.cast::<[u8; 8]>().write(*first);
                 to.add(bytes.len() - 8).cast::<[u8; 8]>().write(*last);
@@ -139,7 +139,7 @@ pub(super) unsafe fn copy_if_plain(to: *mut u8, bytes: &[u8]) -> bool {
         }
         _ => match (bytes.first_chunk(), bytes.last_chunk()) {
             (Some(first), Some(last)) => {
-                // SAFETY: as above; there are four at least.
+                // SAFETY: `to` has room for `bytes`, of which there are at least four.
                 unsafe {
                     to.cast::<[u8; 4]>().write(*first);
                     to.add(bytes.len() - 4).cast::<[u8; 4]>().write(*last);
@@ -150,7 +150,7 @@ pub(super) unsafe fn copy_if_plain(to: *mut u8, bytes: &[u8]) -> bool {
             }
             _ => {
                 for (at, &byte) in bytes.iter().enumerate() {
-                    // SAFETY: as above.
+                    // SAFETY: `at` is an index of `bytes`, for which `to` has room.
                     unsafe { to.add(at).write(byte) };
                 }
                 return bytes.iter().all(|&byte| is_plain(byte));
@@ -207,7 +207,7 @@ pub(crate) fn push_front(out: &mut Vec<u8>, bytes: &[u8], length: usize) {
     match bytes.first_chunk::<WIDE>() {
         Some(block) if length <= WIDE => {
             reserve(out, WIDE);
-            // SAFETY: there is room for the block, of which as many count.
+            // SAFETY: room for the block is reserved, and `length` bytes of it are written.
             unsafe {
                 out.as_mut_ptr().add(out.len()).cast::<[u8; WIDE]>().write(*block);
                 out.set_len(out.len() + length);
@@ -226,7 +226,7 @@ pub(crate) fn begins(text: &[u8], bytes: &[u8], length: usize) -> bool {
     }
 }
 
-/// What stands for a byte that is not plain, and at the end how long that is.
+/// The escape of each byte that is not plain; its length is the last byte of the entry.
 const ESCAPES: [[u8; 8]; 256] = {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut table = [[0; 8]; 256];
@@ -291,7 +291,7 @@ mod sse2 {
     /// How many bytes at the front are the same.
     #[inline]
     pub(super) fn same(a: &[u8; LANES], b: &[u8; LANES]) -> usize {
-        // SAFETY: as above.
+        // SAFETY: sixteen bytes are there; every x86-64 processor has these instructions.
         let equal = unsafe {
             let (a, b) = (_mm_loadu_si128(a.as_ptr().cast()), _mm_loadu_si128(b.as_ptr().cast()));
             _mm_movemask_epi8(_mm_cmpeq_epi8(a, b))
@@ -338,7 +338,7 @@ mod word {
 mod tests {
     use super::*;
 
-    /// One byte after the other, by the letter of the standard.
+    /// One byte after the other, as the standard defines it.
     fn escaped(text: &[u8]) -> Vec<u8> {
         let one = |&byte: &u8| match byte {
             b'"' => b"\\\"".to_vec(),

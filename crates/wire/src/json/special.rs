@@ -47,9 +47,9 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             return Err(Fault::new(at, format!("`{text}` is no {name}")));
         };
         let flow = self.sink.i64(seconds, value.0);
-        self.told(flow)?;
+        self.proceed(flow)?;
         let flow = self.sink.i32(nanos, value.1);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     fn field_mask(&mut self, message: MessageId) -> Lex {
@@ -151,7 +151,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     /// The object of an `Any` as the message that is in it.
     fn inside_any(&mut self, message: MessageId) -> Lex {
         let flow = self.sink.start_message(message);
-        self.told(flow)?;
+        self.proceed(flow)?;
         let shape = self.mapping.message(message).shape;
         if shape.is_special() {
             self.value_in_any(message, shape)?
@@ -159,7 +159,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             self.object(message, Context::InAny)?
         }
         let flow = self.sink.end_message(message);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     /// The `value` of an `Any` whose message has a form of its own.

@@ -167,8 +167,8 @@ impl Digits<'_> {
     }
 }
 
-/// Appends a path of a field mask in the form of JSON, `a_b.c` as `aB.c`; `None` where it would
-/// not come back.
+/// Appends a path of a field mask in the form of JSON, `a_b.c` as `aB.c`; `None` where reading
+/// would not restore it.
 pub(crate) fn write_path(out: &mut Vec<u8>, path: &str) -> Option<()> {
     let mut after_underscore = false;
     for c in path.chars() {

@@ -12,7 +12,7 @@ pub enum AccessError {
     NoField {
         /// The message's full name.
         message: String,
-        /// The name that was asked for, or that of the field given.
+        /// The name looked up, or that of the field given.
         field: String,
     },
     /// The field is of another type.
@@ -33,9 +33,9 @@ pub enum AccessError {
     },
     /// A list has no such place.
     OutOfRange {
-        /// The place asked for.
+        /// The index given.
         index: usize,
-        /// The places there are.
+        /// The length of the list.
         len: usize,
     },
     /// A closed enum has no such number.

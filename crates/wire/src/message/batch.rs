@@ -11,8 +11,8 @@
 //!                                                           | append_lists(f), append_texts(f)
 //!                                                           '-- inside(f), items(f) --> Rows
 //! ```
-//! Fields that are not of the rows' message, or not of the kind that is asked for, are read as
-//! absent in all of them.
+//! Fields that are not of the rows' message, or not of the requested kind, are read as absent in
+//! all of them.
 
 use std::borrow::Cow;
 use std::hint::select_unpredictable;
@@ -73,8 +73,8 @@ impl Batch {
     }
 
     /// Appends the message that the bytes are, by a decoder of the same schema: one by tables, or
-    /// [`for_batches`](crate::Native::for_batches). Of bytes that are none nothing is appended,
-    /// but for memory that comes back with [`Batch::clear`].
+    /// [`for_batches`](crate::Native::for_batches). Malformed bytes append nothing, but may use
+    /// memory, which [`Batch::clear`] releases.
     ///
     /// # Errors
     /// The bytes are no such message, or the decoder is of another schema.
@@ -273,7 +273,7 @@ impl<'b> Rows<'b> {
         (own && found.shape == shape).then_some(found)
     }
 
-    /// Where a field is, if `fits` says that it is of the kind that is asked for.
+    /// Where a field is, if `fits` accepts its kind.
     fn place(&self, field: FieldId, shape: Shape, fits: impl FnOnce(Kind) -> bool) -> FieldSlot {
         match self.field(field, shape) {
             Some(found) if fits(found.kind) => FieldSlot {
@@ -418,8 +418,8 @@ impl<'b> Rows<'b> {
         self.of(field, self.each(place).map(record).collect())
     }
 
-    /// The messages of a repeated field, or the entries of a map, of all rows; `count` is told how
-    /// many each row has.
+    /// The messages of a repeated field, or the entries of a map, of all rows; `count` is called
+    /// with the number of them in each row.
     pub fn items(&self, field: FieldId, mut count: impl FnMut(usize)) -> Rows<'b> {
         let place = self.place(field, Shape::List, |kind| kind == Kind::Message);
         let mut records: Vec<Record> = Vec::new();

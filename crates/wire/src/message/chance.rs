@@ -1,23 +1,23 @@
-//! Whether generated code is tried for a whole message at once: what it does not come to the end
-//! of, it has done without use.
+//! Whether generated code is tried for a whole message at once: work on a message that it cannot
+//! complete is lost.
 
-/// This many messages in a row are missed before it is tried less often: perhaps all of them have
-/// unknown fields, which are not for the code.
+/// The misses in a row before it is tried less often: perhaps all messages have unknown fields,
+/// which the code does not handle.
 const MISSED_MAX: u8 = 4;
 
-/// Then it is tried once in this many messages.
+/// Then it is tried once in `TRIED_EVERY` messages.
 const TRIED_EVERY: u8 = 64;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chance {
-    /// Messages since one that the code came to the end of.
+    /// Messages since the last that the code completed.
     missed: u8,
 }
 
 impl Chance {
-    /// Has `fill` fill a new record with a whole message, if code alone can do it; else, and that
-    /// is false, with parts of it perhaps.
+    /// Calls `fill`, which fills a new record with a whole message if code alone can; false if it
+    /// could not, and the record may hold parts of it.
     #[inline]
     pub(super) fn take(&mut self, fill: impl FnOnce() -> bool) -> bool {
         if self.missed >= MISSED_MAX {

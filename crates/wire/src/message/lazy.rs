@@ -1,9 +1,9 @@
-//! Messages whose sub-messages are read when they are asked for.
+//! Messages whose sub-messages are decoded on first access.
 //!
 //! ```text
 //!   input   | tag own | tag length  a  | tag length  b  | tag length  c  |
 //!               |              '---. .---'                       |
-//!   Lazy        own: a Message   inner: a Lazy, once asked for   views until then
+//!   Lazy own: a Message inner: a Lazy, once accessed views until then
 //! ```
 //! A [`Lazy`] reads its own fields and notes where its sub-messages lie: a gateway that looks at an
 //! envelope does not pay for the letter. It is not changed and is none of the records of a
@@ -49,7 +49,7 @@ use crate::schema::{FieldId, Label, MessageId, RawFields, RawValue, Schema};
 pub enum Check {
     /// With the whole: reading it fails for want of memory only.
     Now,
-    /// When it is asked for.
+    /// On first access.
     WhenRead,
 }
 

@@ -164,7 +164,7 @@ impl Map {
             self.index = arena.alloc(places as usize * size_of::<u32>())?.cast().as_ptr();
             self.index_mask = places - 1;
         }
-        // SAFETY: the index has that many places.
+        // SAFETY: the index has `places` places.
         unsafe { self.index.write_bytes(0, places as usize) };
         self.index_used = 0;
         for (at, &entry) in self.records().iter().enumerate() {

@@ -12,13 +12,13 @@
 //!      '-- builder() ----> Builder <-- decoder, parsers      `'i`: strings stay in the input
 //! ```
 //! A [`Batch`] has many messages of one type, to be read field by field; a [`Lazy`] is
-//! a message whose sub-messages are read when they are asked for.
+//! a message whose sub-messages are decoded on first access.
 //!
 //! Fields are named by their ids or by their names ([`FieldName`]) and are [`Value`]s. Nothing here
 //! panics: what does not fit is an [`AccessError`]. What is missing is read as its default, and
-//! missing messages as empty ones, so that paths can be followed without questions.
+//! missing messages as empty ones, so that paths can be followed without checks.
 //!
-//! Memory of values that are replaced or taken away comes back with the message, not before.
+//! Memory of values that are replaced or removed is released with the message, not before.
 
 mod access;
 pub mod arena;
@@ -123,8 +123,8 @@ impl<'i> Message<'i> {
         Ok(message)
     }
 
-    /// Clears the message and makes it what `input` is; strings and bytes stay there. The memory
-    /// is used again, so that after a few messages none is asked for.
+    /// Clears the message and makes it what `input` is; strings and bytes stay there. The memory is
+    /// reused, so that after a few messages nothing is allocated.
     ///
     /// # Errors
     /// The bytes are no such message, or it needs more memory than allowed

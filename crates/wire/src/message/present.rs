@@ -20,7 +20,7 @@ pub(crate) fn counts(field: &FieldLayout, slot: Slot) -> bool {
     }
 }
 
-/// True for what stands for absence where that does not show.
+/// True for the value that means absence in fields without explicit presence.
 ///
 /// # Safety
 /// The slot is stored and holds such a cell.

@@ -1,4 +1,4 @@
-//! Which fields can be put off: sub-messages that are read when they are asked for.
+//! Which fields can be decoded lazily: sub-messages that are decoded on first access.
 
 use crate::schema::{Definitions, FieldId, FieldType};
 

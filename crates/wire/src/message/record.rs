@@ -118,10 +118,11 @@ impl Record {
         }
         for &(word, mask) in layout.siblings(field) {
             let word = self.presence(word);
-            // SAFETY: within the header, as above.
+            // SAFETY: within the header, which is always written.
             unsafe { word.write(word.read() & !mask) };
         }
-        // SAFETY: as above; read again, as siblings may have been in it.
+        // SAFETY: within the header, which is always written; read again, as the siblings may share
+        // the word.
         unsafe { word.write(word.read() | mask) };
         true
     }

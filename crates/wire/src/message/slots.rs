@@ -89,7 +89,7 @@ impl List {
         let bytes = |count: u32| count as usize * cell_bytes as usize;
         if !arena.extend(self.start, bytes(self.capacity), bytes(capacity)) {
             let place = arena.alloc(bytes(capacity))?;
-            // SAFETY: the old values are that many; the new place is larger and not used yet.
+            // SAFETY: there are `self.len` old values; the new place is larger and not used yet.
             unsafe { self.start.copy_to_nonoverlapping(place.as_ptr(), bytes(self.len)) };
             self.start = place.as_ptr();
         }
@@ -141,7 +141,7 @@ impl List {
         let before = self.len;
         // SAFETY: the caller guarantees that the list holds numbers of enums, which are 32 bits.
         let read = unsafe { self.append_packed(arena, Numbers::Low32, bytes) };
-        // SAFETY: as above: numbers of enums.
+        // SAFETY: the caller guarantees that the list holds numbers of enums.
         let numbers = unsafe { self.values::<i32>() };
         if named.has_all(&numbers[before as usize..]) {
             return read;

@@ -136,7 +136,7 @@ pub struct MessageRef<'m> {
 
 // SAFETY: what it refers to does not change while it lives.
 unsafe impl Send for MessageRef<'_> {}
-// SAFETY: as above.
+// SAFETY: what it refers to does not change while it lives.
 unsafe impl Sync for MessageRef<'_> {}
 
 /// The values of a repeated field.
@@ -151,7 +151,7 @@ pub struct ListRef<'m> {
 
 // SAFETY: what it refers to does not change while it lives.
 unsafe impl Send for ListRef<'_> {}
-// SAFETY: as above.
+// SAFETY: what it refers to does not change while it lives.
 unsafe impl Sync for ListRef<'_> {}
 
 /// The entries of a map field.
@@ -165,5 +165,5 @@ pub struct MapRef<'m> {
 
 // SAFETY: what it refers to does not change while it lives.
 unsafe impl Send for MapRef<'_> {}
-// SAFETY: as above.
+// SAFETY: what it refers to does not change while it lives.
 unsafe impl Sync for MapRef<'_> {}

@@ -65,8 +65,8 @@ impl<'m> MessageMut<'m> {
         self.as_ref().has(name)
     }
 
-    /// Sets a field to a copy of the value: a number, a string, a message, a list, a map. Of a
-    /// oneof the other members go away.
+    /// Sets a field to a copy of the value: a number, a string, a message, a list, a map. The other
+    /// members of its oneof are cleared.
     ///
     /// # Errors
     /// The message has no such field; the value is of another type; there is no room for it. The
@@ -106,7 +106,7 @@ impl<'m> MessageMut<'m> {
         Ok(())
     }
 
-    /// Takes all fields away, unknown ones too. Memory comes back with the whole message only.
+    /// Clears all fields, unknown ones too. Memory is released with the whole message only.
     pub fn clear_all(&mut self) {
         self.record.clear(self.layout);
     }
@@ -323,7 +323,7 @@ impl ListMut<'_> {
         self.push_packed(packed)
     }
 
-    /// Makes room for that many more values: what is appended then moves nothing.
+    /// Reserves room for `more` values: appending them moves nothing.
     ///
     /// # Errors
     /// There is no room.
@@ -385,7 +385,7 @@ impl ListMut<'_> {
         let bytes = self.layout.cell.bytes() as usize;
         let at = cell_at(self.layout.cell, self.list, index).as_ptr();
         let after = self.len() - index - 1;
-        // SAFETY: that many cells follow within the list.
+        // SAFETY: `after` cells follow within the list.
         unsafe { at.copy_from(at.add(bytes), after * bytes) };
         self.list.len -= 1;
         Ok(())

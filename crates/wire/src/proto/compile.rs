@@ -93,7 +93,7 @@ impl<'f> Loader<'f> {
         }
     }
 
-    /// A file that is asked for by name.
+    /// Loads a file that the caller names.
     fn root(&mut self, name: &str) {
         if !self.loaded.contains_key(name) && !self.load(name) {
             let file = self.sources.add(name, "");

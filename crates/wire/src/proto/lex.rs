@@ -37,7 +37,7 @@ impl Token {
     }
 }
 
-/// Texts may be that long, so that places fit.
+/// The maximal length of a text, so that places fit.
 pub(super) const BYTES_MAX: usize = 1 << 30;
 
 /// What a byte begins.
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_told_apart() {
+    fn tokens_have_kinds() {
         use Kind::*;
         let (found, problems) = kinds("\u{feff}a_1 /* x */ 0x1F 1.e-5 .5 'it\\'s' // end\n=");
         assert_eq!(found, [Word, Integer, Float, Float, String, Sign(b'='), End]);

@@ -50,7 +50,7 @@ pub fn load(files: &[PathBuf], include_dirs: &[PathBuf]) -> Compiled {
     compiled
 }
 
-/// Folders, and files that are what was asked for although a folder has another of their name.
+/// Folders, and the requested files, which come before files of the same name in a folder.
 struct Given {
     folders: Folders,
     files: SortedMap<String, PathBuf>,

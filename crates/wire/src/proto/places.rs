@@ -42,7 +42,7 @@ impl Places {
 }
 
 impl Places {
-    /// Sets the range of what stands for the type: of a file, its package.
+    /// Sets the range of the type; of a file, that of its package.
     pub(super) fn set_type(&mut self, place: ElementId, range: TextRange) {
         if let Some(ranges) = self.0.get_mut(place.0 as usize) {
             ranges.ty = range;

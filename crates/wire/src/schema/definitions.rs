@@ -44,8 +44,8 @@ pub(super) enum Home {
     Extension(u32),
 }
 
-/// Tells a schema from all others of the process: for what a schema keeps itself, and so must not
-/// hold it.
+/// Distinguishes a schema from all others of the process: for what the schema owns, which must not
+/// hold a reference to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SchemaMark(u64);
 

@@ -135,10 +135,10 @@ pub struct Message {
     /// Ascending by number, like `ids`.
     pub(super) fields: Box<[Field]>,
     pub(super) ids: Box<[FieldId]>,
-    /// Indexes of fields by name. Made when first asked for, as most messages are never asked; two
-    /// threads may come at once.
+    /// Indexes of fields by name. Made on first use, as most messages never need it; two threads
+    /// may race to make it.
     pub(super) by_name: OnceLock<Box<[u32]>>,
-    /// Indexes of fields by JSON name; as above.
+    /// Indexes of fields by JSON name; made like `by_name`.
     pub(super) by_json_name: OnceLock<Box<[u32]>>,
     pub(super) oneofs: Box<[Oneof]>,
     pub(super) oneof_ids: Box<[OneofId]>,

@@ -13,7 +13,7 @@ pub enum WireType {
     Varint = 0,
     /// Eight bytes, little endian.
     Fixed64 = 1,
-    /// A varint length, then as many bytes.
+    /// A varint length, then `length` bytes.
     Length = 2,
     /// Fields up to the matching end.
     StartGroup = 3,

@@ -1,4 +1,4 @@
-//! The numbers that an enum names, to be asked for each element of a list.
+//! The numbers that an enum names, looked up for each element of a list.
 
 /// A set of numbers: a range, or a range with gaps.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,4 +1,4 @@
-//! Options as they are written, before anybody knows what their names mean.
+//! Options as they are written, before their names are resolved.
 
 use super::Name;
 

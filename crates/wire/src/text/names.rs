@@ -1,4 +1,4 @@
-//! Names that stand for fields in text: of groups, and type URLs.
+//! Names of fields in text: of groups, and type URLs.
 
 use crate::schema::{FieldId, FieldType, Schema};
 

@@ -79,13 +79,13 @@ enum Name<'a> {
 impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     fn whole(&mut self, message: MessageId) -> Lex {
         let flow = self.sink.start_message(message);
-        self.told(flow)?;
+        self.proceed(flow)?;
         self.fields(message, 0)?;
         let flow = self.sink.end_message(message);
-        self.told(flow)
+        self.proceed(flow)
     }
 
-    fn told(&self, flow: Flow) -> Lex {
+    fn proceed(&self, flow: Flow) -> Lex {
         flow.map_err(|_| Fault::stopped(self.lexer.at()))
     }
 
@@ -242,10 +242,10 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             seen: Vec::new(),
         };
         let flow = reader.sink.start_message(inner);
-        reader.told(flow)?;
+        reader.proceed(flow)?;
         reader.braces(inner)?;
         let flow = reader.sink.end_message(inner);
-        reader.told(flow)?;
+        reader.proceed(flow)?;
         self.lexer = reader.lexer;
         let bytes = self.lexer.arena.alloc_bytes(sink.bytes());
         self.emit_string(url_field, type_url)?;
@@ -297,10 +297,10 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
     fn value(&mut self, field: FieldId, kind: ValueForm) -> Lex {
         if let ValueForm::Message(message) = kind {
             let flow = self.sink.start_sub(field);
-            self.told(flow)?;
+            self.proceed(flow)?;
             self.braces(message)?;
             let flow = self.sink.end_sub(field);
-            return self.told(flow);
+            return self.proceed(flow);
         }
         self.lexer.peek();
         let at = self.lexer.at();
@@ -351,7 +351,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             }
             ValueForm::Message(_) => Ok(()),
         };
-        self.told(flow)
+        self.proceed(flow)
     }
 
     fn string(&mut self, field: FieldId, at: usize) -> Lex {
@@ -368,20 +368,20 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
 
     fn emit_string(&mut self, field: FieldId, text: &'a str) -> Lex {
         let flow = self.sink.start_string(field, text.len());
-        self.told(flow)?;
+        self.proceed(flow)?;
         let flow = self.sink.string(field, text);
-        self.told(flow)?;
+        self.proceed(flow)?;
         let flow = self.sink.end_string(field);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     fn emit_bytes(&mut self, field: FieldId, bytes: &'a [u8]) -> Lex {
         let flow = self.sink.start_bytes(field, bytes.len());
-        self.told(flow)?;
+        self.proceed(flow)?;
         let flow = self.sink.bytes(field, bytes);
-        self.told(flow)?;
+        self.proceed(flow)?;
         let flow = self.sink.end_bytes(field);
-        self.told(flow)
+        self.proceed(flow)
     }
 
     fn truth(&mut self) -> Lex<bool> {

@@ -169,7 +169,7 @@ impl<'m, 's> TextSink<'m, 's> {
         Ok(())
     }
 
-    /// True if zero, or an empty string, is not written, as it stands for the field's absence.
+    /// True if zero, or an empty string, is not written, as it means that the field is absent.
     pub(super) fn is_absent(&mut self, field: FieldId) -> Result<bool, Stop> {
         let map = self.mapping.field(field);
         let absent = map.implicit && self.here.shape != MessageForm::Entry;

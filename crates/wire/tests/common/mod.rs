@@ -1,4 +1,4 @@
-//! A schema with every kind of field, and a decoder that keeps what it is told.
+//! A schema with every kind of field, and a sink that keeps its events.
 
 pub mod random;
 

@@ -1,4 +1,4 @@
-//! Cases as files: a schema, bytes, and what decoders tell of them.
+//! Cases as files: a schema, bytes, and the events of decoders.
 //!
 //! ```text
 //! # what the case is about

@@ -1,4 +1,4 @@
-//! All ways to decode a case must tell the same.
+//! All ways to decode a case must give the same events.
 
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::decode::{DEPTH_MAX, Listing, Native, Strings};
@@ -9,8 +9,8 @@ use tidemill_wire::{
 use super::case::Head;
 use super::log::Log;
 
-/// What a decoder told, and how it ended.
-pub type Told = (String, Result<(), DecodeError>);
+/// The events of a decoder as text, and its result.
+pub type Outcome = (String, Result<(), DecodeError>);
 
 /// How many ways to cut bytes into pieces are tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Engines {
         Decoder::with(&self.schema, &self.tables).depth_max(depth_max)
     }
 
-    pub fn whole(&self, bytes: &[u8]) -> Told {
+    pub fn whole(&self, bytes: &[u8]) -> Outcome {
         whole(&self.table_decoder(), &self.schema, self.message, bytes)
     }
 
@@ -61,14 +61,14 @@ impl Engines {
         format!("{}--- bytes\n{bytes}\n{how}", self.head)
     }
 
-    /// Decodes in every way and compares; panics where two differ. Gives what all told.
-    pub fn check(&self, bytes: &[u8], cuts: Cuts) -> Told {
+    /// Decodes in every way and compares; panics where two differ. Returns the common outcome.
+    pub fn check(&self, bytes: &[u8], cuts: Cuts) -> Outcome {
         let (schema, message) = (&self.schema, self.message);
         let table = self.table_decoder();
         let native = table.native(&self.native);
-        let told = whole(&table, schema, message, bytes);
+        let outcome = whole(&table, schema, message, bytes);
         let other = whole(&native, schema, message, bytes);
-        same(&told, &other, || self.case(bytes, "native"));
+        same(&outcome, &other, || self.case(bytes, "native"));
         // At the end of a page the code stops before the end.
         let mut page = vec![0; 2 * 4096];
         let end = page.as_ptr().align_offset(4096);
@@ -77,13 +77,13 @@ impl Engines {
             let place = &mut page[end - bytes.len()..end];
             place.copy_from_slice(bytes);
             let other = whole(&native, schema, message, place);
-            same(&told, &other, || self.case(bytes, "page"));
+            same(&outcome, &other, || self.case(bytes, "page"));
         }
         for decoder in [table, table.native(&self.checking)] {
             let result = decoder.decode(message, bytes, &mut ());
-            assert_eq!(told.1, result, "{}", self.case(bytes, "checking"));
+            assert_eq!(outcome.1, result, "{}", self.case(bytes, "checking"));
         }
-        let lines = told.0.lines().count();
+        let lines = outcome.0.lines().count();
         let stops: Vec<usize> = match cuts {
             Cuts::Every => (0..lines.min(40)).collect(),
             Cuts::Few => bytes
@@ -106,11 +106,11 @@ impl Engines {
         for cuts in &cuts {
             for decoder in [table, native] {
                 let streamed = streamed(&decoder, schema, message, bytes, cuts);
-                same(&told, &streamed, || self.case(bytes, &format!("cut at {cuts:?}")));
+                same(&outcome, &streamed, || self.case(bytes, &format!("cut at {cuts:?}")));
             }
         }
         self.check_messages(bytes, &cuts);
-        told
+        outcome
     }
 
     /// Decodes into messages in memory in every way and compares.
@@ -120,26 +120,26 @@ impl Engines {
         // A message that was in use has garbage where a new one has zeros.
         let (mut expected, mut viewed, mut copied) = (new(), new(), new());
         for round in 0..2 {
-            let told = expected.decode_with(&table, bytes);
+            let outcome = expected.decode_with(&table, bytes);
             let how = |what| self.case(bytes, &format!("{what}, round {round}"));
             let other = viewed.decode_with(&table.native(&self.viewed), bytes);
-            assert_eq!(told, other, "{}", how("viewed"));
+            assert_eq!(outcome, other, "{}", how("viewed"));
             assert_same(&expected, &viewed, || how("viewed"));
             let other = copied.decode_copied_with(&table.native(&self.copied), bytes);
-            assert_eq!(told, other, "{}", how("copied"));
+            assert_eq!(outcome, other, "{}", how("copied"));
             assert_same(&expected, &copied, || how("copied"));
         }
-        let told = expected.decode_with(&table, bytes);
+        let outcome = expected.decode_with(&table, bytes);
         let mut by_events = new();
         let other = table.decode(self.message, bytes, &mut ByEvents(by_events.builder()));
-        assert_eq!(told, other, "{}", self.case(bytes, "by events"));
+        assert_eq!(outcome, other, "{}", self.case(bytes, "by events"));
         assert_same(&expected, &by_events, || self.case(bytes, "by events"));
         for cuts in cuts {
             for decoder in [table, table.native(&self.copied)] {
                 let mut built = new();
                 let how = || self.case(bytes, &format!("a message, cut at {cuts:?}"));
                 let other = streamed_into(&decoder, self.message, bytes, cuts, &mut built);
-                assert_eq!(told, other, "{}", how());
+                assert_eq!(outcome, other, "{}", how());
                 // Of a string that is not complete no piece is in the message.
                 assert_same(&expected, &built, how);
             }
@@ -147,7 +147,7 @@ impl Engines {
     }
 }
 
-/// A builder that is told every value: decoders do not see that it fills a message.
+/// A builder that receives every value as an event: decoders do not see that it fills a message.
 struct ByEvents<B>(B);
 
 macro_rules! forward {
@@ -184,11 +184,11 @@ impl<'a, B: Sink<'a>> Sink<'a> for ByEvents<B> {
     }
 }
 
-/// Fails where two tell different things, and shows the last lines, the last one first.
-fn same(told: &Told, other: &Told, how: impl Fn() -> String) {
-    if told != other {
+/// Fails where two outcomes differ, and shows their last lines, the last one first.
+fn same(outcome: &Outcome, other: &Outcome, how: impl Fn() -> String) {
+    if outcome != other {
         let end = |text: &str| text.lines().rev().take(9).collect::<Vec<_>>().join("\n");
-        panic!("{}\n{}{:?}\n--\n{}{:?}", how(), end(&told.0), told.1, end(&other.0), other.1);
+        panic!("{}\n{}{:?}\n--\n{}{:?}", how(), end(&outcome.0), outcome.1, end(&other.0), other.1);
     }
 }
 
@@ -216,7 +216,7 @@ fn streamed_into(
     stream.finish(&mut builder)
 }
 
-fn whole(decoder: &Decoder<'_>, schema: &Schema, message: MessageId, bytes: &[u8]) -> Told {
+fn whole(decoder: &Decoder<'_>, schema: &Schema, message: MessageId, bytes: &[u8]) -> Outcome {
     whole_until(decoder, schema, message, bytes, None)
 }
 
@@ -226,7 +226,7 @@ fn whole_until(
     message: MessageId,
     bytes: &[u8],
     stop_after: Option<usize>,
-) -> Told {
+) -> Outcome {
     let mut log = Log::new(schema);
     log.stop_after = stop_after;
     let result = decoder.decode(message, bytes, &mut log);
@@ -239,7 +239,7 @@ fn streamed(
     message: MessageId,
     bytes: &[u8],
     cuts: &[usize],
-) -> Told {
+) -> Outcome {
     let mut log = Log::new(schema);
     let mut stream = decoder.stream(message);
     let mut from = 0;
@@ -255,10 +255,10 @@ fn streamed(
     (log.text, result)
 }
 
-/// So many bytes are cut at every pair of places.
+/// Up to `PAIRS_MAX` bytes are cut at every pair of places.
 const PAIRS_MAX: usize = 48;
 
-/// Ways to cut so many bytes into pieces: all of them, or many.
+/// Ways to cut `length` bytes into pieces: all of them, or many.
 fn every_cut(length: usize) -> Vec<Vec<usize>> {
     let mut cuts = vec![vec![], (1..length).collect()];
     if length <= PAIRS_MAX {

@@ -1,4 +1,4 @@
-//! What a decoder tells, as text.
+//! The events of a decoder, as text.
 
 use std::fmt::Write;
 
@@ -11,7 +11,7 @@ pub struct Log<'s> {
     depth: usize,
     pieces: Vec<u8>,
     pub text: String,
-    /// Stops at the event after so many lines.
+    /// Stops at the event after this number of lines.
     pub stop_after: Option<usize>,
     lines: usize,
 }

@@ -26,7 +26,7 @@ fn the_corpus_is_decoded_as_it_says() {
             events.push_str(&format!("error: {error}\n"));
         }
         golden.check(&folder.join(&path), case.top + &events);
-        let _told = engines.check(&case.bytes, Cuts::Every);
+        let _outcome = engines.check(&case.bytes, Cuts::Every);
         count += 1;
     }
     assert!(count >= 20, "{count} cases");

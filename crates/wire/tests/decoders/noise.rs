@@ -1,4 +1,4 @@
-//! Bytes from nowhere, as a schema and what is decoded by it: every decoder tells the same.
+//! Bytes from nowhere, as a schema and what is decoded by it: every decoder gives the same events.
 //!
 //! Most of the time goes into machine code for a schema, so inputs share it. An input is
 //! * a number of one byte, and bytes: the numbers name the schemas of the corpus first, random ones
@@ -16,9 +16,9 @@ use super::check::{Cuts, Engines};
 use super::schemas;
 use tidemill_support::mutate;
 
-/// So many random schemas have numbers; greater numbers begin again with the corpus.
+/// The number of random schemas; greater numbers begin again with the corpus.
 const RANDOM: u64 = 8;
-/// One of so many new texts is taken.
+/// One of `NEW_OF` new texts is taken.
 const NEW_OF: u64 = 512;
 const BYTES_MAX: usize = 4096;
 
@@ -60,7 +60,7 @@ fn check_text(known: &Known, case: case::Case) -> bool {
 
 fn check_few(engines: &Engines, bytes: &[u8]) {
     if bytes.len() <= BYTES_MAX {
-        let _told = engines.check(bytes, Cuts::Few);
+        let _outcome = engines.check(bytes, Cuts::Few);
     }
 }
 
@@ -71,7 +71,7 @@ pub fn check_all_ways(input: &[u8]) {
         return;
     }
     if let Ok(engines) = Engines::new(case.head) {
-        let _told = engines.check(&case.bytes, Cuts::Every);
+        let _outcome = engines.check(&case.bytes, Cuts::Every);
     }
 }
 

@@ -104,7 +104,7 @@ fn check(seed: u64) {
         if round > 0 {
             change(&mut rng, &mut bytes);
         }
-        let _told = engines.check(&bytes, Cuts::Every);
+        let _outcome = engines.check(&bytes, Cuts::Every);
     }
 }
 

@@ -48,8 +48,8 @@ fn mutated_messages_are_written_alike() {
     bombard(&seeds, 1500, printers::check);
 }
 
-/// A value that is there and stands for its absence, behind a string of each length: the buffer
-/// moves where its key is written, and nowhere else.
+/// A value that is present and means absence, behind a string of each length: the buffer moves
+/// where its key is written, and nowhere else.
 #[test]
 fn nothing_is_written_where_a_buffer_was() {
     for length in 0..300_u16 {

@@ -85,7 +85,7 @@ pub fn check_json(input: &[u8]) -> bool {
     let whole = Message::from_bytes(schema, *message, &bytes).expect("what was written is right");
     let mut sink = JsonSink::new(&mapping, PrintOptions::default());
     let printed = json::print_message(&mut sink, whole.as_ref());
-    // Some values have no JSON: paths of a mask that would not come back, for example.
+    // Some values have no JSON: paths of a mask that do not round-trip, for example.
     let again = json::print(&mapping, *message, &bytes);
     assert_eq!(again.is_ok(), printed.is_ok(), "{again:?} {printed:?}");
     if let Ok(again) = again {
@@ -98,7 +98,7 @@ pub fn check_json(input: &[u8]) -> bool {
     true
 }
 
-/// JSON without a schema comes back, and who only looks at it finds the same wrong.
+/// JSON without a schema round-trips, and a check without building finds the same errors.
 fn check_plain(input: &[u8]) {
     let arena = Bump::new();
     let mut writer = ValueWriter::new();

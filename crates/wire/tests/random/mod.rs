@@ -58,7 +58,7 @@ fn one_field(rng: &mut Rng, proto2: bool, message: u64, field: u64, number: u64)
 const TEXTS: [&str; 8] =
     ["", "a", "quote \" and \\", "line\nend\t", "é", "😀 far", "\u{0}\u{1f}\u{7f}", "</script>"];
 
-/// Tells a sink of a random message.
+/// Sends the events of a random message to a sink.
 pub fn message<S: Sink<'static>>(
     rng: &mut Rng,
     schema: &Schema,
@@ -90,7 +90,7 @@ fn value<S: Sink<'static>>(
         2 => rng.below(300),
         _ => u64::MAX - rng.below(300),
     };
-    let told = match schema.field(field).field_type() {
+    let flow = match schema.field(field).field_type() {
         FieldType::Message(inner) | FieldType::Group(inner) => {
             if depth == 0 {
                 return;
@@ -125,7 +125,7 @@ fn value<S: Sink<'static>>(
             }
         },
     };
-    told.unwrap();
+    flow.unwrap();
 }
 
 /// A NaN has many bits, of which texts keep none.

@@ -75,7 +75,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         }
     }
 
-    /// Over as much of a zone as is for the filler; false if nothing here is.
+    /// Fills as far into the zone as the filler can; false if it can fill nothing here.
     fn fill_zone(&mut self, plan: &Plan, zone: Zone) -> bool {
         let (have, piece) = (self.have(), self.piece.as_ptr().wrapping_sub(self.piece_start));
         let Some(storage) = self.sink.storage() else { return false };

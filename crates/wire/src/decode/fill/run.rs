@@ -129,8 +129,8 @@ impl Filler<'_> {
                 continue;
             }
             let step = &steps[place];
-            // SAFETY: the arena of the storage, which is not used otherwise until it is asked
-            // again.
+            // SAFETY: the arena of the storage, which nothing else uses until the next call of the
+            // storage.
             let memory: &mut Arena = unsafe { &mut *arena };
             macro_rules! varint {
                 ($raw:ident => $made:expr) => {{
@@ -201,7 +201,8 @@ impl Filler<'_> {
                     let Some(mut view) = View::of(text) else { break };
                     if COPIES {
                         let room = have - after >= COPIED_BYTES;
-                        // SAFETY: as many bytes are there behind the text as `room` says.
+                        // SAFETY: `room` says whether `COPIED_BYTES` bytes can be read behind the
+                        // text.
                         let Some(copy) = (unsafe { copied(memory, text, room) }) else { break };
                         view.start = copy;
                     }
@@ -289,7 +290,7 @@ impl Filler<'_> {
         let list = unsafe { list_of(record, step) };
         let before = list.len;
         let Some(numbers) = step.numbers else { return false };
-        // SAFETY: it is a list of such numbers, as above.
+        // SAFETY: the caller guarantees that it is a list of such numbers.
         let read = unsafe { list.append_packed(arena, numbers, bytes) };
         let mut good = read == bytes.len();
         if good && op == Op::PackedClosed {

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::super::nodes::Action;
-use super::super::packed::tell;
+use super::super::packed::emit;
 use super::context::{Calls, Context};
 use crate::schema::{FIELD_NUMBER_MAX, FieldId, NamedNumbers, WireType};
 use crate::sink::{Flow, Sink};
@@ -146,7 +146,7 @@ unsafe extern "C" fn list<'a, S: Sink<'a>>(
     let mut read = 0;
     let call = |sink: &mut S| {
         let flow;
-        (read, flow) = tell(sink, Action::from_number(action), closed, FieldId(field), bytes);
+        (read, flow) = emit(sink, Action::from_number(action), closed, FieldId(field), bytes);
         flow
     };
     // SAFETY: the code was given the sink of this table's type.

@@ -63,8 +63,8 @@ use units::{Made, Units};
 /// Code that decodes; see the module. Shared freely between threads.
 ///
 /// The code for a type of messages, with all types inside, is made when the first one is decoded,
-/// or when it is asked for with [`Native::prepare`]. A type that is inside of one that has code
-/// uses that. All code together grows with the schema alone, in whichever order its types come.
+/// or when [`Native::prepare`] requests it. A type that is inside of one that has code uses that.
+/// All code together grows with the schema alone, in whichever order its types come.
 pub struct Native {
     schema: Schema,
     pub(super) tables: Tables,

@@ -83,7 +83,7 @@ unsafe fn storage<'k>(context: *mut Context) -> Option<&'k mut dyn Storage> {
     host.map(|storage| &mut **storage)
 }
 
-/// Tells the storage that there was no memory.
+/// Reports to the storage that memory ran out.
 ///
 /// # Safety
 /// As for [`storage`].
@@ -152,7 +152,7 @@ macro_rules! list {
             at: *const u8,
             length: usize,
         ) -> usize {
-            // SAFETY: the code was given the arena of the storage, which nobody else uses
+            // SAFETY: the code was given the arena of the storage, which nothing else uses
             // meanwhile; the slot of a list of such numbers, which its bit says is one; and bytes
             // that lie inside the input.
             unsafe {
@@ -208,7 +208,7 @@ pub(super) struct Records<'l> {
     pub(super) helpers: Helpers,
 }
 
-/// This many bytes are copied at a time, and may be read and written too many.
+/// The bytes of one copy step; up to `COPIED_BYTES` may be read and written beyond the end.
 const COPIED_BYTES: i64 = 16;
 
 impl Records<'_> {

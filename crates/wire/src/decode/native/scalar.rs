@@ -50,7 +50,7 @@ impl Writer<'_, '_> {
         self.leave_behind(after);
         self.seen(entry);
         if let (Some(value), Need::Value) = (value, need) {
-            self.tell(place, entry, value);
+            self.deliver(place, entry, value);
         }
         self.body.def_var(self.pos, after);
     }
@@ -62,7 +62,7 @@ impl Writer<'_, '_> {
     }
 
     /// Hands a number to the target. Numbers that a closed enum does not have leave.
-    fn tell(&mut self, place: u32, entry: &Entry, raw: Value) {
+    fn deliver(&mut self, place: u32, entry: &Entry, raw: Value) {
         let value = self.convert(entry, raw);
         if entry.action == Action::ClosedEnum {
             let known = self.body.create_block();
@@ -293,8 +293,8 @@ impl Writer<'_, '_> {
         self.body.def_var(self.pos, end);
     }
 
-    /// Leaves where a string is not UTF-8. Up to sixteen bytes without a top bit are seen to be
-    /// by their words; others are asked about.
+    /// Leaves where a string is not UTF-8. Words without a top bit show up to sixteen bytes to be
+    /// ASCII; other strings are checked by a call.
     pub(super) fn check_utf8(&mut self, place: u32, at: Value, length: Value) {
         let (some, two) = (self.body.create_block(), self.body.create_block());
         let (ask, done) = (self.body.create_block(), self.body.create_block());
@@ -302,8 +302,8 @@ impl Writer<'_, '_> {
         let short = self.body.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, length, 8);
         self.body.ins().brif(short, some, &[], two, &[]);
         self.body.switch_to_block(some);
-        // What is behind the string is shifted out; of an empty one nothing is, and it is asked
-        // about if there happens to be a top bit.
+        // The bytes behind the string are shifted out. Of an empty string nothing is shifted out,
+        // so it takes the call if one of those bytes has a top bit.
         let word = self.load(types::I64, at, 0);
         let bits = self.body.ins().ishl_imm_u(length, 3);
         let full = self.number(types::I64, 64);
@@ -411,7 +411,7 @@ impl Writer<'_, '_> {
         let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, after, end);
         self.leave_if(over);
         if let Some(value) = value {
-            self.tell(place, entry, value);
+            self.deliver(place, entry, value);
         }
         self.list = outer;
         self.body.ins().jump(head, &[after.into()]);

@@ -12,7 +12,7 @@ use crate::sink::Wants;
 pub enum NativeError {
     /// No code can be made for this machine, or there is no memory for it.
     Code(tidemill_jit::Error),
-    /// The types that were decoded before have as much code as all together may have.
+    /// The code of the types decoded before has reached the limit for all types together.
     TooMuchCode,
 }
 

@@ -56,9 +56,9 @@ impl Decoder<'_> {
         let serves =
             |native: &&Native| native.serves_records(schema, Maps::Listed, Strings::Copied);
         let Some(native) = self.native.filter(serves) else { return false };
-        let nobody = std::ptr::null_mut();
+        let no_storage = std::ptr::null_mut();
         // SAFETY: the caller's record is in this arena, of the layout that batches have.
-        unsafe { self.read_whole(native, message, input, arena, record, nobody) }
+        unsafe { self.read_whole(native, message, input, arena, record, no_storage) }
     }
 
     /// Runs the code.

@@ -26,8 +26,8 @@ use super::writer::{EntryBlocks, Helpers, ListExit, NodeBlocks, Target, Writer};
 use crate::message::layout::PRESENCE_OFFSET;
 use crate::schema::Schema;
 
-/// Behind a field the tags of this many entries are compared one by one before all are looked
-/// through: fields that are left out are few in a row.
+/// The number of entries behind a field whose tags are compared one by one before all are searched:
+/// few fields in a row are left out.
 const AHEAD: u32 = 4;
 
 impl Helpers {
@@ -508,11 +508,11 @@ impl<'w, 'm> Writer<'w, 'm> {
         let longer = self.body.func.dfg.block_call(longer, &[]);
         let table = self.body.create_jump_table(JumpTableData::new(longer, &targets));
         self.body.ins().br_table(number, table);
-        self.tell_apart(raw, checks, otherwise);
+        self.compare_tags(raw, checks, otherwise);
     }
 
-    /// Among the tags of one number.
-    fn tell_apart(&mut self, raw: Value, checks: Vec<Check>, otherwise: Block) {
+    /// Compares with the tags of one number.
+    fn compare_tags(&mut self, raw: Value, checks: Vec<Check>, otherwise: Block) {
         for Check { block, tags, .. } in checks {
             self.body.switch_to_block(block);
             for (tag, block) in tags {
@@ -557,7 +557,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             switch.set_entry(u128::from(check.number), check.block);
         }
         switch.emit(self.body, number, otherwise);
-        self.tell_apart(raw, checks, otherwise);
+        self.compare_tags(raw, checks, otherwise);
     }
 
     // ---- entries

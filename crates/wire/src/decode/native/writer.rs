@@ -1,7 +1,7 @@
 //! What writes a function: its state, and where it brings values.
 //!
 //! The walk over the bytes is the same for all; a [`Target`] writes what happens with a value, and
-//! is asked before which values matter: for the others nothing is computed.
+//! says beforehand which values it uses: for the others nothing is computed.
 
 use tidemill_jit::build::{Block, Value, Variable};
 use tidemill_jit::{Body, FuncId};

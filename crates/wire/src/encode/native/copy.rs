@@ -14,7 +14,7 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(short);
         self.copy_short(to, from, len, done);
         self.body.switch_to_block(long);
-        // Up to twice as many pieces of sixteen bytes.
+        // Up to `2 * pieces` pieces of sixteen bytes.
         for pieces in [1, 2, 4] {
             let [some, more] =
                 self.fork(IntCC::UnsignedLessThanOrEqual, len, i64::from(32 * pieces));

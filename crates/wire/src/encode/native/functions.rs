@@ -46,7 +46,7 @@ impl Functions {
     }
 }
 
-/// What stands for functions that are not compiled yet.
+/// The initial entry of every function: compiles it, then calls it.
 extern "C" fn first(
     context: &mut Context,
     record: Record,
@@ -63,7 +63,7 @@ extern "C" fn first(
     functions.function(id)(context, record, p, depth, message)
 }
 
-/// What stands for functions that cannot be compiled: the table encoder.
+/// The entry of functions that cannot be compiled: the table encoder.
 extern "C" fn whole_record(
     context: &mut Context,
     record: Record,

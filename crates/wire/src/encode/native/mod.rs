@@ -12,7 +12,7 @@
 //! error. It is compiled when the first message of the type is encoded (`functions.rs`), so a type
 //! of a large schema costs what its messages hold and not what they might hold.
 //!
-//! * room is asked for once per record for all that has a bound (numbers, tags, lengths), and per
+//! * room is reserved once per record for all that has a bound (numbers, tags, lengths), and per
 //!   string, list and sub-message;
 //! * presence bits are tested from the last field to the first, eight at a time where there are
 //!   many;

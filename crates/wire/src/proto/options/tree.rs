@@ -162,7 +162,7 @@ impl Tree {
 }
 
 impl Entry {
-    /// True for zero where that stands for absence.
+    /// True for zero where that means absence.
     fn is_absent(&self, field: &FieldDraft) -> bool {
         let implicit = field.features.presence == Presence::Implicit
             && !field.is_repeated()

@@ -353,7 +353,7 @@ fn features_of(options: &MaybeOptions) -> MaybeOptions {
 }
 
 /// `foo_bar` has entries `FooBarEntry`.
-/// As C prints with `%.*g`: the shortest of two precisions that comes back.
+/// Formats like C's `%.*g`, with the shorter of two precisions that round-trips.
 pub(in crate::proto) fn format_double(value: f64) -> String {
     let short = format_general(value, 15);
     match short.parse::<f64>() {

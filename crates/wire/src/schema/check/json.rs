@@ -10,7 +10,7 @@ use tidemill_stdx::sorted::SortedMap;
 /// Number of a field of `google.protobuf.MessageOptions`.
 const LEGACY_CONFLICTS: u32 = 11;
 
-/// Up to this many fields are compared each with each; of more the hashes are sorted.
+/// Up to `FEW` fields are compared pairwise; of more the hashes are sorted.
 const FEW: usize = 32;
 
 impl Check<'_> {

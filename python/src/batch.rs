@@ -35,7 +35,7 @@ impl Codes {
         message: MessageId,
         options: &Options,
     ) -> PyResult<Arc<ReaderCode>> {
-        // Whoever panicked has left the list whole: it is changed as the last thing.
+        // A thread that panicked has left the list whole: changing it is the last step.
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept().iter().find(|(of, with, _)| (*of, with) == (message, options)).cloned();
         if let Some((_, _, code)) = known {

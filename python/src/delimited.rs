@@ -14,7 +14,7 @@ use crate::message::PyMessage;
 use crate::schema::PyMessageType;
 use crate::shared::Required;
 
-/// Bytes that are asked for at once.
+/// The bytes requested per read.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// How lengths are written.
@@ -114,7 +114,7 @@ impl PyDelimited {
         };
         let Some((content, after)) = split.map_err(refused)? else { return Ok(None) };
         let message = self.ty.shared.decode(py, self.ty.message, content);
-        // One that is wrong is passed over: the next can be asked for.
+        // A malformed message is skipped: the next can be read.
         state.at = state.buffer.len() - after.len();
         Ok(Some(self.ty.whole(message?)))
     }

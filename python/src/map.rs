@@ -22,7 +22,7 @@ pub(crate) struct PyMap {
     field: FieldId,
 }
 
-/// What of an entry is asked for.
+/// Which part of an entry is returned.
 #[derive(Clone, Copy)]
 enum Part {
     Key,

@@ -36,7 +36,7 @@ pub(crate) struct PyMessage {
     tree: Arc<Tree>,
     ty: MessageId,
     record: Cell<Option<NonNull<u8>>>,
-    /// Of a message that was not set when it was asked for.
+    /// Set for a message that was absent when it was read.
     home: Option<Home>,
 }
 
@@ -50,7 +50,7 @@ struct Home {
 
 // SAFETY: the cell is used with the interpreter's lock held; the module requires the lock.
 unsafe impl Send for PyMessage {}
-// SAFETY: as above.
+// SAFETY: the cell is used with the interpreter's lock held; the module requires the lock.
 unsafe impl Sync for PyMessage {}
 
 impl PyMessage {
@@ -195,7 +195,7 @@ impl PyMessage {
                     if let Some(value) = unsafe { slot.scalar(py, record) } {
                         return Ok(value);
                     }
-                    // SAFETY: as above.
+                    // SAFETY: the record is of this message, and what reads it runs nothing else.
                     if let Some((inner, message)) = unsafe { slot.message(record) } {
                         let inner = PyMessage::at(me.tree.clone(), inner, message);
                         return Ok(Bound::new(py, inner)?.into_any());
@@ -698,7 +698,7 @@ impl PyMessage {
         Ok(self.missing()?.into_iter().collect())
     }
 
-    /// Takes unknown fields away, also of all messages inside.
+    /// Removes unknown fields, also of all messages inside.
     #[pyo3(name = "DiscardUnknownFields")]
     fn discard_unknown(&self) -> PyResult<()> {
         let mut open = vec![self.make()?];
@@ -716,7 +716,7 @@ impl PyMessage {
                 message.clear_unknown();
                 Ok(())
             };
-            // SAFETY: as above.
+            // SAFETY: the place was found in this tree, of which nothing is freed meanwhile.
             unsafe { self.tree.change(place, clear) }?;
         }
         Ok(())

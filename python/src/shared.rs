@@ -68,10 +68,10 @@ pub(crate) struct Type {
 // SAFETY: what changes in it is used with the interpreter's lock held, never across calls of the
 // interpreter; the module requires the lock.
 unsafe impl Send for Shared {}
-// SAFETY: as above.
+// SAFETY: what changes in it is used with the interpreter's lock held, as for `Send`.
 unsafe impl Sync for Shared {}
 
-/// Schemas that are known by their descriptors, so that what was pickled comes back as the same.
+/// Schemas that are known by their descriptors, so that unpickling gives the same schema.
 static KNOWN: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 
 impl Shared {

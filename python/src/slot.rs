@@ -186,7 +186,7 @@ impl Slot {
         let bits = &bits[..bits.len().min((list.capacity - list.len) as usize)];
         let end = list.start.wrapping_add(list.len as usize * self.cell_bytes as usize);
         for (at, &value) in bits.iter().enumerate() {
-            // SAFETY: there is room for that many cells behind the last.
+            // SAFETY: `bits` is cut to the cells that are free behind the last.
             unsafe {
                 match self.cell_bytes {
                     8 => end.cast::<u64>().add(at).write(value),

@@ -41,7 +41,7 @@ pub(crate) fn message_to_json(message: MessageRef<'_>, options: PrintOptions) ->
     Ok(sink.into_bytes())
 }
 
-/// JSON as a string; with lines that are indented by so many blanks, if that is asked for.
+/// JSON as a string; with lines that are indented by `indent` blanks, if that is given.
 pub(crate) fn indented<'py>(
     py: Python<'py>,
     json: &[u8],

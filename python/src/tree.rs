@@ -36,7 +36,7 @@ pub(crate) struct Tree {
 
 // SAFETY: used with the interpreter's lock held only; see the module.
 unsafe impl Send for Tree {}
-// SAFETY: as above.
+// SAFETY: used with the interpreter's lock held only; see the module.
 unsafe impl Sync for Tree {}
 
 /// A read under way.
@@ -119,7 +119,7 @@ impl Tree {
         change: impl FnOnce(MessageMut<'_>) -> Result<T, AccessError>,
     ) -> PyResult<T> {
         self.check_writable()?;
-        // SAFETY: nobody reads, changes do not nest, and the caller vouches for the place.
+        // SAFETY: no read is under way, changes do not nest, and the caller vouches for the place.
         let at = unsafe { (*self.message.get()).at_mut(place) };
         at.map_or_else(|| Err(error::busy()), |at| change(at).map_err(error::access))
     }

@@ -231,7 +231,7 @@ class Together(unittest.TestCase):
     """The same operations on both packages' messages leave the same bytes."""
 
     def step(self, chance, ours, theirs):
-        """One operation, chosen by chance, on a message and the one that stands for it there."""
+        """One operation, chosen at random, on a message and its counterpart there."""
         # Some way in first.
         for _ in range(chance.randrange(3)):
             way = chance.randrange(4)

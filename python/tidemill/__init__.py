@@ -13,7 +13,7 @@
     2
 
 A ``Schema`` holds message types; a type decodes, encodes, speaks JSON, and turns batches of
-messages into Arrow columns (``to_arrow``). Fields of messages are read when they are asked for.
+messages into Arrow columns (``to_arrow``). Fields of messages are read on access.
 """
 
 from ._native import (

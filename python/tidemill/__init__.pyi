@@ -307,7 +307,7 @@ class Enum:
 class DelimitedReader(Iterator[Message]):
     """Gives the messages of a stream one by one.
 
-    A message that is wrong raises ``DecodeError``; the next can be asked for then. A length over
+    A malformed message raises ``DecodeError``; the next can still be read. A length over
     the limit, or a stream that ends in a message, is the same error.
     """
 

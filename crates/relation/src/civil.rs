@@ -37,7 +37,7 @@ fn month_days(year: i64, month: i64) -> i64 {
 }
 
 impl Civil {
-    /// The time that lies so many nanoseconds from the epoch.
+    /// The time `ns` nanoseconds from the epoch.
     pub fn from_ns(ns: i64) -> Civil {
         let seconds = ns.div_euclid(SECOND_NS);
         let (year, month, day) = civil_from_days(seconds.div_euclid(DAY_S));
@@ -78,7 +78,7 @@ impl Civil {
     }
 }
 
-/// What `%` and a letter stand for, for documents and errors.
+/// The conversions of a time format, for documents and errors.
 pub const FORMAT_LETTERS: &str = "%Y %m %d %H %M %S %N %j %F %T %s %%";
 
 /// A time as text: RFC 3339 in UTC, with 9 decimals.
@@ -92,7 +92,7 @@ pub fn rfc3339(ns: i64) -> String {
 /// Appends a time, in UTC, as `pattern` says: `%Y` year, `%m` month, `%d` day, `%H` hour, `%M`
 /// minute, `%S` second, `%N` nanoseconds with 9 digits, `%j` day of the year, `%F` for
 /// `%Y-%m-%d`, `%T` for `%H:%M:%S`, `%s` seconds since the epoch, `%%` a percent sign; anything
-/// else stands for itself.
+/// else is copied.
 ///
 /// # Errors
 /// What follows a percent sign is none of these.
@@ -132,7 +132,7 @@ pub fn push_formatted(out: &mut String, ns: i64, pattern: &str) -> Result<(), St
 }
 
 /// The time that a text of RFC 3339 is: `2026-11-24T12:00:00.5+01:00`; decimals may be left out,
-/// those after the ninth are dropped, and a blank may stand for the `T`.
+/// those after the ninth are dropped, and a blank may replace the `T`.
 ///
 /// `None` if it is none, or out of range. A leap second is the second before it.
 pub fn parse_rfc3339(text: &str) -> Option<i64> {
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    /// The date so many days from the epoch, by counting.
+    /// The date `days` days from the epoch, by counting.
     fn counted(days: i64) -> (i64, i64, i64) {
         let is_leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         let length = |year: i64, month: i64| match month {

@@ -13,7 +13,7 @@ pub struct Database {
 
 impl Database {
     /// Empty tables for every table of `plan`, which hash keys with `secret`. No result depends on
-    /// that; whoever knows it can choose keys that make tables slow.
+    /// the secret; a peer that knows it can choose keys that make tables slow.
     pub fn new(plan: &Plan, secret: Secret) -> Database {
         let table = |relation: &crate::plan::Relation| {
             relation.table().map(|spec| Table::new(spec.clone(), secret))

@@ -149,7 +149,7 @@ impl SeqBuilder {
         SeqBuilder::default()
     }
 
-    /// No elements yet, and room for so many bytes of them.
+    /// No elements yet, and room for `bytes` bytes of them.
     pub fn with_capacity(bytes: usize) -> SeqBuilder {
         SeqBuilder { count: 0, bytes: Vec::with_capacity(bytes) }
     }
@@ -255,7 +255,7 @@ const WORD: usize = 9;
 #[inline]
 fn write_word(out: &mut Vec<u8>, tag: u8, word: u64) {
     out.reserve(WORD);
-    // SAFETY: there is room for so many bytes behind those that are there.
+    // SAFETY: `WORD` bytes are reserved behind the length.
     unsafe {
         let to = out.as_mut_ptr().add(out.len());
         to.write(tag);

@@ -74,13 +74,12 @@ pub(crate) fn any_id() -> impl Strategy<Value = Id> {
     prop_oneof![(-3i64..4).prop_map(Id::from_int), any::<[u8; 20]>().prop_map(Id::from_be_bytes)]
 }
 
-/// Texts of at most so many characters. Regular expressions would say the same, and take Miri long
-/// to read.
+/// Texts of at most `chars_max` characters. A regular expression would take Miri long to parse.
 pub(crate) fn any_text(chars_max: usize) -> impl Strategy<Value = String> {
     vec(any::<char>(), 0..=chars_max).prop_map(String::from_iter)
 }
 
-/// Texts of at most so many of some characters.
+/// Texts of at most `chars_max` of some characters.
 pub(crate) fn text_of(chars: Vec<char>, chars_max: usize) -> impl Strategy<Value = String> {
     vec(prop::sample::select(chars), 0..=chars_max).prop_map(String::from_iter)
 }

@@ -2,9 +2,9 @@
 //!
 //! The id of a tuple is a hash of the name of its relation and of its columns, location included.
 //! So a tuple has one id wherever it is, in every run: nothing has to be sent with it, and a tuple
-//! that is derived again is the same one. When it was is told by the times of the executions.
+//! that is derived again is the same one. The times of the executions say when it was derived.
 //!
-//! It is no proof: who wants two tuples of one id can find some.
+//! The hash is not collision-resistant: two tuples of one id can be constructed.
 
 use tidemill_stdx::hash::{combine, hash_bytes};
 use tidemill_stdx::keyed::Secret;

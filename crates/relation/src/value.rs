@@ -1,9 +1,9 @@
-//! Values: what stands in one column of a tuple.
+//! Values: the content of one column of a tuple.
 //!
-//! A [`Value`] is a view of four words that borrows its long parts from whoever owns them: a
-//! table, a tuple buffer, the region of the running turn, or the constants of a program. It is
-//! copied freely and never counted. Lists, vectors and matrices are views of one flat encoding
-//! ([`crate::flat`]), so that copying one between owners is copying bytes.
+//! A [`Value`] is a view of four words that borrows its long parts from their owner: a table, a
+//! tuple buffer, the region of the running turn, or the constants of a program. It is copied freely
+//! and never counted. Lists, vectors and matrices are views of one flat encoding ([`crate::flat`]),
+//! so that copying one between owners is copying bytes.
 //!
 //! Order and equality (operators, joins, keys): beside a double an integer counts as a double
 //! (compared exactly, without rounding), beside an ID as an ID, a boolean beside a number as 0 or

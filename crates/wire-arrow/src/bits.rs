@@ -2,7 +2,7 @@
 
 use arrow_buffer::{BooleanBuffer, Buffer};
 
-/// Bits that are set in any order; those that nobody set are zero.
+/// Bits that are set in any order, initially zero.
 #[derive(Default)]
 pub(crate) struct Bits {
     /// Bits from `len` on are zero.

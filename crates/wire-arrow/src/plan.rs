@@ -267,7 +267,7 @@ impl Planner<'_> {
             Label::Repeated if field.field_type().message().is_some_and(entry) => Form::Map,
             Label::Repeated => Form::List,
             _ => {
-                // The key of a map is there even if nobody wrote it.
+                // The key of a map is there even if it was not on the wire.
                 let key =
                     self.schema.message(field.message()).is_map_entry() && field.number() == 1;
                 Form::One { nullable: field.has_presence() && !key }

@@ -21,15 +21,15 @@ pub enum Engine {
     Table,
 }
 
-/// So many messages are stored before they go into columns, or fewer that take so many bytes: what
-/// the caches nearest to the processor hold.
+/// Limits of the messages that are stored before they go into columns, in number and bytes: what
+/// the innermost caches hold.
 const STORED_MESSAGES: usize = 256;
 const STORED_BYTES: usize = 128 << 10;
 
 /// Memory for messages that is kept, if a large one has taken more.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// Bytes of messages of a batch from which on they are told to the columns one by one: before, no
+/// The bytes of messages of a batch beyond which they go into the columns one by one. Below, no
 /// column can be full, as no byte makes more than three of text.
 const CAREFUL_BYTES: usize = i32::MAX as usize / 3;
 

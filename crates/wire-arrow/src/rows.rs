@@ -44,7 +44,7 @@ pub enum Kind {
     Text,
     /// `Binary`.
     Bytes,
-    /// `FixedSizeBinary` of so many bytes.
+    /// `FixedSizeBinary` of the given number of bytes.
     Fixed(u8),
     /// `Timestamp` in nanoseconds, UTC.
     Time,

@@ -3,7 +3,7 @@
 mod support;
 
 use proptest::prelude::*;
-use support::{Teller, model_text, row_text, schema};
+use support::{ModelBuilder, model_text, row_text, schema};
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{Decoder, MessageId, Schema, events};
 use tidemill_wire_arrow::{Columns, Engine, EnumForm, Format, Options, Output, PlanError, Reader};
@@ -13,19 +13,19 @@ fn both(schema: &Schema, row: MessageId, inputs: &[Vec<u8>], columns: &mut Colum
     let decoder = Decoder::new(schema);
     let mut expected = Vec::new();
     for input in inputs {
-        let mut teller = Teller::new(schema);
-        let told = decoder.decode(
+        let mut builder = ModelBuilder::new(schema);
+        let decoded = decoder.decode(
             row,
             input,
             &mut events(|event| {
-                teller.tell(event);
+                builder.event(event);
                 Ok(())
             }),
         );
         let walked = decoder.decode(row, input, columns);
-        assert_eq!(told, walked);
-        if told.is_ok() {
-            expected.push(model_text(schema, row, &teller.finish(), &mut Vec::new()));
+        assert_eq!(decoded, walked);
+        if decoded.is_ok() {
+            expected.push(model_text(schema, row, &builder.finish(), &mut Vec::new()));
         }
     }
     expected

@@ -62,7 +62,7 @@ typedef struct tidemill_stream tidemill_stream;
 /* No type, no field. Types and fields are numbers, good for one schema and its clones. */
 #define TIDEMILL_NONE UINT32_MAX
 
-/* Bytes that belong to somebody else, without a zero behind them; strings are UTF-8. */
+/* Borrowed bytes, without a zero behind them; strings are UTF-8. */
 typedef struct tidemill_bytes {
     const uint8_t *data;
     size_t length;
@@ -225,7 +225,7 @@ typedef struct tidemill_value {
         uint8_t boolean;
         tidemill_bytes bytes; /* also of strings */
         tidemill_view message;
-        size_t count; /* of lists and maps: what is in them is asked for one by one */
+        size_t count; /* of lists and maps: their values are read one by one */
     } as;
 } tidemill_value;
 
@@ -252,7 +252,7 @@ bool tidemill_map_entry(tidemill_view view, uint32_t field, size_t index, tidemi
 
 /* ---- changing ----
  * Values are copied in, messages too. A message that is not set has a view that can be read and not
- * changed: `tidemill_sub` sets it. Memory of what is replaced comes back with the whole message. */
+ * changed: `tidemill_sub` sets it. Memory of what is replaced is freed with the whole message. */
 
 bool tidemill_set(tidemill_view view, uint32_t field, const tidemill_value *value,
                   tidemill_error **error);

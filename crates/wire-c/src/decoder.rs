@@ -22,14 +22,14 @@ pub(crate) const REQUIRED: u32 = 2;
 pub(crate) struct Parts {
     pub(crate) schema: Schema,
     tables: Tables,
-    /// Native code, if that was asked for.
+    /// Native code, if the options enable it.
     codes: Option<Codes>,
     depth_max: usize,
     bytes_max: usize,
 }
 
-/// Native code by what it does with what it reads, compiled by whoever first needs it; nothing
-/// where no code can be made.
+/// Native code by what it does with what it reads, compiled on first use; `None` where no code can
+/// be made.
 #[derive(Debug, Default)]
 struct Codes {
     events: OnceLock<Option<Native>>,
@@ -40,8 +40,8 @@ struct Codes {
 /// What a decoder does with what it reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
-    /// It tells it.
-    Tell,
+    /// It passes it on as events.
+    Events,
     /// It fills messages.
     Fill(Strings),
 }
@@ -60,12 +60,12 @@ impl Parts {
         let codes = self.codes.as_ref()?;
         let (schema, tables) = (&self.schema, &self.tables);
         let code = match task {
-            Task::Tell => &codes.events,
+            Task::Events => &codes.events,
             Task::Fill(Strings::Copied) => &codes.copied,
             Task::Fill(Strings::Viewed) => &codes.viewed,
         };
         let compile = || match task {
-            Task::Tell => Native::compile(schema, tables, Wants::ALL),
+            Task::Events => Native::compile(schema, tables, Wants::ALL),
             Task::Fill(strings) => Native::for_messages(schema, tables, strings, Listing::Dropped),
         };
         code.get_or_init(|| compile().ok()).as_ref()
@@ -137,7 +137,7 @@ unsafe extern "C" fn tidemill_message_new(
 /// one that was made in its place.
 fn first_life() -> u32 {
     static LIVES: AtomicU32 = AtomicU32::new(1);
-    // Relaxed: nothing is told by it but a number.
+    // Relaxed: it publishes nothing but the number.
     LIVES.fetch_add(1 << 16, Ordering::Relaxed)
 }
 
@@ -190,9 +190,9 @@ fn check(decoder: &CDecoder, message: &CMessage) -> Outcome<()> {
 /// Fills a message with what the bytes say.
 ///
 /// # Safety
-/// The caller gives a message that is used nowhere else, a decoder, so many bytes, and a place for
-/// an error or null. Bytes that strings are to view stay until the message is cleared, decoded anew
-/// or freed: longer than anything refers to them.
+/// `message` is used nowhere else, the decoder is live, the data is readable, and `error` is null
+/// or can be written. Bytes that strings are to view stay until the message is cleared, decoded
+/// anew or freed: longer than anything refers to them.
 unsafe fn decode(
     message: *mut CMessage,
     decoder: *const CDecoder,

@@ -39,20 +39,20 @@ pub struct CEvent {
 
 type Callback = unsafe extern "C" fn(*mut c_void, *const CEvent) -> c_int;
 
-/// Whom to tell.
+/// Receives the events.
 #[derive(Clone, Copy)]
-struct Teller {
+struct Listener {
     callback: Callback,
     context: *mut c_void,
 }
 
-impl Teller {
-    fn new(callback: Option<Callback>, context: *mut c_void) -> Outcome<Teller> {
+impl Listener {
+    fn new(callback: Option<Callback>, context: *mut c_void) -> Outcome<Listener> {
         let callback = callback.ok_or_else(|| Failure::misuse("callback is null"))?;
-        Ok(Teller { callback, context })
+        Ok(Listener { callback, context })
     }
 
-    fn tell(&self, event: Event<'_>) -> Flow {
+    fn notify(&self, event: Event<'_>) -> Flow {
         let event = CEvent::of(event);
         // SAFETY: the caller gave a function of this type, and a context that it knows.
         match unsafe { (self.callback)(self.context, &raw const event) } {
@@ -62,7 +62,7 @@ impl Teller {
     }
 
     fn sink(self) -> impl for<'a> Sink<'a> {
-        stream_events(move |event: Event<'_>| self.tell(event))
+        stream_events(move |event: Event<'_>| self.notify(event))
     }
 }
 
@@ -130,11 +130,11 @@ unsafe extern "C" fn tidemill_decode_events(
         // SAFETY: the caller guarantees that `decoder` is null or a live handle; `length` bytes are
         // readable at `data` and do not change during the call.
         let (decoder, data) = unsafe { (given(decoder, "decoder")?, bytes(data, length, "data")?) };
-        let teller = Teller::new(callback, context)?;
+        let listener = Listener::new(callback, context)?;
         // The callback may free the decoder.
         let parts = Arc::clone(&decoder.parts);
         let of = type_of(&parts.schema, of)?;
-        parts.decoder(Task::Tell).decode(of, data, &mut teller.sink())?;
+        parts.decoder(Task::Events).decode(of, data, &mut listener.sink())?;
         Ok(true)
     };
     // SAFETY: the caller guarantees that `error` is null or writable.
@@ -148,7 +148,7 @@ pub struct CStream {
     stream: RefCell<Option<Stream<'static>>>,
     /// Kept for the stream.
     _parts: Arc<Parts>,
-    teller: Teller,
+    listener: Listener,
     /// Its own callback has freed it.
     freed: Cell<bool>,
 }
@@ -164,12 +164,12 @@ unsafe extern "C" fn tidemill_stream_new(
     let work = || {
         // SAFETY: the caller guarantees that `decoder` is null or a live handle.
         let parts = Arc::clone(&unsafe { given(decoder, "decoder")? }.parts);
-        let teller = Teller::new(callback, context)?;
+        let listener = Listener::new(callback, context)?;
         let of = type_of(&parts.schema, of)?;
         // SAFETY: what the count is of stays where it is while the stream holds one.
         let held: &'static Parts = unsafe { &*Arc::as_ptr(&parts) };
-        let stream = RefCell::new(Some(held.decoder(Task::Tell).stream(of)));
-        Ok(new(CStream { stream, _parts: parts, teller, freed: Cell::new(false) }))
+        let stream = RefCell::new(Some(held.decoder(Task::Events).stream(of)));
+        Ok(new(CStream { stream, _parts: parts, listener, freed: Cell::new(false) }))
     };
     // SAFETY: the caller guarantees that `error` is null or writable.
     unsafe { run(error, std::ptr::null_mut(), work) }
@@ -182,16 +182,16 @@ unsafe extern "C" fn tidemill_stream_new(
 unsafe fn with_stream(
     stream: *mut CStream,
     error: *mut *mut Error,
-    work: impl FnOnce(&mut Option<Stream<'static>>, Teller) -> Outcome<()>,
+    work: impl FnOnce(&mut Option<Stream<'static>>, Listener) -> Outcome<()>,
 ) -> bool {
     let guarded = || {
         // SAFETY: the caller guarantees that `stream` is null or a live handle; it is only shared,
-        // as its callback may come back.
+        // as its callback may call back into it.
         let this = unsafe { given(stream, "stream")? };
         let borrowed = this.stream.try_borrow_mut();
         let mut inner =
             borrowed.map_err(|_| Failure::misuse("the stream is in use: by its callback?"))?;
-        work(&mut inner, this.teller).map(|()| true)
+        work(&mut inner, this.listener).map(|()| true)
     };
     // SAFETY: the caller guarantees that `error` is null or writable.
     let done = unsafe { run(error, false, guarded) };
@@ -201,7 +201,7 @@ unsafe fn with_stream(
         Some(this.freed.get() && this.stream.try_borrow_mut().is_ok())
     });
     if last {
-        // SAFETY: its callback said that nobody uses it again.
+        // SAFETY: its callback freed it, so nothing uses it again.
         unsafe { crate::handle::free(stream) };
     }
     done
@@ -221,10 +221,10 @@ unsafe extern "C" fn tidemill_stream_push(
     // SAFETY: the caller guarantees that `stream` is null or a live handle; `length` bytes are
     // readable at `data` and do not change during the call; `error` is null or writable.
     unsafe {
-        with_stream(stream, error, |stream, teller| {
+        with_stream(stream, error, |stream, listener| {
             let data = bytes(data, length, "data")?;
             let stream = stream.as_mut().ok_or_else(finished)?;
-            Ok(stream.push(data, &mut teller.sink())?)
+            Ok(stream.push(data, &mut listener.sink())?)
         })
     }
 }
@@ -234,9 +234,9 @@ unsafe extern "C" fn tidemill_stream_finish(stream: *mut CStream, error: *mut *m
     // SAFETY: the caller guarantees that `stream` is null or a live handle; `error` is null or
     // writable.
     unsafe {
-        with_stream(stream, error, |stream, teller| {
+        with_stream(stream, error, |stream, listener| {
             let stream = stream.take().ok_or_else(finished)?;
-            Ok(stream.finish(&mut teller.sink())?)
+            Ok(stream.finish(&mut listener.sink())?)
         })
     }
 }

@@ -67,8 +67,8 @@ pub(crate) unsafe fn given_mut<'h, T>(pointer: *mut T, what: &str) -> Outcome<&'
     unsafe { pointer.as_mut() }.ok_or_else(|| Failure::misuse(format!("{what} is null")))
 }
 
-/// Where the caller expects a result. It is asked for before anything is made or changed: what has
-/// no place to go to would leak, and a call that fails would have had an effect.
+/// Where the caller expects a result. It is checked before anything is made or changed: a result
+/// without a place would leak, and a call that fails would have had an effect.
 #[derive(Debug)]
 pub(crate) struct Out<T>(NonNull<T>);
 

@@ -263,7 +263,7 @@ unsafe extern "C" fn tidemill_bytes_to_json(
         let mut sink = JsonSink::new(&mapping, json_options(flags));
         json::print_with(
             &mut sink,
-            &decoder.parts.decoder(Task::Tell),
+            &decoder.parts.decoder(Task::Events),
             type_of(schema, of)?,
             data,
         )?;

@@ -56,8 +56,8 @@ fn compile(compiler: &str, source: &Path, arguments: &[&str]) -> PathBuf {
 /// Runs a program; gives what it prints. It must end with status 0.
 fn run(mut command: Command) -> String {
     let output = command.output().expect("the program starts");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{:?}: {told}", output.status);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{:?}: {errors}", output.status);
     String::from_utf8(output.stdout).expect("text")
 }
 

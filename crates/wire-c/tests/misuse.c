@@ -251,7 +251,7 @@ static void decoding(tidemill_message *message) {
     CHECK(tidemill_error_offset(error) == 4);
     CHECK(!strcmp(tidemill_error_path(error), "many[1]"));
     tidemill_error_free(error);
-    /* Required fields, if they are asked for. */
+    /* Required fields, if they are checked. */
     WORKS(tidemill_message_decode(message, decoder, nested, 6, &error));
     tidemill_decoder *strict =
         tidemill_decoder_new(schema, TIDEMILL_TABLE | TIDEMILL_REQUIRED, 0, 0, NULL);

@@ -45,7 +45,7 @@ impl Aggregate {
         Aggregate::TopK,
     ];
 
-    /// Whether `*` may stand for the value.
+    /// Whether `*` is allowed in place of the value.
     pub fn takes_star(self) -> bool {
         self == Aggregate::Count
     }

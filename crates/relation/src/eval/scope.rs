@@ -60,8 +60,8 @@ pub trait Ambient {
     fn messages(&self) -> Option<&dyn Messages> {
         None
     }
-    /// True once whoever runs strands wants them to end, however little they have done: what
-    /// they have derived by then is given up.
+    /// True once the caller requires strands to end early: what they have derived by then is
+    /// discarded.
     fn is_interrupted(&self) -> bool {
         false
     }

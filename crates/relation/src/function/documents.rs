@@ -6,8 +6,8 @@
 //! array                       list
 //! object                      matrix of two columns, name and value, in the order of the text
 //! ```
-//! Matrices are what tells an object from an array of arrays, so what is read and written again
-//! is the same document; and `{["a", 1], ["b", X]}` is how a rule writes an object.
+//! Matrices distinguish an object from an array of arrays, so what is read and written again is the
+//! same document; and `{["a", 1], ["b", X]}` is how a rule writes an object.
 
 use super::call::Call;
 use super::declaration::{Function, one};

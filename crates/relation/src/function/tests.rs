@@ -272,7 +272,7 @@ fn vectors_stay_vectors() {
 }
 
 #[test]
-fn misuse_is_told_before_the_run() {
+fn misuse_is_an_error_before_the_run() {
     let of = |name: &str| FunctionId::from_name(name).unwrap().function();
     let (int, text) = (TypeSet::INT, TypeSet::TEXT);
     let arity = |least, most| Err(Misuse::Arity { least, most });

@@ -34,7 +34,7 @@ pub(crate) struct Narrow<'a> {
     copied: Option<Copied>,
     /// The pairs that the head's table has: none of them need be put out again.
     known: Option<KnownPairs<'a>>,
-    /// How rows that find the same are told.
+    /// How rows with the same look-ups are recognised.
     memo: Option<Memo>,
     regs: usize,
 }

@@ -50,7 +50,7 @@ struct Function {
 
 // SAFETY: the expressions that are pointed to belong to `strands` and are never written.
 unsafe impl Send for Native {}
-// SAFETY: as above; the code keeps nothing from run to run.
+// SAFETY: the expressions are never written, and the code keeps nothing from run to run.
 unsafe impl Sync for Native {}
 
 impl Debug for Native {
@@ -60,9 +60,9 @@ impl Debug for Native {
 }
 
 impl Native {
-    /// The code of those strands that are `wanted`, with names for profiles and listings: whoever
-    /// wants one says which types its registers have held. Strands that are better interpreted have
-    /// none.
+    /// The code of those strands that are `wanted`, with names for profiles and listings: a wanted
+    /// strand comes with the types that its registers have held. Strands that are better
+    /// interpreted have none.
     ///
     /// # Errors
     /// A machine for which no code can be made, or no memory for it.
@@ -112,7 +112,7 @@ impl Native {
         self.functions.get(strand).is_some_and(Option::is_some)
     }
 
-    /// The machine code of a strand as text, if that was asked for and it has some.
+    /// The machine code of a strand as text, if listings were requested and it has code.
     pub fn listing(&self, strand: usize) -> Option<&str> {
         self.functions.get(strand)?.as_ref()?.listing.as_deref()
     }
@@ -209,8 +209,8 @@ impl<'a, 'r> Call<'a, 'r> {
             head: function.head,
             run: Run::new(strand, (&mut [], &mut columns), reading, scope, sink),
         };
-        // SAFETY: the frame is as the code asks: its slots are as many, registers and what is given
-        // are initialised, the trigger has as many columns as the strand binds.
+        // SAFETY: the frame has the slots that the code uses, registers and given values are
+        // initialised, and the trigger has as many columns as the strand binds.
         unsafe { (function.entry)(&raw mut frame) };
         frame.run.end();
     }

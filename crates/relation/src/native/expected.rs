@@ -1,4 +1,4 @@
-//! What registers will hold, before anybody has looked.
+//! The types that registers are expected to hold, before any run has been observed.
 
 use crate::plan::{Bind, Plan, RelationId, Strand};
 use crate::types::TypeSet;

@@ -63,7 +63,7 @@ impl<'a, 'r> Frame<'a, 'r> {
     /// The look-up of a step, its table, and its key.
     ///
     /// # Safety
-    /// At `key` lie as many values as the key of the step has.
+    /// At `key` lie the values of the step's key, all of them.
     unsafe fn look_up<'x>(
         &self,
         step: u32,
@@ -79,8 +79,8 @@ impl<'a, 'r> Frame<'a, 'r> {
 
     /// The columns of the head, as many as there are values in it.
     fn head(&self, count: usize) -> &'r [Value<'a>] {
-        // SAFETY: the code has written them before it calls whoever asks, and writes no others
-        // before that is done.
+        // SAFETY: the code writes them before it calls the function that reads them, and writes no
+        // others until that returns.
         unsafe { std::slice::from_raw_parts(self.slots.add(self.head), count) }
     }
 
@@ -106,7 +106,7 @@ impl<'a, 'r> Frame<'a, 'r> {
     }
 }
 
-/// What an instruction of the code is given to work with: a frame that nobody else uses.
+/// What an instruction of the code is given to work with: a frame that nothing else uses.
 ///
 /// # Safety
 /// `frame` is the one that the running code was entered with.
@@ -195,7 +195,7 @@ pub(super) extern "C" fn function<'a>(
     count: u32,
     out: *mut Value<'a>,
 ) -> u32 {
-    // SAFETY: the code passes its frame, and the first of so many slots of it that hold values.
+    // SAFETY: the code passes its frame, and the first of `count` slots of it that hold values.
     let (scope, arguments) =
         unsafe { (scope_of(frame), std::slice::from_raw_parts(first, count as usize)) };
     put(FunctionId::from_number(number).call(arguments, scope), out)

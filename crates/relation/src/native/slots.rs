@@ -39,7 +39,7 @@ impl Slots {
         self.several(1)
     }
 
-    /// So many more, one after the other; the first of them.
+    /// Allocates `count` adjacent slots; returns the first.
     pub(super) fn several(&mut self, count: usize) -> usize {
         self.count += count;
         self.count - count

@@ -119,7 +119,7 @@ impl Relation {
         self.columns.is_empty()
     }
 
-    /// Whether a tuple of so many columns can be one of the relation.
+    /// Whether a tuple of `columns` columns can be one of the relation.
     pub fn takes(&self, columns: usize) -> bool {
         if self.is_open() { columns > 0 } else { columns == self.arity() }
     }
@@ -326,7 +326,7 @@ pub enum Pattern {
     Reg(Reg),
     /// This value.
     Equal(Expr),
-    /// A list of at least so many elements, exactly so many without a tail.
+    /// A list of at least `items.len()` elements, exactly that number without a tail.
     List {
         /// The first elements.
         elements: Vec<Pattern>,

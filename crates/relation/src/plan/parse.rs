@@ -20,7 +20,7 @@ use crate::value::{Type, Value};
 /// Expressions and patterns nest at most so deep: more than what any planner makes of a source.
 const DEPTH_MAX: usize = 1000;
 
-/// Reads the text form of a plan; [`super::verify`] tells whether it makes sense.
+/// Reads the text form of a plan; [`super::verify`] checks whether it makes sense.
 ///
 /// # Errors
 /// The first place where the text is no plan.

@@ -9,7 +9,7 @@ use super::{
 use crate::expr::{Expr, Reg};
 use crate::table::{Access, Key};
 
-/// What is wrong with a plan: a mistake of the planner, or of whoever wrote the text.
+/// What is wrong with a plan: a mistake of the planner, or of the author of the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanError {
     /// Where: a relation, strand or view rule.

@@ -1,5 +1,5 @@
 //! A strand as nested loops: each step continues with the next one, once or for each row that it
-//! finds, or comes back.
+//! finds, or returns.
 
 use smallvec::{SmallVec, smallvec};
 
@@ -96,7 +96,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         }
     }
 
-    /// Whether to end at once; asked for each row.
+    /// Whether to end early; called for each row.
     #[inline]
     pub(crate) fn is_over(&mut self) -> bool {
         self.looked = self.looked.wrapping_add(1);
@@ -107,7 +107,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         self.over
     }
 
-    /// Tells the sink of the rows that it was not told of.
+    /// Reports the rows looked at since the last report to the sink.
     #[inline]
     pub(crate) fn end(&mut self) {
         let looked = self.looked % LOOK_EVERY;

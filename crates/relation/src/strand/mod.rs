@@ -1,8 +1,8 @@
 //! Interpreting strands: the plain evaluator that compiled ones are compared with.
 //!
 //! A strand runs as nested loops: each step either continues with the next one, once or for each
-//! row it finds, or comes back. Tables do not change while a strand runs; what it derives goes to
-//! a [`Sink`].
+//! row it finds, or returns. Tables do not change while a strand runs; what it derives goes to a
+//! [`Sink`].
 
 mod interpret;
 mod joined;
@@ -95,7 +95,7 @@ fn each<'a>(mut values: impl Iterator<Item = Value<'a>>) -> impl FnMut(&mut Valu
     }
 }
 
-/// [`run`] for each of some stored rows, which count among those that the sink is told of.
+/// [`run`] for each of some stored rows, which count among the rows looked at.
 pub fn run_rows<'a>(
     strand: &'a Strand,
     rows: &[RowId],

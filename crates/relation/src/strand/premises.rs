@@ -11,9 +11,9 @@ use crate::value::Value;
 /// Rows that are remembered of a result of an aggregate.
 pub const PREMISES_MAX: usize = 64;
 
-/// Takes what a traced run tells its sink, and gives the rows behind each result: those that were
-/// joined for it. Behind the result of a MIN or MAX stand those of the row that wins, behind any
-/// other aggregate all that were joined, [`PREMISES_MAX`] of them at most.
+/// Collects what a traced run reports to its sink, and gives the premises of each result: the rows
+/// that were joined for it. Those of a MIN or MAX are of the row that wins, those of any other
+/// aggregate all that were joined, [`PREMISES_MAX`] of them at most.
 #[derive(Debug, Default)]
 pub struct Premises {
     /// The strand has a single aggregate, which takes one of its inputs.
@@ -40,13 +40,13 @@ impl Premises {
         Premises { extreme, aggregates: first.is_some(), ..Premises::default() }
     }
 
-    /// What [`Sink::joined`](super::Sink::joined) is told.
+    /// Takes the rows of [`Sink::joined`](super::Sink::joined).
     pub fn joined(&mut self, rows: &[JoinedRow]) {
         self.joined.clear();
         self.joined.extend_from_slice(rows);
     }
 
-    /// What [`Sink::gathered`](super::Sink::gathered) is told.
+    /// Takes the inputs of [`Sink::gathered`](super::Sink::gathered).
     pub fn gathered(&mut self, inputs: &[Value<'_>]) {
         if let (Some(function), [input]) = (self.extreme, inputs) {
             match &mut self.best {

@@ -15,7 +15,7 @@ pub struct Reading<'a> {
     /// Negations hold whatever the tables contain: what retraction asks for, which wants to know
     /// all that may have been derived.
     pub ignore_absent: bool,
-    /// Tell the sink of results that have passed all joins.
+    /// Report results that have passed all joins to the sink.
     pub traced: bool,
     /// Where to note what registers hold when a run ends.
     pub profile: Option<&'a TypeProfile>,

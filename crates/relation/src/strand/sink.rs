@@ -18,8 +18,8 @@ pub trait Sink {
         let _ = inputs;
     }
 
-    /// So many rows were looked at by joins since the last call; all of them are told when the
-    /// strand has run.
+    /// Joins have looked at `rows` rows since the last call; the last call is when the strand has
+    /// run.
     fn looked(&mut self, rows: u32) {
         let _ = rows;
     }

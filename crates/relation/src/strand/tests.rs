@@ -14,17 +14,17 @@ use tidemill_stdx::region::Bump;
 /// Keeps what is derived and what fails, and counts the rows looked at.
 #[derive(Default)]
 struct Log {
-    told: Vec<String>,
+    lines: Vec<String>,
     looked: u64,
 }
 
 impl Sink for Log {
     fn derive(&mut self, _: &Output, columns: &[Value<'_>], _: u64) {
-        self.told.push(columns.iter().map(Value::to_string).collect::<Vec<_>>().join(" "));
+        self.lines.push(columns.iter().map(Value::to_string).collect::<Vec<_>>().join(" "));
     }
 
     fn failed(&mut self, _: RuleId, error: EvalError) {
-        self.told.push(error.to_string());
+        self.lines.push(error.to_string());
     }
 
     fn looked(&mut self, rows: u32) {
@@ -102,7 +102,7 @@ fn a_run_that_rests_derives_what_one_without_rest_does() {
         let mut whole = Log::default();
         let reading = Reading::present(&database);
         run(strand, Seq::EMPTY, reading, scope, &mut whole);
-        assert!(whole.told.len() > 10, "{joins}");
+        assert!(whole.lines.len() > 10, "{joins}");
         for rows in [1, 2, 3, 7, 50, 1_000_000] {
             let (mut log, mut rest, mut runs) = (Log::default(), Rest::new(), 1);
             loop {
@@ -114,7 +114,7 @@ fn a_run_that_rests_derives_what_one_without_rest_does() {
                 // The row at which each nested join goes on is looked at once more.
                 assert!(log.looked - before <= rows + 4, "{joins}: {}", log.looked - before);
             }
-            assert_eq!(log.told, whole.told, "{joins}, {rows} rows");
+            assert_eq!(log.lines, whole.lines, "{joins}, {rows} rows");
             let expected = whole.looked / (rows + 4)..=whole.looked / rows + 1;
             assert!(expected.contains(&runs), "{joins}, {rows} rows: {runs} of {expected:?}");
         }
@@ -143,28 +143,28 @@ fn what_is_computed_from_the_row_itself_is_not_computed_before_there_is_one() {
     let none = plan("  absent p1 index 0 [v0] atom 0 (v2, =(+ v2 v1))");
     let event = [Value::Int(1), Value::Int(2)];
     // Without a row there is nothing to add to.
-    assert_eq!(run_once(&none, &database(&none, &[]), event).told, ["1 2"]);
-    assert_eq!(run_once(&none, &database(&none, &[(1, 3)]), event).told, [""; 0]);
-    assert_eq!(run_once(&none, &database(&none, &[(1, 4)]), event).told, ["1 2"]);
+    assert_eq!(run_once(&none, &database(&none, &[]), event).lines, ["1 2"]);
+    assert_eq!(run_once(&none, &database(&none, &[(1, 3)]), event).lines, [""; 0]);
+    assert_eq!(run_once(&none, &database(&none, &[(1, 4)]), event).lines, ["1 2"]);
     // What is the same for all rows must have a value all the same.
     let alike = plan("  absent p1 index 0 [v0] atom 0 (_, =(/ v1 0))");
-    let told = run_once(&alike, &database(&alike, &[]), event).told;
-    assert_eq!(told.len(), 1);
-    assert_ne!(told, ["1 2"]);
+    let derived = run_once(&alike, &database(&alike, &[]), event).lines;
+    assert_eq!(derived.len(), 1);
+    assert_ne!(derived, ["1 2"]);
 }
 
 #[test]
 fn lists_have_the_form_that_is_asked_for() {
     let plan = plan("  match v1 [v2, =7 | [v3, _ | v4]]\n  let v1 (list v2, v3, v4)");
     let database = database(&plan, &[]);
-    let told = |text: &str| {
+    let derived = |text: &str| {
         let list = crate::testing::read(text);
-        run_once(&plan, &database, [Value::Int(1), list.get()]).told
+        run_once(&plan, &database, [Value::Int(1), list.get()]).lines
     };
-    assert_eq!(told("[1, 7, 3, 4]"), ["1 [1, 3, []]"]);
-    assert_eq!(told("[1, 7, 3, 4, 5, 6]"), ["1 [1, 3, [5, 6]]"]);
+    assert_eq!(derived("[1, 7, 3, 4]"), ["1 [1, 3, []]"]);
+    assert_eq!(derived("[1, 7, 3, 4, 5, 6]"), ["1 [1, 3, [5, 6]]"]);
     for other in ["[1, 8, 3, 4]", "[1, 7, 3]", "[]", "7", "\"1734\""] {
-        assert_eq!(told(other), [""; 0], "{other}");
+        assert_eq!(derived(other), [""; 0], "{other}");
     }
 }
 

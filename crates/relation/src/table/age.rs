@@ -17,7 +17,8 @@ struct Touch {
 struct Last {
     sequence: u64,
     at_ns: u64,
-    /// The row is in the table. One that went may come back in the same commit, as old as it was.
+    /// The row is in the table. A removed row may be inserted again in the same commit, as old as
+    /// it was.
     present: bool,
 }
 

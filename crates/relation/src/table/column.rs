@@ -182,7 +182,7 @@ pub(super) fn get_word(words: &[u32]) -> u64 {
     words[0] as u64 | (words[1] as u64) << 32
 }
 
-/// Up to `inside` bytes in the words, longer ones in the heap; the last byte tells which.
+/// Up to `inside` bytes in the words, longer ones in the heap; the last byte says which.
 fn store_bytes(words: &mut [u32], heap: &mut Heap, bytes: &[u8], inside: usize) {
     words.fill(0);
     let length = if bytes.len() <= inside {
@@ -352,6 +352,6 @@ fn as_bytes(words: &[u32]) -> &[u8] {
 
 fn as_bytes_mut(words: &mut [u32]) -> &mut [u8] {
     let length = size_of_val(words);
-    // SAFETY: as above; any four bytes are a u32, and the borrow is exclusive.
+    // SAFETY: u8 has no alignment, any four bytes are a u32, and the borrow is exclusive.
     unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), length) }
 }

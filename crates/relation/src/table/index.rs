@@ -45,8 +45,8 @@ impl Index {
         }
     }
 
-    /// True if a table of so many rows should look whether its integers are small; it is told so
-    /// each time it has doubled.
+    /// True if a table of `rows` rows should check whether its integers are small: each time it has
+    /// doubled.
     pub(super) fn wants_look(&mut self, rows: u32) -> bool {
         let wants = self.dense.is_none() && rows >= self.look_at;
         if wants {
@@ -55,7 +55,7 @@ impl Index {
         wants
     }
 
-    /// The largest integer, exclusively, for which a table of so many rows has an array.
+    /// The exclusive limit of integers for which a table of `rows` rows has an array.
     pub(super) fn dense_limit(rows: u32) -> i64 {
         2 * i64::from(rows)
     }

@@ -1,5 +1,4 @@
-//! Rows that go and come back, and those that must go: because of their age, or of how many there
-//! are.
+//! Removal and re-insertion of rows, and eviction by age and by the size limit.
 
 use super::row::RowId;
 use super::state::Table;

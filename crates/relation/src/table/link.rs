@@ -56,7 +56,7 @@ impl Table {
         found
     }
 
-    /// Makes room in the primary hash table for so many more rows.
+    /// Reserves room in the primary hash table for `rows` more rows.
     #[inline]
     pub(super) fn make_room(&mut self, rows: usize) {
         if !self.primary.has_room(self.rows, rows) {

@@ -67,7 +67,7 @@ impl Table {
         }
     }
 
-    /// True if all rows are live, so that nobody needs to ask.
+    /// True if all rows are live, so that single rows need no check.
     pub(crate) fn all_live(&self) -> bool {
         self.live_rows == self.rows
     }
@@ -158,18 +158,18 @@ impl Table {
 
     /// Puts rows in, given one after the other as the words of their columns, which
     /// [`Table::fit`] has agreed to. Rows that are new have the ids from [`Table::next_row`] on,
-    /// in order. Tells in order what became of each; gives the number of those refused because
-    /// the table is full.
-    pub(crate) fn insert_words(&mut self, rows: &[u32], told: impl FnMut(NarrowOutcome)) -> usize {
+    /// in order. Calls `report` with the outcome of each, in order; returns the number of those
+    /// refused because the table is full.
+    pub(crate) fn insert_words(&mut self, rows: &[u32], report: impl FnMut(NarrowOutcome)) -> usize {
         self.link();
         let (Some(hashing), 1..) = (self.hashing(&self.key), self.stride) else {
             debug_assert!(rows.is_empty(), "the table fits");
             return 0;
         };
-        // The width most tables have is a constant to the compiler; 0 stands for any.
+        // The width most tables have is a constant to the compiler; 0 means any.
         match self.halves() {
-            Some(hash) => self.insert_blocks::<2>(rows, hash, told),
-            None => self.insert_blocks::<0>(rows, |row| hashing.hash(row), told),
+            Some(hash) => self.insert_blocks::<2>(rows, hash, report),
+            None => self.insert_blocks::<0>(rows, |row| hashing.hash(row), report),
         }
     }
 
@@ -226,7 +226,7 @@ impl Table {
         &mut self,
         rows: &[u32],
         hash: impl Fn(&[u32]) -> u64,
-        mut told: impl FnMut(NarrowOutcome),
+        mut report: impl FnMut(NarrowOutcome),
     ) -> usize {
         let stride = if STRIDE == 0 { self.stride } else { STRIDE };
         let (mut hashes, mut refused) = ([0; AHEAD], 0);
@@ -249,7 +249,7 @@ impl Table {
                 }
             }
             for (row, &hash) in block.chunks_exact(stride).zip(&hashes) {
-                self.insert_one(row, hash, &mut told);
+                self.insert_one(row, hash, &mut report);
             }
             self.live.set_range(before..self.rows);
             self.live_rows += self.rows - before;
@@ -258,17 +258,17 @@ impl Table {
         refused
     }
 
-    /// Puts a row in whose words and slot there is room for; whoever calls it makes it live.
+    /// Inserts a row for whose words and slot there is room; the caller makes it live.
     #[inline]
-    fn insert_one(&mut self, words: &[u32], hash: u64, told: &mut impl FnMut(NarrowOutcome)) {
+    fn insert_one(&mut self, words: &[u32], hash: u64, report: &mut impl FnMut(NarrowOutcome)) {
         // Nothing is dying, and dead rows are not in the hash table: who is found is live.
         let same = |row| self.words[row as usize * words.len()..][..words.len()] == *words;
         match self.primary.find_or_free(hash, same) {
-            Ok(row) => told(NarrowOutcome::Known(RowId(row))),
+            Ok(row) => report(NarrowOutcome::Known(RowId(row))),
             Err(slot) => {
                 self.primary.fill(slot, hash, self.rows);
                 self.words.extend_from_slice(words);
-                told(NarrowOutcome::New(RowId(self.rows)));
+                report(NarrowOutcome::New(RowId(self.rows)));
                 self.rows += 1;
             }
         }

@@ -52,7 +52,7 @@ struct Matrix {
     blocks: Vec<[u32; BLOCK]>,
     /// First integers are less.
     height: u32,
-    /// Second integers are less than so many times the bits of a block.
+    /// Second integers are less than `columns` times the bits of a block.
     columns: u32,
 }
 
@@ -167,9 +167,8 @@ impl Pairs {
         self.new = new;
     }
 
-    /// So many rows were derived again that the matrix did not have, of a table with these rows,
-    /// all of which are live.
-    /// So were `put` rows put in.
+    /// Counts `again` rows that were derived again and that the matrix did not have, and `put` rows
+    /// inserted, of a table with these rows, all of which are live.
     pub(super) fn count(&mut self, again: usize, put: usize, rows: &[u32]) {
         self.again += again as u64;
         self.put += put;

@@ -11,7 +11,7 @@ use super::state::Table;
 
 impl Table {
     /// Enters the rows that a secondary index does not know yet. Indexes are brought up to date
-    /// when somebody is about to read them, so that one nobody reads costs nothing.
+    /// right before a read, so that one without a reader costs nothing.
     pub fn prepare(&mut self, access: Access) {
         if access == Access::Primary {
             self.link();

@@ -30,7 +30,7 @@ impl Ranks {
         self.rank(row) < self.rank(than)
     }
 
-    /// Notes that a row of a table of so many rows has come to stand now.
+    /// Gives a row of a table of `rows` rows the newest rank.
     pub(super) fn renew(&mut self, row: RowId, rows: u32) {
         self.last += 1;
         self.put_back.insert(row.0, (rows, self.last));

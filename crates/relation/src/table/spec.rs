@@ -16,7 +16,7 @@ pub struct TableSpec {
     pub arity: u32,
     /// The primary key.
     pub key: Key,
-    /// A row not refreshed for so long goes; `None`: never (*hard state*).
+    /// A row not refreshed for this time expires; `None`: never (*hard state*).
     pub lifetime_ns: Option<u64>,
     /// The most rows; beyond, the one inserted or refreshed longest ago goes.
     pub size_max: Option<u64>,

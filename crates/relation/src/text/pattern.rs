@@ -12,7 +12,7 @@ use crate::value::Value;
 pub enum Term {
     /// This value.
     Value(OwnedValue),
-    /// What the node parameter stands for: `NODE`, `LANDMARK` and the others.
+    /// The value of the node parameter: `NODE`, `LANDMARK` and the others.
     Param(Param),
     /// `_`: any value.
     Any,

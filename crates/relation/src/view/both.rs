@@ -180,7 +180,7 @@ fn write_rule(number: usize, rule: &Rule, random: &mut Rng) -> String {
     writer.text
 }
 
-/// A plan of one stratum that fills so many tables.
+/// A plan of one stratum that fills `heads` tables.
 fn random_plan(random: &mut Rng, heads: u64) -> String {
     let rules: Vec<Rule> = (0..1 + random.below(4)).map(|_| random_rule(random, heads)).collect();
     let mut text = TABLES.to_owned();

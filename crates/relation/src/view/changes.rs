@@ -161,7 +161,7 @@ impl Changes {
                 NarrowOutcome::Known(row) => self.refresh(row < before, relation, row),
             })
         } else {
-            // Nobody asks in which order: what came is noted as a whole.
+            // The order is not needed: the new rows are noted as a range.
             let refused = table.insert_new_words(rows);
             if let new @ 1.. = table.next_row().0 - first.0 {
                 self.count += u64::from(new) - 1;

@@ -25,7 +25,7 @@ use crate::value::Value;
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::ordered::OrderedSet;
 
-/// A group with so many results is kept, and forgotten when it has a quarter of them.
+/// A group with this number of results is kept, and dropped when it has a quarter of them.
 pub(super) const KEPT_FROM: u64 = 32;
 
 /// How the difference that a round makes to the groups of a rule is found.
@@ -502,7 +502,7 @@ impl Round<'_> {
     }
 }
 
-/// Leaves one of the rows that a trigger cannot tell apart.
+/// Leaves one of each set of rows that are equal to the trigger.
 pub(super) fn different(table: &Table, delta: &Strand, rows: &mut Vec<RowId>) {
     let mut seen = OrderedSet::new();
     rows.retain(|&row| {

@@ -10,7 +10,7 @@
 //!    themselves vanish. One mechanism serves recursive and other views alike, and needs no
 //!    count per row. A row that follows from older rows stays where it is, with all that follows
 //!    from it: as each of those does or loses it in its turn, nothing supports itself so.
-//!    A row that was deleted, not retracted, does not come back this way: what was put back has
+//!    A row that was deleted, not retracted, is not re-derived this way: what was put back has
 //!    supported it before. It takes a derivation that did not hold when the commit began.
 //! 2. *select*: of several derivations with the key of one row the last stands (rules in program
 //!    order, then rows in the order of insertion).
@@ -78,13 +78,13 @@ pub const ROUNDS_MAX: u64 = 1_000_000;
 /// What a commit that is given up has done more of than it may.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overrun {
-    /// So many rows changed.
+    /// The number of rows changed.
     Changed(u64),
-    /// So many rows changed in views that recurse over values they compute.
+    /// The number of rows changed in views that recurse over values they compute.
     Computed(u64),
-    /// So many bytes taken by such views.
+    /// The bytes taken by such views.
     Bytes(usize),
-    /// So many rounds.
+    /// The number of rounds.
     Rounds(u64),
 }
 
@@ -116,7 +116,7 @@ pub enum Progress {
     Exceeded,
 }
 
-/// Told of derivations that were dropped.
+/// Receives derivations that were dropped.
 pub trait Failures {
     /// A derivation of `rule` failed.
     fn failed(&mut self, rule: RuleId, error: EvalError);
@@ -144,7 +144,7 @@ pub struct Views {
     groups: Vec<Option<Groups>>,
     /// Per stratum and rule, the groups that last from commit to commit.
     kept: Vec<Vec<Kept>>,
-    /// Groups of at least so many results.
+    /// Groups of at least this number of results are kept.
     kept_from: u64,
     /// Keys of selected tables to select anew: table, whole rows.
     reselect: TupleBuf<Reselect>,
@@ -153,11 +153,11 @@ pub struct Views {
     derived: TupleBuf<()>,
     /// The same as words.
     derived_words: Vec<u32>,
-    /// A delta of at least so many rows runs on words if it can ([`crate::narrow`]).
+    /// A delta of at least this number of rows runs on words if it can ([`crate::narrow`]).
     narrow_from: usize,
     /// Batches that did.
     ran_on_words: u64,
-    /// A delta starts from another atom if that is so many times better ([`order`]).
+    /// A delta starts from another atom if that is better by this factor ([`order`]).
     reorder_better: f64,
     /// By stratum, rule and atom, what it has cost to do so without an index.
     spared: HashMap<(usize, usize, usize), f64>,
@@ -381,8 +381,8 @@ impl Views {
         self.changes.refused
     }
 
-    /// Keeps groups of at least so many results from commit to commit: for tests, whose groups are
-    /// small.
+    /// Keeps groups of at least `results` results from commit to commit: for tests, whose groups
+    /// are small.
     pub fn keep_groups_from(&mut self, results: u64) {
         self.kept_from = results;
     }

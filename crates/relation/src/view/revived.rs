@@ -86,7 +86,7 @@ impl Round<'_> {
         let new: Vec<RowId> =
             rule.body.iter().map(|it| self.database.table(it.relation).fresh_from()).collect();
         let before = |other: u16, _: &Lookup| match rule.body[usize::from(other)].negated {
-            // One that came and went in this commit was in nobody's way when it began.
+            // A row inserted and removed in this commit blocked nothing when it began.
             true => Visible::Before,
             false => Visible::Below(new[usize::from(other)]),
         };

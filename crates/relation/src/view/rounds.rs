@@ -384,7 +384,7 @@ impl Round<'_> {
         self.recycle(derived);
     }
 
-    /// What so many rows have derived, which is counted; nothing if the round ends where it is.
+    /// What `rows` rows have derived, which is counted; `None` if the round ends early.
     fn take_derived(&mut self, rows: usize, probes: u64, is_over: bool) -> Option<TupleBuf<()>> {
         self.views.exceeded |= is_over;
         if self.is_over() {
@@ -401,8 +401,8 @@ impl Round<'_> {
             && self.views.traced.as_ref().is_some_and(|it| it.rule(self.views.stratum, index))
     }
 
-    /// The rows of an atom that derive different things. Rows that a strand cannot tell apart are
-    /// looked for only where each of them would meet a whole table.
+    /// The rows of an atom that derive different things. Rows that are equal to a strand are looked
+    /// for only where each of them would meet a whole table.
     fn distinct<'d>(&self, rule: &ViewRule, atom: usize, rows: &'d [RowId]) -> Cow<'d, [RowId]> {
         let delta = &rule.deltas[atom];
         let first = delta.steps.iter().find_map(|step| match step {

@@ -271,7 +271,7 @@ impl Bench {
         bench
     }
 
-    /// Of its changes nothing is told.
+    /// Its changes are not recorded.
     pub(super) fn unobserved(text: &str) -> Bench {
         let plan = parse(text).unwrap();
         assert_eq!(verify(&plan), Ok(()));

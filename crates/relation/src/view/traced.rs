@@ -94,7 +94,7 @@ impl Traced {
         take: &mut dyn FnMut(Derivation<'_>),
     ) {
         let mut columns: Vec<Value<'_>> = Vec::new();
-        let mut told: HashSet<(RuleId, RowId, SmallVec<[JoinedRow; 8]>)> = HashSet::new();
+        let mut seen: HashSet<(RuleId, RowId, SmallVec<[JoinedRow; 8]>)> = HashSet::new();
         for (found, row) in self.found.iter() {
             let Found { rule, head, first, count } = found;
             let premises = &self.premises[first..first + count];
@@ -110,7 +110,7 @@ impl Traced {
             // Which atom's delta found it says in which order the others are.
             let mut behind = premises.clone();
             behind.sort_unstable_by_key(|it| (it.relation, it.row));
-            if told.insert((rule, derived, behind)) {
+            if seen.insert((rule, derived, behind)) {
                 take(Derivation { rule, head, columns: &columns, premises: &premises });
             }
         }

@@ -339,7 +339,7 @@ fn reads_from(expr: &Expr, first: u16) -> bool {
     reads
 }
 
-/// All that a sink is told.
+/// All that a sink receives.
 pub struct Log {
     pub lines: Vec<String>,
     derived: usize,

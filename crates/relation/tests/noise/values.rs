@@ -64,7 +64,7 @@ fn call<'a>(
     argument: Value<'a>,
     scratch: &'a Bump,
 ) -> Result<Value<'a>, EvalError> {
-    let scope = Scope { scratch, ambient: &Nobody };
+    let scope = Scope { scratch, ambient: &Nowhere };
     FunctionId::from_name(function).unwrap().call(&[argument], scope)
 }
 
@@ -89,9 +89,9 @@ fn assert_alike(a: Value<'_>, b: Value<'_>) {
 
 /// A node without clock and chance.
 #[derive(Debug)]
-struct Nobody;
+struct Nowhere;
 
-impl Ambient for Nobody {
+impl Ambient for Nowhere {
     fn now_ns(&self) -> i64 {
         0
     }

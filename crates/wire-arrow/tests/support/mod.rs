@@ -48,7 +48,7 @@ pub fn schema() -> (Schema, MessageId) {
     (schema, row)
 }
 
-/// A message as its events tell it, merged as the format demands.
+/// A message as its events describe it, merged as the format demands.
 #[derive(Default)]
 pub struct Model {
     fields: BTreeMap<usize, Vec<Value>>,
@@ -61,21 +61,21 @@ enum Value {
 }
 
 /// Builds models of events.
-pub struct Teller<'s> {
+pub struct ModelBuilder<'s> {
     schema: &'s Schema,
     stack: Vec<(Option<FieldId>, Model)>,
 }
 
-impl<'s> Teller<'s> {
-    pub fn new(schema: &'s Schema) -> Teller<'s> {
-        Teller { schema, stack: vec![(None, Model::default())] }
+impl<'s> ModelBuilder<'s> {
+    pub fn new(schema: &'s Schema) -> ModelBuilder<'s> {
+        ModelBuilder { schema, stack: vec![(None, Model::default())] }
     }
 
     pub fn finish(mut self) -> Model {
         self.stack.pop().expect("the outermost").1
     }
 
-    pub fn tell(&mut self, event: Event<'_>) {
+    pub fn event(&mut self, event: Event<'_>) {
         let (id, value) = match event {
             Event::I64(id, value) => (id, Value::Text(value.to_string())),
             Event::U64(id, value) => (id, Value::Text(value.to_string())),

@@ -1,5 +1,5 @@
-//! Messages from nowhere through the functions for C, as C would call them: what comes back is
-//! what the library for Rust gives, and all of it is freed.
+//! Fuzzed messages through the functions for C, as C would call them: they return what the library
+//! for Rust gives, and all of it is freed.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;

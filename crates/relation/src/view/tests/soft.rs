@@ -78,10 +78,10 @@ impl Bench {
                 .collect();
             (change.kind, change.relation.0, row)
         };
-        let mut told: Vec<_> = self.views.net(&self.database).into_iter().map(of).collect();
-        told.sort_by_key(|(_, relation, row)| (*relation, row.clone()));
+        let mut changes: Vec<_> = self.views.net(&self.database).into_iter().map(of).collect();
+        changes.sort_by_key(|(_, relation, row)| (*relation, row.clone()));
         self.views.settle(&mut self.database);
-        told
+        changes
     }
 }
 
@@ -100,7 +100,7 @@ fn a_refresh_goes_on_to_what_follows_and_happens_once() {
     let (ping, alive, pings, joined, steady) = both(Insert, 1);
     let known = row(Insert, 2, [1, 1]);
     assert_eq!(bench.happened(), [ping, alive, known, pings, joined, steady]);
-    // Hard state has no use for it: nothing is told of p5.
+    // Hard state has no use for it: no refresh of p5 is reported.
     let (ping, alive, pings, joined, _) = both(Refresh, 1);
     bench.insert(0, &[1, 1]);
     bench.insert(0, &[1, 1]);

@@ -1,4 +1,4 @@
-//! What is told of derivations, against all that there are.
+//! The derivations reported, against all that there are.
 
 use std::collections::BTreeSet;
 
@@ -96,16 +96,16 @@ impl Bench {
         all
     }
 
-    /// The derivations that the engine tells of, each with its first premise.
-    fn told(&mut self) -> Vec<(Known, Option<Row>)> {
+    /// The derivations that the engine reports, each with its first premise.
+    fn reported(&mut self) -> Vec<(Known, Option<Row>)> {
         let scope = Scope { scratch: &self.scratch, ambient: &Nowhere };
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         self.views.derivations(&self.plan, &mut self.database, scope, &mut |it| {
             let premises = it.premises.to_vec();
-            told.push((it.rule, (it.head, ints(it.columns)), premises));
+            reported.push((it.rule, (it.head, ints(it.columns)), premises));
         });
         let database = &self.database;
-        told.into_iter()
+        reported.into_iter()
             .map(|(rule, head, premises)| {
                 let first = premises.first().map(|it| row_of(database, it.relation, it.row));
                 ((rule, head, rows_of(database, &premises)), first)
@@ -122,7 +122,7 @@ impl Bench {
 }
 
 #[test]
-fn each_new_derivation_is_told_once() {
+fn each_new_derivation_is_reported_once() {
     for (plan, text) in PLANS.iter().enumerate() {
         for seed in 0..if cfg!(miri) { 1 } else { 30 } {
             let mut random = tidemill_stdx::rng::Rng::new(seed + 100 * plan as u64);
@@ -155,11 +155,11 @@ fn each_new_derivation_is_told_once() {
                     false => !before.contains(*it),
                 };
                 let expected: Vec<&Known> = all.iter().filter(is_new).collect();
-                let mut told = bench.told();
-                told.sort();
-                let known: Vec<&Known> = told.iter().map(|(known, _)| known).collect();
+                let mut reported = bench.reported();
+                reported.sort();
+                let known: Vec<&Known> = reported.iter().map(|(known, _)| known).collect();
                 assert_eq!(known, expected, "plan {plan}, seed {seed}");
-                for ((rule, head, premises), first) in &told {
+                for ((rule, head, premises), first) in &reported {
                     if premises.iter().any(|it| new.contains(it)) {
                         let first = first.as_ref().unwrap();
                         assert!(new.contains(first), "{rule:?} {head:?}: {first:?}");
@@ -167,7 +167,7 @@ fn each_new_derivation_is_told_once() {
                 }
                 assert_eq!(bench.views.derivations_beyond(), 0);
                 bench.views.settle(&mut bench.database);
-                assert_eq!(bench.told(), []);
+                assert_eq!(bench.reported(), []);
                 before = all;
             }
         }
@@ -183,7 +183,7 @@ fn of_many_derivations_some_are_noted_and_the_others_counted() {
             bench.insert(0, &[at + 2 * edge, at + 2 * edge + 1]);
         }
         bench.evaluate();
-        assert_eq!(bench.told().len(), 2);
+        assert_eq!(bench.reported().len(), 2);
         assert_eq!(bench.views.derivations_beyond(), beyond);
         bench.views.settle(&mut bench.database);
         assert_eq!(bench.views.derivations_beyond(), 0);
@@ -191,15 +191,15 @@ fn of_many_derivations_some_are_noted_and_the_others_counted() {
 }
 
 #[test]
-fn rules_that_are_not_traced_are_not_told_of() {
+fn rules_that_are_not_traced_report_nothing() {
     let mut bench = Bench::new(CLOSURE);
     bench.views.trace(&bench.plan, |stratum, rule| (stratum, rule) == (0, 1), 100);
     bench.insert(0, &[1, 2]);
     bench.insert(0, &[2, 3]);
     bench.evaluate();
-    let told = bench.told();
-    assert_eq!(told.len(), 1);
-    let (known, _) = &told[0];
+    let reported = bench.reported();
+    assert_eq!(reported.len(), 1);
+    let (known, _) = &reported[0];
     assert_eq!((known.0, &known.1), (RuleId(1), &(RelationId(1), vec![1, 3])));
     bench.views.trace(&bench.plan, |_, _| false, 100);
     assert!(!bench.views.is_traced());
@@ -214,8 +214,8 @@ fn behind_a_large_group_stand_some_of_its_rows() {
         bench.insert(0, &[x, 7]);
     }
     bench.evaluate();
-    let told = bench.told();
-    let of_group = told.iter().find(|(known, _)| known.0 == RuleId(1)).unwrap();
+    let reported = bench.reported();
+    let of_group = reported.iter().find(|(known, _)| known.0 == RuleId(1)).unwrap();
     assert_eq!(of_group.0.1, (RelationId(3), vec![7, many]));
     assert_eq!(of_group.0.2.len(), PREMISES_MAX);
 }

@@ -56,7 +56,7 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     };
     printer.run();
     let out = align::align(&printer.out, &printer.trailing);
-    // Never let a mistake of the formatter reach somebody's source.
+    // A mistake of the formatter must never reach a user's source.
     Ok(if same(&text, &tokens, &out, file) { out } else { text })
 }
 

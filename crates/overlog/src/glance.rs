@@ -1,4 +1,4 @@
-//! What an expression may be, as far as a glance tells.
+//! The types that an expression may have, by the result types of its operators.
 
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Reg};

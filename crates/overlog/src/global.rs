@@ -23,7 +23,7 @@ use crate::node::Stages;
 use crate::options::Options;
 use crate::program::{Compiled, Global, GlobalHead, GlobalRead};
 
-/// What stands for the place of all nodes together, and what that place is called.
+/// The location that means all nodes together.
 pub const SIM: &str = "SIM";
 
 /// What rules there may derive.
@@ -255,7 +255,7 @@ fn everywhere(functor: &mut Functor, symbols: &Symbols<'_>) {
     let span = functor.span;
     let column = symbols.location_of(functor);
     let is_moving = symbols.get(&functor.name.resolved).is_some_and(Symbol::is_moving);
-    // Where rows lie at the address of one column, whoever has one says that column.
+    // Where rows lie at the address of one column, the node is the value of that column.
     let node = match functor.args.get(column) {
         Some(Arg::Expr(place)) if is_moving => place.clone(),
         _ => Expr { kind: ExprKind::Fresh, span },

@@ -482,7 +482,7 @@ pub(crate) enum Softness {
     Hard,
     /// Rows stay while their rule derives them; refreshes are passed on.
     Passing,
-    /// Rows live so many nanoseconds; refreshes are passed on.
+    /// Rows live this number of nanoseconds; refreshes are passed on.
     Lifetime(u64),
 }
 

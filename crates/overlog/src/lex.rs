@@ -12,8 +12,8 @@
 //! | string | `"..."` with `\n \r \t \f \" \\ \xHH`, on one line; bytes `b"..."` |
 //! | comment | `/* */` (they do not nest), and `//`, `%%`, `#!` to the end of the line |
 //!
-//! The lexer never fails: a token that is wrong carries its diagnostic, and stands for something
-//! harmless. Whether that is reported is the preprocessor's choice, which may skip the token.
+//! The lexer never fails: a malformed token carries its diagnostic and a harmless value. Whether
+//! that is reported is the preprocessor's choice, which may skip the token.
 
 mod number;
 mod text;
@@ -296,7 +296,7 @@ impl Lexer<'_> {
     }
 
     fn symbol_here(&self) -> Option<Sym> {
-        // Most tokens of a long list of facts are symbols: one byte tells most of them apart.
+        // Most tokens of a long list of facts are symbols: one byte distinguishes most of them.
         let rest = self.cursor.rest().as_bytes();
         let first = *rest.first()?;
         let is_here = |sym: &Sym| {

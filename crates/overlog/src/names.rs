@@ -1,10 +1,10 @@
-//! How the tuples of a program are told apart: what ids they have in what is recorded of them.
+//! The identity of the tuples of a program: their ids in what is recorded of them.
 
 use tidemill_relation::Value;
 use tidemill_relation::plan::{Plan, Relation, RelationId};
 use tidemill_relation::tuple_id::Naming;
 
-/// How the tuples of each relation are told apart, everywhere in the same way.
+/// How ids are made for the tuples of each relation, the same on all nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Names(Vec<Named>);
 

@@ -139,7 +139,7 @@ struct Preprocessor<'a> {
     options: &'a Options,
     files: &'a dyn Files,
     sources: &'a mut Sources,
-    /// All macros ever defined, and which of them a name stands for now.
+    /// All macros ever defined, and the current one of each name.
     macros: Vec<Macro>,
     current: SortedMap<String, usize>,
     out: Preprocessed,

@@ -116,7 +116,7 @@ pub struct Watch {
 pub struct Query {
     /// The relation.
     pub relation: RelationId,
-    /// One per column; equal registers stand for equal values.
+    /// One per column; equal registers mean equal values.
     pub columns: Vec<Pattern>,
     /// `file:line:column`.
     pub place: String,
@@ -172,6 +172,6 @@ pub struct Export {
     pub out: RelationId,
     /// The hidden table, of the same columns, that is filled there.
     pub into: RelationId,
-    /// The column with the trail, if its rows may come back to support themselves.
+    /// The column with the trail, if its rows may support themselves.
     pub trail: Option<u32>,
 }

@@ -145,7 +145,7 @@ impl Traces {
         [self.rule_exec, self.tuple, self.content].contains(&relation)
     }
 
-    /// How tuples are told apart.
+    /// How ids are made for tuples.
     pub(crate) fn names(&self) -> &Names {
         &self.names
     }

@@ -1,6 +1,6 @@
 //! Why a tuple is not there, compared with programs that really run: of twenty rules each term is
-//! broken once; that term is to be named, and the tuple is there without it exactly if it is said
-//! that all others hold.
+//! broken once; that term is to be named, and the tuple is there without it exactly if the answer
+//! says that all others hold.
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ fn broken(term: &str) -> Option<(String, &'static str)> {
             Some((format!("gone{columns}"), "there is no gone("))
         }
         _ if term.contains("(@N") => {
-            // As many columns as there have to be, of which one is an own one.
+            // The required number of columns, one of them an own one.
             let columns = columns.trim_end_matches(')');
             Some((format!("gone{columns}, _)"), "there is no gone("))
         }

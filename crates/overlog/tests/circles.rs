@@ -40,7 +40,7 @@ fn pairs(table: &str, a: u32, rows: &Links) -> Vec<String> {
 }
 
 /// Runs a program on nodes whose links come and go, and looks at it whenever it is at rest. With
-/// `crashes`, nodes end without notice and come back empty; their links are entered again.
+/// `crashes`, nodes end without notice and restart empty; their links are entered again.
 fn check(program: &str, tables: &[&str], expected: Expected, seeds: u64, crashes: bool) {
     for seed in 0..seeds {
         let mut rng = Rng::new(seed);
@@ -133,7 +133,7 @@ fn two_tables_that_rest_on_each_other_twice() {
 }
 
 /// The least name of all nodes from which one can be reached: a label that circulates for ever
-/// where nothing tells that its node is gone.
+/// where nothing reports that its node is gone.
 #[test]
 fn labels_of_nodes_that_are_cut_off_are_forgotten() {
     let program = r#"

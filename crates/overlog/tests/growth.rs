@@ -22,7 +22,7 @@ fn taken(program: &str, rows: usize) -> Duration {
     cpu_time() - start
 }
 
-/// Eight times as many rows take less than a fourth of what their square would.
+/// Eight times the rows take less than a fourth of what their square would.
 fn grows_by_its_rows(program: &str) {
     const ROWS: usize = 3000;
     let once = (0..3).map(|_| taken(program, ROWS)).min().expect("three");

@@ -168,7 +168,7 @@ fn what_is_given_up_again_and_again_costs_less_each_time() {
     assert_eq!(node.counters().turns_abandoned, 9);
 }
 
-/// Rows that a rule cannot tell apart meet the rest of its body once, not once each.
+/// Rows that are equal to a rule meet the rest of its body once, not once each.
 #[test]
 fn rows_that_derive_the_same_derive_it_once() {
     let mut node = node(

@@ -128,7 +128,7 @@ fn what_is_wrong_is_said() {
     }
 }
 
-/// Whatever is asked is answered or refused, and the node is as before.
+/// Every query is answered or refused, and the node is as before.
 #[test]
 fn mutated_queries_never_panic() {
     let seeds = [
@@ -248,7 +248,7 @@ fn slow_questions_never_close_the_door() {
     assert_eq!(network.world.answers[0].0, AskerId(99));
     // Copying, deriving, gathering, sorting: a slice each of all that ask.
     assert!(steps < 17 * 1100 * 10, "{steps} steps");
-    // The answers that nobody waits for any more cost nothing.
+    // Answers whose askers are gone cost nothing.
     for asker in 1..=16 {
         fleet::forget(&mut network.world, &mut network.events, AskerId(asker));
     }
@@ -347,7 +347,7 @@ fn a_question_to_a_node_that_ends_is_ended() {
     assert_eq!(ends(&network, 1).0.last(), Some(&(3, Status::Done)));
 }
 
-/// What once was a question, sent to a node's port: nothing comes back, and it is counted.
+/// A query in the old form of a datagram to a node's port gets no answer and is counted.
 #[test]
 fn a_question_by_datagram_gets_nothing() {
     let mut network = edges(3);
@@ -390,7 +390,7 @@ fn a_heavy_query_holds_up_nobody() {
         Slice::Span(_) => unreachable!("a simulation counts steps"),
     };
     for count in 1..=20 {
-        // Something is due at the other node, and at the node that is asked.
+        // Something is due at the other node, and at the queried node.
         for node in 0..2 {
             network.inject(node, &format!("tick(\"n{node}:1\")"));
         }

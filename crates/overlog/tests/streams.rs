@@ -107,7 +107,7 @@ fn views_outlive_connections_and_peers() {
     let known = format!("known(\"{}\", \"{}\")", at[1], at[0]);
     network.inject(0, &link);
     run_until(&mut network, |network| network.rows(1, "known") == [known.clone()]);
-    // An empty new life is told again what it forgot, once it is heard of.
+    // An empty new life is sent again what it forgot, once it has shown up.
     let endpoint = fleet::crash(&mut network.world, &mut network.events, NodeId(1)).expect("alive");
     network.run_for(0.05);
     fleet::restart(&mut network.world, &mut network.events, endpoint, NodeId(1)).expect("starts");

@@ -162,7 +162,7 @@ fn path_vector_has_exactly_the_right_routes_after_each_change() {
 }
 
 #[test]
-fn a_peer_that_comes_back_empty_is_told_again() {
+fn a_peer_that_restarts_empty_is_sent_all_rows_again() {
     let mut network = Network::new(PATH_VECTOR, 3, 1);
     for (from, to) in [(0, 1), (1, 0), (1, 2), (2, 1)] {
         network.inject(from, &format!(r#"link("n{from}:1", "n{to}:1", 4)"#));

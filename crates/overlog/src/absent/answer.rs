@@ -2,7 +2,7 @@
 
 use tidemill_relation::OwnedValue;
 
-/// The tuple that is asked about: its columns, where they are given.
+/// The absent tuple: its columns, where they are given.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Wanted {
     /// The relation.

@@ -41,8 +41,8 @@ impl<'r> Ready<'r> {
         let places = rule.rule.body.iter().filter(|it| is_predicate(it)).filter_map(Term::functor);
         let mut places = places.chain([head]).filter_map(|it| it.location_arg()?.as_expr());
         let address = places.find(|it| it.as_var().is_some());
-        let told = |term: &Term| address.map_or_else(|| term.clone(), |it| at_node(term, it));
-        let mut terms: Vec<Term> = rule.rule.body.iter().map(told).collect();
+        let place = |term: &Term| address.map_or_else(|| term.clone(), |it| at_node(term, it));
+        let mut terms: Vec<Term> = rule.rule.body.iter().map(place).collect();
         let count = terms.len();
         for (column, (arg, value)) in head.args.iter().zip(&wanted.columns).enumerate() {
             let (Some(it), Some(value)) = (arg.as_expr(), value) else { continue };
@@ -59,7 +59,7 @@ impl<'r> Ready<'r> {
                     values.insert(name.clone(), value.clone());
                     let own = Box::new(expr(ExprKind::Var(name)));
                     let equal = ExprKind::Binary(BinaryOp::Eq, Box::new(it.clone()), own);
-                    terms.push(told(&Term::Condition(expr(equal))));
+                    terms.push(place(&Term::Condition(expr(equal))));
                 }
             }
         }

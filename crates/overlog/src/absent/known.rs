@@ -19,7 +19,7 @@ use crate::node::Identity;
 use crate::query::{Failure, Holder, Limits, first};
 use crate::stage::Registry;
 
-/// The table of the columns that are asked for: question, column, value.
+/// The table of the requested columns: question, column, value.
 const GIVEN: &str = "why!given";
 
 /// What a probe derives.
@@ -174,7 +174,7 @@ impl Known {
     }
 }
 
-/// A table of so many columns, each row of which is there once.
+/// A table of `columns` columns, each row of which is there once.
 fn relation(name: &str, columns: usize) -> Relation {
     let spec = TableSpec {
         arity: columns as u32,

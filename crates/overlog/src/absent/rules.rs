@@ -12,7 +12,7 @@ use crate::program::Written;
 /// Questions below each other.
 pub(super) const DEPTH_MAX: usize = 5;
 
-/// The rules of a program, of which it is asked why a tuple is not there.
+/// The rules of a program, searched for why a tuple is absent.
 #[derive(Debug, Default)]
 pub struct Rules {
     rules: Vec<Named>,

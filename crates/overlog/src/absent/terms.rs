@@ -82,7 +82,7 @@ fn pattern(it: &Expr, all: &mut SortedSet<String>) {
 /// Whether a term can be looked at when some variables have values.
 fn is_ready(term: &Term, bound: &SortedSet<String>, is_last: bool) -> bool {
     match term {
-        // What only such a term names stands for anything.
+        // A variable that only such a term names matches anything.
         Term::Predicate(it) if it.negated => is_last || variables(term).is_subset(bound),
         Term::AggView(_) => is_last || variables(term).iter().any(|it| bound.contains(it)),
         _ => {

@@ -204,7 +204,7 @@ impl Display for Literal {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Literal::Int(it) => write!(f, "{it}"),
-            // Always with a point or exponent, and with as many digits as it takes.
+            // Always with a point or exponent, and with the digits that it takes.
             Literal::Double(it) => write!(f, "{it:?}"),
             Literal::Str(it) => write_quoted(f, it),
             Literal::Id(bytes) => {

@@ -1,7 +1,7 @@
 //! The tree as a source: what is printed parses to the same tree, all names resolved.
 //!
-//! Parentheses stand where the parser needs them, by the levels of `crate::parse`: a value may
-//! stand for a condition, never the other way round.
+//! Parentheses are written where the parser needs them, by the levels of `crate::parse`: a value is
+//! accepted as a condition, never the other way round.
 
 use std::fmt::{self, Display, Formatter, Write};
 

@@ -1,6 +1,6 @@
 //! Checking a program: does every name, column, variable and type make sense?
 //!
-//! [`check`] reads the tree once per concern and gathers as many findings as it can:
+//! [`check`] reads the tree once per concern and collects all findings that it can:
 //!
 //! * [`symbols`]: which relations there are, with how many columns, and where each is located;
 //! * [`declarations`]: statements that are not rules;

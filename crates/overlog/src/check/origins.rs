@@ -24,7 +24,7 @@ pub(super) struct Origin<'r> {
 }
 
 impl Origins {
-    /// Nothing is known of so many columns each.
+    /// No origins yet, for relations with these numbers of columns.
     pub fn new(columns: impl Iterator<Item = usize>) -> Origins {
         Origins { columns: columns.map(|count| vec![None; count]).collect() }
     }

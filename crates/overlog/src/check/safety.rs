@@ -2,8 +2,8 @@
 //!
 //! A variable is bound by a predicate that is not negated, by an aggregate over a table, or by an
 //! assignment whose own variables are bound. The order of terms does not matter for that, but an
-//! assignment may not name a variable that stands in a predicate before it. Variables that occur
-//! in one `notin` alone stand for anything.
+//! assignment may not name a variable that stands in a predicate before it. Variables that occur in
+//! one `notin` alone match anything.
 
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};

@@ -104,7 +104,7 @@ impl<'a> Symbols<'a> {
         self.by_name.get(system::canonical(name)).copied()
     }
 
-    /// True if a functor stands for a stored relation.
+    /// True if a functor names a stored relation.
     pub fn is_table(&self, functor: &Functor) -> bool {
         self.get(&functor.name.resolved).is_some_and(Symbol::is_table)
     }
@@ -164,7 +164,7 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// Whether a use is a fact, in which an unwritten mark cannot be told from one at the first column.
+/// Whether a use is a fact, in which a missing mark is the same as one at the first column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Use {
     Fact,
@@ -258,8 +258,8 @@ impl<'a> Collect<'a, '_> {
         }
     }
 
-    /// A relation that no functor shows has as many columns as its stage says.
-    /// What an operator says of its events, where nothing else does.
+    /// Takes the columns of a stage's events from its operator, for relations whose columns no
+    /// functor shows.
     fn stage(&mut self, stage: &Stage, operator: &Declaration) {
         let (least, yielded) = (operator.input_arity(), operator.output_arity());
         let arity = |collect: &mut Self, name: &Name| collect.symbols.enter(name).arity;

@@ -102,7 +102,7 @@ pub enum Status {
     Wrong,
     /// Answering it takes more than one asker may have.
     Limit,
-    /// Nobody here answers such requests.
+    /// The run does not serve such requests.
     Unsupported,
     /// It cannot be answered now.
     Unavailable,

@@ -20,7 +20,7 @@ pub use message::{Control, End, Message, Status};
 /// Bytes that the frame of a tool may have.
 pub const REQUEST_BYTES_MAX: usize = 64 << 10;
 
-/// Rules that are installed, with their name, have at most so many: they fit a request.
+/// The most bytes of rules that are installed, with their name: they fit a request.
 pub const RULES_BYTES_MAX: usize = 65_000;
 
 /// Bytes that the frame of a run may have.

@@ -8,9 +8,9 @@ use super::seal::Seal;
 use super::state::Fleet;
 use super::world::World;
 
-/// Gives all nodes, and those that start from now on, other keys and another list of those who
-/// are heard. Identities stay; sessions go on until they are replaced, unless their peer is not
-/// heard any more.
+/// Replaces the keys and the list of known peers of all nodes, and of those that start from now on.
+/// Identities stay; sessions go on until they are replaced, unless their peer is no longer in the
+/// list.
 pub fn replace_keys<W: World>(world: &mut W, events: &mut Loop<W>, seal: &Seal) {
     let now_ns = events.now().0;
     let fleet = world.fleet();

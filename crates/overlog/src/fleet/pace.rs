@@ -8,7 +8,7 @@ use tidemill_event::Time;
 pub struct Skew {
     /// It is ahead by this, nanoseconds.
     pub offset_ns: i64,
-    /// It gains so many millionths.
+    /// The clock gains this number of millionths.
     pub drift_ppm: i64,
     /// From here on the drift counts.
     pub since: Time,

@@ -65,7 +65,7 @@ fn fire<W: World>(
     let mut more = true;
     let mut fired = false;
     if holds {
-        // It fires when it is told to.
+        // It is fired explicitly.
     } else if node.fires_already(timer) || node.waiting() >= INBOX_MAX {
         node.counters_mut().periodics_skipped += 1;
         say!(Debug, "node", "{}: a periodic is late and skipped", node.identity().address);

@@ -40,7 +40,7 @@ pub(super) fn arm_post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId
     });
 }
 
-/// Something must be sent again, or a peer was not heard of for too long.
+/// Handles a timeout: something must be sent again, or a peer was silent for too long.
 fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };

@@ -47,7 +47,7 @@ pub fn ask<W: World>(
     Ok(())
 }
 
-/// Forgets an asker that has gone away.
+/// Forgets an asker that has disconnected.
 pub fn forget<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId) {
     world.fleet().desk.forget(asker);
     begin(world, events);

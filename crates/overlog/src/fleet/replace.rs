@@ -29,7 +29,7 @@ const AGAIN: Duration = Duration::from_micros(100);
 ///
 /// # Errors
 /// Why a node cannot; then none does. If one is in the middle of a turn it is tried again, with the
-/// last program that was given, and the observer is told should it fail then.
+/// last program that was given, and the observer is notified should it fail then.
 pub fn replace<W: World>(
     world: &mut W,
     events: &mut Loop<W>,

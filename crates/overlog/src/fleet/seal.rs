@@ -19,14 +19,14 @@ const PEERS_MAX: usize = 4096;
 pub struct Seal {
     /// What they all have.
     pub keys: FleetKeys,
-    /// Who they are; if nothing is given, each is somebody new at each start.
+    /// Their identities; if `None`, each node draws a new one at each start.
     pub identity: Option<Keys>,
-    /// Whom they hear; if nothing is given, all that have a key.
+    /// The peers that they accept; if `None`, all that have a key.
     pub known: Option<KnownPeers>,
 }
 
 impl Seal {
-    /// The guard of a node that starts under that address.
+    /// The guard of a node that starts under `address`.
     pub(super) fn guard(
         &self,
         address: &str,
@@ -43,7 +43,7 @@ impl Seal {
     }
 }
 
-/// 32 random bytes that nobody can guess.
+/// 32 unpredictable random bytes.
 pub(super) fn entropy(host: &mut dyn Host) -> io::Result<[u8; 32]> {
     let mut bytes = [0; 32];
     host.fill_entropy(&mut bytes)?;

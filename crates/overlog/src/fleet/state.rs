@@ -93,7 +93,7 @@ pub struct Fleet {
     pub(super) observer: Box<dyn Observer>,
     /// Tuples given on the command line: put in after the program's facts.
     pub(super) extra: Vec<Extra>,
-    /// What is asked, and by whom.
+    /// The queries under way, by asker.
     pub(super) desk: Desk,
     /// The owner of what queries take, once there was one.
     pub(super) queries: Option<Owner>,
@@ -105,7 +105,7 @@ pub struct Fleet {
     pub(super) opening: Option<Event>,
     /// Ends all that nodes do.
     pub(super) interrupt: Option<Arc<AtomicBool>>,
-    /// Timers fire when they are told to, and not by themselves.
+    /// Timers fire explicitly, not by themselves.
     pub(super) holds_timers: bool,
     /// Measures what rules cost all the time.
     pub(super) clock: Option<Clock>,

@@ -99,7 +99,7 @@ fn row<const COLUMNS: usize>(values: [Value<'_>; COLUMNS]) -> Vec<OwnedValue> {
     values.map(OwnedValue::new).to_vec()
 }
 
-/// Turns by kind of owner; owners are not told apart.
+/// Turns by kind of owner, not by owner.
 fn turn_rows<W: 'static>(events: &mut Loop<W>) -> Vec<Vec<OwnedValue>> {
     let ns = |time: Duration| count(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
     let kinds = &events.stats().kinds;

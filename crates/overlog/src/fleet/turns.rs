@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_secs(1);
 /// Event tuples whose strands run in one call before the loop may let others run.
 const DERIVE_BATCH: usize = 256;
 
-/// Queues `count` events of the loop for as many that wait in the node's inbox.
+/// Queues `count` events of the loop, one for each event that waits in the node's inbox.
 pub(super) fn schedule<W: World>(
     world: &mut W,
     events: &mut Loop<W>,

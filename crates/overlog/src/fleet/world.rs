@@ -56,7 +56,7 @@ pub trait World: Sized + 'static {
         Takes::More
     }
 
-    /// Takes a connection to the port of a node that a tool began, watched by nobody.
+    /// Takes a connection from a tool to the port of a node; nothing watches it yet.
     fn called(&mut self, events: &mut Loop<Self>, node: NodeId, call: Call<'_>) {
         let _ = node;
         events.host().close(call.endpoint);
@@ -73,7 +73,7 @@ pub struct Switched {
     pub crossings: Vec<(NodeId, TupleBuf<Crossing>)>,
 }
 
-/// Whether an asker takes more of what it has asked for.
+/// Whether an asker takes more of its answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Takes {
     /// At once.

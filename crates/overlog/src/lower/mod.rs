@@ -175,7 +175,7 @@ impl<'c> Builder<'c> {
         inside == self.uses[reg.0 as usize]
     }
 
-    /// Whether a predicate can be joined or, if negated, asked for.
+    /// Whether a predicate can be joined or, if negated, looked up.
     pub fn is_ready(&self, atom: &Atom) -> bool {
         let mut ready = true;
         if atom.negated {

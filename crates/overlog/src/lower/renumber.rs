@@ -3,7 +3,7 @@
 use tidemill_relation::expr::{Expr, Reg};
 use tidemill_relation::plan::{Bind, HeadColumn, Lookup, Pattern, Step, Strand};
 
-/// Gives a strand as many registers as it uses.
+/// Renumbers the registers of a strand densely.
 pub(super) fn renumber(mut strand: Strand) -> Strand {
     let mut numbers = Numbers { new: vec![None; strand.regs as usize], next: 0 };
     numbers.binds(&mut strand.trigger.columns);

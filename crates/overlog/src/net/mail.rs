@@ -134,7 +134,7 @@ pub struct Mail {
     endpoint: Endpoint,
     /// Peers whose rows stand in our views, by where their datagrams come from.
     supporters: OrderedMap<String, OrderedSet<String>>,
-    /// What has happened to peers and was not told yet.
+    /// What has happened to peers and was not reported yet.
     fates: Vec<Fate>,
     /// Datagrams that the host did not take.
     unsent: u64,
@@ -219,7 +219,7 @@ impl Mail {
         let address = canonical(address);
         self.endpoint.post(&address, number, &columns, send.delete, mode, now_ns);
         if send.view {
-            // Should it die and come back, it must be told again.
+            // Should it crash and restart, its rows must be sent again.
             self.endpoint.hold_lease(&address, now_ns);
         }
     }

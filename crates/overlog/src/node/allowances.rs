@@ -22,13 +22,13 @@ pub(super) const TURN_CHANGES_MAX: usize = DERIVED_MAX as usize;
 /// Which limit a turn has run into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limit {
-    /// So many event tuples.
+    /// The limit of event tuples.
     Tuples(u64),
-    /// So many tuples of rules that go round a cycle.
+    /// The limit of tuples of rules on a cycle.
     Cycle(u64),
-    /// So many rows looked at by such rules.
+    /// The limit of rows looked at by such rules.
     Looked(u64),
-    /// So many table changes and tuples for other nodes.
+    /// The limit of table changes and tuples for other nodes.
     Changes(u64),
     /// What its views may do in a commit.
     Views(Overrun),

@@ -151,7 +151,7 @@ impl Node {
 }
 
 /// Makes a tuple from outside one of the turn's event tuples, or of its changes of tables; false if
-/// it has not as many columns as it must.
+/// it has the wrong number of columns.
 #[inline]
 fn take(
     program: &Program,

@@ -21,8 +21,8 @@ use crate::program::Compiled;
 /// What this file says at most.
 const CEILING: Level = Level::Debug;
 
-/// Interpreted runs after which code is made, for strands that have none: so many that it is worth
-/// its time, which is that of some 100 to 1000 runs for each.
+/// Interpreted runs after which strands without code are compiled. Compiling one takes the time of
+/// some 100 to 1000 runs, which this number amortises.
 const RUNS: [u64; 3] = [30_000, 300_000, 3_000_000];
 
 /// The code of a program's strands, and how it comes to be.

@@ -17,7 +17,7 @@ pub struct Counters {
     pub sent: u64,
     /// Tuples received from other nodes.
     pub received: u64,
-    /// Tuples dropped because their location is null, nobody, or no address.
+    /// Tuples dropped because their location is null, no node, or no address.
     pub dropped_unaddressed: u64,
     /// Derivations dropped because an expression had no value.
     pub dropped_failed: u64,

@@ -10,7 +10,7 @@ pub struct RuleCoverage {
     /// How often it was started: by an event, a timer, a row that changed. Of a view: whether its
     /// table has ever had a row.
     pub fired: u64,
-    /// What it has derived. Of a view as above.
+    /// What it has derived. Of a view: whether its table has ever had a row.
     pub derived: u64,
 }
 

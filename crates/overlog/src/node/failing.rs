@@ -14,7 +14,7 @@ use super::watch::Observer;
 /// What this file says at most.
 const CEILING: Level = Level::Debug;
 
-/// Tells of dropped derivations: counts all, reports the first of each rule.
+/// Handles dropped derivations: counts all, reports the first of each rule.
 pub(super) struct Failing<'n> {
     pub(super) program: &'n Program,
     pub(super) node: &'n str,

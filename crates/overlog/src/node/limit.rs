@@ -41,7 +41,7 @@ impl Node {
         self.ambient.interrupt = Interrupt(Some(flag));
     }
 
-    /// Whether it was told to do nothing more: what the running turn has done is incomplete.
+    /// Whether its flag is set: what the running turn has done is then incomplete.
     #[inline]
     pub fn is_interrupted(&self) -> bool {
         self.ambient.interrupt.is_set()

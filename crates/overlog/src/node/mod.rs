@@ -1,7 +1,7 @@
 //! One node: its tables, and the turns that change them.
 //!
-//! A node is a state machine without input or output of its own. Whoever drives it
-//! ([`crate::fleet`]) hands it one external event at a time and runs the parts of the turn:
+//! A node is a state machine without input or output of its own. Its driver ([`crate::fleet`])
+//! hands it one external event at a time and runs the parts of the turn:
 //!
 //! ```text
 //! begin(event) -> derive() until done -> commit() -> refine() until done -> finish()
@@ -9,7 +9,7 @@
 //!                    quiescence            changes        by round          and sends
 //! ```
 //! Between any two of these calls the loop may let others run; the node's tables do not change
-//! until `commit`, and nobody else sees them before `finish`.
+//! until `commit`, and nothing outside the turn reads them before `finish`.
 
 mod allowances;
 mod ambient;
@@ -235,8 +235,8 @@ impl Node {
 
     /// The facts whose location is this node, in source order, as events.
     ///
-    /// Facts in a row whose relations start no strand are one event, and go in one commit: nothing
-    /// could tell them apart but what they cost.
+    /// Facts in a row whose relations start no strand are one event, and go in one commit: separate
+    /// commits would differ in cost alone.
     pub fn facts(&self) -> Vec<Event> {
         self.together(self.each_fact())
     }

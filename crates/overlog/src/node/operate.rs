@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// Takes as many rows as a turn takes.
+    /// Takes rows, up to the limit of a turn.
     fn pull(&mut self, mut work: Work, observer: &mut dyn Observer) {
         let mut bytes = 0;
         for _ in 0..ROWS_PER_TURN_MAX {

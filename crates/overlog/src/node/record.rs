@@ -21,8 +21,8 @@ use super::watch::Observer;
 use crate::traces::{TUPLE_INDEX, Traces, is_part};
 
 impl Node {
-    /// Notes where a tuple comes from that goes into traced executions, and tells an observer who
-    /// explains.
+    /// Notes the sender of a tuple that goes into traced executions, and reports it to an observer
+    /// that explains.
     pub(super) fn note_sender(
         &mut self,
         relation: RelationId,
@@ -136,7 +136,8 @@ impl Node {
         let mut records = Records::default();
         let scope = Scope { scratch: &self.scratch, ambient: &self.ambient };
         let (at_ns, address) = (self.ambient.now_ns(), &self.identity.address);
-        // Two passes over the tables: a derivation cannot be hashed while they are asked for more.
+        // Two passes over the tables: a derivation cannot be hashed while the tables are searched
+        // for more.
         let (mut found, mut heads) = (Vec::new(), TupleBuf::new());
         let mut take = |it: Derivation<'_>| {
             let output = names.id(it.head, it.columns.iter().copied());

@@ -301,8 +301,8 @@ impl Node {
 }
 
 impl Program {
-    /// The relation of another program that is this one: of the same name, with as many columns,
-    /// and declared alike if it is a table.
+    /// The relation of another program that is this one: of the same name, with the same number of
+    /// columns, and declared alike if it is a table.
     pub fn same_in(&self, other: &Program, relation: RelationId) -> Option<RelationId> {
         same(self.plan(), other.plan(), relation)
     }

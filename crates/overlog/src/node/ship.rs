@@ -5,8 +5,8 @@
 //! walk over all its paths. As in BGP (RFC 4271, MinRouteAdvertisementInterval) *bad news goes at
 //! once, the rest waits*: when a row goes, or its trail gets longer, the node announces nothing for
 //! [`HOLD_NS`] and then what stands at that time. So rows are explored in rounds, all ways of one
-//! length at a time: a row goes to a peer once per round, and there are at most as many rounds as
-//! shipments on the longest trail.
+//! length at a time: a row goes to a peer once per round, and the rounds are at most the shipments
+//! on the longest trail.
 //!
 //! ```text
 //! row goes, trail gets longer     --> deletion goes now, hold begins

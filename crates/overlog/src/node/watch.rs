@@ -151,7 +151,7 @@ impl Watching {
     }
 }
 
-/// Whether the columns have the forms of a query; equal registers stand for equal values.
+/// Whether the columns match the patterns of a query; equal registers mean equal values.
 fn fits(patterns: &[Pattern], columns: &[Value<'_>], ambient: &dyn Ambient) -> bool {
     let mut bound = Vec::new();
     patterns.len() == columns.len()

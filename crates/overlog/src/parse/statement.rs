@@ -42,8 +42,8 @@ impl Parser {
         }
     }
 
-    /// A line that begins a statement, as far as one can tell: where reading may go on after an
-    /// error, and where a `.` seems to be missing.
+    /// Whether the line probably begins a statement: where parsing resumes after an error, and
+    /// where a `.` seems to be missing.
     pub(super) fn starts_statement(&self) -> bool {
         let word = match self.kind() {
             TokenKind::Name(word) | TokenKind::Var(word) => &**word,
@@ -317,7 +317,7 @@ impl Parser {
         self.fact(label, head, start)
     }
 
-    /// What stands so many tokens on looks like a relation, however its name is written.
+    /// Whether the token `ahead` tokens on looks like a relation, however its name is written.
     fn is_relation(&self, ahead: usize) -> bool {
         matches!(self.ahead(ahead), TokenKind::Name(_) | TokenKind::Var(_))
             && (self.ahead_is(ahead + 1, Sym::LParen) || self.ahead_is(ahead + 1, Sym::At))

@@ -81,7 +81,7 @@ impl Preprocessor<'_> {
         }
     }
 
-    /// The tokens that a token stands for, with its span.
+    /// The expansion of a token, with its span.
     fn flatten(&self, token: &Token, open: &mut Vec<usize>, out: &mut Vec<Token>) {
         let inner = self.lookup(token);
         match inner.filter(|it| !open.contains(it) && open.len() < MACRO_DEPTH_MAX) {

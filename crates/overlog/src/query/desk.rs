@@ -6,7 +6,7 @@
 //!   to_copy   askers whose question has not seen the tables yet, one of them at a time
 //!   ring      askers whose question can go on: a slice each, in turn
 //! ```
-//! So whoever asks has the same share of the time, however many others ask, and however long their
+//! So each asker has the same share of the time, however many others ask, and however long their
 //! questions take. Each question has [`Limits`]; all together have a limit on memory, which ends
 //! the largest. A part of an answer is made when its asker can take it, so that one that does not
 //! read costs what its question may take, and no more.
@@ -48,7 +48,7 @@ pub const COUNTER: &str = "sys::counter";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AskerId(pub u64);
 
-/// Which node is asked, in which of its lives.
+/// The node of a query, in which of its lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asked {
     /// The node's number in its fleet.
@@ -68,12 +68,12 @@ pub struct QueryCounters {
     pub limited: u64,
     /// Queries that were not taken because too many of the same asker waited.
     pub refused: u64,
-    /// Queries whose asker went away before the answer was whole.
+    /// Queries whose asker disconnected before the answer was complete.
     pub abandoned: u64,
 }
 
-/// The counters of the process, asked for as rows `sys::counter(Node, Name, Value)`: no table has
-/// them, as most of them change all the time and nobody asks.
+/// The counters of the process, queried as rows `sys::counter(Node, Name, Value)`. No table has
+/// them, as most change all the time and are rarely queried.
 #[derive(Clone)]
 pub struct Shown(Rc<dyn Fn() -> Vec<(String, u64)>>);
 
@@ -302,8 +302,8 @@ impl Desk {
         Some((id, asked))
     }
 
-    /// Copies at most `rows` rows of the node that is asked, whose tables must not change before
-    /// this is done; and the end of an answer, which may be another asker's.
+    /// Copies at most `rows` rows of the queried node, whose tables must not change before this is
+    /// done; also returns the end of an answer, which may be another asker's.
     pub fn copy(&mut self, id: AskerId, from: Copyable<'_>, rows: u64) -> (Copied, Option<Reply>) {
         match self.try_copy(id, from, rows) {
             Err(failure) => (Copied::Done, self.fail(id, failure)),
@@ -374,8 +374,8 @@ impl Desk {
         !self.ring.is_empty()
     }
 
-    /// Goes on for about so many steps with the question of the asker whose turn it is. `clock`
-    /// tells the time in nanoseconds, before and after.
+    /// Evaluates the question of the asker whose turn it is for about `steps` steps. `clock` gives
+    /// the time in nanoseconds, before and after.
     pub fn work(&mut self, steps: u64, clock: &mut dyn FnMut() -> u64) -> Option<Reply> {
         let id = self.ring.pop_front()?;
         let asker = self.askers.get_mut(&id)?;

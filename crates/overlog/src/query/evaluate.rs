@@ -1,4 +1,4 @@
-//! Evaluating a query, some rows at a time, so that nobody waits for it.
+//! Evaluating a query, some rows at a time, so that it blocks nothing.
 //!
 //! ```text
 //! copy     the tables that it reads, while the node's turns wait     the only part that they do
@@ -341,7 +341,8 @@ impl Evaluation {
         Ok(())
     }
 
-    /// Goes on for about so many steps after the tables are copied; true when the answer is there.
+    /// Evaluates for about `steps` steps after the tables are copied; true when the answer is
+    /// complete.
     pub(super) fn go_on(&mut self, steps: u64) -> Result<bool, Failure> {
         self.steps += steps;
         let most = self.limits.steps;

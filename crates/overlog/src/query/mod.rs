@@ -1,13 +1,13 @@
 //! Queries to a running node: answered from its tables, changing nothing.
 //!
 //! A query is a name of a table, or a rule over tables: `far(X, C) :- route(@N, X, C), C > 10.`
-//! Its predicates are about the node that is asked; its head needs no location. ([`evaluate()`])
+//! Its predicates are about the queried node; its head needs no location. ([`evaluate()`])
 //!
-//! Who asks is a tool that has connected to the run (`crate::control` has the messages): queries
+//! The asker is a tool that has connected to the run (`crate::control` has the messages): queries
 //! never come over the ports of nodes.
 //!
-//! No query holds up anybody for longer than a slice: the copy of the tables it reads is made in a
-//! turn of the node, which others interrupt, and the rest is an owner of its own on the loop, where
+//! No query blocks the loop for longer than a slice: the tables that it reads are copied in a turn
+//! of the node, which others interrupt, and the rest runs as an owner of its own on the loop, where
 //! askers take turns ([`Desk`]).
 
 mod desk;

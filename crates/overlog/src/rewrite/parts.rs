@@ -1,4 +1,4 @@
-//! What rules become, and what is asked of a rule on the way.
+//! What rules become, and queries on a rule during the rewriting.
 
 use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
@@ -43,7 +43,7 @@ pub(super) fn locations(rule: &Rule, catalog: &Catalog) -> Vec<Location> {
     locations
 }
 
-/// What an expression may be, as far as a glance tells.
+/// The types that an expression may have, by the result types of its operators.
 pub(super) fn type_of_expr(rule: &Rule, expr: &Expr) -> TypeSet {
     glance::type_of_expr(expr, &|reg| type_of(rule, reg))
 }

@@ -43,7 +43,7 @@ fn on_change(rule: &Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<()
     Ok(())
 }
 
-/// Whether the head stays until it is deleted, and the body tells what goes.
+/// Whether the head stays until it is deleted, and the body reports its deletions.
 fn is_maintained(rule: &Rule, catalog: &Catalog) -> bool {
     tables(rule).all(|table| catalog.is_exact(table)) && catalog.is_hard(rule.head.relation)
 }

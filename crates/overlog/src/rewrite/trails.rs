@@ -1,9 +1,9 @@
 //! Rows that several nodes derive from each other say what they came through.
 //!
-//! Within a node the view engine sees circles; a circle through several nodes nobody sees. So
-//! each row on such a cycle of tables ([`circles`]) has a *trail*: the shipped rows that it came
-//! through. A node ships no row that came through itself, as in path-vector routing, and what
-//! rests on itself alone goes:
+//! The view engine detects cycles within a node, but not cycles through several nodes. So each row
+//! on such a cycle of tables ([`circles`]) has a *trail*: the shipped rows that it came through. A
+//! node ships no row that came through itself, as in path-vector routing, and what rests on itself
+//! alone goes:
 //!
 //! ```text
 //! r1 reach(@X, Z) :- link(@X, Y).
@@ -230,7 +230,7 @@ impl Trails<'_> {
         rule
     }
 
-    /// Lets the predicates of a body that are on the cycle of its head tell their trails.
+    /// Binds the trails of the predicates of a body that are on the cycle of its head.
     fn follow(&mut self, rule: &mut Rule) -> Origins {
         let circle = self.circles.get(&rule.head.relation).copied();
         let mut origins = Vec::new();
@@ -252,7 +252,7 @@ impl Trails<'_> {
         origins
     }
 
-    /// What stands for a row of the head in trails; of a group without its value.
+    /// The id of a row of the head in trails; of a group without its value.
     fn id(&self, rule: &Rule) -> Expr {
         let name = &self.catalog.relation(rule.head.relation).name;
         let mut parts = vec![Expr::constant(Value::Str(name))];

@@ -50,7 +50,7 @@ pub enum Works {
     Inside,
     /// Outside the node, which hands inputs over when their turn has committed. So its input may be
     /// a table, there may be an instance for each key, and columns may hold nothing but what is
-    /// declared, as nobody tells the turn what does not fit.
+    /// declared, as the turn does not learn of values that do not fit.
     Outside,
 }
 

@@ -1,4 +1,4 @@
-//! Why an operator does not yield what it was asked for.
+//! Why an operator does not yield a row.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use tidemill_relation::{Type, TypeSet};
 pub enum Failure {
     /// The input has the wrong number of columns, the location not counted.
     Arity {
-        /// The operator takes so many.
+        /// The number that the operator takes.
         expected: usize,
-        /// It got so many.
+        /// The number given.
         given: usize,
     },
     /// A column of the input is of the wrong type.

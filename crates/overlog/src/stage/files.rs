@@ -49,7 +49,7 @@ impl DataFiles for Folder {
             let folder = self.path.display();
             return Err(Error::new(ErrorKind::PermissionDenied, format!("not inside {folder}")));
         }
-        // Opening a pipe or a terminal would wait for whoever is at its other end.
+        // Opening a pipe or a terminal would block until its other end is open.
         if !Path::metadata(&path)?.is_file() {
             return Err(Error::new(ErrorKind::InvalidInput, "not a regular file"));
         }

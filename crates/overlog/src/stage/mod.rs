@@ -11,9 +11,9 @@
 //! not the operator's concern: it sees the other columns, and what it yields lies where its input
 //! lay.
 //!
-//! Rows are *pulled*: the node asks for one after the other, and when a turn has had enough of
-//! them the rest waits for a later turn. So an operator that reads a file of any size needs no
-//! more memory than a row, and holds up nobody.
+//! Rows are *pulled*: the node requests one after the other, and when a turn has reached its limit
+//! the rest waits for a later turn. So an operator that reads a file of any size needs no more
+//! memory than a row, and blocks no turn.
 //!
 //! An operator is declared once ([`Declaration`]); the checker, the check of inputs at run time
 //! and the catalogue take their knowledge from there. The [`Registry`] holds the built-in ones
@@ -81,10 +81,10 @@ pub trait Rows: Send {
     /// none with that.
     ///
     /// # Errors
-    /// Why this row cannot be had; the next one will still be asked for.
+    /// Why this row cannot be had; the next one will still be requested.
     fn next(&mut self, row: &mut SeqBuilder) -> Result<Next, Failure>;
 
-    /// When the first row may be asked for.
+    /// When the first row may be requested.
     fn phase(&self) -> Phase {
         Phase::Now
     }

@@ -5,8 +5,9 @@
 //! record = field { "," field }
 //! field  = '"' { any but '"', or '""' } '"' | { any but ",", LF }
 //! ```
-//! Beyond the RFC: lines may end with LF alone, and a quote inside a plain field stands for
-//! itself. What is wrong in one record spoils that record alone: reading goes on at the next line.
+//! Beyond the RFC: lines may end with LF alone, and a quote inside a plain field is an ordinary
+//! character. What is wrong in one record spoils that record alone: reading goes on at the next
+//! line.
 //!
 //! P2 read such files a little differently ([`Dialect::P2`]): a line whose first character other
 //! than a blank is `#` is a comment, and blanks (spaces and tabs) around a field are not part of
@@ -179,7 +180,7 @@ impl<R: Read> Records<R> {
                 }
             };
             if self.bytes.len() > RECORD_BYTES_MAX || self.ends.len() >= FIELDS_MAX {
-                // The lines that follow may belong to this record or not: there is no telling.
+                // Whether the lines that follow belong to this record is unknown.
                 self.state = Reading::Over;
                 let most = format!(
                     "a record of more than {RECORD_BYTES_MAX} bytes or {FIELDS_MAX} fields; \

@@ -18,8 +18,8 @@
 //!    9 REPLAY pipe side k       frame k that was seen comes to a side
 //!   10 CHANGE pipe side k at x length           the same, with a bit changed or cut off
 //!   11 HARM skip kind place k   one of the next frames is cut out, doubled, changed, ...
-//!   12 RESTART node identity    a node crashes and comes back, maybe as another
-//!   13 KEYS node which          it gets other keys, and a list of those who are heard
+//!   12 RESTART node identity a node crashes and restarts, maybe as another
+//!   13 KEYS node which it gets other keys, and a list of known peers
 //!   14 FLOOD to n              16 n strangers connect
 //!   15 CROWD from n            it sends to 16 n nodes that are not there
 //!   16 HOLD pipe side n        n mebibytes of a frame that does not end come to a side
@@ -476,7 +476,7 @@ impl World {
                 return;
             }
         }
-        panic!("{from} is not heard any more by {to}");
+        panic!("{to} does not accept {from} any more");
     }
 
     /// When all connections are gone nothing is held.
@@ -499,7 +499,7 @@ impl World {
     }
 }
 
-/// Who is heard by those that have a list.
+/// The peers known to nodes that have a list.
 const LIST: [(&str, u8); 2] = [("a:1", 0), ("b:1", 1)];
 
 fn fleet_keys(is_member: bool, which: u8) -> FleetKeys {

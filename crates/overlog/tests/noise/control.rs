@@ -2,7 +2,7 @@
 //!
 //! The first byte says who reads: 0 a run at its socket, 1 a run at a port with a token, 2 a tool
 //! that has said hello, 3 a run and a tool that have shown each other the token. The rest is what
-//! comes, in pieces of as many bytes as the second byte says, or in one.
+//! comes, in pieces whose length is the second byte, or in one.
 
 use tidemill_fabric::stream::{FrameReader, write_frame};
 use tidemill_fabric::token::{Channel, Token};

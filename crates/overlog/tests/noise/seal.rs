@@ -264,7 +264,7 @@ impl World {
         self.delivered += 1;
     }
 
-    /// A member of another name begins, and is not heard of again.
+    /// A member of another name begins, and is silent from then on.
     fn ask(&mut self, number: u8, to: usize) {
         let mut member = Party::new(&format!("m{number}:1"), number, "0123abcd");
         member.with(self.now_ns, |guard, cx| guard.send(MEMBERS[to], b"?", cx));
@@ -310,7 +310,7 @@ impl World {
         for member in &self.members {
             assert!(member.guard.half_open() <= HALF_OPEN_MAX);
             assert!(member.guard.peers(self.now_ns).count() <= PEERS_MAX);
-            // Nobody but members has got to the end of a handshake.
+            // Only members have completed a handshake.
             for peer in
                 member.guard.peers(self.now_ns).filter(|peer| peer.state == PeerState::Session)
             {
@@ -331,7 +331,7 @@ impl World {
                     break;
                 }
             }
-            assert!(self.delivered > before, "{} is not heard any more", MEMBERS[from]);
+            assert!(self.delivered > before, "{} is not accepted any more", MEMBERS[from]);
         }
         self.wait(3_600_000 * MS);
         assert!(self.members.iter().all(|member| member.guard.half_open() == 0));

@@ -135,8 +135,8 @@ fn change(random: &mut Rng, stored: &[Source], inserted: &mut Vec<(String, Vec<i
     }
     let source = random.pick(stored).expect("every program has a stored table");
     let row: Vec<i64> = (0..source.arity).map(|_| random.below(DOMAIN) as i64).collect();
-    // A row that a view derives and somebody deletes is gone until derived anew, which the oracle
-    // does not know about.
+    // A row that a view derives and a change deletes is gone until derived anew, which the oracle
+    // does not model.
     if source.layer == 0 {
         inserted.push((source.name.clone(), row.clone()));
     }

@@ -7,7 +7,7 @@
 //! the time decides what is there at rest, aggregates of it included.
 //!
 //! `CASES=100000 cargo test --release -p tidemill-overlog --test it plain` runs more of them, from
-//! seed `FROM` on; `SECONDS=600` runs each for that long. `cargo xtask soak compare` does so.
+//! seed `FROM` on; `SECONDS=600` runs each for 600 seconds. `cargo xtask soak compare` does so.
 
 mod evaluate;
 mod program;
@@ -198,7 +198,7 @@ enum Step {
     Cut(String, Row),
     /// A node ends without notice and returns without its rows, which are put in again.
     Crash(usize),
-    /// Nothing for so many milliseconds.
+    /// Nothing for this number of milliseconds.
     Wait(u64),
 }
 

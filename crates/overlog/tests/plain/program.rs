@@ -44,7 +44,7 @@ pub struct Program {
     /// Relations with their number of columns: stored ones, then the layers of views.
     pub layers: Vec<Vec<(String, usize)>>,
     pub rules: Vec<Rule>,
-    /// Of soft tables, how long their rows live: so many seconds and a half.
+    /// The lifetime of rows of soft tables: this number of seconds, and a half.
     pub lifetimes: BTreeMap<String, u32>,
 }
 

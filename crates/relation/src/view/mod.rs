@@ -78,13 +78,13 @@ pub const ROUNDS_MAX: u64 = 1_000_000;
 /// What a commit that is given up has done more of than it may.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overrun {
-    /// The number of rows changed.
+    /// This number of rows changed.
     Changed(u64),
-    /// The number of rows changed in views that recurse over values they compute.
+    /// This number of rows changed in views that recurse over values they compute.
     Computed(u64),
-    /// The bytes taken by such views.
+    /// This number of bytes taken by such views.
     Bytes(usize),
-    /// The number of rounds.
+    /// This number of rounds.
     Rounds(u64),
 }
 

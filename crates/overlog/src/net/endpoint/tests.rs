@@ -222,7 +222,7 @@ fn idle_peers_make_room() {
 }
 
 #[test]
-fn a_lost_peer_is_told() {
+fn a_lost_peer_is_reported() {
     let mut pair = pair();
     pair[0].hold_lease(&address(1), 0);
     let mut now_ns = 0;

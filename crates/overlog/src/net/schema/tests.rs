@@ -1,4 +1,4 @@
-//! The text of a small program, known bodies, bodies that come back, and hostile ones.
+//! The text of a small program, known bodies, bodies that round-trip, and hostile ones.
 
 use super::*;
 use crate::net::plain;

@@ -35,7 +35,7 @@ pub use remote::Remote;
 pub use scope::Scope;
 pub use signals::Signal;
 pub use sim::{Act, Conditions, Departure, Meant, NetStats, NodeStats, Sent, Shape, Sim};
-pub use source::{Address, Endpoint, Interest, Peer, Ready, Source, Trouble};
+pub use source::{Address, Endpoint, Interest, Peer, Ready, Source, SourceError};
 pub use stats::{KindStats, LoopStats};
 pub use time::Time;
 pub use timer::TimerId;

@@ -86,14 +86,14 @@ pub struct Ready {
     /// It can be written.
     pub writable: bool,
     /// It failed.
-    pub trouble: Option<Trouble>,
+    pub error: Option<SourceError>,
 }
 
 /// A source that failed.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum SourceError {
     /// An error that reading it has cleared; the source lives on.
-    Passing(io::Error),
+    Transient(io::Error),
     /// An error that stays: the descriptor is closed, or its other side is. The host has
     /// deregistered it, for it would be reported again and again.
     Lasting(io::Error),

@@ -8,7 +8,7 @@ use std::io;
 
 use crate::event_loop::{Handlers, OnReady};
 use crate::slab::Key;
-use crate::source::{Interest, Ready, Source, Trouble};
+use crate::source::{Interest, Ready, Source, SourceError};
 use crate::watches::{Watch, WatchId};
 use crate::{Loop, Scope};
 
@@ -87,9 +87,9 @@ impl<W: 'static> Loop<W> {
         }
         self.stats.served += 1;
         self.steps += 1;
-        match ready.trouble {
-            Some(Trouble::Lasting(error)) => return self.fail(world, id, error),
-            Some(Trouble::Passing(error)) => self.complain(world, id, error),
+        match ready.error {
+            Some(SourceError::Lasting(error)) => return self.fail(world, id, error),
+            Some(SourceError::Transient(error)) => self.complain(world, id, error),
             None => {}
         }
         if ready.readable {

@@ -93,7 +93,7 @@ counts! {
     ReorderFull = "reorder_full",
     /// Datagrams queued for a peer that restarted.
     PeerRestarted = "peer_restarted",
-    /// Datagrams queued for a peer that was not heard of any more, or with which a link began anew.
+    /// Datagrams queued for a peer that fell silent, or with which a link began anew.
     PeerLost = "peer_lost",
 
     /// A datagram without seal, at a node that has a key.
@@ -108,7 +108,7 @@ counts! {
     HandshakeFailed = "handshake_failed",
     /// A handshake that was not finished in time.
     HandshakeTimeout = "handshake_timeout",
-    /// A handshake with or by a node of another name than was asked for.
+    /// A handshake with or by a node of another name than requested.
     WrongName = "wrong_name",
     /// A peer that is not in the list of those let in, or has another identity there.
     WrongIdentity = "wrong_identity",
@@ -116,7 +116,7 @@ counts! {
     NameTaken = "name_taken",
     /// A sealed datagram of no session that there is.
     UnknownSession = "unknown_session",
-    /// A sealed datagram that had already come, or came too late to tell.
+    /// A sealed datagram that had already come, or is too old for the replay window.
     Replayed = "replayed",
     /// A sealed datagram that its session has not sealed.
     BadSeal = "bad_seal",

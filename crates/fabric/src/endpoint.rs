@@ -29,7 +29,7 @@ use crate::seal::mac::derive;
 /// What this file says at most.
 const CEILING: Level = Level::Debug;
 
-/// One in so many places for peers is kept for those that this node speaks to.
+/// One in `RESERVED` places for peers is kept for those that this node speaks to.
 const RESERVED: usize = 4;
 
 /// Peers that are looked at for one to replace.
@@ -85,7 +85,7 @@ impl Secret {
     }
 }
 
-/// Why a peer is asked for.
+/// Why a peer is looked up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Origin {
     /// This node speaks to it.
@@ -171,8 +171,8 @@ impl Endpoint {
         }
     }
 
-    /// Queues what `encode` gives: a field of an envelope that holds content. It is told whether
-    /// the peer runs the same program. False if it was dropped, which is counted.
+    /// Queues what `encode` gives: a field of an envelope that holds content. Its argument is
+    /// whether the peer runs the same program. False if it was dropped, which is counted.
     pub fn post(
         &mut self,
         address: &str,
@@ -213,7 +213,7 @@ impl Endpoint {
             false => head,
         };
         let Some(index) = self.peer(address, Origin::Received, now_ns) else { return };
-        self.entries[index].peer.hear(&head, now_ns);
+        self.entries[index].peer.on_envelope(&head, now_ns);
         self.active.insert(index);
         match head.ack {
             Some(_) => self.receive_reliable(index, &head, bytes, now_ns, deliver),
@@ -435,8 +435,8 @@ impl Endpoint {
         Some(index)
     }
 
-    /// Puts a new peer in the place of one that nothing waits for. Whoever has only been received
-    /// from makes way first, and takes nobody's place but that of its like.
+    /// Puts a new peer in the place of one that nothing waits for. Strangers, from which this node
+    /// has only received, are replaced first, and replace strangers only.
     fn replace_idle(&mut self, entry: Entry, origin: Origin) -> Option<usize> {
         let stranger = self.find_stranger(origin);
         let index = match (stranger, origin) {
@@ -478,6 +478,6 @@ impl Endpoint {
 
     fn longest_silent(&self) -> Option<usize> {
         let idle = self.entries.iter().enumerate().filter(|(_, entry)| entry.peer.is_idle());
-        Some(idle.min_by_key(|(_, entry)| entry.peer.heard_ns())?.0)
+        Some(idle.min_by_key(|(_, entry)| entry.peer.received_ns())?.0)
     }
 }

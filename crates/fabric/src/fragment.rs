@@ -32,7 +32,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of that many bytes.
+    /// A budget of `bytes` bytes.
     pub fn new(bytes: usize) -> Budget {
         Budget { left: bytes }
     }
@@ -42,7 +42,7 @@ impl Budget {
         self.left
     }
 
-    /// Reserves bytes; false if there are not as many.
+    /// Reserves bytes; false if fewer are left.
     #[must_use]
     pub fn take(&mut self, bytes: usize) -> bool {
         let left = self.left.checked_sub(bytes);
@@ -294,7 +294,7 @@ mod tests {
             prop_assert_eq!(bench.budget.left(), TOTAL);
         }
 
-        /// Whatever fragments say, memory stays within the limits and comes back.
+        /// With any fragments, memory stays within the limits and is released.
         #[test]
         fn hostile_fragments_stay_within_the_limits(
             parts in prop::collection::vec(

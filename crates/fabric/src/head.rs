@@ -35,7 +35,7 @@ pub struct Head<'a> {
 /// A part of a message; all parts but the last have the size of the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Fragment<'a> {
-    /// Tells the sender's messages apart.
+    /// Numbers the sender's messages.
     pub message: u64,
     /// Which part, from 0.
     pub index: u32,

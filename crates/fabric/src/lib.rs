@@ -1,4 +1,4 @@
-//! Bytes between nodes: how messages become datagrams and frames, and come back.
+//! Bytes between nodes: how messages become datagrams and frames, and are read back.
 //!
 //! Everything here is a state machine without sockets, clock or randomness: bytes and the time
 //! come in as arguments, bytes and events go out as results. Times are nanoseconds

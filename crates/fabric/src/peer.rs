@@ -35,9 +35,9 @@ pub struct Peer {
     is_addressed: bool,
     limits: Limits,
     /// The program that the peer's last envelope bore.
-    heard_program: Option<u64>,
-    /// When the peer was last heard of, or this state was made.
-    heard_ns: u64,
+    peer_program: Option<u64>,
+    /// When the last envelope of the peer came, or this state was made.
+    received_ns: u64,
     /// Datagrams sent by best effort.
     sequence: u64,
     /// Messages that went in fragments by best effort.
@@ -57,8 +57,8 @@ impl Peer {
             program,
             is_addressed: false,
             limits,
-            heard_program: None,
-            heard_ns: now_ns,
+            peer_program: None,
+            received_ns: now_ns,
             sequence: 0,
             fragmented: 0,
             batches: [Batch::default(), Batch::default()],
@@ -82,24 +82,24 @@ impl Peer {
 
     /// True if the peer's last envelope bore this node's program: it can read bodies.
     pub fn runs_same_program(&self) -> bool {
-        self.heard_program == Some(self.program)
+        self.peer_program == Some(self.program)
     }
 
-    /// When the peer was last heard of.
-    pub fn heard_ns(&self) -> u64 {
-        self.heard_ns
+    /// When the last envelope of the peer came.
+    pub fn received_ns(&self) -> u64 {
+        self.received_ns
     }
 
     /// Notes an envelope of the peer's; one that names no program says nothing about it.
-    pub fn hear(&mut self, head: &Head<'_>, now_ns: u64) {
-        self.heard_ns = now_ns;
+    pub fn on_envelope(&mut self, head: &Head<'_>, now_ns: u64) {
+        self.received_ns = now_ns;
         if head.ack.is_none()
             && let Some(reliable) = &mut self.reliable
         {
-            reliable.hear(now_ns);
+            reliable.note_alive(now_ns);
         }
         if head.program != 0 {
-            self.heard_program = Some(head.program);
+            self.peer_program = Some(head.program);
         }
     }
 
@@ -139,7 +139,7 @@ impl Peer {
     }
 
     /// True if this side has spoken to the peer by itself, or the peer has shown that it receives
-    /// what is sent to it: whoever sends under forged addresses can do neither.
+    /// what is sent to it. A sender under forged addresses achieves neither.
     pub fn is_known(&self) -> bool {
         self.is_addressed || self.reliable.as_ref().is_some_and(|reliable| reliable.is_believed())
     }

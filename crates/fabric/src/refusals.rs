@@ -2,11 +2,11 @@
 
 use tidemill_stdx::ordered::OrderedSet;
 
-/// Pairs of peer and reason that are told apart. Hosts that nobody knows can be invented without
-/// end: what comes after is one.
+/// Pairs of peer and reason that are counted separately. Names of unknown hosts can be invented
+/// without end: further pairs are counted as one.
 const PAIRS_MAX: usize = 1024;
 
-/// What stands for all peers beyond [`PAIRS_MAX`] pairs.
+/// The name under which all peers beyond [`PAIRS_MAX`] pairs are counted.
 const OTHERS: &str = "others";
 
 /// The pairs of host and reason that have been seen.

@@ -29,7 +29,7 @@ use tidemill_stdx::rng::Rng;
 use crate::Time;
 use crate::host::{Host, HostStats, Slice, Spent, Wait, Wake, Waker};
 use crate::slab::Slab;
-use crate::source::{Interest, Ready, Source, Trouble};
+use crate::source::{Interest, Ready, Source, SourceError};
 use poller::Poller;
 use resolve::Resolver;
 use socket::Socket;
@@ -251,6 +251,6 @@ impl Host for Os {
 
 /// The report of an endpoint that will never come to be.
 fn stillborn(token: u64, error: io::Error) -> Ready {
-    let trouble = Some(Trouble::Lasting(error));
-    Ready { token, readable: false, writable: false, trouble }
+    let error = Some(SourceError::Lasting(error));
+    Ready { token, readable: false, writable: false, error }
 }

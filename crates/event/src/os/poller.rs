@@ -23,7 +23,7 @@ use rustix::net::sockopt::socket_error;
 
 use crate::Time;
 use crate::host::{Wait, Wake};
-use crate::source::{Interest, Ready, Trouble};
+use crate::source::{Interest, Ready, SourceError};
 
 use super::wake::EventFd;
 
@@ -259,7 +259,7 @@ impl Poller {
                 continue;
             };
             let report = self.report(token, entry, flags);
-            if matches!(report.trouble, Some(Trouble::Lasting(_))) {
+            if matches!(report.error, Some(SourceError::Lasting(_))) {
                 self.remove(token);
             }
             ready.push(report);
@@ -273,18 +273,18 @@ impl Poller {
         let readable = entry.interest.reads()
             && flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::HUP);
         let writable = entry.interest.writes() && flags.contains(EventFlags::OUT);
-        let mut trouble = None;
+        let mut error = None;
         if flags.contains(EventFlags::ERR) {
-            trouble = Some(match self.error_of(entry) {
-                Ok(Err(error)) if !hung_up => Trouble::Passing(error.into()),
-                Ok(Err(error)) => Trouble::Lasting(error.into()),
+            error = Some(match self.error_of(entry) {
+                Ok(Err(error)) if !hung_up => SourceError::Transient(error.into()),
+                Ok(Err(error)) => SourceError::Lasting(error.into()),
                 // No socket, or nothing that asking has cleared.
-                _ => Trouble::Lasting(Errno::PIPE.into()),
+                _ => SourceError::Lasting(Errno::PIPE.into()),
             });
         } else if hung_up && !readable && !writable {
-            trouble = Some(Trouble::Lasting(Errno::PIPE.into()));
+            error = Some(SourceError::Lasting(Errno::PIPE.into()));
         }
-        Ready { token, readable, writable, trouble }
+        Ready { token, readable, writable, error }
     }
 
     /// The error of the sockets of an entry, which asking clears.
@@ -385,8 +385,8 @@ fn flags(interest: Interest) -> EventFlags {
 }
 
 fn closed(token: u64) -> Ready {
-    let trouble = Some(Trouble::Lasting(Errno::BADF.into()));
-    Ready { token, readable: false, writable: false, trouble }
+    let error = Some(SourceError::Lasting(Errno::BADF.into()));
+    Ready { token, readable: false, writable: false, error }
 }
 
 fn timespec(span: Duration) -> Timespec {

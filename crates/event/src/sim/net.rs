@@ -370,7 +370,7 @@ impl Net {
             let (readable, writable) = (node.readable(), node.writable());
             match node.watch {
                 Some((token, _)) if readable || writable => {
-                    ready.push(Ready { token, readable, writable, trouble: None });
+                    ready.push(Ready { token, readable, writable, error: None });
                     self.ring.push_back(index);
                 }
                 _ => node.in_ring = false,

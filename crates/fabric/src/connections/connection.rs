@@ -47,7 +47,7 @@ pub(super) struct Connection {
     /// Bytes that the reader held when that was last summed up.
     pub(super) held: usize,
     /// When it was made or something last came.
-    pub(super) heard_ns: u64,
+    pub(super) received_ns: u64,
     /// With a key: what is sealed.
     pub(super) out: Sealed,
 }
@@ -61,7 +61,7 @@ impl Connection {
             has_begun: false,
             reader: FrameReader::default(),
             held: 0,
-            heard_ns: now_ns,
+            received_ns: now_ns,
             out: Sealed::default(),
         }
     }

@@ -5,8 +5,8 @@
 //! ```
 //! The far end of a connection shows only a port that the system made up for it, while peers know
 //! each other by the addresses they listen at. So the side that connects begins with a frame that
-//! no envelope begins like: its first byte is the tag of no field. Who does not greet is heard
-//! all the same, as someone who cannot be answered.
+//! no envelope begins like: its first byte is the tag of no field. A peer that does not greet is
+//! accepted all the same, but cannot be answered.
 
 use crate::seal::NAME_BYTES_MAX;
 
@@ -36,7 +36,7 @@ mod tests {
     use crate::head::Head;
 
     #[test]
-    fn a_greeting_tells_the_address() {
+    fn a_greeting_carries_the_address() {
         assert_eq!(greeter(&greeting("localhost:10000")), Some("localhost:10000"));
         assert_eq!(greeter(&greeting("[::1]:1")), Some("[::1]:1"));
     }

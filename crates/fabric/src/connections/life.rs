@@ -23,7 +23,7 @@ impl Connections {
             self.unproven.push_back((cx.now_ns.saturating_add(UNPROVEN_NS), id));
         } else if self.taken >= CONNECTIONS_MAX {
             let taken = self.all.iter().filter(|(_, one)| one.origin == Origin::Taken);
-            let oldest = taken.min_by_key(|(_, one)| one.heard_ns).map(|(&id, _)| id);
+            let oldest = taken.min_by_key(|(_, one)| one.received_ns).map(|(&id, _)| id);
             oldest.into_iter().for_each(|old| self.evict_connection(old, cx.counters));
         }
         self.taken += 1;

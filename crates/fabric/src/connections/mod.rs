@@ -51,7 +51,7 @@ use outgoing::BACKOFF_MAX_NS;
 pub use outgoing::QUEUE_BYTES_MAX;
 use peer::{Peer, State};
 
-/// Connections that a node makes, and as many that it takes.
+/// The most connections that a node makes; also the most that it takes.
 pub const CONNECTIONS_MAX: usize = 4096;
 
 /// With a key: connections that have begun no handshake.

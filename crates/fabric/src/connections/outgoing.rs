@@ -6,7 +6,7 @@
 //! ```
 //! A connection that breaks inside a frame leaves the peer with a piece that it drops, so that
 //! frame goes again, whole, on the next connection, behind a new greeting. Frames that were
-//! written whole are gone: whether they came, a stream does not tell.
+//! written whole are gone: a stream does not report whether they arrived.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Outgoing {
         }
     }
 
-    /// Notes that so many bytes of [`Outgoing::unwritten`] were written.
+    /// Notes that `count` bytes of [`Outgoing::unwritten`] were written.
     pub fn advance(&mut self, count: usize) {
         if self.greeted < self.greeting.len() {
             self.greeted += count;

@@ -16,7 +16,7 @@ impl Connections {
     /// Takes bytes that came over a connection; [`Connections::step`] gives what is in them.
     pub fn push(&mut self, id: ConnectionId, bytes: &[u8], now_ns: u64) {
         let Some(connection) = self.all.get_mut(&id) else { return };
-        connection.heard_ns = now_ns;
+        connection.received_ns = now_ns;
         connection.reader.push(bytes);
         self.held += connection.settle_held();
     }

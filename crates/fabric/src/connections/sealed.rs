@@ -51,8 +51,8 @@ impl Port for Outbox<'_> {
 }
 
 impl Connections {
-    /// Gives the fleet other keys and another list of those who are heard. Connections of those who
-    /// are not heard any more end.
+    /// Replaces the keys of the fleet and the list of known peers. Connections of peers that are no
+    /// longer in the list end.
     pub fn replace_keys(
         &mut self,
         keys: FleetKeys,
@@ -256,8 +256,8 @@ impl Connections {
             return;
         }
         let proven = self.proven.values().filter(|&&one| one != id);
-        let heard_ns = |id: &&ConnectionId| self.all.get(id).map_or(0, |one| one.heard_ns);
-        let oldest = proven.min_by_key(heard_ns).copied();
+        let received_ns = |id: &&ConnectionId| self.all.get(id).map_or(0, |one| one.received_ns);
+        let oldest = proven.min_by_key(received_ns).copied();
         oldest.into_iter().for_each(|old| self.evict_connection(old, counters));
     }
 }

@@ -28,7 +28,7 @@ impl Congestion {
         self.window
     }
 
-    /// So many datagrams were newly acknowledged.
+    /// `count` datagrams were newly acknowledged.
     pub(super) fn on_ack(&mut self, count: usize) {
         if self.window < self.threshold {
             self.window = (self.window + count).min(self.threshold);

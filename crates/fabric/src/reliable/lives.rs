@@ -1,31 +1,31 @@
-//! Which life of the other side is believed.
+//! Which life (incarnation) of the other side is believed.
 //!
 //! ```text
 //!           first datagram          echo of ours
-//!   nobody ----------------> heard --------------> believed
+//!   none   ----------------> known --------------> believed
 //!                              |                      |
 //!                              +-- another, with an echo of ours: believed instead
 //! ```
-//! An incarnation is random, so only who receives what this side sends can echo it. Whichever life
-//! was heard of first makes way for one that echoes alone: forging a datagram of another life
-//! changes nothing. One that does not echo yet, as it has just begun, is answered, so that it can.
+//! An incarnation is random, so only a peer that receives what this side sends can echo it. The
+//! first life known is replaced only by one that echoes: forging a datagram of another life changes
+//! nothing. One that does not echo yet, as it has just begun, is answered, so that it can.
 
 use std::collections::VecDeque;
 
 use crate::seal::mac::{MacKey, derive};
 
-/// Lives that are over and whose late datagrams are told from those of new ones.
+/// Lives that are over and kept, so that their late datagrams are not taken for those of new ones.
 const RETIRED_MAX: usize = 8;
 
 /// Lives that wait to be answered.
 const UNPROVEN_MAX: usize = 64;
 
-/// What a datagram says about lives.
+/// How the life of a datagram relates to the known one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Heard {
-    /// It is of the life that is known, or the first that is heard of.
+pub(super) enum LifeMatch {
+    /// It is of the known life, or the first one.
     Same,
-    /// It is of another life than the one that was heard of, and echoes.
+    /// It is of another life than the known one, which is not believed, and echoes.
     Instead,
     /// It is of another life than the one that is believed, and echoes.
     Successor,
@@ -89,21 +89,21 @@ impl Lives {
         self.is_believed
     }
 
-    /// Notes a datagram of life `incarnation` that speaks to life `echo` of this side.
-    pub(super) fn hear(&mut self, incarnation: u64, echo: u64) -> Heard {
+    /// Classifies a datagram of life `incarnation` that is addressed to life `echo` of this side.
+    pub(super) fn classify(&mut self, incarnation: u64, echo: u64) -> LifeMatch {
         let echoes = echo == self.local;
         if incarnation == self.remote {
             self.is_believed |= echoes;
-            return Heard::Same;
+            return LifeMatch::Same;
         }
         if self.retired.contains(&incarnation) {
-            return Heard::Stale;
+            return LifeMatch::Stale;
         }
-        let heard = match (self.remote, echoes, self.is_believed) {
-            (0, ..) => Heard::Same,
-            (_, false, _) => return Heard::Unproven,
-            (_, true, false) => Heard::Instead,
-            (_, true, true) => Heard::Successor,
+        let found = match (self.remote, echoes, self.is_believed) {
+            (0, ..) => LifeMatch::Same,
+            (_, false, _) => return LifeMatch::Unproven,
+            (_, true, false) => LifeMatch::Instead,
+            (_, true, true) => LifeMatch::Successor,
         };
         if self.remote != 0 {
             self.retired.truncate(RETIRED_MAX - 1);
@@ -111,7 +111,7 @@ impl Lives {
         }
         self.remote = incarnation;
         self.is_believed = echoes;
-        heard
+        found
     }
 
     /// A life that is not believed is to be answered.
@@ -135,19 +135,19 @@ mod tests {
     fn a_life_is_believed_once_it_echoes() {
         let mut lives = Lives::new([1; 32]);
         let local = lives.local();
-        assert_eq!(lives.hear(5, 0), Heard::Same);
-        assert_eq!(lives.hear(6, 0), Heard::Unproven);
+        assert_eq!(lives.classify(5, 0), LifeMatch::Same);
+        assert_eq!(lives.classify(6, 0), LifeMatch::Unproven);
         assert_eq!((lives.remote(), lives.is_believed()), (5, false));
-        assert_eq!(lives.hear(6, local), Heard::Instead);
+        assert_eq!(lives.classify(6, local), LifeMatch::Instead);
         assert!(lives.is_believed());
-        assert_eq!(lives.hear(5, local), Heard::Stale);
+        assert_eq!(lives.classify(5, local), LifeMatch::Stale);
         // What does not echo, the highest number too, changes nothing.
-        assert_eq!(lives.hear(u64::MAX, 0), Heard::Unproven);
-        assert_eq!(lives.hear(u64::MAX, local ^ 1), Heard::Unproven);
+        assert_eq!(lives.classify(u64::MAX, 0), LifeMatch::Unproven);
+        assert_eq!(lives.classify(u64::MAX, local ^ 1), LifeMatch::Unproven);
         assert_eq!((lives.remote(), lives.is_believed()), (6, true));
-        assert_eq!(lives.hear(7, local), Heard::Successor);
-        assert_eq!(lives.hear(6, local), Heard::Stale);
-        assert_eq!(lives.hear(7, 0), Heard::Same);
+        assert_eq!(lives.classify(7, local), LifeMatch::Successor);
+        assert_eq!(lives.classify(6, local), LifeMatch::Stale);
+        assert_eq!(lives.classify(7, 0), LifeMatch::Same);
         assert!(lives.is_believed());
     }
 
@@ -165,11 +165,11 @@ mod tests {
         let first = lives.local();
         assert_eq!(first, Lives::new([1; 32]).local());
         assert_ne!(first, Lives::new([2; 32]).local());
-        lives.hear(5, first);
+        lives.classify(5, first);
         lives.begin();
         assert_ne!(first, lives.local());
         assert_eq!((lives.remote(), lives.is_believed()), (0, false));
         // The other side may live on.
-        assert_eq!(lives.hear(5, 0), Heard::Same);
+        assert_eq!(lives.classify(5, 0), LifeMatch::Same);
     }
 }

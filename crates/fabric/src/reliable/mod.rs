@@ -13,13 +13,13 @@
 //! stream        counts what a side has had to give up and begin again, from 1
 //! ```
 //! No handshake: the first datagram carries tuples. A node that restarts answers with a new
-//! incarnation; once it echoes the other's (`lives`), the other drops what it had for the old
-//! one, tells so ([`PeerEvent::Restarted`]) and begins its next stream. A datagram to an earlier
-//! life of the receiver is not delivered but answered, so that its sender learns.
+//! incarnation; once it echoes the other's (`lives`), the other drops what it had for the old one,
+//! reports [`PeerEvent::Restarted`] and begins its next stream. A datagram to an earlier life of
+//! the receiver is not delivered but answered, so that its sender learns.
 //!
-//! A peer not heard of for [`LEASE_NS`] while a lease is asked for, or while something waits for
-//! it, is lost ([`PeerEvent::Lost`]): what waits is dropped, and this side begins a new life, so
-//! that the other learns that it was given up. So it is when the two sides disagree on what was
+//! A peer that is silent for [`LEASE_NS`] while a lease is held, or while something waits for it,
+//! is lost ([`PeerEvent::Lost`]): what waits is dropped, and this side begins a new life, so that
+//! the other learns that it was given up. So it is when the two sides disagree on what was
 //! acknowledged, and nothing could ever arrive again.
 
 mod congestion;
@@ -36,7 +36,7 @@ use crate::counters::{Count, Counters};
 use crate::fragment::{self, Budget, FRAGMENT_BYTES_MIN, MESSAGE_BYTES_MAX};
 use crate::head::{Ack, Head};
 use crate::seal::mac::MacKey;
-use lives::{Heard, Lives};
+use lives::{LifeMatch, Lives};
 use receiver::Receiver;
 use sender::{Acked, Sender};
 
@@ -46,7 +46,7 @@ pub const WINDOW: u32 = 256;
 /// How long a peer may be silent.
 pub const LEASE_NS: u64 = 30_000_000_000;
 
-/// How often a silent side that is asked for a lease speaks: 15 times in a lease, of which one must
+/// How often an otherwise silent side sends under a lease: 15 times in a lease, of which one must
 /// arrive. Where 40% of the datagrams are lost, all of them are once in a million leases.
 pub const KEEP_ALIVE_NS: u64 = 2_000_000_000;
 
@@ -62,7 +62,7 @@ const FRAGMENT_HEADER_BYTES_MAX: usize = 48;
 /// Bytes of the answer to a life that is not believed.
 const ANSWER_BYTES: usize = 20;
 
-/// Events kept until they are asked for; a peer that makes more of them is misbehaving.
+/// Events kept until they are polled; a peer that makes more of them is misbehaving.
 const EVENTS_MAX: usize = 16;
 
 /// What a datagram gives the owner to deliver, in order.
@@ -79,7 +79,7 @@ pub enum Delivery {
 pub enum PeerEvent {
     /// It lives a new life: it has forgotten what it was sent.
     Restarted,
-    /// It was not heard of for [`LEASE_NS`].
+    /// It was silent for [`LEASE_NS`].
     Lost,
 }
 
@@ -170,9 +170,9 @@ impl Reliable {
         }
     }
 
-    /// The peer was heard of by a datagram that is none of this conversation.
-    pub fn hear(&mut self, now_ns: u64) {
-        // Of a peer that is not known here it says nothing: it may live another life.
+    /// A datagram that is none of this conversation has come from the peer.
+    pub fn note_alive(&mut self, now_ns: u64) {
+        // It proves nothing about a peer that is not known here, which may be in another life.
         if self.lives.remote() != 0 {
             self.silent_since_ns = self.silent_since_ns.max(now_ns);
         }
@@ -188,8 +188,8 @@ impl Reliable {
         self.lives.is_believed()
     }
 
-    /// True if nothing waits to be acknowledged and no lease is asked for: the conversation may
-    /// be forgotten when memory is short.
+    /// True if nothing waits to be acknowledged and no lease is held: the conversation may be
+    /// evicted when memory is short.
     pub fn is_idle(&self) -> bool {
         !self.has_lease && !self.sender.is_pending() && self.receiver.partial_since().is_none()
     }
@@ -199,8 +199,8 @@ impl Reliable {
         !self.sender.is_pending() && self.receiver.ack_at().is_none()
     }
 
-    /// True if nothing is under way but what upholds a lease, or what waits for a peer that is
-    /// not heard of: if it stays silent, that is lost.
+    /// True if nothing is under way but what upholds a lease, or what waits for a silent peer: if
+    /// it stays silent, that is lost.
     pub fn only_upkeep(&self) -> bool {
         (self.lives.remote() == 0 || !self.sender.is_pending())
             && self.receiver.ack_at().is_none()
@@ -253,21 +253,21 @@ impl Reliable {
         };
         let echoes = ack.peer == self.lives.local();
         let was_believed = self.lives.is_believed();
-        match self.lives.hear(ack.incarnation, ack.peer) {
-            Heard::Same => {}
-            Heard::Instead => self.meet(budget),
-            Heard::Successor => {
+        match self.lives.classify(ack.incarnation, ack.peer) {
+            LifeMatch::Same => {}
+            LifeMatch::Instead => self.meet(budget),
+            LifeMatch::Successor => {
                 counters.add(Count::PeerRestarted, self.sender.restart());
                 self.meet(budget);
             }
-            Heard::Unproven => {
+            LifeMatch::Unproven => {
                 // Never with more bytes than it has.
                 if bytes.len() >= ANSWER_BYTES {
                     self.lives.answer(ack.incarnation);
                 }
                 return counters.count(Count::Stale);
             }
-            Heard::Stale => return counters.count(Count::Stale),
+            LifeMatch::Stale => return counters.count(Count::Stale),
         }
         self.silent_since_ns = self.silent_since_ns.max(now_ns);
         if echoes {
@@ -295,10 +295,10 @@ impl Reliable {
         self.receiver.on_datagram(head, bytes, now_ns, (budget, counters), out);
     }
 
-    /// The peer lives another life than the one that was heard of.
+    /// The peer is in another life than the one known so far.
     fn meet(&mut self, budget: &mut Budget) {
         self.receiver.restart(0, budget);
-        self.tell(PeerEvent::Restarted);
+        self.report(PeerEvent::Restarted);
     }
 
     /// Gives the peer up: what waits is dropped, and this side begins a new life.
@@ -308,11 +308,11 @@ impl Reliable {
         self.receiver.restart(0, budget);
         self.lives.begin();
         self.silent_since_ns = now_ns;
-        self.tell(PeerEvent::Lost);
+        self.report(PeerEvent::Lost);
     }
 
-    fn tell(&mut self, event: PeerEvent) {
-        // The same twice says nothing new, and a newer one matters more than an old one.
+    fn report(&mut self, event: PeerEvent) {
+        // Repeats are dropped, and a new event displaces the newest when the queue is full.
         if self.events.back() != Some(&event) {
             self.events.truncate(EVENTS_MAX - 1);
             self.events.push_back(event);

@@ -1,4 +1,4 @@
-//! The receiving half: puts datagrams in order, tells what has come.
+//! The receiving half: puts datagrams in order, and makes the acknowledgements.
 
 use tidemill_stdx::ordered::OrderedMap;
 
@@ -184,7 +184,7 @@ impl Receiver {
         self.partial.as_ref().map(|&(_, grown_ns)| grown_ns)
     }
 
-    /// Which datagrams beyond a gap have come, as [`super::Ack::selective`] tells it.
+    /// Which datagrams beyond a gap have come, in the form of [`super::Ack::selective`].
     pub(super) fn selective(&self) -> Vec<u8> {
         let mut bits = Vec::new();
         for sequence in self.held.keys() {

@@ -31,7 +31,7 @@ impl Rto {
         });
     }
 
-    /// Doubles the timeout: it has passed in vain.
+    /// Doubles the timeout: it has expired without an acknowledgement.
     pub(super) fn back_off(&mut self) {
         self.doublings = (self.doublings + 1).min(16);
     }

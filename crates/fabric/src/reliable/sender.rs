@@ -28,7 +28,7 @@ pub(super) enum Acked {
     Current,
     /// It is of a stream given up, or of none yet.
     OtherStream,
-    /// The peer does not have what it is said to have acknowledged: it waits for what is gone.
+    /// The peer lacks what it has acknowledged: it waits for datagrams that are freed.
     Disagrees,
 }
 
@@ -44,7 +44,7 @@ struct Segment {
     bytes: Vec<u8>,
     state: State,
     sent_ns: u64,
-    /// Counts transmissions of the stream, so that later ones are told from earlier ones.
+    /// Numbers the transmissions of the stream in order.
     order: u64,
     retransmitted: bool,
 }
@@ -189,7 +189,7 @@ impl Sender {
         segment.state = State::Acknowledged;
         segment.bytes = Vec::new();
         *arrived += 1;
-        // What was sent twice does not tell which of the two arrived.
+        // If it was sent twice, which of the two arrived is unknown.
         if !segment.retransmitted {
             self.order_arrived = self.order_arrived.max(segment.order);
             self.rto.sample(now_ns.saturating_sub(segment.sent_ns));

@@ -73,7 +73,7 @@ impl Side {
     }
 }
 
-/// A message that tells its number, with a body of `size` bytes.
+/// A message with its number and a body of `size` bytes.
 fn message(number: u32, size: usize) -> Vec<u8> {
     let mut content = number.to_le_bytes().to_vec();
     content.resize(4 + size, number as u8);
@@ -263,13 +263,13 @@ fn a_silent_peer_is_lost_and_meets_again() {
 }
 
 #[test]
-fn one_way_silence_is_told_to_the_other_side() {
+fn one_way_silence_is_signalled_to_the_other_side() {
     let mut world = World::new(3, 0);
     for side in &mut world.sides {
         side.reliable.hold_lease(0);
     }
     world.run(15_000 * MS);
-    // Side 0 hears nothing for a while; side 1 does not notice until it is heard again.
+    // Side 0 receives nothing for a while; side 1 does not notice until its datagrams arrive again.
     let hears = |world: &mut World, end_ns: u64| {
         while world.now_ns < end_ns {
             world.channel.under_way.retain(|_, (to, _)| *to != 0);
@@ -375,7 +375,7 @@ fn forged_datagrams_do_not_stop_a_conversation() {
     }
 }
 
-/// Whoever asks under a forged address gets no more than it has sent.
+/// A sender under a forged address gets no more than it has sent.
 #[test]
 fn a_life_that_is_not_believed_gets_no_long_answer() {
     let mut side = Side::new(2, 0);
@@ -395,7 +395,7 @@ fn a_life_that_is_not_believed_gets_no_long_answer() {
     }
 }
 
-/// A forged first datagram is all that is known, until the right side is heard.
+/// A forged first datagram is all that is known, until one of the right side comes.
 #[test]
 fn a_forged_beginning_does_not_last() {
     let mut world = World::new(3, 0);
@@ -464,7 +464,7 @@ fn recorded() -> Vec<Vec<u8>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Changed datagrams, in any order, to either side: no panic, and memory comes back.
+    /// Changed datagrams, in any order, to either side: no panic, and memory is released.
     #[test]
     fn mutated_datagrams_do_no_harm(
         picks in prop::collection::vec(

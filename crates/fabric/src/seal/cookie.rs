@@ -2,9 +2,9 @@
 //! receives what is sent to its address.
 //!
 //! A cookie is a keyed hash of the sender's address, by a secret that changes every
-//! [`SECRET_NS`]; nothing has to be kept for the one who gets it. It travels sealed by the fleet's
-//! key and bound to the message that it answers: whoever only replays recorded messages cannot
-//! read it, and forging one takes the key.
+//! [`SECRET_NS`]; so nothing has to be stored for its receiver. It travels sealed by the fleet's
+//! key and bound to the message that it answers: an attacker that only replays recorded messages
+//! cannot read it, and forging one takes the key.
 
 use snow::params::CipherChoice;
 use snow::resolvers::{CryptoResolver, DefaultResolver};

@@ -163,7 +163,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// A guard that knows nobody.
+    /// A guard without peers.
     pub fn new(config: Config) -> Guard {
         Guard {
             config,
@@ -186,7 +186,7 @@ impl Guard {
         self.config.keys = keys;
     }
 
-    /// Replaces the list of those who are heard. Who is not in it any more, or has another identity
+    /// Replaces the list of known peers. A peer that is no longer in it, or has another identity
     /// there, is forgotten at once; what waits for it counts as [`Count::NoSession`].
     pub fn set_known(&mut self, known: Option<KnownPeers>, counters: &mut Counters) {
         self.config.known = known;
@@ -602,7 +602,7 @@ impl Guard {
         let Stage::Asked(handshake) = &mut attempt.stage else {
             return cx.counters.count(Count::Duplicate);
         };
-        let Ok((name, identity)) = handshake.hear(response.noise) else {
+        let Ok((name, identity)) = handshake.receive(response.noise) else {
             return cx.counters.count(Count::HandshakeFailed);
         };
         let Stage::Asked(handshake) = std::mem::replace(&mut attempt.stage, Stage::Over) else {
@@ -638,10 +638,10 @@ impl Guard {
         if !finish.is_by(&half_open.key) {
             return cx.counters.count(Count::BadMac);
         }
-        let heard = half_open.handshake.hear(finish.noise);
+        let received = half_open.handshake.receive(finish.noise);
         // A message with a good hash that is not understood is from a member that is broken.
         let Some(half_open) = self.half_open.remove(finish.receiver) else { return };
-        let Ok((name, identity)) = heard else {
+        let Ok((name, identity)) = received else {
             return cx.counters.count(Count::HandshakeFailed);
         };
         if name != half_open.name {
@@ -664,7 +664,7 @@ impl Guard {
         self.install(id, session, identity, route, cx);
     }
 
-    /// A third message that has come before: its sender has not heard so.
+    /// A third message that has come before: its sender has not received the confirmation.
     fn on_finish_again(&mut self, finish: &Finish<'_>, cx: &mut Context<'_>) {
         let id = self.by_index.get(&finish.receiver);
         let Some(peer) = id.and_then(|id| self.peers.get_mut(id)) else {
@@ -735,7 +735,7 @@ impl Guard {
             }
             Generation::Current | Generation::Previous => {}
         }
-        self.heard(id, kind, cx);
+        self.note_alive(id, kind, cx);
         let peer = self.peers.get_mut(&id)?;
         if let Some(flow) = peer.flow(route).filter(|_| kind == CONTENT) {
             flow.received += 1;
@@ -745,9 +745,9 @@ impl Guard {
     }
 
     /// A peer has shown that it lives.
-    fn heard(&mut self, id: u32, kind: u8, cx: &mut Context<'_>) {
+    fn note_alive(&mut self, id: u32, kind: u8, cx: &mut Context<'_>) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
-        peer.heard_ns = cx.now_ns;
+        peer.received_ns = cx.now_ns;
         peer.unanswered_ns = None;
         if let Some(challenge) = peer.challenge.take() {
             self.by_index.remove(&challenge.session.local);
@@ -790,7 +790,7 @@ impl Guard {
         freed.extend(peer.attempt.take_if(is_asked).map(|attempt| attempt.index));
         freed.iter().for_each(|index| _ = self.by_index.remove(index));
         peer.route = route.into();
-        peer.heard_ns = cx.now_ns;
+        peer.received_ns = cx.now_ns;
         cx.counters.count(Count::Handshakes);
         if self.config.carrier == Carrier::Connections {
             // What comes first over a connection is short, so that the other side knows whom it is
@@ -836,7 +836,7 @@ impl Guard {
         self.set_timer(id);
     }
 
-    /// The holder of a name was silent: who asked for it has it.
+    /// The holder of a name was silent: the challenger gets it.
     fn lose_name(&mut self, id: u32, cx: &mut Context<'_>) {
         let Some(peer) = self.peers.get_mut(&id) else { return };
         let Some(challenge) = peer.challenge.take() else { return };
@@ -903,7 +903,7 @@ impl Guard {
     /// Forgets the peer that was silent longest among those that nothing would be lost with.
     fn forget_idle(&mut self) -> bool {
         let idle = self.peers.iter().filter(|(_, peer)| peer.is_idle());
-        let Some(id) = idle.min_by_key(|(_, peer)| peer.heard_ns).map(|(&id, _)| id) else {
+        let Some(id) = idle.min_by_key(|(_, peer)| peer.received_ns).map(|(&id, _)| id) else {
             return false;
         };
         self.forget(id).is_some()
@@ -918,7 +918,7 @@ impl Guard {
         Some(peer)
     }
 
-    /// As after so many datagrams through the session with a peer.
+    /// Advances the counter of the session with a peer, as if datagrams had been sent.
     #[cfg(test)]
     pub(super) fn skip_to(&mut self, name: &str, counter: u64) {
         let id = self.by_name[name];

@@ -14,7 +14,7 @@ use super::mac::Tag;
 /// How many there may be at a time.
 pub const HALF_OPEN_MAX: usize = 1024;
 
-/// From how many on a cookie is asked for.
+/// The number of half-open handshakes from which a cookie is required.
 pub const COOKIE_FROM: usize = 64;
 
 /// How long one may take.

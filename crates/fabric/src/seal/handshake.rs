@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! Noise_XXpsk0_25519_ChaChaPoly_BLAKE2s
-//!   -> psk, e            sealed: the name that is asked for, the name that asks
-//!   <- e, ee, s, es      sealed: the name that answers
-//!   -> s, se             sealed: the name that asks
+//!   -> psk, e            sealed: the responder's name, the initiator's name
+//!   <- e, ee, s, es      sealed: the responder's name
+//!   -> s, se             sealed: the initiator's name
 //! ```
 //! The first message costs neither side a Diffie-Hellman operation to read, each other two. Both
 //! names of the first are known to members of the fleet only; identities to the two sides only.
@@ -60,10 +60,10 @@ impl Handshake {
         Ok((Handshake(Box::new(state)), first))
     }
 
-    /// Takes a first message; the names in it: who is asked for, who asks.
+    /// Takes a first message; returns the names in it: the responder's, then the initiator's.
     ///
     /// # Errors
-    /// It is not by that key, or says what it must not.
+    /// It is not sealed by that key, or is malformed.
     pub(super) fn respond(
         key: &FleetKey,
         identity: &Identity,
@@ -94,7 +94,7 @@ impl Handshake {
     ///
     /// # Errors
     /// It is not the next one of this handshake.
-    pub(super) fn hear(&mut self, message: &[u8]) -> Result<(Box<str>, PublicKey), Refused> {
+    pub(super) fn receive(&mut self, message: &[u8]) -> Result<(Box<str>, PublicKey), Refused> {
         let payload = read(&mut self.0, message)?;
         let mut rest = &payload[..];
         let name = take_name(&mut rest)?;
@@ -191,9 +191,9 @@ mod tests {
         assert_eq!(names.map(|name| name.to_string()), ["b:1", "a:1"]);
         let second = b.answer("b:1").unwrap();
         assert!(second.len() + 28 <= INITIATION_BYTES);
-        assert_eq!(a.hear(&second), Ok(("b:1".into(), Identity::new([2; 32]).public())));
+        assert_eq!(a.receive(&second), Ok(("b:1".into(), Identity::new([2; 32]).public())));
         let third = a.answer("a:1").unwrap();
-        assert_eq!(b.hear(&third), Ok(("a:1".into(), Identity::new([1; 32]).public())));
+        assert_eq!(b.receive(&third), Ok(("a:1".into(), Identity::new([1; 32]).public())));
         let (mut a, mut b) = (a.finish(5, 6, 0).unwrap(), b.finish(6, 5, 0).unwrap());
         let mut sealed = Vec::new();
         a.seal(0, b"hello", &mut sealed).unwrap();
@@ -214,9 +214,9 @@ mod tests {
         let (mut a, mut b, _) = begun(&ours);
         let mut second = b.answer("b:1").unwrap();
         second[40] ^= 1;
-        assert_eq!(a.hear(&second), Err(Refused));
+        assert_eq!(a.receive(&second), Err(Refused));
         second[40] ^= 1;
-        assert!(a.hear(&second).is_ok(), "a forged answer does not end the handshake");
+        assert!(a.receive(&second).is_ok(), "a forged answer does not end the handshake");
     }
 
     #[test]
@@ -230,6 +230,6 @@ mod tests {
         let (mut a, mut b, _) = begun(&keys);
         let second = b.answer(&longest).unwrap();
         assert!(second.len() + 28 <= INITIATION_BYTES);
-        assert!(a.hear(&second).is_ok());
+        assert!(a.receive(&second).is_ok());
     }
 }

@@ -90,7 +90,7 @@ fn decode(text: &str) -> Option<[u8; KEY_BYTES]> {
     }
 }
 
-/// Digits of so many bits each, the highest first; what is left over must be zero.
+/// Digits of `bits` bits each, the highest first; the bits left over must be zero.
 fn decode_digits(text: &str, base: u32, bits: u32) -> Option<[u8; KEY_BYTES]> {
     let (mut key, mut length) = ([0; KEY_BYTES], 0);
     let (mut held, mut held_bits) = (0u32, 0);

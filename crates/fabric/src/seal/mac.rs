@@ -1,4 +1,4 @@
-//! Keyed hashes (BLAKE2s): what tells members of a fleet from strangers before anything else.
+//! Keyed hashes (BLAKE2s): the first check, which separates members of a fleet from strangers.
 
 use blake2::Blake2sMac;
 use blake2::digest::Mac;

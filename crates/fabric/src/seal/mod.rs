@@ -1,4 +1,4 @@
-//! Sealed frames between members of a fleet: who has no key is not heard.
+//! Sealed frames between members of a fleet: frames without its key are dropped.
 //!
 //! ```text
 //!   content for a name                                    content from a name
@@ -18,7 +18,7 @@
 //! one that it was made on ([`Carrier`]).
 //!
 //! What strangers cost: a keyed hash of 480 bytes for what looks like an initiation, a look-up for
-//! all else; no memory, and no answer. What whoever replays recorded messages costs: at most
+//! all else; no memory, and no answer. What replayed messages cost: at most
 //! [`half_open::COOKIE_FROM`] handshakes in five seconds, and answers that are shorter than what
 //! was sent.
 
@@ -68,7 +68,7 @@ pub trait Port {
     /// Sends a datagram to a route.
     fn send(&mut self, route: &str, datagram: &[u8]);
 
-    /// Fills `bytes` with random bytes that nobody can guess.
+    /// Fills `bytes` with unpredictable random bytes.
     ///
     /// # Errors
     /// There are none.

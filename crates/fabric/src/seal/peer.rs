@@ -4,7 +4,7 @@
 //!            asked: the first message has gone        finished: the third has
 //! attempt    ------------------------------> answer ------------------------> confirmed by data
 //!                                                                                   |
-//! challenge  another identity wants the name: the holder is asked for a sign        v
+//! challenge  another identity claims the name: the holder is pinged                 v
 //! sessions   previous <---------------- replaced ---------------------------- current
 //! waiting    content without a session, in order
 //! ```
@@ -34,14 +34,14 @@ const RESEND_MAX_NS: u64 = 2_000_000_000;
 /// How long the holder of a name has to show that it lives.
 pub(super) const CHALLENGE_NS: u64 = 3_000_000_000;
 
-/// How often it is asked meanwhile.
+/// The interval of the pings meanwhile.
 pub(super) const PING_NS: u64 = 750_000_000;
 
 /// When a side that has only received says that it lives.
 pub(super) const KEEPALIVE_NS: u64 = 2_000_000_000;
 
-/// After sending for so long without any answer new keys are made: the other side may have
-/// forgotten the old ones.
+/// After this time of sending without any answer new keys are made: the other side may have lost
+/// the old ones.
 pub(super) const UNANSWERED_NS: u64 = 5_000_000_000;
 
 /// Connections of a peer of which it is known what went over them. Each that ends is forgotten, and
@@ -154,7 +154,7 @@ pub(super) struct Peer {
     flows: VecDeque<Flow>,
     waiting: VecDeque<(u64, Vec<u8>)>,
     waiting_bytes: usize,
-    pub(super) heard_ns: u64,
+    pub(super) received_ns: u64,
     /// Since when nothing has come after what was sent.
     pub(super) unanswered_ns: Option<u64>,
     pub(super) keepalive_at_ns: Option<u64>,
@@ -176,7 +176,7 @@ impl Peer {
             flows: VecDeque::new(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            heard_ns: now_ns,
+            received_ns: now_ns,
             unanswered_ns: None,
             keepalive_at_ns: None,
             timer: None,

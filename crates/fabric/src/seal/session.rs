@@ -23,7 +23,7 @@ pub(super) const REKEY_GRACE_NS: u64 = 10_000_000_000;
 /// How long a session lives after its keys were or should have been replaced.
 pub const OVERLAP_NS: u64 = 60_000_000_000;
 
-/// After so many datagrams new keys are made.
+/// The number of datagrams after which new keys are made.
 pub const REKEY_DATAGRAMS: u64 = 1 << 32;
 
 /// Bytes that sealing adds to a datagram.
@@ -32,7 +32,7 @@ pub const SEAL_BYTES: usize = DATA_HEAD_BYTES + 1 + MAC_BYTES;
 /// Why a datagram was not opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OpenError {
-    /// It has come before, or too late to tell.
+    /// It has come before, or is too old for the replay window.
     Replayed,
     /// It came over a connection, and is not the next one.
     OutOfOrder,
@@ -58,7 +58,7 @@ pub(super) struct Session {
     /// When it ends, if nothing ends it before.
     pub(super) ends_ns: u64,
     /// The hash of the third message that began it, where this side answered: should it come again,
-    /// its sender has not heard that it came.
+    /// its sender has not received the confirmation.
     pub(super) finish: Option<Tag>,
     /// The connection that it belongs to, if it belongs to one: all of its frames come there, in
     /// order.
@@ -117,7 +117,7 @@ impl Session {
         self.next == 0
     }
 
-    /// As after so many datagrams.
+    /// Advances the counter, as if datagrams had been sent.
     #[cfg(test)]
     pub(super) fn skip_to(&mut self, counter: u64) {
         self.next = counter;

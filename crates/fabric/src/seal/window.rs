@@ -5,7 +5,7 @@
 //!                                                     greatest^
 //! ```
 
-/// Counters that are told apart; those before are refused.
+/// The counters that the window covers; those before are refused.
 pub const WINDOW: u64 = 2048;
 
 const WORDS: usize = WINDOW as usize / 64;

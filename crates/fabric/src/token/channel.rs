@@ -83,15 +83,15 @@ impl std::fmt::Debug for Channel {
 }
 
 impl Channel {
-    /// The side that connects; its hello is appended to `out`. `ephemeral` are random bytes that
-    /// nobody can guess.
+    /// The side that connects; its hello is appended to `out`. `ephemeral` are unpredictable random
+    /// bytes.
     ///
     /// # Errors
     /// The library refuses the key.
     pub fn call(token: &Token, ephemeral: [u8; 32], out: &mut Vec<u8>) -> Result<Channel, Broken> {
         let built = builder(token, ephemeral).and_then(Builder::build_initiator);
         let mut handshake = built.map_err(|_| Broken::Token)?;
-        say(&mut handshake, HELLO, out)?;
+        write_message(&mut handshake, HELLO, out)?;
         Ok(Channel::new(State::Calling(Box::new(handshake))))
     }
 
@@ -141,16 +141,16 @@ impl Channel {
         let (&kind, message) = frame.split_first().ok_or(Broken::Frame)?;
         self.state = match (std::mem::replace(&mut self.state, State::Over), kind) {
             (State::Listening(mut handshake), HELLO) => {
-                if hear(&mut handshake, message).is_err() {
+                if read_message(&mut handshake, message).is_err() {
                     // The length of a frame with one byte always fits.
                     let _ = write_frame(out, &[REFUSED]);
                     return Err(Broken::Token);
                 }
-                say(&mut handshake, REPLY, out)?;
+                write_message(&mut handshake, REPLY, out)?;
                 opened(*handshake)?
             }
             (State::Calling(mut handshake), REPLY) => {
-                hear(&mut handshake, message)?;
+                read_message(&mut handshake, message)?;
                 opened(*handshake)?
             }
             (State::Calling(_), REFUSED) if message.is_empty() => return Err(Broken::Token),
@@ -193,7 +193,7 @@ fn builder(token: &Token, ephemeral: Ephemeral) -> Result<Builder<'_>, Error> {
 }
 
 /// Appends this side's message of the handshake.
-fn say(handshake: &mut HandshakeState, kind: u8, out: &mut Vec<u8>) -> Result<(), Broken> {
+fn write_message(handshake: &mut HandshakeState, kind: u8, out: &mut Vec<u8>) -> Result<(), Broken> {
     let mut frame = [0; 1 + HANDSHAKE_BYTES];
     frame[0] = kind;
     let length = handshake.write_message(&[], &mut frame[1..]).map_err(|_| Broken::Frame)?;
@@ -201,7 +201,7 @@ fn say(handshake: &mut HandshakeState, kind: u8, out: &mut Vec<u8>) -> Result<()
 }
 
 /// Takes the other side's.
-fn hear(handshake: &mut HandshakeState, message: &[u8]) -> Result<(), Broken> {
+fn read_message(handshake: &mut HandshakeState, message: &[u8]) -> Result<(), Broken> {
     let mut payload = [0; HANDSHAKE_BYTES];
     match message.len() == HANDSHAKE_BYTES && handshake.read_message(message, &mut payload).is_ok()
     {

@@ -18,8 +18,8 @@
 //!    9 REPLAY pipe side k       frame k that was seen comes to a side
 //!   10 CHANGE pipe side k at x length           the same, with a bit changed or cut off
 //!   11 HARM skip kind place k   one of the next frames is cut out, doubled, changed, ...
-//!   12 RESTART node identity a node crashes and restarts, maybe as another
-//!   13 KEYS node which it gets other keys, and a list of known peers
+//!   12 RESTART node identity    a node crashes and restarts, maybe as another
+//!   13 KEYS node which          it gets other keys, and a list of known peers
 //!   14 FLOOD to n              16 n strangers connect
 //!   15 CROWD from n            it sends to 16 n nodes that are not there
 //!   16 HOLD pipe side n        n mebibytes of a frame that does not end come to a side

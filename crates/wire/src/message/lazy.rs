@@ -3,7 +3,7 @@
 //! ```text
 //!   input   | tag own | tag length  a  | tag length  b  | tag length  c  |
 //!               |              '---. .---'                       |
-//!   Lazy own: a Message inner: a Lazy, once accessed views until then
+//!   Lazy        own: a Message   inner: a Lazy, once accessed    views until then
 //! ```
 //! A [`Lazy`] reads its own fields and notes where its sub-messages lie: a gateway that looks at an
 //! envelope does not pay for the letter. It is not changed and is none of the records of a

@@ -123,7 +123,7 @@ fn a_recorded_connection_cannot_be_played_again() {
         net.run(200 * MS);
         assert!(net.is_closed(pipe));
         let answered = net.answers.get(&pipe).map_or(0, Vec::len);
-        assert!(answered <= 4 + 512, "one answer, no longer than what asked for it: {answered}");
+        assert!(answered <= 4 + 512, "one answer, no longer than the request: {answered}");
     }
     // Also while half of the connection is held back and spoken on later.
     let pipe = net.call(1);

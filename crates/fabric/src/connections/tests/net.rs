@@ -328,7 +328,7 @@ impl Net {
         }
     }
 
-    /// The sockets of a node take so many bytes from now on.
+    /// The sockets of a node take `bytes` bytes from now on.
     pub(super) fn make_room(&mut self, node: usize, bytes: usize) {
         self.nodes[node].room_bytes = bytes;
         let ids: Vec<ConnectionId> = self.nodes[node].ends.keys().copied().collect();
@@ -417,7 +417,7 @@ impl Net {
         self.say_to(End { pipe, side: 1 }, bytes);
     }
 
-    /// Has bytes come to one side of a pipe, whoever has the other.
+    /// Delivers bytes to one side of a pipe, whichever node has the other.
     pub(super) fn say_to(&mut self, end: End, bytes: &[u8]) {
         // Long frames come in longer pieces: each is an event.
         let piece_bytes = self.piece_bytes.max(bytes.len().div_ceil(PIECES_MAX));
@@ -431,7 +431,7 @@ impl Net {
         self.pipes[pipe][1] == Party::Closed
     }
 
-    /// A node ends without notice; with a configuration it comes back, empty.
+    /// A node ends without notice; with a configuration it restarts, empty.
     pub(super) fn crash(&mut self, index: usize) {
         let ends: Vec<_> = self.nodes[index].ends.keys().copied().collect();
         ends.into_iter().for_each(|id| self.close(index, id));

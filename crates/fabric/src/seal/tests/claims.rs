@@ -47,7 +47,7 @@ fn who_starts_again_with_a_fresh_identity_gets_its_name_back() {
 #[test]
 fn who_is_met_again_under_a_fresh_identity_gets_its_name_back() {
     let mut world = World::connected(1);
-    // b starts again and says nothing: a notices that nothing comes back.
+    // b starts again and says nothing: a notices that no answer comes.
     world.nodes[1] = Node::new(config("b:1", 50), 51);
     for number in 0..15 {
         world.send(0, "b:1", &format!("{number}"));
@@ -138,7 +138,7 @@ fn who_is_taken_out_of_the_list_is_not_heard_any_more() {
     world.pass(S);
     assert_eq!(world.nodes[1].texts(), ["hello", "known"]);
     assert_eq!(world.nodes[1].count(Count::Handshakes), handshakes);
-    // As somebody else, or not at all, it has none from that moment, and gets none.
+    // Under another identity, or without one, it has no session from that moment, and gets none.
     let other = Identity::new([99; 32]).public();
     for known in [format!("a:1 {other}\n"), format!("c:1 {identity}\n")] {
         set(&mut world, list(known));
@@ -149,7 +149,7 @@ fn who_is_taken_out_of_the_list_is_not_heard_any_more() {
         assert!(world.nodes[0].got.is_empty());
     }
     set(&mut world, None);
-    // a notices that nothing comes back, and begins anew.
+    // a notices that no answer comes, and begins anew.
     for number in 0..20 {
         world.send(0, "b:1", &format!("{number}"));
         world.pass(S);

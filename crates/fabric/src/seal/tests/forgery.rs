@@ -49,7 +49,7 @@ fn a_handshake_that_is_repeated_later_comes_to_nothing() {
         world.inject(&one.from, &one.to, &one.bytes);
         world.pass(100 * MS);
     }
-    // The first message is answered, shorter than it is; there is nobody to go on.
+    // The first message is answered, shorter than it is; no initiator goes on.
     assert_eq!(world.nodes[1].guard.half_open(), 1);
     world.pass(HALF_OPEN_NS);
     assert_eq!(world.nodes[1].guard.half_open(), 0);
@@ -146,7 +146,7 @@ fn counters_may_come_in_any_order_once() {
         world.inject("a:1", "b:1", &one.bytes);
     }
     world.pass(MS);
-    // The newest came first: of the oldest it cannot be told whether they are new.
+    // The newest came first: the oldest are beyond the replay window.
     assert_eq!(world.nodes[1].got.len() as u64, 1 + WINDOW);
     assert_eq!(world.nodes[1].count(Count::Replayed), WINDOW + 10 + 10);
 }

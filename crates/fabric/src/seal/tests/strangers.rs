@@ -79,7 +79,7 @@ fn no_answer_is_longer_than_what_it_answers() {
     let mut world = World::new(1, 1);
     let node = &mut world.nodes[0];
     for (count, one) in initiations(COOKIE_FROM + 40).iter().enumerate() {
-        // From a forged route, as whoever replays it would.
+        // From a forged route, as in a replay.
         node.receive("9.9.9.9:9", &one.bytes, 0);
         let sent = std::mem::take(&mut node.wire.sent);
         assert_eq!(sent.len(), 1);
@@ -98,7 +98,7 @@ fn under_load_only_who_receives_at_its_address_gets_on() {
     world.nodes[0].wire.sent.clear();
     assert_eq!(world.nodes[0].guard.half_open(), COOKIE_FROM);
     assert_eq!(world.nodes[0].count(Count::CookieSent), 200);
-    // b is asked for a proof, gives it, and gets on.
+    // b is sent a cookie, returns it, and completes the handshake.
     world.send(1, "a:1", "hello");
     world.pass(S);
     assert_eq!(world.nodes[0].texts(), ["hello"]);

@@ -165,7 +165,7 @@ pub(super) fn known(names: &[(&str, u8)]) -> KnownPeers {
 }
 
 impl World {
-    /// So many nodes: a:1, b:1, ...; each with an identity of its own.
+    /// `nodes` nodes: a:1, b:1, ...; each with an identity of its own.
     pub(super) fn new(seed: u64, nodes: u8) -> World {
         let name = |number: u8| format!("{}:1", char::from(b'a' + number));
         let node =

@@ -1,6 +1,6 @@
 //! Did you mean: the names nearest to one that does not exist.
 
-/// Words of so many characters are misspellings of nothing, and not worth the work.
+/// Words of this length or more get no suggestion: comparing them is not worth the work.
 const CHARACTERS_MAX: usize = 100;
 
 /// The one of `names` that `wrong` is most likely a misspelling of, if it may be one at all.

@@ -27,8 +27,8 @@ impl Span {
     }
 }
 
-/// One source text and where its lines start, which is found out when somebody asks: mostly
-/// nobody does, as there is nothing to say.
+/// One source text and where its lines start, which is computed on first use: sources without
+/// diagnostics never need it.
 #[derive(Clone, Debug)]
 struct Source {
     name: String,

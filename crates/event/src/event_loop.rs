@@ -87,7 +87,7 @@ pub struct Loop<W> {
     pub(crate) switch: Option<Switch<W>>,
     /// The clock when it was last read.
     pub(crate) now: Time,
-    /// The wall clock at a time, once asked for since the host was last looked at.
+    /// The wall clock at a time, if read since the host was last polled.
     pub(crate) wall: Option<(Time, i64)>,
     /// Steps, handlers included, last reported to the host.
     pub(crate) steps: u64,
@@ -343,8 +343,8 @@ impl<W: 'static> Loop<W> {
         self.stopping = true;
     }
 
-    /// Makes `run` return when all that is due now has happened, whoever it concerns: where the end
-    /// must not depend on the order of what happens at one time.
+    /// Makes `run` return when all that is due now has happened, for all owners: where the end must
+    /// not depend on the order of what happens at one time.
     pub fn stop_after_now(&mut self) {
         self.stop_at.get_or_insert(self.now);
     }

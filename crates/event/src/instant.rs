@@ -40,7 +40,7 @@ impl Instant {
         self.most = self.most.max(count.1);
     }
 
-    /// The most that anybody has run at a time, if that is the current one.
+    /// The most that any owner has run at a time, if that is the current one.
     pub(crate) fn most(&self, at: Time) -> u64 {
         if self.at == at { self.most } else { 0 }
     }

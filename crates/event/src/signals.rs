@@ -82,7 +82,7 @@ impl Blocked {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor was just made, and nobody else knows it.
+        // SAFETY: the descriptor was just made, and nothing else owns it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let mut before = set;
         // SAFETY: both sets are initialised, and `before` is ours to be written.

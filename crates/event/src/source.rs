@@ -85,7 +85,7 @@ pub struct Ready {
     pub readable: bool,
     /// It can be written.
     pub writable: bool,
-    /// It failed.
+    /// The error, if it failed.
     pub error: Option<SourceError>,
 }
 

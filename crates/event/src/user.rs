@@ -92,7 +92,7 @@ impl User {
         (self.uid, self.gid)
     }
 
-    /// Whether this process is root and so may become somebody else.
+    /// Whether this process is root and so may change its user.
     pub fn may_change() -> bool {
         rustix::process::geteuid().is_root()
     }
@@ -105,7 +105,7 @@ impl User {
     pub fn assume(self) -> io::Result<()> {
         let User { uid, gid } = self;
         // SAFETY: the list has one element; the C library applies all three to every thread. Groups
-        // go first, as nobody but root may change them.
+        // go first, as only root may change them.
         let failed = unsafe {
             libc::setgroups(1, &gid) != 0
                 || libc::setresgid(gid, gid, gid) != 0

@@ -23,7 +23,7 @@ fn times_slept() -> u64 {
 fn idle_costs_no_cpu_and_turns_cost_no_system_calls() {
     let mut lp: Loop<u64> = Loop::new(Box::new(Os::new().unwrap()));
     let endpoint = lp.host().bind("127.0.0.1:0").unwrap();
-    let handlers = Handlers::new().read(|_, _, _| unreachable!("nobody sends"));
+    let handlers = Handlers::new().read(|_, _, _| unreachable!("nothing is sent"));
     lp.watch(endpoint, Interest::Read, handlers).unwrap();
 
     // The best of some: the machine may stand still for a while, and the clock go on.

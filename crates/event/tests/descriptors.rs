@@ -219,7 +219,7 @@ fn a_busy_descriptor_and_a_full_event_queue_share_the_loop() {
     assert!(world.reads >= world.turns / 64, "{} {}", world.reads, world.turns);
 }
 
-/// The seed's hole at start-up: what was ready before anybody had asked notified nobody.
+/// What was ready before the first poll is reported too: a gap at start-up that the seed had.
 #[test]
 fn what_is_ready_before_the_loop_runs_is_not_missed() {
     let mut lp = os::<u32>();

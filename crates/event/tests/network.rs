@@ -356,7 +356,7 @@ fn local_streams_are_their_owners_and_name_the_other_side() {
     assert_eq!(&buffer[..5], b"hello");
     os.close(near);
     assert_eq!(os.read(far, &mut buffer).unwrap(), Some(0));
-    // What nobody serves any more refuses.
+    // A closed listener refuses connections.
     os.close(far);
     os.close(listener);
     assert_eq!(os.connect_local(&path).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);

@@ -148,7 +148,7 @@ fn a_draw_in_one_place_shifts_nothing_in_another() {
     assert!(kept, "who is lost changes nothing for who is not");
 }
 
-/// How many of so many messages are lost and doubled under these conditions.
+/// How many of `messages` messages are lost and doubled under these conditions.
 fn counted(seed: u64, messages: u64, conditions: Conditions) -> NetStats {
     let mut lp = Loop::new(Box::new(Sim::new(seed).with_conditions(conditions)));
     let from = lp.host().bind("from:1").unwrap();

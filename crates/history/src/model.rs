@@ -1,7 +1,7 @@
 //! The sequential objects that histories are compared with.
 //!
 //! All of them are total: in each state each operation has a result. So a pending operation, whose
-//! result nobody knows, can come after all others, and need not be placed at all.
+//! result is unknown, can come after all others, and need not be placed at all.
 
 use std::hash::Hash;
 
@@ -9,7 +9,7 @@ use tidemill_stdx::hash::{Map, Set};
 
 use crate::operation::{Operation, Value};
 
-/// A sequential object. Where a result is null, nothing is asked of it, unless said otherwise.
+/// A sequential object. A null result matches any, unless said otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
     /// One value, null at first: `read` gives it (null too), `write` V, `cas` [OLD, NEW] gives
@@ -71,13 +71,13 @@ pub(crate) trait Action {
     /// The same, of which no result is known.
     fn pending(&self) -> Self;
 
-    /// Makes values the same that no result tells apart.
+    /// Merges values that no result distinguishes.
     fn merge(actions: &mut [&mut Self]) {
         let _ = actions;
     }
 }
 
-/// Numbers that stand for values. 0 is null.
+/// Numbers in place of values. 0 is null.
 #[derive(Default)]
 pub(crate) struct Values(Map<Value, u32>);
 

@@ -26,7 +26,7 @@ enum Backing {
 
 // SAFETY: the words are atomics, owned until the drop; nothing is bound to a thread.
 unsafe impl Send for Chunk {}
-// SAFETY: as above.
+// SAFETY: the words are atomics, owned until the drop.
 unsafe impl Sync for Chunk {}
 
 impl Chunk {

@@ -24,8 +24,8 @@
 //!   the text in bytes (u32), text (232 bytes).
 //!
 //! **Slots come and go while others read.** The generation of a slot is even and not 0 while it is
-//! in use. Changing the name makes it odd first and even again last, so whoever finds the same
-//! even generation before and after reading the data has read the data of that name.
+//! in use. Changing the name makes it odd first and even again last, so a reader that finds the
+//! same even generation before and after reading the data has read the data of that name.
 //!
 //! Files never grow: when one is full there is another, `counters.0`, `counters.1` and so on.
 

@@ -259,7 +259,7 @@ mod tests {
         }
         // That others may look is their owner's business.
         set(0o755);
-        create_private(&path).expect("nobody else may write to it");
+        create_private(&path).expect("no other user may write to it");
         symlink(&path, base.join("link")).unwrap();
         let kind = |path: &Path| create_private(path).map_err(|error| error.kind());
         assert_eq!(kind(&base.join("link")), Err(io::ErrorKind::NotADirectory));

@@ -1,8 +1,8 @@
 //! Immutable graphs, cyclic or not, that are shared and freed exactly.
 //!
 //! Schemas, types and plans refer to each other in circles, are read by many threads, and are
-//! replaced while old users still hold on to them. Counting each node leaks every circle. Here
-//! one count stands for each *strongly connected component*: within it all live as long as one.
+//! replaced while old users still hold on to them. Counting each node leaks every circle. Here each
+//! *strongly connected component* has one count: within it all live as long as one.
 //!
 //! ```text
 //!   handle ----.        handle
@@ -88,7 +88,7 @@ pub struct FrozenRef<'a, T> {
 // SAFETY: as for `Arc`: a handle gives shared access to values from any thread (`T: Sync`), and
 // the last one drops them wherever it is (`T: Send`). Counts are atomic, the rest is immutable.
 unsafe impl<T: Send + Sync> Send for Frozen<T> {}
-// SAFETY: as above.
+// SAFETY: as for `Arc`: a shared handle gives shared access to values and can be cloned.
 unsafe impl<T: Send + Sync> Sync for Frozen<T> {}
 // SAFETY: gives what `&Frozen<T>` gives.
 unsafe impl<T: Send + Sync> Send for FrozenRef<'_, T> {}
@@ -107,7 +107,7 @@ impl<T> Builder<T> {
         Builder { values: Vec::new(), edges: Vec::new() }
     }
 
-    /// Without nodes, and with room for that many nodes and edges.
+    /// Without nodes, with room for `nodes` nodes and `edges` edges.
     pub fn with_capacity(nodes: usize, edges: usize) -> Builder<T> {
         Builder { values: Vec::with_capacity(nodes), edges: Vec::with_capacity(edges) }
     }
@@ -176,7 +176,8 @@ fn place_nodes<T>(mut values: Vec<T>, found: &scc::Components) -> Vec<NonNull<No
     let mut value = |id: u32| {
         let there = std::mem::take(&mut left[id as usize]);
         assert!(there, "each node is in one component");
-        // SAFETY: the vector, still there, was that long, and nobody has read this value before.
+        // SAFETY: `id` was within the length of the vector, which is not freed yet, and `left`
+        // shows that this value has not been read before.
         unsafe { first.add(id as usize).read() }
     };
     for members in found.iter() {
@@ -192,7 +193,7 @@ fn place_nodes<T>(mut values: Vec<T>, found: &scc::Components) -> Vec<NonNull<No
         let count = AtomicUsize::new(members.len());
         let component = NonNull::from(Box::leak(Box::new(Component { count, nodes })));
         for (index, &id) in members.iter().enumerate() {
-            // SAFETY: `nodes` has a node for each member, and nobody else knows it yet.
+            // SAFETY: `nodes` has a node for each member, and nothing else refers to it yet.
             unsafe {
                 let node = nodes.cast::<Node<T>>().add(index);
                 (*node.as_ptr()).component = component;
@@ -213,7 +214,7 @@ fn connect<T>(nodes: &[NonNull<Node<T>>], edges: Vec<(u32, Target<T>)>) {
         let target = match to {
             Target::Here(to) => {
                 let (from, to) = (nodes[from as usize], nodes[to as usize]);
-                // SAFETY: both nodes were placed and nobody frees them before the handles exist.
+                // SAFETY: both nodes were placed, and nothing frees them before the handles exist.
                 let (from, target) = unsafe { (from.as_ref(), to.as_ref()) };
                 if from.component != target.component {
                     target.retain();
@@ -239,8 +240,8 @@ impl<T> Node<T> {
 
     /// Adds to the count of the node's component.
     fn retain(&self) {
-        // Relaxed: whoever adds holds a count or borrows from one, so the component lives; the
-        // new holder learns of it by means that order themselves (as `Arc` argues).
+        // Relaxed: the caller holds a count or borrows from one, so the component lives; passing
+        // the new handle to another thread synchronises by itself (as `Arc` argues).
         let before = self.component().count.fetch_add(1, Ordering::Relaxed);
         if before > isize::MAX as usize {
             // Forgotten handles could wrap the count around; `Arc` ends the process here too.
@@ -256,7 +257,7 @@ impl<T> Node<T> {
 unsafe fn release<T>(component: NonNull<Component<T>>) {
     // SAFETY: the count that the caller owns keeps the component alive.
     if unsafe { give_back(component) } {
-        // SAFETY: nobody else knows the component any more.
+        // SAFETY: the last count is gone, so nothing refers to the component any more.
         unsafe { free(component) }
     }
 }
@@ -268,8 +269,8 @@ unsafe fn release<T>(component: NonNull<Component<T>>) {
 unsafe fn give_back<T>(component: NonNull<Component<T>>) -> bool {
     // SAFETY: alive by the count that is given back.
     let count = unsafe { &component.as_ref().count };
-    // Release: all uses of the values through this count come before the acquire fence of
-    // whoever takes the last one.
+    // Release: pairs with the acquire fence of the thread that takes the last count, so that all
+    // uses through this count come before it.
     if count.fetch_sub(1, Ordering::Release) != 1 {
         return false;
     }

@@ -1,5 +1,5 @@
-//! A hash for tables whose keys strangers choose: without its secret nobody can choose keys that
-//! collide and so make a table slow.
+//! A hash for tables whose keys strangers choose: without its secret, keys that collide and so make
+//! a table slow cannot be chosen.
 //!
 //! The step is a *folded multiplication*: a word times an odd factor gives 128 bits, whose halves
 //! are combined by exclusive or. So every bit of the word reaches both ends of the hash, from which
@@ -43,7 +43,7 @@ const fn fold(word: u64, factor: u64) -> u64 {
 impl Secret {
     /// The published secret: that of [`hash`](crate::hash), the same on every run and machine.
     pub const FIXED: Secret = Secret {
-        // 2^64 divided by the golden ratio, then odd factors with about as many ones as zeros.
+        // 2^64 divided by the golden ratio, then odd factors of which about half the bits are ones.
         offset: 0x9E37_79B9_7F4A_7C15,
         word_factor: 0xA076_1D64_78BD_642F,
         step_factor: 0xE703_7ED1_A0B4_28DB,
@@ -65,7 +65,7 @@ impl Secret {
         Secret { offset, word_factor: word | 1, step_factor: step | 1 }
     }
 
-    /// The one of this process, which the system gives when it is first asked for.
+    /// The secret of this process, drawn from the system on first use.
     #[inline]
     pub fn of_process() -> Secret {
         static SECRET: OnceLock<Secret> = OnceLock::new();
@@ -75,8 +75,8 @@ impl Secret {
         })
     }
 
-    /// The offset, the factor of [`Secret::word`] and that of [`Secret::combine`]: for code that
-    /// hashes by itself, and nobody else.
+    /// The offset, the factor of [`Secret::word`] and that of [`Secret::combine`]: only for
+    /// generated code, which hashes by itself.
     pub const fn words(&self) -> [u64; 3] {
         [self.offset, self.word_factor, self.step_factor]
     }

@@ -31,7 +31,7 @@
 //!
 //! Lines go to an [`Output`], a closure that gets each [`Record`]; [`lines`] and [`json_lines`]
 //! make one from any writer. The last [`TAIL_LINES`] are kept for readers inside of the program
-//! ([`lines_after`]). A record bears no time: that comes from whoever owns the clock.
+//! ([`lines_after`]). A record bears no time: that comes from the owner of the clock.
 //!
 //! ```
 //! use tidemill_stdx::log::{self, Filters};
@@ -61,7 +61,7 @@ use std::fmt;
 pub enum Level {
     /// Nothing; as a filter only.
     Off,
-    /// Something failed that someone asked for.
+    /// A requested operation failed.
     Error,
     /// Something is not as it should be, and was dealt with.
     Warn,

@@ -98,7 +98,7 @@ impl<'t> Cursor<'t> {
         self.text.as_bytes()[self.at.min(self.text.len())..].starts_with(token.as_bytes())
     }
 
-    /// Reads so many bytes, which must be whole characters that are there.
+    /// Skips `bytes` bytes, which must be whole characters of the text.
     #[inline]
     pub const fn skip(&mut self, bytes: usize) {
         self.at += bytes;

@@ -2,7 +2,7 @@
 
 use super::Cursor;
 
-/// Letters behind a backslash, and what they stand for.
+/// Letters behind a backslash, and the characters they denote.
 pub const LETTERS: &[(u8, char)] =
     &[(b'n', '\n'), (b'r', '\r'), (b't', '\t'), (b'"', '"'), (b'\\', '\\')];
 
@@ -13,7 +13,7 @@ pub enum BadEscape {
     End,
     /// `x` without two hexadecimal digits.
     Digits,
-    /// The character stands for nothing.
+    /// The character is no escape.
     Letter(char),
 }
 

@@ -66,7 +66,7 @@ impl<'t> IrReader<'t> {
         self.cursor
     }
 
-    /// Goes on behind what somebody else has read of the text.
+    /// Continues where another reader of the text has stopped.
     pub fn resume(&mut self, cursor: Cursor<'t>) {
         self.cursor = cursor;
         self.skip();
@@ -194,7 +194,7 @@ impl<'t> IrReader<'t> {
         }
     }
 
-    /// Reads one of these words, and gives what it stands for.
+    /// Reads one of these words; returns its value.
     ///
     /// # Errors
     /// If it is none of them.

@@ -43,7 +43,7 @@ pub struct Os {
     /// The monotonic clock at the start, in nanoseconds.
     start_ns: u64,
     random: Rng,
-    /// Of tables, once it was asked for.
+    /// The secret of hash tables, once it was requested.
     secret: Option<Secret>,
     poller: Poller,
     wake: Arc<EventFd>,

@@ -278,7 +278,7 @@ impl Poller {
             error = Some(match self.error_of(entry) {
                 Ok(Err(error)) if !hung_up => SourceError::Transient(error.into()),
                 Ok(Err(error)) => SourceError::Lasting(error.into()),
-                // No socket, or nothing that asking has cleared.
+                // No socket, or no error that reading it has cleared.
                 _ => SourceError::Lasting(Errno::PIPE.into()),
             });
         } else if hung_up && !readable && !writable {
@@ -362,7 +362,7 @@ fn take_reports(epoll: &OwnedFd, events: &mut Vec<epoll::Event>) -> Result<(), E
     let Ok(count) = usize::try_from(count) else {
         return Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO));
     };
-    // SAFETY: the kernel has written that many behind the length.
+    // SAFETY: the kernel has written `count` events behind the length.
     unsafe { events.set_len(events.len() + count) };
     Ok(())
 }

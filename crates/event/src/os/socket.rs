@@ -8,7 +8,8 @@ use rustix::net::AddressFamily;
 
 use crate::source::Interest;
 
-/// Datagrams or connections of one of the two sockets of `localhost` before the other is asked.
+/// Datagrams or connections taken from one of the two sockets of `localhost` before the other is
+/// read.
 const STRETCH: u32 = 32;
 
 /// What an endpoint is.
@@ -42,14 +43,14 @@ pub(super) struct Opened {
 
 /// What an endpoint on `localhost` has beside its socket for IPv4: one on ::1, if the host has it.
 ///
-/// The socket that had something is asked first the next time, but not for ever: neither can keep
-/// the other from being heard.
+/// The socket that had something is read first the next time, but at most [`STRETCH`] times:
+/// neither can starve the other.
 #[derive(Default)]
 pub(super) struct Twin {
     pub(super) fd: Option<OwnedFd>,
-    /// It is asked first.
+    /// It is read first.
     leads: bool,
-    /// How often the one that is asked first had something.
+    /// How often in a row the socket that is read first had something.
     stretch: u32,
 }
 

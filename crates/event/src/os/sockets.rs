@@ -23,8 +23,7 @@ use super::{Os, stillborn};
 /// Datagrams to one name that wait for its look-up.
 const WAITING: usize = 64;
 
-/// Ports that the system is asked for, if the one it chose is taken on the other side of
-/// `localhost`.
+/// Ports requested from the system, if the one it chose is taken on the other side of `localhost`.
 const PORTS_TRIED: u32 = 64;
 
 /// Bytes of datagrams that the kernel shall keep for a port, if it lets us: what comes while a turn
@@ -359,7 +358,7 @@ pub(super) fn family_of(address: &SocketAddr) -> AddressFamily {
 }
 
 /// Datagrams that the kernel has dropped at a socket since it was made: what SO_RXQ_OVFL says with
-/// each datagram, asked for when it is wanted.
+/// each datagram, read on demand.
 fn drops(fd: &OwnedFd) -> u64 {
     let mut numbers = [0u32; MEMINFO_NUMBERS];
     let mut length = size_of_val(&numbers) as libc::socklen_t;

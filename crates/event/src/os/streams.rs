@@ -83,7 +83,8 @@ impl Streams for Os {
         self.stats.syscalls += 4;
         let fd = new_socket(AddressFamily::UNIX, SocketType::STREAM)?;
         bind(&fd, &SocketAddrUnix::new(path)?)?;
-        // Nobody can connect before `listen`, so there is no moment at which others could.
+        // Connecting fails before `listen`, so there is no moment at which other users could
+        // connect.
         chmodat(CWD, path, Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
         listen(&fd, BACKLOG)?;
         Ok(Endpoint(self.sockets.insert(Socket::LocalListener { fd })))

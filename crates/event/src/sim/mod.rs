@@ -92,7 +92,7 @@ impl Sim {
         self.net.restart(node);
     }
 
-    /// Whether a node is on the network; one never heard of is.
+    /// Whether a node is on the network; an unknown one is.
     pub fn is_alive(&self, node: &str) -> bool {
         self.net.is_alive(node)
     }
@@ -179,7 +179,7 @@ impl Sim {
         &self.net.stats
     }
 
-    /// What a node has sent and received; nothing if it was never heard of.
+    /// What a node has sent and received; `None` if it is unknown.
     pub fn node_stats(&self, node: &str) -> Option<&NodeStats> {
         self.net.node_stats(node)
     }

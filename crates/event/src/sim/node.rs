@@ -77,7 +77,7 @@ pub(super) struct Frozen {
 }
 
 impl Node {
-    /// A node heard of for the first time.
+    /// A node that appears for the first time.
     pub(super) fn new(name: &str) -> Node {
         Node {
             name: name.into(),

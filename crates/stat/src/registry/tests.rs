@@ -138,7 +138,7 @@ fn without_a_folder_it_counts_in_memory_and_says_why() {
     assert_eq!(registry.snapshot().counter("a/b/c"), Some(7));
     assert_eq!(registry.directory(), None);
 
-    // The folder goes away under our hands.
+    // The folder is removed while the registry uses it.
     let registry = Registry::open_in(&base.0);
     fs::remove_dir(registry.directory().unwrap()).unwrap();
     let counter = registry.counter("a/b/c");
@@ -178,7 +178,7 @@ fn files_of_dead_processes_are_removed() {
     let dead = leave_file(&base.0, 5_000_000, 1);
     let number_again = leave_file(&base.0, 1, u64::MAX);
     let own_number = leave_file(&base.0, own_pid(), 1);
-    // Process 1 is alive, whoever it is.
+    // Process 1 is always alive.
     let alive = base.0.join("1x");
     fs::create_dir(&alive).unwrap();
     let stranger = base.0.join("notes.txt");

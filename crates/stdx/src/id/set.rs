@@ -4,7 +4,7 @@ use super::Id;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A set of ids as bits: as many words as the greatest member ever needed.
+/// A set of ids as bits, with the words that the greatest member ever needed.
 #[derive(Clone)]
 pub struct IdSet<I> {
     words: Vec<u64>,

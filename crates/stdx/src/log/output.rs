@@ -367,7 +367,7 @@ mod tests {
             assert_eq!(receiver.recv().unwrap(), r#"info  other: said count=3 name="x""#);
             assert_eq!(handle.lost(), 0);
             drop(receiver);
-            say!(Error, "plan", "nobody listens");
+            say!(Error, "plan", "no listener");
             assert_eq!(handle.lost(), 1);
         });
     }

@@ -1,4 +1,4 @@
-//! The last lines of the log, for whoever shows them from inside the program.
+//! The last lines of the log, for readers inside the program.
 //!
 //! Lines are numbered from 1. A reader keeps the number of the last line that it has seen and asks
 //! for what came [after](lines_after); looking whether there is any costs one load.

@@ -82,7 +82,7 @@ impl<K, V> OrderedMap<K, V> {
         self.take(place)
     }
 
-    /// Keeps the entries for which `keep` is true; it is asked in ascending order of keys.
+    /// Keeps the entries for which `keep` is true; it is called in ascending order of keys.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &mut V) -> bool) {
         let slots = &mut self.slots;
         self.order.retain(&mut |number| {

@@ -90,7 +90,7 @@ impl Order {
         number
     }
 
-    /// Keeps numbers for which `keep` is true; it is asked in order.
+    /// Keeps numbers for which `keep` is true; it is called in order.
     pub(super) fn retain(&mut self, keep: &mut dyn FnMut(u32) -> bool) {
         let mut chunks = std::mem::take(&mut self.chunks);
         for chunk in &mut chunks {

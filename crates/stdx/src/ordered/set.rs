@@ -55,7 +55,7 @@ impl<T> OrderedSet<T> {
         self.0.pop_last().map(|(member, ())| member)
     }
 
-    /// Keeps the members for which `keep` is true; it is asked in ascending order.
+    /// Keeps the members for which `keep` is true; it is called in ascending order.
     pub fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
         self.0.retain(|member, ()| keep(member));
     }

@@ -51,7 +51,7 @@ impl Bump {
     #[allow(clippy::mut_from_ref, reason = "each call returns memory that no other returned")]
     pub fn alloc<T: Copy>(&self, value: T) -> &mut T {
         let place = self.reserve(Layout::new::<T>()).cast::<T>();
-        // SAFETY: reserved for a `T`, aligned, and of nobody else until the reset.
+        // SAFETY: reserved for a `T`, aligned, and used by nothing else until the reset.
         unsafe {
             place.write(value);
             &mut *place
@@ -75,7 +75,7 @@ impl Bump {
     #[inline]
     pub fn alloc_slice_copy<T: Copy>(&self, values: &[T]) -> &[T] {
         let place = self.reserve(Layout::for_value(values)).cast::<T>();
-        // SAFETY: reserved for these values, aligned, and of nobody else until the reset.
+        // SAFETY: reserved for these values, aligned, and used by nothing else until the reset.
         unsafe {
             ptr::copy_nonoverlapping(values.as_ptr(), place, values.len());
             slice::from_raw_parts(place, values.len())
@@ -99,7 +99,7 @@ impl Bump {
             // SAFETY: within what was reserved.
             unsafe { place.add(index).write(value(index)) }
         }
-        // SAFETY: all `len` places were written, and are of nobody else until the reset.
+        // SAFETY: all `len` places were written, and are used by nothing else until the reset.
         unsafe { slice::from_raw_parts_mut(place, len) }
     }
 

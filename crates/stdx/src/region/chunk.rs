@@ -14,7 +14,7 @@ pub(super) struct Chunk {
 
 // SAFETY: a chunk is the only owner of its memory and has no thread affinity.
 unsafe impl Send for Chunk {}
-// SAFETY: a shared chunk only tells where its memory is.
+// SAFETY: a shared chunk only gives the address of its memory.
 unsafe impl Sync for Chunk {}
 
 impl Chunk {

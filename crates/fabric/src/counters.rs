@@ -1,4 +1,4 @@
-//! What came, what went, and what was dropped and why.
+//! Counters of what was received, sent, and dropped by reason.
 
 /// Defines the counts with their names.
 macro_rules! counts {
@@ -13,7 +13,7 @@ macro_rules! counts {
             /// All counts, in the order in which they are shown.
             pub const ALL: &'static [Count] = &[$(Count::$variant,)+];
 
-            /// True for what was not delivered, and why.
+            /// True for reasons why something was not delivered.
             pub fn is_drop(self) -> bool {
                 Count::Malformed <= self && self <= Count::FrameFull
             }
@@ -143,9 +143,9 @@ counts! {
     LinkRestarted = "links_restarted",
     /// Sessions with peers that were made.
     Handshakes = "handshakes",
-    /// Times that files of keys were read again and taken.
+    /// Times that key files were reread and accepted.
     KeysTaken = "keys_taken",
-    /// Times that they were refused, and the old keys went on.
+    /// Times that they were refused, and the old keys stayed in use.
     KeysRefused = "keys_refused",
     /// Handshakes that were answered with a cookie.
     CookieSent = "cookies_sent",
@@ -199,7 +199,7 @@ impl Count {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counters {
     counts: [u64; Count::ALL.len()],
-    /// How many of them were drops, and the last of these.
+    /// The number of drops among them, and the reason of the last.
     drops: u64,
     last_drop: Option<Count>,
 }
@@ -230,24 +230,24 @@ impl Counters {
         }
     }
 
-    /// Adds all that others counted.
+    /// Adds the counts of `others`.
     pub fn merge(&mut self, others: &Counters) {
         self.counts.iter_mut().zip(others.counts).for_each(|(count, more)| *count += more);
         self.drops += others.drops;
         self.last_drop = others.last_drop.or(self.last_drop);
     }
 
-    /// How much was dropped so far, for whatever reason.
+    /// The number of drops so far, for all reasons.
     pub fn drops(&self) -> u64 {
         self.drops
     }
 
-    /// Why something was dropped last, if anything was since there were `drops`.
+    /// The reason of the last drop, if there are more than `drops`.
     pub fn dropped_since(&self, drops: u64) -> Option<Count> {
         self.last_drop.filter(|_| self.drops > drops)
     }
 
-    /// How many so far.
+    /// The count so far.
     pub fn get(&self, count: Count) -> u64 {
         self.counts[count as usize]
     }

@@ -26,13 +26,13 @@ use crate::peer::{Mode, Peer};
 use crate::reliable::{Delivery, Limits, PeerEvent};
 use crate::seal::mac::derive;
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
 /// One in `RESERVED` places for peers is kept for those that this node speaks to.
 const RESERVED: usize = 4;
 
-/// Peers that are looked at for one to replace.
+/// Peers that are checked in the search for one to replace.
 const LOOKED_AT: usize = 64;
 
 /// Sizes and identity of an endpoint.
@@ -44,7 +44,7 @@ pub struct Config {
     pub peers_max: usize,
     /// Memory that incomplete and early messages of all peers may take, in bytes.
     pub memory_bytes: usize,
-    /// What incarnations follow from: random bytes, others for each start of a node.
+    /// The secret from which incarnations are derived: random bytes, new for each start of a node.
     pub secret: [u8; 32],
 }
 
@@ -62,13 +62,13 @@ impl Default for Config {
 /// An envelope whose content is to be delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// All of it.
+    /// The whole envelope.
     pub bytes: &'a [u8],
-    /// How it came.
+    /// The mode in which it came.
     pub mode: Mode,
 }
 
-/// What takes messages; it may count what it does with them.
+/// Takes messages, and counts what it does with them.
 pub type Deliver<'a> = dyn FnMut(Message<'_>, &mut Counters) + 'a;
 
 /// Gives each conversation a secret of its own.
@@ -106,7 +106,7 @@ struct Entry {
 /// The network side of one node; see the module.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// What envelopes say of this node's program.
+    /// The identity of this node's program, which envelopes carry.
     program: u64,
     config: Config,
     secret: Secret,
@@ -119,9 +119,9 @@ pub struct Endpoint {
     events: VecDeque<(Box<str>, PeerEvent)>,
     budget: Budget,
     counters: Counters,
-    /// Where the search for a peer to replace goes on.
+    /// Where the search for a peer to replace continues (the hand of a clock).
     hand: usize,
-    /// Whose content is still taken; of others only acknowledgements are.
+    /// The peers whose content is still taken, if limited; of others only acknowledgements are.
     members: Option<SortedSet<String>>,
     /// Addresses of peers that came or went, if that is watched.
     changed: Option<OrderedSet<Box<str>>>,
@@ -147,7 +147,7 @@ impl Endpoint {
         }
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -227,7 +227,7 @@ impl Endpoint {
         self.members = Some(members);
     }
 
-    /// What is left of a datagram whose content is not taken.
+    /// Strips the content that is not taken from a datagram.
     fn without_content<'a>(&mut self, head: Head<'a>) -> Option<Head<'a>> {
         if head.ack.is_none() || head.sequence != 0 {
             self.counters.count(Count::Ending);
@@ -281,7 +281,7 @@ impl Endpoint {
         }
     }
 
-    /// Gives up the incomplete messages of who is not known.
+    /// Drops the incomplete messages of unknown peers.
     fn make_room(&mut self) {
         for Entry { peer, .. } in self.entries.iter_mut().filter(|entry| !entry.peer.is_known()) {
             if peer.reassembler.next_timeout().is_some() {
@@ -327,7 +327,7 @@ impl Endpoint {
         self.timers.first().map(|&(at, _)| at)
     }
 
-    /// Does what the time asks for; `flush` sends what comes of it.
+    /// Handles what is due; `flush` sends the resulting datagrams.
     pub fn on_time(&mut self, now_ns: u64) {
         while let Some(&(at, index)) = self.timers.first().filter(|&&(at, _)| at <= now_ns) {
             self.timers.remove(&(at, index));
@@ -345,7 +345,7 @@ impl Endpoint {
         self.events.pop_front()
     }
 
-    /// Asks for a lease of a peer: something here stands only while that peer lives. See
+    /// Holds a lease of a peer: something here is valid only while that peer lives. See
     /// [`crate::reliable::Reliable::hold_lease`].
     pub fn hold_lease(&mut self, address: &str, now_ns: u64) {
         if let Some(index) = self.peer(address, Origin::Own, now_ns) {
@@ -356,7 +356,7 @@ impl Endpoint {
         }
     }
 
-    /// Asks for no lease of that peer any more.
+    /// Releases the lease of that peer.
     pub fn release_lease(&mut self, address: &str) {
         let Some(&index) = self.by_address.get(address) else { return };
         let index = index as usize;

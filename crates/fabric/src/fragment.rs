@@ -15,8 +15,8 @@ use crate::head::Fragment;
 /// Bytes that a message may have over datagrams.
 pub const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// The least that fragments may be allowed to carry. Since a message is split evenly, all of two
-/// or more carry at least half of it, which bounds how many a message can have.
+/// The least limit of a fragment's data. Since a message is split evenly, all of two or more carry
+/// at least half of it, which bounds how many a message can have.
 pub const FRAGMENT_BYTES_MIN: usize = 256;
 
 /// Messages of one peer that may be incomplete at a time.
@@ -25,7 +25,7 @@ pub const INCOMPLETE_MAX: usize = 8;
 /// How long the fragments of a message may take, from the first on.
 pub const TIMEOUT_NS: u64 = 10_000_000_000;
 
-/// What all peers of a node together may use.
+/// The memory that all peers of a node together may use.
 #[derive(Clone, Debug)]
 pub struct Budget {
     left: usize,
@@ -82,7 +82,7 @@ pub struct Partial {
     present: Vec<bool>,
 }
 
-/// What became of a fragment.
+/// The result of adding a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Added {
     /// Others are missing.
@@ -157,7 +157,7 @@ pub struct Reassembler {
 }
 
 impl Reassembler {
-    /// Nothing begun.
+    /// Without messages.
     pub fn new() -> Reassembler {
         Reassembler::default()
     }
@@ -201,7 +201,7 @@ impl Reassembler {
         }
     }
 
-    /// Gives up what has taken too long.
+    /// Drops messages that have timed out.
     pub fn expire(&mut self, now_ns: u64, budget: &mut Budget, counters: &mut Counters) {
         while let Some((started_ns, message)) = self.oldest() {
             if now_ns < started_ns.saturating_add(TIMEOUT_NS) {
@@ -217,7 +217,7 @@ impl Reassembler {
         self.oldest().map(|(started_ns, _)| started_ns.saturating_add(TIMEOUT_NS))
     }
 
-    /// Gives up everything.
+    /// Drops all messages.
     pub fn clear(&mut self, budget: &mut Budget) {
         while let Some((_, message)) = self.oldest() {
             self.remove(message, budget);

@@ -1,4 +1,4 @@
-//! What of an envelope is the fabric's: identity, sequence, fragments, acknowledgement.
+//! The fabric's part of an envelope: identity, sequence, fragments, acknowledgement.
 //!
 //! ```text
 //! Envelope  { fixed64 program = 1; uint64 sequence = 2; (content) = 3;
@@ -16,7 +16,7 @@
 /// The number of the field that holds content.
 pub const CONTENT: u64 = 3;
 
-/// All that an envelope holds but content.
+/// All of an envelope but its content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Head<'a> {
     /// The identity of the sender's program, 0 if it does not say.

@@ -15,9 +15,9 @@
 //!   keys          [seal]       frames of members of a fleet, sealed
 //!   tokens        [token]      a connection of two that have the same token
 //! ```
-//! Whatever comes from outside may be wrong in any way: it is counted by reason ([`counters`]),
-//! logged once for each peer and reason ([`refusals`]) and dropped, and every memory that a peer
-//! can fill has a limit.
+//! Input from outside may be malformed in any way: it is counted by reason ([`counters`]), logged
+//! once for each peer and reason ([`refusals`]) and dropped, and every memory that a peer can fill
+//! has a limit.
 
 #![forbid(unsafe_code)]
 

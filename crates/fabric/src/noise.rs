@@ -1,5 +1,5 @@
-//! The Noise protocol's primitives with random bytes that were drawn before: the library asks for
-//! them by itself, and all randomness comes through the host.
+//! The Noise protocol's primitives with random bytes that were drawn before: the library would draw
+//! them itself, but all randomness comes through the host.
 
 use snow::error::Error;
 use snow::params::{CipherChoice, DHChoice, HashChoice};

@@ -14,7 +14,7 @@ use crate::reliable::{Limits, PeerEvent, Reliable, SendError};
 /// How tuples go to a peer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Mode {
-    /// As datagrams go: lost, doubled and reordered as it happens.
+    /// Best effort: datagrams may be lost, doubled and reordered.
     BestEffort,
     /// Once each and in order, as long as both sides live.
     Reliable,
@@ -34,7 +34,7 @@ pub struct Peer {
     program: u64,
     is_addressed: bool,
     limits: Limits,
-    /// The program that the peer's last envelope bore.
+    /// The program in the peer's last envelope.
     peer_program: Option<u64>,
     /// When the last envelope of the peer came, or this state was made.
     received_ns: u64,
@@ -51,7 +51,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// A peer of which nothing is known.
+    /// A peer without history.
     pub fn new(program: u64, limits: Limits, now_ns: u64) -> Peer {
         Peer {
             program,
@@ -69,8 +69,8 @@ impl Peer {
         }
     }
 
-    /// From now on this node runs another program. What waits goes under the one that it was
-    /// written for.
+    /// From now on this node runs another program. Queued tuples are sent under the program that
+    /// they were encoded for.
     pub fn set_program(&mut self, program: u64, now_ns: u64, counters: &mut Counters) {
         self.flush(Mode::BestEffort, now_ns, counters);
         self.flush(Mode::Reliable, now_ns, counters);
@@ -219,7 +219,7 @@ impl Peer {
         self.reliable.as_mut()?.poll_transmit(now_ns, counters)
     }
 
-    /// Does what the time asks for.
+    /// Handles what is due.
     pub fn on_time(&mut self, now_ns: u64, budget: &mut Budget, counters: &mut Counters) {
         self.reassembler.expire(now_ns, budget, counters);
         if let Some(reliable) = &mut self.reliable {

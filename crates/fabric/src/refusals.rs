@@ -1,4 +1,4 @@
-//! Whom and why something was refused, so that it is logged once.
+//! The peers and reasons of refusals, so that each is logged once.
 
 use tidemill_stdx::ordered::OrderedSet;
 
@@ -14,8 +14,8 @@ const OTHERS: &str = "others";
 pub struct Refusals(OrderedSet<(Box<str>, &'static str)>);
 
 impl Refusals {
-    /// Whom a log line about this refusal names; none if there was one. All ports of a host count
-    /// as one.
+    /// The host to name in a log line about this refusal; `None` if it was logged before. All ports
+    /// of a host count as one.
     pub fn first<'a>(&mut self, peer: &'a str, reason: &'static str) -> Option<&'a str> {
         let host = peer.rsplit_once(':').map_or(peer, |(host, _)| host);
         let (name, whom) = match self.0.len() < PAIRS_MAX || self.has(host, reason) {

@@ -1,36 +1,37 @@
-//! One connection: who is at the other end, what has come of a frame, what is sealed to be written.
+//! One connection: the node at the other end, the partial frame received, the sealed frames to
+//! write.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::stream::{FrameReader, write_frame};
 
-/// Bytes written that may stay in memory until the rest is moved to their place.
+/// The most bytes already written that stay in the buffer before it is compacted.
 const SLACK_BYTES: usize = 64 << 10;
 
-/// Who has made a connection.
+/// Which side made a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Origin {
     /// This node.
     Made,
-    /// Someone else.
+    /// The other side.
     Taken,
 }
 
-/// Who is at the other end.
-pub(super) enum Sender {
+/// The node at the other end.
+pub(super) enum RemoteEnd {
     /// Not known yet; where the connection comes from.
     Unknown(String),
     /// The node of this address.
     Node(String),
-    /// Someone who cannot be answered; where the connection comes from.
+    /// A peer that cannot be answered; where the connection comes from.
     Nameless(String),
 }
 
-impl Sender {
+impl RemoteEnd {
     pub(super) fn name(&self) -> &str {
         match self {
-            Sender::Unknown(name) | Sender::Node(name) | Sender::Nameless(name) => name,
+            RemoteEnd::Unknown(name) | RemoteEnd::Node(name) | RemoteEnd::Nameless(name) => name,
         }
     }
 }
@@ -38,22 +39,23 @@ impl Sender {
 /// One connection; see the module.
 pub(super) struct Connection {
     pub(super) origin: Origin,
-    pub(super) from: Sender,
-    /// Whose it is: for one that this node made, and one that has shown it by a key.
+    pub(super) from: RemoteEnd,
+    /// The name of the peer: of one that this node made, or that has proven it by a key.
     pub(super) peer: Option<Arc<str>>,
     /// With a key: it has begun a handshake that is under way.
     pub(super) has_begun: bool,
     pub(super) reader: FrameReader,
-    /// Bytes that the reader held when that was last summed up.
+    /// Bytes that the reader held when the sum over all connections was last
+    /// updated.
     pub(super) held: usize,
     /// When it was made or something last came.
     pub(super) received_ns: u64,
-    /// With a key: what is sealed.
+    /// With a key: sealed frames to write.
     pub(super) out: Sealed,
 }
 
 impl Connection {
-    pub(super) fn new(origin: Origin, from: Sender, now_ns: u64) -> Connection {
+    pub(super) fn new(origin: Origin, from: RemoteEnd, now_ns: u64) -> Connection {
         Connection {
             origin,
             from,
@@ -66,48 +68,48 @@ impl Connection {
         }
     }
 
-    /// By how much the held bytes have grown.
+    /// Updates `held`; returns by how much it has grown.
     pub(super) fn settle_held(&mut self) -> usize {
         let before = std::mem::replace(&mut self.held, self.reader.held());
         self.held - before
     }
 }
 
-/// What a sealed frame has in it.
+/// The content of a sealed frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    /// An envelope of the peer's queue, in the order of that.
+pub(super) enum FrameKind {
+    /// An envelope of the peer's queue, in order.
     Content,
-    /// Something else.
+    /// Handshakes and signs of life.
     Upkeep,
 }
 
-/// Sealed frames that were not written whole.
+/// Sealed frames that are not completely written.
 #[derive(Default)]
 pub(super) struct Sealed {
     /// Frames behind their lengths; those before `written` were written.
     bytes: Vec<u8>,
     written: usize,
     /// Where each frame ends, counted from the first byte of the connection, and what it is.
-    ends: VecDeque<(u64, Kind)>,
+    ends: VecDeque<(u64, FrameKind)>,
     /// Frames of upkeep among them.
     upkeep: usize,
-    /// Bytes of the connection that were moved out of `bytes`.
+    /// Bytes of the connection that were removed from the front of `bytes`.
     gone: u64,
 }
 
 impl Sealed {
     /// Adds a frame; false if it is too long for one.
-    pub(super) fn push(&mut self, frame: &[u8], kind: Kind) -> bool {
+    pub(super) fn push(&mut self, frame: &[u8], kind: FrameKind) -> bool {
         let is_written = write_frame(&mut self.bytes, frame).is_ok();
         if is_written {
             self.ends.push_back((self.gone + self.bytes.len() as u64, kind));
-            self.upkeep += usize::from(kind == Kind::Upkeep);
+            self.upkeep += usize::from(kind == FrameKind::Upkeep);
         }
         is_written
     }
 
-    /// Frames of upkeep that were not written whole.
+    /// Frames of upkeep that are not completely written.
     pub(super) fn upkeep(&self) -> usize {
         self.upkeep
     }
@@ -122,8 +124,8 @@ impl Sealed {
         let (end, mut contents) = (self.gone + self.written as u64, 0);
         while let Some((_, kind)) = self.ends.pop_front_if(|(at, _)| *at <= end) {
             match kind {
-                Kind::Content => contents += 1,
-                Kind::Upkeep => self.upkeep -= 1,
+                FrameKind::Content => contents += 1,
+                FrameKind::Upkeep => self.upkeep -= 1,
             }
         }
         if self.written == self.bytes.len() || self.written > SLACK_BYTES {

@@ -1,19 +1,20 @@
-//! Whose connection this is: the first frame of each says what address its node answers at.
+//! The greeting: the first frame of a connection, with the address at which its node accepts
+//! connections.
 //!
 //! ```text
 //! 0 (a byte) | ADDRESS (UTF-8, to the end of the frame)
 //! ```
-//! The far end of a connection shows only a port that the system made up for it, while peers know
-//! each other by the addresses they listen at. So the side that connects begins with a frame that
-//! no envelope begins like: its first byte is the tag of no field. A peer that does not greet is
-//! accepted all the same, but cannot be answered.
+//! The far end of a connection shows only an ephemeral port, while peers know each other by the
+//! addresses they listen at. So the side that connects begins with a frame that no envelope begins
+//! like: its first byte is the tag of no field. A peer that does not greet is accepted all the
+//! same, but cannot be answered.
 
 use crate::seal::NAME_BYTES_MAX;
 
-/// What a greeting begins with: the tag of no field, and no other frame begins so.
+/// The first byte of a greeting: the tag of no field, so no other frame begins with it.
 const KIND: u8 = 0;
 
-/// The frame with which a node of that address begins.
+/// The greeting of a node with this address.
 pub fn greeting(address: &str) -> Vec<u8> {
     let mut bytes = vec![KIND];
     bytes.extend_from_slice(address.as_bytes());

@@ -1,9 +1,9 @@
-//! How connections come and go: made, taken, broken, given up.
+//! The life of connections: made, accepted, broken, given up.
 
 use std::sync::Arc;
 
-use super::connection::{Connection, Origin, Sender};
-use super::peer::{Peer, State};
+use super::connection::{Connection, Origin, RemoteEnd};
+use super::peer::{Peer, LinkState};
 use super::{
     Action, CONNECT_NS, CONNECTIONS_MAX, ConnectionId, Connections, Context, Ended, UNPROVEN_NS,
     route, sealed,
@@ -12,11 +12,11 @@ use crate::counters::{Count, Counters};
 use crate::reliable::LEASE_NS;
 
 impl Connections {
-    /// A connection that someone else made.
+    /// Accepts a connection that the other side made.
     pub fn accept(&mut self, from: String, cx: &mut Context<'_>) -> ConnectionId {
         cx.counters.count(Count::Accepted);
         let id = self.draw();
-        let mut connection = Connection::new(Origin::Taken, Sender::Unknown(from), cx.now_ns);
+        let mut connection = Connection::new(Origin::Taken, RemoteEnd::Unknown(from), cx.now_ns);
         if self.guard.is_some() {
             connection.reader.set_bytes_max(sealed::UNPROVEN_BYTES_MAX);
             self.make_room_for_unproven(cx.counters);
@@ -43,7 +43,7 @@ impl Connections {
         self.actions.push_back(Action::Close(id));
     }
 
-    /// Forgets the peer for which nothing waits and that was written to least lately.
+    /// Evicts the least recently written peer for which nothing waits.
     pub(super) fn evict(&mut self, counters: &mut Counters) -> bool {
         let idle = self.peers.iter().filter(|(_, peer)| peer.is_idle());
         let Some((address, _)) = idle.min_by_key(|(_, peer)| peer.well_ns) else { return false };
@@ -63,8 +63,8 @@ impl Connections {
     pub(super) fn connect(&mut self, name: &Arc<str>, now_ns: u64) {
         let id = self.draw();
         let Some(peer) = self.peers.get_mut(name) else { return };
-        peer.enter(State::Connecting(id), Some(now_ns.saturating_add(CONNECT_NS)));
-        let connection = Connection::new(Origin::Made, Sender::Node(name.to_string()), now_ns);
+        peer.enter(LinkState::Connecting(id), Some(now_ns.saturating_add(CONNECT_NS)));
+        let connection = Connection::new(Origin::Made, RemoteEnd::Node(name.to_string()), now_ns);
         self.all.insert(id, Connection { peer: Some(name.clone()), ..connection });
         self.actions.push_back(Action::Connect(id, name.clone()));
     }
@@ -72,7 +72,7 @@ impl Connections {
     /// Whether a connection is being made.
     pub fn is_connecting(&self, id: ConnectionId) -> bool {
         let peer = self.all.get(&id).and_then(|one| self.peers.get(one.peer.as_ref()?));
-        peer.is_some_and(|peer| peer.state == State::Connecting(id))
+        peer.is_some_and(|peer| peer.state == LinkState::Connecting(id))
     }
 
     /// A connection that was being made is there.
@@ -82,7 +82,7 @@ impl Connections {
         cx.counters.count(Count::Connected);
         peer.connected_ns = cx.now_ns;
         let until_ns = self.guard.as_ref().map(|_| cx.now_ns.saturating_add(UNPROVEN_NS));
-        peer.enter(State::Connected(id), until_ns);
+        peer.enter(LinkState::Connected(id), until_ns);
         match self.guard {
             None => self.actions.push_back(Action::Write(id)),
             // Both sides have connected at once.
@@ -109,7 +109,7 @@ impl Connections {
         self.end(id, cx)
     }
 
-    /// Ends a connection whose last step was bad, or that the other side has ended in order.
+    /// Ends a connection after [`Step::Bad`], or that the other side has ended in order.
     pub fn end(&mut self, id: ConnectionId, cx: &mut Context<'_>) -> Option<Ended> {
         let connection = self.remove(id)?;
         self.actions.push_back(Action::Close(id));
@@ -131,24 +131,24 @@ impl Connections {
         Some(Ended { name, waiting })
     }
 
-    /// Gives up a connection that a tool began: where it comes from, and the bytes that were not
-    /// taken from it.
+    /// Hands over a connection that a tool began: where it comes from, and the bytes not yet
+    /// consumed.
     pub fn release(&mut self, id: ConnectionId) -> Option<(String, Vec<u8>)> {
         let connection = self.remove(id)?;
         Some((connection.from.name().to_owned(), connection.reader.into_rest()))
     }
 
-    /// Ends the connection that was made to a peer without fault of it.
+    /// Ends the connection that was made to a peer, which does not count as a failure.
     pub(super) fn drop_made(&mut self, name: &Arc<str>, except: Option<ConnectionId>) {
         let Some(peer) = self.peers.get_mut(name) else { return };
         let Some(id) = peer.link().filter(|&id| Some(id) != except) else { return };
         peer.queue.rewind();
-        peer.enter(State::Resting, None);
+        peer.enter(LinkState::Resting, None);
         self.remove(id);
         self.actions.push_back(Action::Close(id));
     }
 
-    /// Takes a connection out of all that knows it, but not out of its peer's state.
+    /// Removes a connection from all tables, but not from its peer's state.
     pub(super) fn remove(&mut self, id: ConnectionId) -> Option<Connection> {
         let connection = self.all.remove(&id)?;
         self.held -= connection.held;
@@ -173,7 +173,7 @@ impl Connections {
         [peers, unproven, guard].into_iter().flatten().min()
     }
 
-    /// Does what the time asks for.
+    /// Handles what is due.
     pub fn on_time(&mut self, cx: &mut Context<'_>) {
         self.end_unproven(cx);
         if self.guard.is_some() {
@@ -192,25 +192,25 @@ impl Connections {
         self.pump(cx);
     }
 
-    /// The time given to a peer's state is over.
+    /// Handles a peer whose timer has expired.
     pub(super) fn look(&mut self, name: &Arc<str>, cx: &mut Context<'_>) {
         let current = self.current(name);
         let Some(peer) = self.peers.get_mut(name) else { return };
         let is_lost = peer.is_lost(cx.now_ns);
         let is_over = peer.until_ns.is_some_and(|at| at <= cx.now_ns);
         match (peer.state, current) {
-            (State::Waiting, None) if is_over && (is_lost || peer.is_idle()) => {
+            (LinkState::Waiting, None) if is_over && (is_lost || peer.is_idle()) => {
                 self.lose(name, cx);
             }
-            (State::Waiting, None) if is_over => self.connect(name, cx.now_ns),
-            (State::Waiting, Some(_)) if is_over => peer.enter(State::Resting, None),
-            (State::Connecting(id) | State::Connected(id), _) if is_over => {
+            (LinkState::Waiting, None) if is_over => self.connect(name, cx.now_ns),
+            (LinkState::Waiting, Some(_)) if is_over => peer.enter(LinkState::Resting, None),
+            (LinkState::Connecting(id) | LinkState::Connected(id), _) if is_over => {
                 drop(self.broken(id, cx));
             }
-            (State::Connected(id), None) if is_lost => drop(self.broken(id, cx)),
-            // It does not move.
+            (LinkState::Connected(id), None) if is_lost => drop(self.broken(id, cx)),
+            // Nothing was written for too long.
             (_, Some(id)) if is_lost => drop(self.broken(id, cx)),
-            (State::Resting, None) if is_lost => self.lose(name, cx),
+            (LinkState::Resting, None) if is_lost => self.lose(name, cx),
             _ => {}
         }
     }
@@ -230,8 +230,8 @@ impl Connections {
         let Some(peer) = self.peers.get_mut(name) else { return };
         let lost = (!peer.is_idle()).then(|| peer.well_ns.saturating_add(LEASE_NS));
         let next = match peer.state {
-            State::Waiting | State::Connecting(_) => peer.until_ns,
-            State::Resting | State::Connected(_) => {
+            LinkState::Waiting | LinkState::Connecting(_) => peer.until_ns,
+            LinkState::Resting | LinkState::Connected(_) => {
                 [peer.until_ns, lost].into_iter().flatten().min()
             }
         };

@@ -1,16 +1,16 @@
-//! What a node holds for its connections: all of it has limits.
+//! What a node holds for its connections; each figure has a limit.
 
 use super::Connections;
 use super::connection::{Connection, Origin};
 
-/// What a node holds at a moment.
+/// A snapshot of what a node holds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Load {
     /// Connections, also those that are being made.
     pub connections: usize,
-    /// Those of them that others made.
+    /// Those of them that other nodes made.
     pub taken: usize,
-    /// With a key: those that others made and that have not shown whose they are.
+    /// With a key: those that other nodes made and that have not proven their name.
     pub unproven: usize,
     /// With a key: those of them that have begun no handshake.
     pub silent: usize,
@@ -18,9 +18,9 @@ pub struct Load {
     pub peers: usize,
     /// Envelopes that wait, over all peers.
     pub waiting: usize,
-    /// Bytes that wait for the peer for which most do.
+    /// The bytes of the longest queue of a peer.
     pub queue_bytes: usize,
-    /// Bytes of frames of which a part has come, over all connections.
+    /// Bytes of partial frames, over all connections.
     pub held_bytes: usize,
 }
 

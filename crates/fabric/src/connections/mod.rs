@@ -8,8 +8,8 @@
 //! on_time(), next_timeout()
 //! ```
 //! It holds no socket and no clock: a connection is a number here. Its owner has the sockets, and
-//! reports what becomes of them. How connections come and go is in `life`, what comes over them
-//! in `receive`, and what a key changes in `sealed`.
+//! reports their events. `life` makes and ends connections, `receive` takes what comes over them,
+//! and `sealed` has what a key changes.
 //!
 //! Without a key a connection is written by the side that made it and read by the other, so that
 //! two nodes that talk both ways have two of them. With a key frames are those of
@@ -19,9 +19,9 @@
 //! sessions before it have brought. What waits for a peer is sealed just before it is written, so
 //! that it outlives a connection that breaks.
 //!
-//! What strangers can hold, with a key: [`UNPROVEN_MAX`] connections for [`UNPROVEN_NS`] each, with
-//! no more bytes than an initiation has. Only the oldest of these make room for others, never a
-//! connection that has shown whose it is, nor one with a handshake under way, of which the guard
+//! What strangers can occupy, with a key: [`UNPROVEN_MAX`] connections for [`UNPROVEN_NS`] each,
+//! with no more bytes than an initiation has. Only the oldest of these make room for others, never
+//! a connection that has proven its name, nor one with a handshake under way, of which the guard
 //! limits the number.
 
 mod connection;
@@ -49,24 +49,24 @@ use greeting::greeting;
 pub use load::Load;
 use outgoing::BACKOFF_MAX_NS;
 pub use outgoing::QUEUE_BYTES_MAX;
-use peer::{Peer, State};
+use peer::{Peer, LinkState};
 
 /// The most connections that a node makes; also the most that it takes.
 pub const CONNECTIONS_MAX: usize = 4096;
 
-/// With a key: connections that have begun no handshake.
+/// With a key: the most connections that have begun no handshake.
 pub const UNPROVEN_MAX: usize = 256;
 
-/// With a key: how long a connection may take to show whose it is.
+/// With a key: how long a connection may take to prove its name.
 pub const UNPROVEN_NS: u64 = 10_000_000_000;
 
-/// Bytes of frames of which a part has come, over all connections of a node.
+/// The most bytes of partial frames, over all connections of a node.
 pub const HELD_BYTES_MAX: usize = 64 << 20;
 
 /// How long making a connection may take.
 const CONNECT_NS: u64 = 5_000_000_000;
 
-/// How names of connections begin among the routes of a guard; no address begins so.
+/// The prefix of connections among the routes of a guard; no address begins with it.
 const ROUTE: char = '#';
 
 /// A connection, made or taken.
@@ -86,29 +86,29 @@ pub enum Action {
     Lost(Arc<str>, usize),
 }
 
-/// What each call needs.
+/// The environment of each call.
 pub struct Context<'a> {
     /// The time.
     pub now_ns: u64,
-    /// Fills bytes with unpredictable random ones.
+    /// Fills a buffer with unpredictable random bytes.
     pub entropy: &'a mut dyn FnMut(&mut [u8]) -> Result<(), NoEntropy>,
     /// Where drops are counted.
     pub counters: &'a mut Counters,
 }
 
-/// What came of the next frame of a connection.
+/// The result of reading the next frame of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step<'a> {
-    /// There is no whole frame.
+    /// No complete frame is there.
     Quiet,
     /// A frame without content for this node; what was dropped was counted.
     Taken {
-        /// Whom the connection is from, as far as it is known.
+        /// The peer of the connection, as far as it is known.
         from: &'a str,
         /// Bytes of the frame.
         bytes: usize,
     },
-    /// The connection has said whose it is.
+    /// The connection has given the name of its node.
     Named {
         /// Where it comes from.
         from: &'a str,
@@ -117,22 +117,22 @@ pub enum Step<'a> {
     },
     /// An envelope.
     Content {
-        /// Whom it is from.
+        /// The sender.
         from: &'a str,
         /// The envelope.
         bytes: &'a [u8],
     },
-    /// It is not of a node: a tool begins it with this frame. It is to be given away
+    /// A tool, not a node, begins the connection with this frame. It is to be handed over
     /// ([`Connections::release`]).
     Tool(Vec<u8>),
-    /// It has to end ([`Connections::end`]); why was counted.
+    /// The connection has to end ([`Connections::end`]); the reason was counted.
     Bad(Count),
 }
 
 /// Why a connection ends, and what is left.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ended {
-    /// Whom it was from or to.
+    /// The peer.
     pub name: String,
     /// Frames that wait for that peer, if anything was sent to it.
     pub waiting: Option<usize>,
@@ -140,15 +140,15 @@ pub struct Ended {
 
 /// The connections of a node; see the module.
 pub struct Connections {
-    /// What each connection without a key begins with, a frame.
+    /// The frame that begins each connection without a key.
     greeting: Arc<[u8]>,
     guard: Option<Box<Guard>>,
     peers: OrderedMap<Arc<str>, Peer>,
     all: OrderedMap<ConnectionId, Connection>,
-    /// With a key: the connection of each name that has shown that it is its own.
+    /// With a key: the proven connection of each name.
     proven: OrderedMap<Arc<str>, ConnectionId>,
-    /// With a key: connections taken and when they must have shown whose they are; some are gone or
-    /// have.
+    /// With a key: accepted connections and the deadline to prove their name; some are gone or have
+    /// proven it.
     unproven: VecDeque<(u64, ConnectionId)>,
     /// Peers for which something new waits.
     touched: OrderedSet<Arc<str>>,
@@ -156,18 +156,18 @@ pub struct Connections {
     actions: VecDeque<Action>,
     /// The number of the next connection.
     next: u64,
-    /// Connections that others made.
+    /// Connections that other nodes made.
     taken: usize,
-    /// Bytes of frames of which a part has come, over all connections.
+    /// Bytes of partial frames, over all connections.
     held: usize,
     /// The frame that was opened last.
     frame: Vec<u8>,
-    /// Whom it was from.
+    /// Its sender.
     from: String,
 }
 
 impl Connections {
-    /// No connection yet, for a node of that address; with a guard for
+    /// Without connections, for a node of this address; with a guard for
     /// [connections](crate::seal::Carrier::Connections), if it has a key.
     ///
     /// # Errors
@@ -214,25 +214,25 @@ impl Connections {
         }
     }
 
-    /// Has what waits go, as far as there are connections for it; others are begun.
+    /// Sends what waits over existing connections; begins those that are missing.
     pub fn pump(&mut self, cx: &mut Context<'_>) {
         for name in std::mem::take(&mut self.touched) {
             let Some(peer) = self.peers.get(&name) else { continue };
             let state = peer.state;
             match (self.current(&name), state) {
                 (Some(id), _) => self.fill(id, cx),
-                (None, State::Resting) => self.connect(&name, cx.now_ns),
-                (None, State::Connected(id)) if self.guard.is_none() => {
+                (None, LinkState::Resting) => self.connect(&name, cx.now_ns),
+                (None, LinkState::Connected(id)) if self.guard.is_none() => {
                     self.actions.push_back(Action::Write(id));
                 }
-                // A time or the owner says when to go on.
-                (None, State::Connected(_) | State::Waiting | State::Connecting(_)) => {}
+                // A timer or the owner resumes it.
+                (None, LinkState::Connected(_) | LinkState::Waiting | LinkState::Connecting(_)) => {}
             }
             self.set_timer(&name);
         }
     }
 
-    /// What the owner has to do next.
+    /// The next action for the owner.
     pub fn next_action(&mut self) -> Option<Action> {
         self.actions.pop_front()
     }
@@ -289,12 +289,12 @@ impl Connections {
     }
 }
 
-/// What a guard calls a connection.
+/// The route of a connection in a guard.
 fn route(id: ConnectionId) -> String {
     format!("{ROUTE}{}", id.0)
 }
 
-/// The connection that a guard calls so.
+/// The connection of a route of a guard.
 fn connection_of(route: &str) -> Option<ConnectionId> {
     route.strip_prefix(ROUTE)?.parse().ok().map(ConnectionId)
 }

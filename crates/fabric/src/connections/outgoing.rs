@@ -1,4 +1,4 @@
-//! What waits to go to one peer over a connection, and how long to wait for the next one.
+//! The send queue of one peer, and the back-off before the next connection to it.
 //!
 //! ```text
 //!   greeting | frame frame fr|ame frame
@@ -19,13 +19,13 @@ pub const QUEUE_BYTES_MAX: usize = 8 << 20;
 /// The first wait before connecting again.
 pub const BACKOFF_MIN_NS: u64 = 100_000_000;
 
-/// The longest.
+/// The longest such wait.
 pub const BACKOFF_MAX_NS: u64 = 5_000_000_000;
 
-/// Bytes written that may stay in memory until the rest is moved to their place.
+/// The most bytes already written that stay in the buffer before it is compacted.
 const SLACK_BYTES: usize = 64 << 10;
 
-/// The envelope does not fit: too much waits already, or it is too long for a frame.
+/// The envelope does not fit: the queue is full, or it is too long for a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
@@ -35,11 +35,11 @@ pub struct Outgoing {
     greeting: Arc<[u8]>,
     /// Bytes of the greeting that were written on this connection.
     greeted: usize,
-    /// Whole frames; those before `start` were written.
+    /// Frames; those before `start` were completely written.
     bytes: Vec<u8>,
-    /// Where the first frame that was not written whole begins.
+    /// The start of the first frame that is not completely written.
     start: usize,
-    /// Where to go on writing, in that frame.
+    /// The next byte to write, in that frame.
     next: usize,
     /// Lengths of the frames from `start` on.
     lengths: VecDeque<usize>,
@@ -74,7 +74,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Number of frames that were not written whole.
+    /// The number of frames that are not completely written.
     pub fn waiting(&self) -> usize {
         self.lengths.len()
     }
@@ -108,8 +108,8 @@ impl Outgoing {
         self.compact();
     }
 
-    /// The next envelope that was not taken on this connection, for an owner that changes envelopes
-    /// before they are written; [`Outgoing::written`] says when it was.
+    /// Takes the next envelope on this connection, for an owner that seals envelopes before they
+    /// are written; it calls [`Outgoing::written`] for each that was written.
     pub fn take(&mut self) -> Option<&[u8]> {
         let (length, rest) = self.bytes[self.next..].split_first_chunk()?;
         let envelope = rest.get(..u32::from_le_bytes(*length) as usize)?;
@@ -122,14 +122,14 @@ impl Outgoing {
         self.next < self.bytes.len()
     }
 
-    /// Notes that the oldest of the envelopes that were taken was written whole.
+    /// Notes that the oldest of the envelopes taken was completely written.
     pub fn written(&mut self) {
         let Some(length) = self.lengths.pop_front() else { return };
         self.start += length;
         self.compact();
     }
 
-    /// Drops the written frames from memory, if that is worth moving the rest.
+    /// Removes written frames from the buffer, if that is worth moving the rest.
     fn compact(&mut self) {
         if self.start == self.bytes.len() || self.start > SLACK_BYTES {
             self.bytes.drain(..self.start);
@@ -138,20 +138,20 @@ impl Outgoing {
         }
     }
 
-    /// The connection is gone: the next one starts with a greeting and a whole frame.
+    /// The connection is gone: the next one begins with a greeting and a complete frame.
     pub fn rewind(&mut self) {
         self.greeted = 0;
         self.next = self.start;
     }
 
-    /// How long to wait before connecting again: twice as long each time.
+    /// How long to wait before connecting again: twice the last wait.
     pub fn back_off(&mut self) -> u64 {
         let wait = self.backoff_ns;
         self.backoff_ns = (wait * 2).min(BACKOFF_MAX_NS);
         wait
     }
 
-    /// A connection has lasted: the next wait is the shortest again.
+    /// A connection has lasted: resets the back-off.
     pub fn calm(&mut self) {
         self.backoff_ns = BACKOFF_MIN_NS;
     }

@@ -1,4 +1,4 @@
-//! One peer: what waits for it, and the connection that is made to it.
+//! One peer: its send queue, and the connection that is made to it.
 //!
 //! ```text
 //!             something waits            it can be written
@@ -20,8 +20,8 @@ use crate::reliable::LEASE_NS;
 /// One peer; see the module.
 pub(super) struct Peer {
     pub(super) queue: Outgoing,
-    pub(super) state: State,
-    /// When the time for this state is over.
+    pub(super) state: LinkState,
+    /// When this state times out.
     pub(super) until_ns: Option<u64>,
     /// When something was last written, or began to wait.
     pub(super) well_ns: u64,
@@ -32,14 +32,14 @@ pub(super) struct Peer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
-    /// There was no connection yet.
+pub(super) enum LinkState {
+    /// No connection was begun yet.
     Resting,
-    /// It is not yet time for the next one.
+    /// Backing off before the next one.
     Waiting,
     /// It is being made.
     Connecting(ConnectionId),
-    /// It is there.
+    /// It is established.
     Connected(ConnectionId),
 }
 
@@ -47,7 +47,7 @@ impl Peer {
     pub(super) fn new(greeting: Arc<[u8]>) -> Peer {
         Peer {
             queue: Outgoing::new(greeting),
-            state: State::Resting,
+            state: LinkState::Resting,
             until_ns: None,
             well_ns: 0,
             connected_ns: 0,
@@ -65,8 +65,8 @@ impl Peer {
     /// The connection that was made to it.
     pub(super) fn link(&self) -> Option<ConnectionId> {
         match self.state {
-            State::Connecting(id) | State::Connected(id) => Some(id),
-            State::Resting | State::Waiting => None,
+            LinkState::Connecting(id) | LinkState::Connected(id) => Some(id),
+            LinkState::Resting | LinkState::Waiting => None,
         }
     }
 
@@ -75,25 +75,25 @@ impl Peer {
         self.queue.waiting() == 0
     }
 
-    /// Nothing of what waits has gone for too long.
+    /// Whether nothing of its queue was written for too long.
     pub(super) fn is_lost(&self, now_ns: u64) -> bool {
         !self.is_idle() && now_ns.saturating_sub(self.well_ns) >= LEASE_NS
     }
 
-    pub(super) fn enter(&mut self, state: State, until_ns: Option<u64>) {
+    pub(super) fn enter(&mut self, state: LinkState, until_ns: Option<u64>) {
         self.state = state;
         self.until_ns = until_ns;
     }
 
-    /// Its connection is gone, or could not be made: the next one has to wait.
+    /// Its connection is gone, or could not be made: backs off.
     pub(super) fn fail(&mut self, now_ns: u64) {
-        // One that is closed as soon as it is made must not be made again at once.
+        // A connection that is closed as soon as it is made must back off, too.
         let lasted = now_ns.saturating_sub(self.connected_ns) >= BACKOFF_MAX_NS;
-        if lasted && matches!(self.state, State::Connected(_)) {
+        if lasted && matches!(self.state, LinkState::Connected(_)) {
             self.queue.calm();
         }
         self.queue.rewind();
         let until_ns = now_ns.saturating_add(self.queue.back_off());
-        self.enter(State::Waiting, Some(until_ns));
+        self.enter(LinkState::Waiting, Some(until_ns));
     }
 }

@@ -1,6 +1,6 @@
-//! What comes over connections: bytes, the frames in them, and whose they are.
+//! Receiving over connections: bytes, the frames in them, and their senders.
 
-use super::connection::{Origin, Sender};
+use super::connection::{Origin, RemoteEnd};
 use super::greeting::greeter;
 use super::{ConnectionId, Connections, Context, HELD_BYTES_MAX, Step};
 use crate::counters::Count;
@@ -13,7 +13,7 @@ impl Connections {
         self.guard.is_some() || self.all.get(&id).is_some_and(|one| one.origin == Origin::Taken)
     }
 
-    /// Takes bytes that came over a connection; [`Connections::step`] gives what is in them.
+    /// Takes bytes that came over a connection; [`Connections::step`] reads the frames in them.
     pub fn push(&mut self, id: ConnectionId, bytes: &[u8], now_ns: u64) {
         let Some(connection) = self.all.get_mut(&id) else { return };
         connection.received_ns = now_ns;
@@ -53,7 +53,7 @@ impl Connections {
         let after = connection.reader.held();
         self.held -= before - after;
         connection.held = after;
-        if let Sender::Unknown(_) = connection.from
+        if let RemoteEnd::Unknown(_) = connection.from
             && is_hello(&self.frame)
         {
             return Step::Tool(std::mem::take(&mut self.frame));
@@ -66,27 +66,27 @@ impl Connections {
 
     pub(super) fn step_open(&mut self, id: ConnectionId, cx: &mut Context<'_>) -> Step<'_> {
         let (frame, Some(one)) = (&self.frame, self.all.get_mut(&id)) else { return Step::Quiet };
-        if let Sender::Unknown(from) = &mut one.from {
+        if let RemoteEnd::Unknown(from) = &mut one.from {
             self.from = std::mem::take(from);
             match greeter(frame) {
                 Some(address) => {
-                    one.from = Sender::Node(address.to_owned());
+                    one.from = RemoteEnd::Node(address.to_owned());
                     return Step::Named { from: &self.from, name: one.from.name() };
                 }
-                None => one.from = Sender::Nameless(self.from.clone()),
+                None => one.from = RemoteEnd::Nameless(self.from.clone()),
             }
         }
         let from = one.from.name();
         // Acknowledgements go to the sender's address.
         let wants_answer = || Head::decode(frame).is_ok_and(|head| head.ack.is_some());
-        if matches!(one.from, Sender::Nameless(_)) && wants_answer() {
+        if matches!(one.from, RemoteEnd::Nameless(_)) && wants_answer() {
             cx.counters.count(Count::BadAck);
             return Step::Taken { from, bytes: frame.len() };
         }
         Step::Content { from, bytes: frame }
     }
 
-    /// Whom a connection is from or to, as far as it is known.
+    /// The peer of a connection, as far as it is known.
     pub fn name(&self, id: ConnectionId) -> &str {
         self.all.get(&id).map_or("", |one| one.from.name())
     }

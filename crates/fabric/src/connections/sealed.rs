@@ -5,13 +5,13 @@
 //! taken --- unproven: short frames, +------------> all frames, contents both ways
 //!           few of them, not for long
 //! ```
-//! A connection is a route of the guard, named by its number. A frame that is not what it should be
-//! ends it: nothing on a connection is changed, lost or reordered by accident.
+//! A connection is a route of the guard, named by its number. An invalid frame ends it: nothing on
+//! a connection is changed, lost or reordered by accident.
 
 use std::iter;
 use std::sync::Arc;
 
-use super::connection::{Kind, Origin, Sender};
+use super::connection::{FrameKind, Origin, RemoteEnd};
 use super::{
     Action, CONNECTIONS_MAX, ConnectionId, Connections, Context, Step, UNPROVEN_MAX, connection_of,
     route,
@@ -21,19 +21,19 @@ use crate::seal::keys::{FleetKeys, KnownPeers};
 use crate::seal::{self, DATA_HEAD_BYTES, Guard, INITIATION_BYTES, NoEntropy, Port};
 use crate::stream::FRAME_BYTES_MAX;
 
-/// Bytes of a frame of a connection that has not shown whose it is: a first message of a handshake
-/// is the longest of those.
+/// The most bytes of a frame of an unproven connection: the first message of a handshake is the
+/// longest.
 pub(super) const UNPROVEN_BYTES_MAX: usize = INITIATION_BYTES;
 
 /// Bytes of sealed content that may wait to be written: content beyond that waits unsealed.
 const AHEAD_BYTES: usize = 64 << 10;
 
-/// Other frames that may wait beside it, 512 bytes at most each; a peer that has this node answer
-/// without reading the answers loses its connection. Who it is may not be known.
+/// Other frames that may wait beside it, 512 bytes at most each. A peer that makes this node answer
+/// without reading the answers loses its connection, proven or not.
 const UPKEEP_MAX: usize = 256;
 const UNPROVEN_UPKEEP_MAX: usize = 8;
 
-/// Where a guard puts frames that it has for its routes.
+/// Collects the frames that a guard sends to its routes.
 struct Outbox<'a> {
     frames: Vec<(ConnectionId, Vec<u8>)>,
     entropy: &'a mut dyn FnMut(&mut [u8]) -> Result<(), NoEntropy>,
@@ -41,7 +41,7 @@ struct Outbox<'a> {
 
 impl Port for Outbox<'_> {
     fn send(&mut self, route: &str, frame: &[u8]) {
-        // A route that is no connection is one that is gone.
+        // A route without a connection belonged to one that is gone.
         self.frames.extend(connection_of(route).map(|id| (id, frame.to_vec())));
     }
 
@@ -82,7 +82,7 @@ impl Connections {
         self.guard.as_mut()?.take_changed()
     }
 
-    /// Gives the guard a turn; what it sends is put to what its connections write.
+    /// Runs `work` on the guard and queues the frames that it sends on their connections.
     pub(super) fn guarded(
         &mut self,
         cx: &mut Context<'_>,
@@ -93,10 +93,10 @@ impl Connections {
         let (now_ns, counters) = (cx.now_ns, &mut *cx.counters);
         f(guard, &mut seal::Context { now_ns, port: &mut outbox, counters });
         let frames = outbox.frames;
-        frames.iter().for_each(|(id, frame)| self.put_out(*id, frame, Kind::Upkeep, cx));
+        frames.iter().for_each(|(id, frame)| self.put_out(*id, frame, FrameKind::Upkeep, cx));
     }
 
-    fn put_out(&mut self, id: ConnectionId, frame: &[u8], kind: Kind, cx: &mut Context<'_>) {
+    fn put_out(&mut self, id: ConnectionId, frame: &[u8], kind: FrameKind, cx: &mut Context<'_>) {
         let Some(connection) = self.all.get_mut(&id) else { return };
         let was_empty = connection.out.unwritten().is_empty();
         let is_written = connection.out.push(frame, kind);
@@ -113,7 +113,7 @@ impl Connections {
         }
     }
 
-    /// Seals what waits for the peer of a connection, as far as it can be written soon.
+    /// Seals envelopes of a connection's peer, up to [`AHEAD_BYTES`].
     pub(super) fn fill(&mut self, id: ConnectionId, cx: &mut Context<'_>) {
         let Some(name) = self.all.get(&id).and_then(|one| one.peer.clone()) else { return };
         let Some(guard) = &mut self.guard else { return };
@@ -137,11 +137,11 @@ impl Connections {
             let mut context = seal::Context { now_ns, port: &mut outbox, counters };
             guard.send(&name, envelope, &mut context);
             // The content comes first; a message of a handshake may follow.
-            let kinds = iter::once(Kind::Content).chain(iter::repeat(Kind::Upkeep));
+            let kinds = iter::once(FrameKind::Content).chain(iter::repeat(FrameKind::Upkeep));
             let frames = outbox.frames.drain(..).map(|(_, frame)| frame);
             let before = sealed.len();
             sealed.extend(frames.zip(kinds));
-            // What cannot be sealed was counted, and waits no more.
+            // An envelope that cannot be sealed was counted and dropped.
             let Some((frame, _)) = sealed.get(before) else { break };
             bytes += frame.len();
         }
@@ -160,7 +160,7 @@ impl Connections {
         let has_begun = guard.half_open() > before;
         self.all.get_mut(&id).into_iter().for_each(|one| one.has_begun |= has_begun);
         let frames = outbox.frames;
-        frames.iter().for_each(|(id, frame)| self.put_out(*id, frame, Kind::Upkeep, cx));
+        frames.iter().for_each(|(id, frame)| self.put_out(*id, frame, FrameKind::Upkeep, cx));
         if let Some((name, content)) = opened {
             if !self.prove(id, name, cx) {
                 cx.counters.count(Count::WrongName);
@@ -183,8 +183,8 @@ impl Connections {
         }
     }
 
-    /// A frame of a session with a node of that name has come over a connection: it is that node's,
-    /// unless it is another's already.
+    /// A frame of a session with a node of that name has come over a connection: the connection is
+    /// proven to be that node's, unless it is another's already.
     fn prove(&mut self, id: ConnectionId, name: String, cx: &mut Context<'_>) -> bool {
         if self.proven.get(&*name) == Some(&id) {
             return true;
@@ -194,7 +194,7 @@ impl Connections {
             return false;
         }
         let name: Arc<str> = name.into();
-        connection.from = Sender::Node(name.to_string());
+        connection.from = RemoteEnd::Node(name.to_string());
         connection.peer = Some(name.clone());
         connection.reader.set_bytes_max(FRAME_BYTES_MAX);
         if connection.origin == Origin::Taken {
@@ -215,7 +215,7 @@ impl Connections {
         true
     }
 
-    /// Ends the connections that had the time to show whose they are, and have not.
+    /// Ends the connections whose time to prove their name is over.
     pub(super) fn end_unproven(&mut self, cx: &mut Context<'_>) {
         while let Some((_, id)) = self.unproven.pop_front_if(|(at, _)| *at <= cx.now_ns) {
             if self.all.get(&id).is_some_and(|one| one.peer.is_none()) {
@@ -225,8 +225,8 @@ impl Connections {
         }
     }
 
-    /// Ends the connections over which nothing is answered: the other host may be gone, or waits
-    /// for the end of a frame that is none.
+    /// Ends the connections without answers: the other host may be gone, or waits for the rest of a
+    /// corrupt frame.
     pub(super) fn end_silent(&mut self, cx: &mut Context<'_>) {
         let silent = self.guard.as_mut().map(|guard| guard.take_silent()).unwrap_or_default();
         for id in silent.iter().filter_map(|route| connection_of(route)) {
@@ -235,8 +235,8 @@ impl Connections {
     }
 
     /// Ends the oldest of the connections that have begun no handshake, if these are too many. A
-    /// node of the fleet begins as soon as it is connected; how many handshakes may be under way is
-    /// up to the guard.
+    /// node of the fleet begins as soon as it is connected; the guard limits the handshakes under
+    /// way.
     pub(super) fn make_room_for_unproven(&mut self, counters: &mut Counters) {
         if self.unproven.len() < UNPROVEN_MAX {
             return;
@@ -250,7 +250,7 @@ impl Connections {
         oldest.into_iter().for_each(|id| self.evict_connection(id, counters));
     }
 
-    /// Ends the connection of a node that was silent longest, if there are too many.
+    /// Ends the connection of the node that was silent longest, if there are too many.
     fn make_room_for_proven(&mut self, id: ConnectionId, counters: &mut Counters) {
         if self.proven.len() < CONNECTIONS_MAX {
             return;

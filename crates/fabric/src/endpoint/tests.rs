@@ -21,7 +21,7 @@ fn receive(endpoint: &mut Endpoint, from: &str, bytes: &[u8], now_ns: u64) -> us
     delivered
 }
 
-/// The first of two fragments of a message of that size.
+/// The first of two fragments of a message of `total` bytes.
 fn fragment(message: u64, total: usize) -> Vec<u8> {
     let bytes = vec![1; total];
     let first = fragment::split(message, &bytes, total.div_ceil(2)).next().expect("a fragment");
@@ -35,7 +35,7 @@ fn fragment(message: u64, total: usize) -> Vec<u8> {
 #[test]
 fn forged_addresses_push_out_none_that_is_known() {
     let mut node = endpoint(100, 1 << 20);
-    // Twenty peers that the node speaks to; their answers give its program away.
+    // Twenty peers that the node speaks to.
     for number in 0..20 {
         assert!(node.post(&format!("known{number}:1"), Mode::BestEffort, 0, |_| Some(content(1))));
         let mut answer = Vec::new();
@@ -74,7 +74,7 @@ fn strangers_that_something_waits_for_are_few() {
     for number in 0..25 {
         assert!(node.post(&format!("n{number}:1"), Mode::Reliable, 0, |_| Some(content(1))));
     }
-    // When their time is over they make room.
+    // They make room after the timeout.
     node.on_time(fragment::TIMEOUT_NS);
     assert_eq!(receive(&mut node, "t:1", &content(1), fragment::TIMEOUT_NS), 1);
     assert_eq!(node.peers(), 100);

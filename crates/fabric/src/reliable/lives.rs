@@ -114,7 +114,7 @@ impl Lives {
         found
     }
 
-    /// A life that is not believed is to be answered.
+    /// Queues an answer to a life that is not believed.
     pub(super) fn answer(&mut self, incarnation: u64) {
         if self.unproven.len() < UNPROVEN_MAX && self.unproven.back() != Some(&incarnation) {
             self.unproven.push_back(incarnation);
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(lives.classify(6, local), LifeMatch::Instead);
         assert!(lives.is_believed());
         assert_eq!(lives.classify(5, local), LifeMatch::Stale);
-        // What does not echo, the highest number too, changes nothing.
+        // A datagram without the echo changes nothing, even with the highest number.
         assert_eq!(lives.classify(u64::MAX, 0), LifeMatch::Unproven);
         assert_eq!(lives.classify(u64::MAX, local ^ 1), LifeMatch::Unproven);
         assert_eq!((lives.remote(), lives.is_believed()), (6, true));

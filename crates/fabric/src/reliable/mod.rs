@@ -5,7 +5,7 @@
 //! later ones have arrived; a congestion window (additive increase, multiplicative decrease) and
 //! the peer's own window bound what is under way.
 //!
-//! Who speaks to whom:
+//! Lives and streams:
 //!
 //! ```text
 //! incarnation   one side's life in this conversation: a random number
@@ -19,8 +19,8 @@
 //!
 //! A peer that is silent for [`LEASE_NS`] while a lease is held, or while something waits for it,
 //! is lost ([`PeerEvent::Lost`]): what waits is dropped, and this side begins a new life, so that
-//! the other learns that it was given up. So it is when the two sides disagree on what was
-//! acknowledged, and nothing could ever arrive again.
+//! the other learns that it was given up. The same happens when the two sides disagree on what was
+//! acknowledged, as nothing could ever arrive again.
 
 mod congestion;
 mod lives;
@@ -68,9 +68,9 @@ const EVENTS_MAX: usize = 16;
 /// What a datagram gives the owner to deliver, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Delivery {
-    /// The tuples of the datagram itself.
+    /// The content of the datagram itself.
     This,
-    /// An envelope that was held or put together.
+    /// An envelope that was held or reassembled.
     Message(Vec<u8>),
 }
 
@@ -137,9 +137,7 @@ pub struct Reliable {
 }
 
 impl Reliable {
-    /// A conversation of which nothing is known.
-    ///
-    /// From now on envelopes say this of this side's program.
+    /// Sets the identity of this side's program, which envelopes carry from now on.
     pub fn set_program(&mut self, program: u64) {
         self.program = program;
     }
@@ -161,8 +159,8 @@ impl Reliable {
         }
     }
 
-    /// Asks for a lease: this side speaks every [`KEEP_ALIVE_NS`], and a peer that does not is
-    /// lost after [`LEASE_NS`].
+    /// Holds a lease: this side sends every [`KEEP_ALIVE_NS`], and a peer that does not is lost
+    /// after [`LEASE_NS`].
     pub fn hold_lease(&mut self, now_ns: u64) {
         if !self.has_lease {
             self.has_lease = true;
@@ -178,7 +176,7 @@ impl Reliable {
         }
     }
 
-    /// Asks for no lease any more.
+    /// Releases the lease.
     pub fn release_lease(&mut self) {
         self.has_lease = false;
     }
@@ -261,7 +259,7 @@ impl Reliable {
                 self.meet(budget);
             }
             LifeMatch::Unproven => {
-                // Never with more bytes than it has.
+                // The answer is never longer than the datagram.
                 if bytes.len() >= ANSWER_BYTES {
                     self.lives.answer(ack.incarnation);
                 }
@@ -324,7 +322,7 @@ impl Reliable {
         self.events.pop_front()
     }
 
-    /// Does what the time asks for: timeouts, the end of a lease.
+    /// Handles what is due: timeouts, the end of a lease.
     pub fn on_time(&mut self, now_ns: u64, budget: &mut Budget, counters: &mut Counters) {
         if self.lost_at().is_some_and(|at| at <= now_ns) {
             self.begin_life(now_ns, budget, counters);
@@ -382,7 +380,7 @@ impl Reliable {
         Some(datagram)
     }
 
-    /// What lets a life that is not believed show that it hears this side.
+    /// The answer to a life that is not believed, which it can echo.
     fn answer(&self, unproven: u64) -> Vec<u8> {
         let ack = Ack { incarnation: self.lives.local(), peer: unproven, ..Ack::default() };
         let header = Head { ack: Some(ack), ..Head::default() };

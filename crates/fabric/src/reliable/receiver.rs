@@ -19,7 +19,7 @@ pub(super) struct Receiver {
     cumulative: u64,
     /// Datagrams beyond a gap.
     held: OrderedMap<u64, Held>,
-    /// A message of which later fragments are to come, and when it last grew.
+    /// A message with missing fragments, and when it last grew.
     partial: Option<(Partial, u64)>,
     /// Datagrams that came since the last acknowledgement.
     unacknowledged: u32,
@@ -35,11 +35,11 @@ struct Held {
     reserved: usize,
 }
 
-/// What became of a datagram whose turn it was.
+/// The result of taking the next datagram in order.
 #[derive(PartialEq, Eq)]
 enum Taken {
     Yes,
-    /// No memory for the message that it begins: as if it had not come.
+    /// No memory for the message that it begins: it is treated as lost.
     No,
 }
 
@@ -93,7 +93,7 @@ impl Receiver {
             }
         };
         if taken == Taken::No {
-            // Says that this side lives, though it cannot take more.
+            // Shows that this side lives, though it cannot take more.
             self.ack_now(now_ns);
             return;
         }
@@ -125,7 +125,7 @@ impl Receiver {
         }
     }
 
-    /// Gives out what was held and whose turn has come.
+    /// Delivers held datagrams that are now in order.
     fn release(
         &mut self,
         now_ns: u64,

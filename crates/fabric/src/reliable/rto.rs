@@ -1,12 +1,12 @@
 //! How long to wait for an acknowledgement (RFC 6298).
 
-/// Before the first measurement.
+/// The timeout before the first measurement.
 const INITIAL_NS: u64 = 1_000_000_000;
-/// Never less, so that a delayed acknowledgement is no loss.
+/// The minimum, so that a delayed acknowledgement is no loss.
 const MIN_NS: u64 = 200_000_000;
-/// Never more, so that a lease sees some ten tries even of a lossy path.
+/// The maximum, so that some ten tries fit into a lease even on a lossy path.
 const MAX_NS: u64 = 3_000_000_000;
-/// What the variance counts at least: the fineness of timers.
+/// The minimum of the variation term: the granularity of timers.
 const GRANULARITY_NS: u64 = 1_000_000;
 
 /// The estimator of one peer's retransmission timeout.

@@ -1,4 +1,4 @@
-//! The sending half: what waits, what is under way, what must go again.
+//! The sending half: what waits, what is under way, what must be retransmitted.
 //!
 //! ```text
 //!   acknowledged | under way: sent, lost or acknowledged beyond a gap | queue
@@ -18,7 +18,7 @@ use crate::head::Ack;
 /// Datagrams sent later and acknowledged that make one lost.
 const REORDER_MAX: u64 = 3;
 
-/// For how long the peer may acknowledge nothing but less than it has acknowledged before.
+/// For how long all acknowledgements may be below an earlier one.
 const BEHIND_NS: u64 = 5_000_000_000;
 
 /// What an acknowledgement means.
@@ -33,7 +33,7 @@ pub(super) enum Acked {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum SegmentState {
     Sent,
     Lost,
     Acknowledged,
@@ -42,7 +42,7 @@ enum State {
 #[derive(Clone, Debug)]
 struct Segment {
     bytes: Vec<u8>,
-    state: State,
+    state: SegmentState,
     sent_ns: u64,
     /// Numbers the transmissions of the stream in order.
     order: u64,
@@ -63,7 +63,7 @@ pub(super) struct Sender {
     congestion: Congestion,
     /// Losses before this sequence have already halved the window.
     recover: u64,
-    /// The last sequence that the peer takes.
+    /// The last sequence in the peer's window.
     limit: u64,
     rto: Rto,
     rto_at: Option<u64>,
@@ -71,7 +71,7 @@ pub(super) struct Sender {
     order: u64,
     /// The latest transmission known to have arrived.
     order_arrived: u64,
-    /// Since when all acknowledgements are of less than there was before.
+    /// Since when all acknowledgements are below an earlier one.
     behind_since_ns: Option<u64>,
 }
 
@@ -102,7 +102,7 @@ impl Sender {
     /// Begins the next stream; the number of datagrams given up.
     pub(super) fn restart(&mut self) -> u64 {
         let lost = self.queue.len()
-            + self.flight.iter().filter(|segment| segment.state != State::Acknowledged).count();
+            + self.flight.iter().filter(|segment| segment.state != SegmentState::Acknowledged).count();
         *self = Sender::new(self.stream + 1);
         lost as u64
     }
@@ -127,7 +127,7 @@ impl Sender {
         self.first + self.flight.len() as u64
     }
 
-    /// What the peer says has arrived.
+    /// Takes an acknowledgement.
     pub(super) fn on_ack(&mut self, ack: &Ack<'_>, now_ns: u64, counters: &mut Counters) -> Acked {
         if ack.acknowledged != self.stream {
             return Acked::OtherStream;
@@ -136,7 +136,7 @@ impl Sender {
             counters.count(Count::BadAck);
             return Acked::Current;
         }
-        // One of these was overtaken; if there are no others for long, the peer means it.
+        // A single one was reordered; if all are like this for long, the peer really lacks it.
         if ack.cumulative + 1 < self.first {
             let since_ns = *self.behind_since_ns.get_or_insert(now_ns);
             if now_ns.saturating_sub(since_ns) >= BEHIND_NS {
@@ -151,7 +151,7 @@ impl Sender {
             self.flight.pop_front();
             self.first += 1;
         }
-        // An acknowledgement overtaken by a later one speaks of what is gone already.
+        // A reordered acknowledgement is about datagrams that are freed already.
         if ack.cumulative + 1 == self.first {
             let bits = ack.selective.len().saturating_mul(8).min(self.flight.len());
             for bit in (0..bits).filter(|bit| ack.selective[bit / 8] >> (bit % 8) & 1 == 1) {
@@ -171,8 +171,8 @@ impl Sender {
 
     /// Sends again what is under way: the peer has not taken it.
     pub(super) fn send_again(&mut self) {
-        for segment in self.flight.iter_mut().filter(|segment| segment.state == State::Sent) {
-            segment.state = State::Lost;
+        for segment in self.flight.iter_mut().filter(|segment| segment.state == SegmentState::Sent) {
+            segment.state = SegmentState::Lost;
         }
         self.under_way = 0;
     }
@@ -180,13 +180,13 @@ impl Sender {
     /// Segment `index` of the flight has arrived.
     fn arrived(&mut self, index: usize, now_ns: u64, arrived: &mut usize) {
         let Some(segment) = self.flight.get_mut(index) else { return };
-        if segment.state == State::Acknowledged {
+        if segment.state == SegmentState::Acknowledged {
             return;
         }
-        if segment.state == State::Sent {
+        if segment.state == SegmentState::Sent {
             self.under_way -= 1;
         }
-        segment.state = State::Acknowledged;
+        segment.state = SegmentState::Acknowledged;
         segment.bytes = Vec::new();
         *arrived += 1;
         // If it was sent twice, which of the two arrived is unknown.
@@ -200,8 +200,8 @@ impl Sender {
         let mut halve = false;
         for (sequence, segment) in (self.first..).zip(&mut self.flight) {
             let overtaken = segment.order + REORDER_MAX <= self.order_arrived;
-            if segment.state == State::Sent && overtaken {
-                segment.state = State::Lost;
+            if segment.state == SegmentState::Sent && overtaken {
+                segment.state = SegmentState::Lost;
                 self.under_way -= 1;
                 halve |= sequence >= self.recover;
             }
@@ -230,8 +230,8 @@ impl Sender {
         if self.rto_at.is_none_or(|at| now_ns < at) {
             return;
         }
-        for segment in self.flight.iter_mut().filter(|segment| segment.state == State::Sent) {
-            segment.state = State::Lost;
+        for segment in self.flight.iter_mut().filter(|segment| segment.state == SegmentState::Sent) {
+            segment.state = SegmentState::Lost;
         }
         self.under_way = 0;
         self.congestion.on_timeout();
@@ -246,7 +246,7 @@ impl Sender {
         if self.under_way >= self.congestion.window() {
             return None;
         }
-        let lost = self.flight.iter().position(|segment| segment.state == State::Lost);
+        let lost = self.flight.iter().position(|segment| segment.state == SegmentState::Lost);
         let index = match lost {
             Some(index) => {
                 counters.count(Count::Retransmitted);
@@ -255,7 +255,7 @@ impl Sender {
             None if self.next() <= self.limit && self.flight.len() < WINDOW as usize => {
                 let bytes = self.queue.pop_front()?;
                 self.queue_bytes -= bytes.len();
-                let state = State::Lost; // sent below, like one that is sent again
+                let state = SegmentState::Lost; // sent below, like one that is sent again
                 let segment = Segment { bytes, state, sent_ns: 0, order: 0, retransmitted: false };
                 self.flight.push_back(segment);
                 self.flight.len() - 1
@@ -267,7 +267,7 @@ impl Sender {
         self.arm(now_ns);
         let segment = &mut self.flight[index];
         segment.retransmitted = lost.is_some();
-        segment.state = State::Sent;
+        segment.state = SegmentState::Sent;
         segment.sent_ns = now_ns;
         segment.order = self.order;
         Some((self.first + index as u64, &segment.bytes))

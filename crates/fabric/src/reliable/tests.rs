@@ -88,7 +88,7 @@ struct Channel {
     duplicate_percent: u64,
     delay_ns: (u64, u64),
     cut: bool,
-    /// By arrival and order of sending: to whom, what.
+    /// Receiver and datagram, by arrival and order of sending.
     under_way: BTreeMap<(u64, u64), (usize, Vec<u8>)>,
     sent: u64,
 }
@@ -341,7 +341,7 @@ fn memory_for_what_is_out_of_order_is_bounded() {
     assert_eq!(world.sides[1].budget.left(), 5_000 + (1 << 20));
 }
 
-/// Who sends datagrams under another's address, and receives none, stops nothing.
+/// An attacker that sends datagrams under another's address, and receives none, stops nothing.
 #[test]
 fn forged_datagrams_do_not_stop_a_conversation() {
     for incarnation in [1, 1 << 63, u64::MAX] {
@@ -411,15 +411,15 @@ fn a_forged_beginning_does_not_last() {
     }
 }
 
-/// An acknowledgement by one who reads along has the sender forget what did not arrive: then the
-/// two sides can never agree again, and begin anew.
+/// A forged acknowledgement by an eavesdropper makes the sender free what did not arrive: the two
+/// sides can never agree again, and begin anew.
 #[test]
 fn a_link_that_cannot_go_on_begins_anew_and_says_so() {
     let mut world = World::new(3, 0);
     (1..=5).for_each(|number| world.sides[0].send(number, 700, 0));
     world.run(200 * MS);
     assert_eq!(world.sides[1].delivered.len(), 5);
-    // Datagrams 6 to 8 are lost, and said to have come.
+    // Datagrams 6 to 8 are lost, and acknowledged by forgery.
     world.channel.cut = true;
     (6..=8).for_each(|number| world.sides[0].send(number, 700, world.now_ns));
     world.run(210 * MS);

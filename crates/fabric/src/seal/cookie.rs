@@ -19,7 +19,7 @@ pub(super) const SECRET_NS: u64 = 120_000_000_000;
 /// A cookie.
 pub(super) type Cookie = Tag;
 
-/// Gives out cookies and knows them again.
+/// Makes and verifies cookies.
 #[derive(Clone, Default)]
 pub(super) struct Cookies {
     /// The secret in use, and from when on.
@@ -52,7 +52,7 @@ impl Cookies {
     }
 }
 
-/// What shows that its sender has the cookie: the hash of its message.
+/// The proof that a sender has the cookie: the hash of its message.
 pub(super) fn prove(cookie: &Cookie, covered: &[u8]) -> Tag {
     mac(&proof_key(cookie), &[covered])
 }

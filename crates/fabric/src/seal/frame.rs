@@ -9,7 +9,8 @@
 //! ```
 //! `sender` and `receiver` are indices of handshakes and sessions, chosen by the side they name.
 //! `hash` is a keyed hash, by the fleet's key, of all before it; `proof` one by a cookie, or zeros.
-//! An unsealed envelope never begins with 1 to 4: these are tags of a field 0, which there is not.
+//! An unsealed envelope never begins with 1 to 4: these are tags of a field 0, which does not
+//! exist.
 
 use super::keys::FleetKey;
 use super::mac::{MAC_BYTES, Tag, mac, verify};
@@ -26,7 +27,7 @@ pub(super) const SEALED_COOKIE_BYTES: usize = 2 * MAC_BYTES;
 /// Bytes of a cookie reply.
 pub(super) const COOKIE_REPLY_BYTES: usize = 8 + NONCE_BYTES + SEALED_COOKIE_BYTES;
 
-/// Bytes before what is sealed in data.
+/// Bytes of a data frame before the sealed part.
 pub(crate) const DATA_HEAD_BYTES: usize = 16;
 
 /// Bytes of an initiation that its keyed hash covers.

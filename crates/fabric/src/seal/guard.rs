@@ -29,24 +29,24 @@ use crate::counters::{Count, Counters};
 use crate::noise::Ephemeral;
 use crate::stream::FRAME_BYTES_MAX;
 
-/// Kinds of what is sealed.
+/// Kinds of sealed content.
 const CONTENT: u8 = 0;
-/// Asks for a sign of life.
+/// Requests a sign of life.
 const PING: u8 = 1;
-/// Is one.
+/// A sign of life.
 const ALIVE: u8 = 2;
 
 /// For how long the lower of two addresses insists on the handshake that it began.
 const INSIST_NS: u64 = 1_000_000_000;
 
-/// Tries to find an index that is free.
+/// Attempts to find a free index.
 const INDEX_TRIES: usize = 8;
 
 /// What carries the frames of a guard.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Carrier {
-    /// Datagrams: a route is an address, which may change, and frames are lost, doubled and
-    /// reordered as it happens.
+    /// Datagrams: a route is an address, which may change, and frames may be lost, doubled and
+    /// reordered.
     #[default]
     Datagrams,
     /// Connections: a route is one connection. A session belongs to the one that it was made on,
@@ -72,16 +72,16 @@ impl Carrier {
     }
 }
 
-/// Who a node is and whom it hears.
+/// The identity of a node and the peers that it accepts.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// What carries the frames.
     pub carrier: Carrier,
-    /// What the node is called.
+    /// The node's name.
     pub name: Box<str>,
     /// The keys of its fleet.
     pub keys: FleetKeys,
-    /// Its own.
+    /// The node's identity.
     pub identity: Identity,
     /// The peers that are let in; if there is no list, all that have a fleet key.
     pub known: Option<KnownPeers>,
@@ -89,7 +89,7 @@ pub struct Config {
     pub peers_max: usize,
 }
 
-/// What each call needs.
+/// The environment of each call.
 pub struct Context<'a> {
     /// The time.
     pub now_ns: u64,
@@ -99,40 +99,40 @@ pub struct Context<'a> {
     pub counters: &'a mut Counters,
 }
 
-/// What came through a session.
+/// Content that came through a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Content<'a> {
-    /// Whom it is from.
+    /// The sender.
     pub name: &'a str,
-    /// What was sealed.
+    /// The content.
     pub bytes: &'a [u8],
 }
 
 /// A frame of a session that was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Opened<'a> {
-    /// Whom it is from.
+    /// The sender.
     pub name: &'a str,
-    /// What was sealed, unless the frame only showed that the peer lives.
+    /// The content, unless the frame only showed that the peer lives.
     pub content: Option<&'a [u8]>,
 }
 
-/// What is known of a peer, for those who show it.
+/// What is known of a peer, for display.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeerInfo<'a> {
-    /// What it is called.
+    /// Its name.
     pub name: &'a str,
     /// Where its datagrams come from.
     pub route: &'a str,
-    /// Whose session there is, if there is one.
+    /// The identity of its session, if there is one.
     pub identity: Option<PublicKey>,
     /// Since when that identity has the name, or none has.
     pub since_ns: u64,
-    /// How far it is.
+    /// Its state.
     pub state: PeerState,
 }
 
-/// How far a peer is.
+/// The state of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PeerState {
     /// A handshake is under way, and no session.
@@ -150,12 +150,12 @@ pub struct Guard {
     by_name: BTreeMap<Box<str>, u32>,
     /// The number of the next peer.
     next_peer: u32,
-    /// Whose sessions and handshakes these are.
+    /// The peer of each index of a session or handshake.
     by_index: BTreeMap<u32, u32>,
     half_open: HalfOpens,
     cookies: Cookies,
     timers: BTreeSet<(u64, u32)>,
-    /// Connections over which nothing is answered.
+    /// Connections without answers.
     silent: Vec<Box<str>>,
     sealed: Vec<u8>,
     /// Names of peers that may have changed, if that is watched.
@@ -204,7 +204,7 @@ impl Guard {
         }
     }
 
-    /// What others know this node by.
+    /// The public half of this node's identity.
     pub fn identity(&self) -> PublicKey {
         self.config.identity.public()
     }
@@ -340,8 +340,8 @@ impl Guard {
         self.set_timer(id);
     }
 
-    /// Gives the routes, of connections, over which a handshake and what was sent before it had no
-    /// answer: nothing shows that what is written to them comes.
+    /// Takes the routes of connections on which neither a handshake nor what was sent before it had
+    /// an answer: nothing shows that written frames arrive.
     pub fn take_silent(&mut self) -> Vec<Box<str>> {
         std::mem::take(&mut self.silent)
     }
@@ -376,7 +376,7 @@ impl Guard {
         None
     }
 
-    /// Does what the time asks for.
+    /// Handles what is due.
     pub fn on_time(&mut self, cx: &mut Context<'_>) {
         cx.counters.add(Count::HandshakeTimeout, self.half_open.expire(cx.now_ns));
         while let Some(&(at, id)) = self.timers.first().filter(|&&(at, _)| at <= cx.now_ns) {
@@ -401,7 +401,7 @@ impl Guard {
             self.by_index.remove(&attempt.index);
             cx.counters.count(Count::HandshakeTimeout);
             match self.config.carrier {
-                // It may have another address than the last time, and then its name says which.
+                // Its address may have changed since the last time; its name is the address to try.
                 Carrier::Datagrams => peer.route = peer.name.clone(),
                 Carrier::Connections if !peer.is_answered(now_ns) => {
                     self.silent.push(peer.route.clone());
@@ -544,8 +544,8 @@ impl Guard {
         cx.port.send(route, &frame::cookie_reply(&reply));
     }
 
-    /// Whether this side goes on with the handshake that it has just begun with that peer, or has
-    /// just brought to its end. If not, its own waits for the other's.
+    /// Whether this side goes on with the handshake that it has just begun, or just completed, with
+    /// that peer. If not, its own waits for the other's.
     fn insists(&mut self, name: &str, now_ns: u64) -> bool {
         let is_lower = *self.config.name < *name;
         let Some(peer) = self.by_name.get(name).and_then(|id| self.peers.get_mut(id)) else {
@@ -573,7 +573,7 @@ impl Guard {
         };
         match cookie::open(reply, &attempt.key, &attempt.first) {
             None => cx.counters.count(Count::BadCookie),
-            // One that comes again must not have the message sent again.
+            // A repeated cookie must not cause a retransmission.
             Some(cookie) if attempt.cookie == Some(cookie) => {
                 cx.counters.count(Count::Duplicate);
             }
@@ -639,7 +639,7 @@ impl Guard {
             return cx.counters.count(Count::BadMac);
         }
         let received = half_open.handshake.receive(finish.noise);
-        // A message with a good hash that is not understood is from a member that is broken.
+        // A message with a valid hash that cannot be read is from a faulty member.
         let Some(half_open) = self.half_open.remove(finish.receiver) else { return };
         let Ok((name, identity)) = received else {
             return cx.counters.count(Count::HandshakeFailed);
@@ -773,7 +773,7 @@ impl Guard {
         self.install(id, *session, identity, route, cx);
     }
 
-    /// Puts a session in use, and sends what has waited for it, or that it is there.
+    /// Installs a session, and sends what has waited for it, or else a sign of life.
     fn install(
         &mut self,
         id: u32,
@@ -811,7 +811,8 @@ impl Guard {
         self.note(id);
     }
 
-    /// Another identity wants a name that is held: the holder has some time to show that it lives.
+    /// Another identity claims a name that is held: the holder gets [`CHALLENGE_NS`] to show that
+    /// it lives.
     fn challenge(
         &mut self,
         id: u32,
@@ -900,7 +901,7 @@ impl Guard {
         Some(id)
     }
 
-    /// Forgets the peer that was silent longest among those that nothing would be lost with.
+    /// Evicts the longest silent peer among those without anything to lose.
     fn forget_idle(&mut self) -> bool {
         let idle = self.peers.iter().filter(|(_, peer)| peer.is_idle());
         let Some(id) = idle.min_by_key(|(_, peer)| peer.received_ns).map(|(&id, _)| id) else {

@@ -1,4 +1,4 @@
-//! Handshakes that others began and have not brought to their end.
+//! Handshakes that others began and have not finished.
 //!
 //! Each costs two Diffie-Hellman operations and some 3 KiB, so they are few and end soon. A first
 //! message that comes again, as its sender repeats it until it is answered, gets the same answer.
@@ -25,7 +25,7 @@ pub(super) struct HalfOpen {
     pub(super) handshake: Handshake,
     /// The key that it began with.
     pub(super) key: FleetKey,
-    /// Who began it, as it says.
+    /// The claimed name of the initiator.
     pub(super) name: Box<str>,
     /// The index that the other side has given it.
     pub(super) remote: u32,
@@ -78,7 +78,7 @@ impl HalfOpens {
         Some(half_open)
     }
 
-    /// Ends what has taken too long; how many that were.
+    /// Ends handshakes that have timed out; returns their number.
     pub(super) fn expire(&mut self, now_ns: u64) -> u64 {
         let mut count = 0;
         while let Some(&(at, index)) = self.ends.front().filter(|(at, _)| *at <= now_ns) {

@@ -21,7 +21,7 @@ use crate::noise::{Ephemeral, Resolver};
 
 const PATTERN: &str = "Noise_XXpsk0_25519_ChaChaPoly_BLAKE2s";
 
-/// What both sides must agree on beside the keys.
+/// The prologue, on which both sides must agree beside the keys.
 const PROLOGUE: &[u8] = b"tidemill 1";
 
 /// Bytes of the first message's payload, so that the message has [`FIRST_BYTES`].
@@ -80,7 +80,7 @@ impl Handshake {
         Ok((Handshake(Box::new(state)), names))
     }
 
-    /// The second or third message, which says the name of who sends it.
+    /// The second or third message, which carries the sender's name.
     ///
     /// # Errors
     /// It is not this side's turn.
@@ -90,7 +90,7 @@ impl Handshake {
         write(&mut self.0, &payload)
     }
 
-    /// Takes the second or third message: the name and the identity of who sent it.
+    /// Takes the second or third message: the name and the identity of its sender.
     ///
     /// # Errors
     /// It is not the next one of this handshake.
@@ -106,7 +106,7 @@ impl Handshake {
     /// The session, after the third message. `local` and `remote` are its indices.
     ///
     /// # Errors
-    /// The handshake has not come to its end.
+    /// The handshake is not complete.
     pub(super) fn finish(self, local: u32, remote: u32, now_ns: u64) -> Result<Session, Refused> {
         let mut state = self.0;
         let is_initiator = state.is_initiator();

@@ -7,7 +7,7 @@
 //! peers        ADDRESS PUBLICKEY, a line for each peer that is let in
 //! ```
 //! A key is 64 hexadecimal digits or 44 characters of Base64; it is printed as the former. Empty
-//! lines and lines that begin with `#` say nothing. Reading files is the caller's.
+//! lines and lines that begin with `#` are ignored. Reading files is the caller's.
 
 use std::fmt;
 use std::str::FromStr;
@@ -119,7 +119,7 @@ fn base64_digit(character: char) -> Option<u32> {
     }
 }
 
-/// Lines that say something, with their numbers.
+/// The lines that are not ignored, with their numbers.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
@@ -192,7 +192,7 @@ impl fmt::Debug for FleetKeys {
     }
 }
 
-/// What a node is known by: the public half of its identity.
+/// The public half of a node's identity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PublicKey(pub [u8; KEY_BYTES]);
 
@@ -242,7 +242,7 @@ impl Identity {
         secrets(text, 1).map(|keys| Identity::new(keys[0]))
     }
 
-    /// What others know it by.
+    /// The public half.
     pub fn public(&self) -> PublicKey {
         self.public
     }

@@ -11,9 +11,9 @@
 //!         |  [cookie]    under load: show that you receive at your address
 //!      [frame]    the four kinds of frames        [mac]  keyed hashes     [keys]  as texts
 //! ```
-//! A *name* is what a node is called (`NODE`); a *route* is where its datagrams come from and go
-//! to; an *identity* is its static key. A name belongs to one identity while its session lives;
-//! the route follows the latest authenticated datagram. The same frames go over
+//! A *name* is the name of a node (`NODE`); a *route* is where its datagrams come from and go to;
+//! an *identity* is its static key. A name belongs to one identity while its session lives; the
+//! route follows the latest authenticated datagram. The same frames go over
 //! [connections](crate::connections): there a route is one connection, and a session belongs to the
 //! one that it was made on ([`Carrier`]).
 //!
@@ -51,7 +51,7 @@ pub const NAME_BYTES_MAX: usize = 200;
 /// Bytes of a UDP payload, seal included.
 pub const DATAGRAM_BYTES_MAX: usize = 1200;
 
-/// There is no randomness to be had: nothing can be begun.
+/// No randomness is available: no handshake can begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoEntropy;
 

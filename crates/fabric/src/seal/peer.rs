@@ -1,4 +1,4 @@
-//! One name and what this side has with it.
+//! One peer by its name: sessions, handshakes, and content that waits.
 //!
 //! ```text
 //!            asked: the first message has gone        finished: the third has
@@ -27,7 +27,7 @@ pub const WAIT_BYTES_MAX: usize = 64 << 10;
 /// How long a handshake that this side began may take; then another begins, if it is needed.
 pub(super) const ATTEMPT_NS: u64 = 5_000_000_000;
 
-/// When a message of a handshake goes again for the first time; then after twice the time, ...
+/// When a message of a handshake is first retransmitted; then after twice the time, ...
 pub(super) const RESEND_MIN_NS: u64 = 250_000_000;
 const RESEND_MAX_NS: u64 = 2_000_000_000;
 
@@ -37,15 +37,15 @@ pub(super) const CHALLENGE_NS: u64 = 3_000_000_000;
 /// The interval of the pings meanwhile.
 pub(super) const PING_NS: u64 = 750_000_000;
 
-/// When a side that has only received says that it lives.
+/// When a side that has only received sends a sign of life.
 pub(super) const KEEPALIVE_NS: u64 = 2_000_000_000;
 
 /// After this time of sending without any answer new keys are made: the other side may have lost
 /// the old ones.
 pub(super) const UNANSWERED_NS: u64 = 5_000_000_000;
 
-/// Connections of a peer of which it is known what went over them. Each that ends is forgotten, and
-/// of two with a peer the later one is used.
+/// Connections of a peer whose contents are counted. Each that ends is forgotten, and of two with a
+/// peer the later one is used.
 const FLOWS_MAX: usize = 4;
 
 /// A handshake that this side has begun.
@@ -55,7 +55,7 @@ pub(super) struct Attempt {
     pub(super) begun_ns: u64,
     pub(super) resend_at_ns: u64,
     wait_ns: u64,
-    /// What goes again.
+    /// The message to retransmit.
     pub(super) message: Vec<u8>,
     /// The hash of the first message.
     pub(super) first: Tag,
@@ -63,13 +63,13 @@ pub(super) struct Attempt {
     pub(super) stage: Stage,
 }
 
-/// How far it is.
+/// Its state.
 pub(super) enum Stage {
-    /// The first message has gone.
+    /// The first message was sent.
     Asked(Handshake),
-    /// The third has gone, and nothing has shown that it came.
+    /// The third was sent, and is not confirmed yet.
     Finished(Box<Session>, PublicKey),
-    /// It came to nothing; the next one begins when its time is over.
+    /// It failed; the next one begins when its time is over.
     Over,
 }
 
@@ -87,7 +87,7 @@ impl Attempt {
         Attempt { index, key, begun_ns, resend_at_ns, wait_ns, message, first, cookie, stage }
     }
 
-    /// The third message goes now.
+    /// Sends the third message.
     pub(super) fn finish(&mut self, message: Vec<u8>, stage: Stage, now_ns: u64) {
         self.message = message;
         self.stage = stage;
@@ -96,7 +96,7 @@ impl Attempt {
         self.resend_at_ns = now_ns.saturating_add(RESEND_MIN_NS);
     }
 
-    /// Whether its message goes again now.
+    /// Whether its message is retransmitted now.
     pub(super) fn takes_resend(&mut self, now_ns: u64) -> bool {
         if now_ns < self.resend_at_ns || matches!(self.stage, Stage::Over) {
             return false;
@@ -155,7 +155,7 @@ pub(super) struct Peer {
     waiting: VecDeque<(u64, Vec<u8>)>,
     waiting_bytes: usize,
     pub(super) received_ns: u64,
-    /// Since when nothing has come after what was sent.
+    /// Since when what was sent is unanswered.
     pub(super) unanswered_ns: Option<u64>,
     pub(super) keepalive_at_ns: Option<u64>,
     /// When the peer's timer is set, as the guard has it.
@@ -197,7 +197,7 @@ impl Peer {
         current.is_some_and(|one| one.is_alive(now_ns) && one.is_bound_to(&self.route))
     }
 
-    /// Whether something has come after what was sent last, by a session that lives.
+    /// Whether a live session has received something since the last send.
     pub(super) fn is_answered(&self, now_ns: u64) -> bool {
         self.has_session(now_ns) && self.unanswered_ns.is_none()
     }
@@ -256,7 +256,7 @@ impl Peer {
         !self.waiting.is_empty()
     }
 
-    /// Gives up what has waited for too long.
+    /// Drops content that has waited for too long.
     pub(super) fn expire_waiting(&mut self, now_ns: u64, counters: &mut Counters) {
         while self.waiting_ends_ns().is_some_and(|at| at <= now_ns) {
             self.take_waiting();
@@ -268,7 +268,7 @@ impl Peer {
         self.waiting.front().map(|&(at, _)| at.saturating_add(WAIT_NS))
     }
 
-    /// Puts a session in use; what it leaves are the indices that are free now.
+    /// Installs a session; returns the indices that are free now.
     pub(super) fn install(
         &mut self,
         session: Session,
@@ -290,7 +290,7 @@ impl Peer {
         freed
     }
 
-    /// Drops sessions whose time is over; the indices that are free now.
+    /// Drops expired sessions; returns the indices that are free now.
     pub(super) fn expire_sessions(&mut self, now_ns: u64) -> Vec<u32> {
         let mut freed = Vec::new();
         for session in [&mut self.current, &mut self.previous] {
@@ -306,7 +306,7 @@ impl Peer {
         freed
     }
 
-    /// True if nothing would be lost with it.
+    /// True if evicting it would lose nothing.
     pub(super) fn is_idle(&self) -> bool {
         self.is_quiet() && self.current.is_none() && self.previous.is_none()
     }
@@ -321,7 +321,7 @@ impl Peer {
         self.attempt.is_none() && self.challenge.is_none() && self.waiting.is_empty()
     }
 
-    /// All indices that lead to it.
+    /// All indices of its sessions and handshakes.
     pub(super) fn indices(&self) -> impl Iterator<Item = u32> {
         let sessions = [&self.current, &self.previous].into_iter().flatten();
         let challenge = self.challenge.iter().map(|challenge| challenge.session.local);

@@ -1,12 +1,12 @@
-//! A session: what two sides have after a handshake, and what goes through it.
+//! A session: the keys of two sides after a handshake, sealing and opening.
 //!
 //! ```text
 //!        0 s                      120 s              180 s
 //! keys   |  used                  |  used and replaced  |  ended
 //! ```
-//! What is sealed is a kind, one byte, and the content. The counter of a datagram is its nonce, so
-//! each is used once, and it cannot be changed without being noticed. Sealing copies the content
-//! once, behind its head; opening is done where the datagram lies.
+//! The plaintext is a kind, one byte, and the content. The counter of a datagram is its nonce, so
+//! each is used once, and changing it is detected. Sealing copies the content once, behind its
+//! head; opening is done in place.
 
 use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, Error, Nonce};
 
@@ -49,9 +49,9 @@ pub(super) struct Ciphers {
 /// A session; see the module.
 pub(super) struct Session {
     ciphers: Ciphers,
-    /// By which the other side names it.
+    /// The index by which the other side names it.
     pub(super) local: u32,
-    /// By which this side names it to the other.
+    /// The index by which this side names it to the other.
     pub(super) remote: u32,
     pub(super) is_initiator: bool,
     pub(super) since_ns: u64,
@@ -112,7 +112,7 @@ impl Session {
         now_ns.saturating_sub(self.since_ns) >= REKEY_NS + grace || self.next >= REKEY_DATAGRAMS
     }
 
-    /// Has sent no datagram yet.
+    /// Whether it has sent no datagram yet.
     pub(super) fn is_unused(&self) -> bool {
         self.next == 0
     }
@@ -145,7 +145,7 @@ impl Session {
         Ok(())
     }
 
-    /// Opens what was sealed under that counter, where it lies: its kind and the content.
+    /// Opens in place what was sealed under that counter: its kind and the content.
     pub(super) fn open<'a>(
         &mut self,
         counter: u64,

@@ -57,11 +57,11 @@ pub enum Broken {
 
 /// One side of a channel.
 pub struct Channel {
-    state: State,
+    state: ChannelState,
     reader: FrameReader,
 }
 
-enum State {
+enum ChannelState {
     /// The other side has not said hello yet.
     Listening(Box<HandshakeState>),
     /// It has not replied yet.
@@ -73,10 +73,10 @@ enum State {
 impl std::fmt::Debug for Channel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let state = match self.state {
-            State::Listening(_) => "listening",
-            State::Calling(_) => "calling",
-            State::Open(_) => "open",
-            State::Over => "over",
+            ChannelState::Listening(_) => "listening",
+            ChannelState::Calling(_) => "calling",
+            ChannelState::Open(_) => "open",
+            ChannelState::Over => "over",
         };
         f.debug_tuple("Channel").field(&state).finish()
     }
@@ -92,7 +92,7 @@ impl Channel {
         let built = builder(token, ephemeral).and_then(Builder::build_initiator);
         let mut handshake = built.map_err(|_| Broken::Token)?;
         write_message(&mut handshake, HELLO, out)?;
-        Ok(Channel::new(State::Calling(Box::new(handshake))))
+        Ok(Channel::new(ChannelState::Calling(Box::new(handshake))))
     }
 
     /// The side that is connected to.
@@ -102,16 +102,16 @@ impl Channel {
     pub fn answer(token: &Token, ephemeral: [u8; 32]) -> Result<Channel, Broken> {
         let built = builder(token, ephemeral).and_then(Builder::build_responder);
         let handshake = built.map_err(|_| Broken::Token)?;
-        Ok(Channel::new(State::Listening(Box::new(handshake))))
+        Ok(Channel::new(ChannelState::Listening(Box::new(handshake))))
     }
 
-    fn new(state: State) -> Channel {
+    fn new(state: ChannelState) -> Channel {
         Channel { state, reader: FrameReader::new(FRAME_BYTES_MAX) }
     }
 
     /// Whether the other side has shown that it has the token.
     pub fn is_open(&self) -> bool {
-        matches!(self.state, State::Open(_))
+        matches!(self.state, ChannelState::Open(_))
     }
 
     /// Takes what came over the connection: opened bytes are appended to `plain`, what has to be
@@ -139,8 +139,8 @@ impl Channel {
 
     fn take(&mut self, frame: &[u8], plain: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), Broken> {
         let (&kind, message) = frame.split_first().ok_or(Broken::Frame)?;
-        self.state = match (std::mem::replace(&mut self.state, State::Over), kind) {
-            (State::Listening(mut handshake), HELLO) => {
+        self.state = match (std::mem::replace(&mut self.state, ChannelState::Over), kind) {
+            (ChannelState::Listening(mut handshake), HELLO) => {
                 if read_message(&mut handshake, message).is_err() {
                     // The length of a frame with one byte always fits.
                     let _ = write_frame(out, &[REFUSED]);
@@ -149,18 +149,18 @@ impl Channel {
                 write_message(&mut handshake, REPLY, out)?;
                 opened(*handshake)?
             }
-            (State::Calling(mut handshake), REPLY) => {
+            (ChannelState::Calling(mut handshake), REPLY) => {
                 read_message(&mut handshake, message)?;
                 opened(*handshake)?
             }
-            (State::Calling(_), REFUSED) if message.is_empty() => return Err(Broken::Token),
-            (State::Open(mut transport), DATA) => {
+            (ChannelState::Calling(_), REFUSED) if message.is_empty() => return Err(Broken::Token),
+            (ChannelState::Open(mut transport), DATA) => {
                 let start = plain.len();
                 plain.resize(start + message.len(), 0);
                 let opened = transport.read_message(message, &mut plain[start..]);
                 plain.truncate(start + opened.as_ref().map_or(0, |&length| length));
                 opened.map_err(|_| Broken::Seal)?;
-                State::Open(transport)
+                ChannelState::Open(transport)
             }
             _ => return Err(Broken::Frame),
         };
@@ -172,7 +172,7 @@ impl Channel {
     /// # Errors
     /// The channel is not open.
     pub fn seal(&mut self, plain: &[u8], out: &mut Vec<u8>) -> Result<(), Broken> {
-        let State::Open(transport) = &mut self.state else { return Err(Broken::Frame) };
+        let ChannelState::Open(transport) = &mut self.state else { return Err(Broken::Frame) };
         let mut frame = Vec::new();
         for piece in plain.chunks(DATA_BYTES_MAX) {
             frame.clear();
@@ -210,7 +210,7 @@ fn read_message(handshake: &mut HandshakeState, message: &[u8]) -> Result<(), Br
     }
 }
 
-fn opened(handshake: HandshakeState) -> Result<State, Broken> {
+fn opened(handshake: HandshakeState) -> Result<ChannelState, Broken> {
     let transport = handshake.into_transport_mode().map_err(|_| Broken::Frame)?;
-    Ok(State::Open(Box::new(transport)))
+    Ok(ChannelState::Open(Box::new(transport)))
 }

@@ -51,7 +51,7 @@ fn a_node_without_a_key_hears_no_sealed_frame() {
     let pipe = open.call(0);
     open.say(pipe, &frames);
     open.run(S);
-    // The state machine hands them on; what they are not is an envelope.
+    // The state machine hands them on, although they are no envelopes.
     for (_, bytes) in &open.nodes[0].got {
         assert!(crate::head::Head::decode(bytes).is_err());
     }
@@ -66,7 +66,7 @@ fn a_stranger_holds_no_more_than_an_initiation() {
     net.run(100 * MS);
     assert!(net.is_closed(pipe));
     assert_eq!(net.nodes[0].count(Count::FrameTooLong), 1);
-    // One that stops inside a frame has its time.
+    // A connection that stops inside a frame ends after a timeout.
     let pipe = net.call(0);
     net.say_bytes(pipe, &[0, 2, 0, 0, 1, 0, 0, 0]);
     net.run(UNPROVEN_NS - S);
@@ -125,7 +125,7 @@ fn a_recorded_connection_cannot_be_played_again() {
         let answered = net.answers.get(&pipe).map_or(0, Vec::len);
         assert!(answered <= 4 + 512, "one answer, no longer than the request: {answered}");
     }
-    // Also while half of the connection is held back and spoken on later.
+    // Also while half of a frame is held back and sent later.
     let pipe = net.call(1);
     net.say(pipe, &frames[..1]);
     net.run(S);
@@ -324,7 +324,7 @@ fn silent_connections_make_room_for_others_and_none_for_known_peers() {
     assert_eq!((silent, net.nodes[1].open()), (UNPROVEN_MAX, UNPROVEN_MAX + 1));
     assert_eq!(net.nodes[1].count(Count::ConnectionEvicted), 300 - UNPROVEN_MAX as u64);
     assert_talks(&mut net);
-    // Who comes now is let in, too.
+    // A member that comes now is let in, too.
     net.add(config("c:1", 2));
     net.send(2, "b:1", b"me too");
     net.run(S);
@@ -362,7 +362,7 @@ fn recorded_first_messages_make_one_handshake_and_keep_no_member_out() {
         net.say(pipe, &first);
     }
     net.run(100 * MS);
-    // The same message is one handshake, however often it comes.
+    // Repeats of a message are one handshake.
     assert!(net.nodes[1].connections.guard().is_some_and(|guard| guard.half_open() <= 1));
     assert_talks(&mut net);
     net.add(config("c:1", 2));
@@ -398,7 +398,7 @@ fn with_a_list_only_those_are_heard_that_are_in_it() {
     net.send(0, "b:1", b"hello");
     net.send(2, "a:1", b"let me in");
     net.run(2 * S);
-    // And one that says it is b, with another identity.
+    // And one that claims to be b, with another identity.
     net.add(Config { identity: identity(9), ..config("b:1", 9) });
     net.send(3, "a:1", b"I am b");
     net.run(2 * S);

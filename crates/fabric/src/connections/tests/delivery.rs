@@ -136,7 +136,7 @@ fn a_peer_that_comes_back_gets_what_has_waited() {
     net.restart(1, config("b:1", 1), 9);
     net.run(12 * S);
     assert_eq!(net.nodes[1].texts(), numbers(100));
-    // And with another identity, which has the name when the old one is silent.
+    // And with another identity, which gets the name when the old one is silent.
     net.crash(1);
     net.run(S);
     numbers(50).iter().for_each(|text| net.send(0, "b:1", text.as_bytes()));
@@ -203,7 +203,7 @@ fn without_a_key_frames_go_one_way_over_each_connection() {
     assert_eq!((net.nodes[0].texts(), net.nodes[1].texts()), (texts.clone(), texts));
     assert_eq!((total(&net, Count::Connected), total(&net, Count::Accepted)), (2, 2));
     assert!(net.nodes[1].got.iter().all(|(from, _)| from == "a:1"));
-    // Who connects is not spoken to.
+    // Nothing is sent to a node because it connects.
     net.crash(1);
     net.run(100 * MS);
     net.send(0, "b:1", b"lost");

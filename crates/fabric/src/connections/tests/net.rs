@@ -20,7 +20,7 @@ const DELAY_NS: u64 = 10 * MS;
 /// Pieces that a frame comes in.
 const PIECES_MAX: usize = 1024;
 
-/// Timers that may go off in one run.
+/// Timers that may fire in one run.
 const TIMERS_MAX: usize = 100_000;
 
 /// A small generator; the same seed gives the same run.
@@ -49,7 +49,7 @@ pub(super) struct Node {
     dialling: BTreeSet<ConnectionId>,
     /// How many bytes its sockets take.
     room_bytes: usize,
-    /// Who sent what.
+    /// The contents received, with their senders.
     pub(super) got: Vec<(String, Vec<u8>)>,
     /// Over which side of which pipe each of these came.
     pub(super) ways: Vec<End>,
@@ -90,7 +90,7 @@ impl Node {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct End {
     pub(super) pipe: usize,
-    /// 0: who connected, 1: who was connected to.
+    /// 0: 0: the side that connected, 1: the side that accepted.
     pub(super) side: usize,
 }
 
@@ -100,7 +100,7 @@ impl End {
     }
 }
 
-/// Who has one side.
+/// The owner of one side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Party {
     Node(usize, ConnectionId),
@@ -125,16 +125,16 @@ enum Event {
 pub(super) struct Passing {
     /// From where it was sent.
     pub(super) from: End,
-    /// The how many-th of its pipe and side, from 0.
+    /// Its number on its pipe and side, from 0.
     pub(super) number: usize,
     pub(super) bytes: Vec<u8>,
 }
 
-/// What an attacker on the way makes of a frame.
+/// What an attacker on the path turns a frame into.
 pub(super) type Meddle = Box<dyn FnMut(&Passing) -> Vec<Vec<u8>>>;
 
-/// What an attacker does to one frame on its way, given an older one: nothing comes of it, it comes
-/// twice, with the older one behind or before it, cut off, changed.
+/// What an attacker does to one frame on its path, given an older one: drops it, doubles it, adds
+/// the older one behind or before it, cuts it off, changes it.
 pub(super) fn harm(bytes: &[u8], old: Option<Vec<u8>>, kind: u64, place: usize) -> Vec<Vec<u8>> {
     let mut frames = vec![bytes.to_vec()];
     match kind % 6 {
@@ -155,11 +155,11 @@ pub(super) struct Net {
     pub(super) nodes: Vec<Node>,
     pub(super) now_ns: u64,
     pub(super) pipes: Vec<[Party; 2]>,
-    /// How long what is sent now is under way. What one side sends comes in order.
+    /// The latency of what is sent now. What one side sends comes in order.
     pub(super) delay_ns: u64,
-    /// Bytes come in pieces of that size.
+    /// Bytes come in pieces of this size.
     pub(super) piece_bytes: usize,
-    /// When the last of what is under way to a side comes there.
+    /// When the last bytes under way to a side arrive.
     clear_ns: BTreeMap<End, u64>,
     under_way: BTreeMap<(u64, u64), Event>,
     events: u64,
@@ -268,7 +268,7 @@ impl Net {
         self.with(from, Connections::pump);
     }
 
-    /// Gives a node a turn, and does what it asks for.
+    /// Runs `work` on a node, and carries out its actions.
     pub(super) fn with<T>(
         &mut self,
         node: usize,
@@ -304,7 +304,7 @@ impl Net {
         self.under_way.insert((at_ns, self.events), event);
     }
 
-    /// Puts something on the way to a side, behind all that is on the way to it.
+    /// Sends something to a side, behind all that is under way to it.
     fn put_to(&mut self, end: End, event: Event) {
         let clear_ns = self.clear_ns.entry(end).or_default();
         *clear_ns = (self.now_ns + self.delay_ns).max(*clear_ns);
@@ -355,7 +355,7 @@ impl Net {
         }
     }
 
-    /// Has bytes pass the attacker, frame by frame.
+    /// Passes bytes through the attacker, frame by frame.
     fn carry(&mut self, from: End, bytes: &[u8]) {
         let (mut reader, mut number) = self.readers.remove(&from).unwrap_or_default();
         reader.push(bytes);
@@ -406,7 +406,7 @@ impl Net {
         pipe
     }
 
-    /// And says something, as frames.
+    /// The attacker sends frames.
     pub(super) fn say(&mut self, pipe: usize, frames: &[Vec<u8>]) {
         let mut bytes = Vec::new();
         frames.iter().for_each(|frame| write_frame(&mut bytes, frame).expect("short"));

@@ -79,7 +79,8 @@ fn only_those_in_the_list_are_let_in_and_only_as_who_they_are() {
     world.pass(15 * S);
     assert_eq!(world.nodes[1].texts(), ["in the list"]);
     assert!(world.nodes[1].count(Count::WrongIdentity) > before);
-    // And in the other direction: b asks, and who answers is not who the list says.
+    // And in the other direction: b initiates, and the responder's identity is not the one in the
+    // list.
     world.send(1, "a:1", "for the right one");
     world.pass(15 * S);
     assert!(world.nodes[0].got.is_empty());

@@ -1,4 +1,4 @@
-//! Who sees all datagrams, repeats, changes and redirects them, and has no key.
+//! An attacker that sees all datagrams, repeats, changes and redirects them, and has no key.
 
 use super::super::half_open::HALF_OPEN_NS;
 use super::super::session::SEAL_BYTES;
@@ -123,7 +123,7 @@ fn a_handshake_that_is_led_to_another_node_comes_to_nothing() {
     assert!(world.nodes.iter().all(|node| node.got.is_empty()));
     assert!(world.nodes[2].count(Count::WrongName) > 0);
     assert_eq!(world.nodes[0].count(Count::NoSession), 1);
-    // What is led back to its sender as well.
+    // The same for datagrams that are reflected to their sender.
     let first = world.seen_of(1, 0);
     world.inject("b:1", "a:1", &first.bytes);
     world.pass(S);
@@ -182,7 +182,7 @@ fn contents_are_not_to_be_read_on_the_way() {
     let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|one| one == part);
     for one in &world.seen {
         assert!(!holds(&one.bytes, b"twenty"));
-        // Who speaks to whom: not by name, nor by identity.
+        // An eavesdropper sees neither names nor identities.
         assert!(!holds(&one.bytes, b"a:1") && !holds(&one.bytes, b"b:1"));
         assert!(!holds(&one.bytes, &identity(0).public().0[..8]));
     }

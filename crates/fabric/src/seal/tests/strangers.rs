@@ -1,4 +1,4 @@
-//! Who has no key: no memory, no long answers, and no way past a full table.
+//! Strangers without a key: no memory, no long answers, and no way past a full table.
 
 use std::collections::BTreeMap;
 

@@ -56,7 +56,7 @@ pub(super) struct Node {
     pub(super) counters: Counters,
     /// Where its datagrams come from.
     pub(super) route: String,
-    /// Who sent what.
+    /// The contents received, with their senders.
     pub(super) got: Vec<(String, Vec<u8>)>,
 }
 

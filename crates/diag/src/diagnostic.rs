@@ -1,4 +1,4 @@
-//! What is wrong with a source, where, and what would help.
+//! Diagnostics: what is wrong with a source, where, and how to fix it.
 //!
 //! A front end returns `(value, Vec<Diagnostic>)`: several per run, each with the span that is at
 //! fault. Text form: `FILE:LINE:COLUMN: error[CODE]: MESSAGE`, columns counted in
@@ -8,7 +8,7 @@ use std::fmt::{self, Write as _};
 
 use crate::source::{LineColumn, Sources, Span};
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Severity {
     /// The program cannot run.
@@ -20,7 +20,7 @@ pub enum Severity {
 /// One finding about a source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// Stable kebab-case name of the class, for example `unbound-variable`.
     pub code: &'static str,

@@ -1,7 +1,7 @@
-//! What the languages of the house need alike: sources, places in them, what is wrong there, and
-//! pieces of their readers.
+//! What all languages of the project share: sources, places in them, diagnostics, and the parts of
+//! their readers.
 //!
-//! Depends on no crate of the house, and knows none of its languages.
+//! Depends on no crate of the project, and knows none of its languages.
 
 #![forbid(unsafe_code)]
 

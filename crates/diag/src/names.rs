@@ -1,4 +1,4 @@
-//! Did you mean: the names nearest to one that does not exist.
+//! Suggestions: the names nearest to one that does not exist.
 
 /// Words of this length or more get no suggestion: comparing them is not worth the work.
 const CHARACTERS_MAX: usize = 100;
@@ -8,7 +8,7 @@ pub fn nearest<'n>(wrong: &str, names: impl IntoIterator<Item = &'n str>) -> Opt
     near(wrong, names).min().map(|(_, name)| name)
 }
 
-/// The help for a name that there is not: which one is meant, or else what `otherwise` says.
+/// The help for an unknown name: the name probably meant, or else the text of `otherwise`.
 pub fn meant<'n>(
     wrong: &str,
     names: impl IntoIterator<Item = &'n str>,
@@ -41,7 +41,7 @@ fn near<'n>(
             && letters.len() < CHARACTERS_MAX
             && letters.len().abs_diff(other.len()) <= distance_max;
         let distance = comparable.then(|| distance(&letters, &other))?;
-        // Where every letter would have to change, nothing is alike.
+        // Names that share no letter are not similar.
         let is_alike = distance < letters.len().max(other.len());
         (distance <= distance_max && is_alike).then_some((distance, name))
     })

@@ -51,7 +51,7 @@ pub struct Sources {
     files: Vec<Source>,
 }
 
-/// A place as people read it; both count from 1, columns in characters.
+/// A place as it is printed; both count from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LineColumn {
     /// Line, from 1.

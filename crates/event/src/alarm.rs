@@ -10,7 +10,7 @@ use crate::time::nanos;
 use crate::timer_entry::{Alarm, TimerEntry};
 use crate::{Loop, Time, TimerId};
 
-/// Timers fired at a stretch.
+/// Timers fired in one batch.
 const BATCH_TIMERS: usize = 1024;
 
 impl<W: 'static> Loop<W> {
@@ -38,8 +38,8 @@ impl<W: 'static> Loop<W> {
     }
 
     /// Calls `f` every `period` from now on, the first time after one period, until cancelled.
-    /// Deadlines do not drift; periods that the loop was too late for are passed over and
-    /// counted. A period below 1 ns is 1 ns.
+    /// Deadlines do not drift; periods that the loop was too late for are skipped and counted. A
+    /// period below 1 ns is 1 ns.
     pub fn every(
         &mut self,
         period: Duration,
@@ -79,8 +79,8 @@ impl<W: 'static> Loop<W> {
         at.max(self.now)
     }
 
-    /// Fires what is due, at most a batch where time goes on meanwhile, and nothing that was set
-    /// meanwhile.
+    /// Fires the timers that are due, at most a batch where time advances meanwhile, and none that
+    /// was set meanwhile.
     pub(crate) fn fire_timers(&mut self, world: &mut W) {
         let before = self.timers.sequence();
         let most = match self.host.sim() {

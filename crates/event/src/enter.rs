@@ -1,15 +1,16 @@
-//! Loops and scopes: what runs in which, and what ends with it.
+//! Entering and ending scopes.
 
 use crate::{Loop, Scope};
 
 impl<W: 'static> Loop<W> {
-    /// Has `switch` called before a closure of another scope runs. Where it says that the scope
-    /// has ended, for which it has done nothing, the closure is dropped and counted.
+    /// Sets the function that is called before a closure of another scope runs. If it returns
+    /// false, as the scope has ended, it has changed nothing, and the closure is dropped and
+    /// counted.
     pub fn on_switch(&mut self, switch: fn(&mut W, Scope) -> bool) {
         self.switch = Some(switch);
     }
 
-    /// The scope of what runs.
+    /// The current scope.
     pub fn scope(&self) -> Scope {
         self.scope
     }
@@ -30,8 +31,8 @@ impl<W: 'static> Loop<W> {
         Some(result)
     }
 
-    /// Ends the watches and timers of a scope, before what they are about goes. Events that are
-    /// queued go when their turn comes: see [`Loop::on_switch`].
+    /// Ends the watches and timers of a scope, before their subject is dropped. Queued events are
+    /// dropped when their turn comes: see [`Loop::on_switch`].
     pub fn end(&mut self, scope: Scope) {
         for id in self.watches_of(scope) {
             self.unwatch(id);
@@ -39,7 +40,7 @@ impl<W: 'static> Loop<W> {
         self.timers.retain(|timer| timer.scope != scope);
     }
 
-    /// Turns the world to a scope; false if that has ended.
+    /// Switches the world to a scope; false if that has ended.
     #[inline]
     pub(crate) fn enter(&mut self, world: &mut W, scope: Scope) -> bool {
         scope == self.scope || self.switch_to(world, scope)

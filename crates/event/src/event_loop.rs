@@ -1,4 +1,4 @@
-//! The loop and what it holds. What it does with it is in `run`.
+//! The loop and its state; `run` executes it.
 
 use std::io;
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::timer_entry::TimerEntry;
 use crate::turn::Turn;
 use crate::watches::{WatchId, Watches};
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Trace;
 
 /// A closure that runs once.
 pub(crate) type Task<W> = task::Task<W, Loop<W>>;
-/// What a timer calls that may fire again.
+/// The handler of a timer that may fire again.
 pub(crate) type TimerHandler<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, TimerId)>;
 /// A closure from another thread.
 pub(crate) type Posted<W> = Box<dyn FnOnce(&mut W, &mut Loop<W>) + Send>;
@@ -58,7 +58,7 @@ impl Default for Limits {
 pub enum Outcome {
     /// [`Loop::stop`] was called.
     Stopped,
-    /// Nothing is left that could ever happen.
+    /// Nothing is queued, and nothing can arrive any more.
     Idle,
     /// The time given to [`Loop::run_until`] has come.
     Reached,
@@ -79,11 +79,11 @@ pub struct Loop<W> {
     pub(crate) inbox: Option<Inbox<Posted<W>>>,
     pub(crate) stats: LoopStats,
     pub(crate) limits: Limits,
-    /// What is known of each owner, by its number.
-    pub(crate) owners: Vec<Known>,
-    /// The scope of what runs.
+    /// The kind and scope of each owner, by its number.
+    pub(crate) owners: Vec<OwnerEntry>,
+    /// The current scope.
     pub(crate) scope: Scope,
-    /// Turns the world to a scope.
+    /// Switches the world to a scope.
     pub(crate) switch: Option<Switch<W>>,
     /// The clock when it was last read.
     pub(crate) now: Time,
@@ -91,9 +91,9 @@ pub struct Loop<W> {
     pub(crate) wall: Option<(Time, i64)>,
     /// Steps, handlers included, last reported to the host.
     pub(crate) steps: u64,
-    /// Who has run how much since the clock has moved.
+    /// The steps of each scope since the clock has advanced.
     pub(crate) instant: Instant,
-    /// What the running turn has charged, not yet counted.
+    /// Steps that the running turn has charged, not yet counted.
     pub(crate) charged: u64,
     pub(crate) running: bool,
     pub(crate) stopping: bool,
@@ -106,16 +106,16 @@ pub struct Loop<W> {
 
 /// An owner.
 #[derive(Copy, Clone)]
-pub(crate) struct Known {
+pub(crate) struct OwnerEntry {
     /// An index into [`LoopStats::kinds`].
     pub(crate) kind: u16,
     pub(crate) scope: Scope,
 }
 
 /// Owner 0, and owners that the loop has not given out.
-const UNKNOWN: Known = Known { kind: 0, scope: Scope::LOOP };
+const UNKNOWN: OwnerEntry = OwnerEntry { kind: 0, scope: Scope::LOOP };
 
-/// What to call when a watched source has something to say.
+/// The functions to call when a watched source is ready or fails.
 ///
 /// Handlers are bound when the watch begins, so there is no moment at which a source could be
 /// ready without a handler to call.
@@ -200,8 +200,8 @@ impl<W: 'static> Loop<W> {
         }
     }
 
-    /// A new owner of a kind such as `"node"`: turns are counted by kind. Its turns are of the
-    /// [scope](Scope) that it is made in, wherever they are queued.
+    /// A new owner of a kind such as `"node"`: turns are counted by kind. Its turns run in the
+    /// [scope](Scope) in which it was made, wherever they are queued.
     pub fn owner(&mut self, kind: &str) -> Owner {
         let known = self.stats.kinds.iter().position(|stats| stats.kind == kind);
         let kind = known.unwrap_or_else(|| {
@@ -211,7 +211,7 @@ impl<W: 'static> Loop<W> {
         let owner = Owner(self.owners.len() as u32);
         // Kinds beyond 2^16 are counted under the loop's own.
         let kind = u16::try_from(kind).unwrap_or(0);
-        self.owners.push(Known { kind, scope: self.scope });
+        self.owners.push(OwnerEntry { kind, scope: self.scope });
         owner
     }
 
@@ -259,7 +259,7 @@ impl<W: 'static> Loop<W> {
         }
     }
 
-    /// Queues an event of [`Owner::LOOP`], of the scope that runs.
+    /// Queues an event of [`Owner::LOOP`] in the current scope.
     fn event_in_scope(&mut self, f: impl FnOnce(&mut W, &mut Loop<W>) + 'static) {
         let task = match self.scope {
             Scope::LOOP => Task::new(f),
@@ -278,7 +278,7 @@ impl<W: 'static> Loop<W> {
     }
 
     /// Counts `steps` of work done inside one closure against the slice of its turn, for engines
-    /// that run many things at a stretch.
+    /// that run many steps in one closure.
     pub fn charge(&mut self, steps: u64) {
         self.charged = self.charged.saturating_add(steps);
     }
@@ -294,7 +294,7 @@ impl<W: 'static> Loop<W> {
     }
 
     /// The wall clock in nanoseconds since the Unix epoch; the same throughout a turn. It is read
-    /// once between two looks at the host, and advanced by the loop's own clock.
+    /// once between two polls of the host, and advanced by the loop's own clock.
     pub fn wall(&mut self) -> i64 {
         if let (true, Some(wall)) = (self.in_turn, self.turn.wall) {
             return wall;
@@ -320,7 +320,7 @@ impl<W: 'static> Loop<W> {
     }
 
     /// How long a poll may take that takes `span` where slices are measured by the clock. Where
-    /// they are counted it is no time: the number of looks would differ from run to run.
+    /// they are counted it is zero: the number of polls would differ from run to run.
     pub fn poll_span(&self, span: Duration) -> Duration {
         match self.host.slice() {
             Slice::Span(_) => span,
@@ -350,18 +350,18 @@ impl<W: 'static> Loop<W> {
     }
 
     /// Makes `run` return soon after `flag` becomes true, also in the middle of a turn, which then
-    /// stays suspended: for signals, which nothing that a program does may hold up. A loop that
-    /// waits for its host does not see it.
+    /// stays suspended: for signals, which no program may delay. A loop that waits for its host
+    /// does not see the flag.
     pub fn stop_when(&mut self, flag: Arc<AtomicBool>) {
         self.stop_flag = Some(flag);
     }
 
-    pub(crate) fn is_asked_to_stop(&self) -> bool {
-        // Relaxed: a request, which nothing else is published with.
+    pub(crate) fn must_stop(&self) -> bool {
+        // Relaxed: the flag publishes nothing but itself.
         self.stop_flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn known(&self, owner: Owner) -> Known {
+    pub(crate) fn known(&self, owner: Owner) -> OwnerEntry {
         self.owners.get(owner.0 as usize).copied().unwrap_or(UNKNOWN)
     }
 }

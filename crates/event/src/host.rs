@@ -1,8 +1,8 @@
 //! The seam to the outside: time, randomness, readiness, and the network.
 //!
-//! Everything a program learns from outside comes through one [`Host`]. There are two: [`Os`]
-//! asks the kernel, [`Sim`] makes it all up from a seed. Nothing else in the house reads a
-//! clock, draws a random number or opens a socket, and so the same program runs on both.
+//! Everything a program learns from outside comes through one [`Host`]. There are two: [`Os`] calls
+//! the kernel, [`Sim`] derives everything from a seed. Nothing else in the project reads a clock,
+//! draws a random number or opens a socket, and so the same program runs on both.
 //!
 //! [`Os`]: crate::Os
 //! [`Sim`]: crate::Sim
@@ -76,12 +76,12 @@ pub struct HostStats {
     pub bad_descriptors: u64,
 }
 
-/// What a loop has run.
+/// The steps that a loop has run.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct Spent {
     /// Steps, handlers included, since the last wait.
     pub steps: u64,
-    /// The most steps of one scope, or of one owner that has none, since the clock has moved.
+    /// The most steps of one scope, or of one owner without a scope, since the clock has advanced.
     pub of_one: u64,
 }
 
@@ -102,16 +102,16 @@ pub trait Host: Transport + Streams {
     /// The next random number of the program's stream.
     fn random(&mut self) -> u64;
 
-    /// Fills `bytes` with random bytes that keys can be made of and nothing can guess. A
-    /// simulation has a stream of its own for them, which follows from its seed and leaves
-    /// [`Host::random`] as it is.
+    /// Fills `bytes` with unpredictable random bytes, good enough for keys. A simulation has a
+    /// stream of its own for them, which follows from its seed and leaves [`Host::random`] as it
+    /// is.
     ///
     /// # Errors
     /// What the system reports; `bytes` must not be used then.
     fn fill_entropy(&mut self, bytes: &mut [u8]) -> io::Result<()>;
 
-    /// What tables hash keys with that strangers choose: one for all that runs here, which cannot
-    /// be guessed. A simulation has a fixed one. Nothing whose order shows may follow it.
+    /// The secret of hash tables whose keys strangers choose: one for the process, which cannot be
+    /// guessed. A simulation has a fixed one. Nothing whose order shows may follow it.
     ///
     /// # Errors
     /// What the system reports.
@@ -120,8 +120,8 @@ pub trait Host: Transport + Streams {
     /// The slice of a turn here.
     fn slice(&self) -> Slice;
 
-    /// Takes, before each wait, what has been run since the last one: a simulation lets its clock
-    /// move after very much, so that a program that is never idle still sees its timers fire.
+    /// Takes, before each wait, the steps since the last one: a simulation advances its clock after
+    /// very many, so that a program that is never idle still sees its timers fire.
     fn spent(&mut self, spent: Spent) {
         let _ = spent;
     }
@@ -132,7 +132,7 @@ pub trait Host: Transport + Streams {
     /// Changes what is reported. Fails if `source` is not registered under `token`.
     fn modify(&mut self, source: Source, token: u64, interest: Interest) -> io::Result<()>;
 
-    /// Ends the reports; never fails, for there is nothing left to do about it.
+    /// Ends the reports; never fails, as the caller could not handle it.
     fn deregister(&mut self, source: Source, token: u64);
 
     /// Waits for readiness and appends at most a few hundred reports to `ready`, the others
@@ -152,8 +152,8 @@ pub trait Host: Transport + Streams {
     /// What the host has done.
     fn stats(&self) -> HostStats;
 
-    /// The clock to measure with how long work takes, in nanoseconds: rules may see what it says.
-    /// There is none where the time of [`Host::now`] stands still meanwhile, as in a simulation.
+    /// The clock for measuring work, in nanoseconds: rules may read it. `None` where the time of
+    /// [`Host::now`] stands still meanwhile, as in a simulation.
     fn stopwatch(&self) -> Option<fn() -> u64> {
         None
     }
@@ -172,7 +172,7 @@ pub trait Transport {
     /// Opens a port for datagrams. Port 0 lets the system choose: see [`Transport::local_addr`].
     fn bind(&mut self, addr: &str) -> io::Result<Endpoint>;
 
-    /// The endpoint's own name: as it was bound, with the port it really has.
+    /// The endpoint's own name: as it was bound, with its actual port.
     fn local_addr(&self, endpoint: Endpoint) -> io::Result<String>;
 
     /// Sends one datagram, best effort. A name that must be looked up first does not block:
@@ -210,8 +210,8 @@ pub trait Streams {
     fn connect(&mut self, to: &str) -> io::Result<Endpoint>;
 
     /// Opens a listener for local streams: a socket in the file system that only its owner may
-    /// connect to (mode 0600). What has the path already is not replaced; the path stays when the
-    /// listener is closed.
+    /// connect to (mode 0600). An existing file is not replaced; the path stays when the listener
+    /// is closed.
     ///
     /// # Errors
     /// `Unsupported` where there is no file system, else what the system reports.

@@ -28,6 +28,6 @@ impl<P> Posts<P> {
 /// The loop's end of its remotes.
 pub(crate) struct Inbox<P> {
     pub(crate) shared: Arc<Posts<P>>,
-    /// Swapped with the posts: both keep their room.
+    /// Swapped with the posts: both keep their capacity.
     pub(crate) taken: VecDeque<(Owner, P)>,
 }

@@ -1,7 +1,7 @@
-//! Who has run how much at the current time of a loop.
+//! How many steps each scope has run at the current time of a loop.
 //!
-//! A simulation moves its clock on when a node never comes to rest. Each node counts by itself: by
-//! the sum, a program would behave otherwise with more nodes beside it.
+//! A simulation advances its clock when a node never becomes idle. Each node counts by itself: with
+//! the sum, the behaviour of a program would depend on the number of nodes.
 
 use crate::Time;
 use crate::owner::Owner;

@@ -7,12 +7,12 @@
 //! ```
 //! The FIFO and each lane get a slice in turns. An event whose owner has a lane moves to the
 //! lane when it reaches the head of the FIFO: so the events of an owner stay in order, none of
-//! them runs inside a suspended turn, and other owners' events pass. A lane that is empty goes.
+//! them runs inside a suspended turn, and other owners' events pass. An empty lane is removed.
 //!
 //! In a simulation there are *rounds* instead: each lane gets a slice, then every event
 //! that stood in the FIFO when the round began has its turn. So what an owner does in a round does
 //! not depend on what the others do, and a simulation comes out the same however its nodes are
-//! shared out among loops.
+//! distributed over loops.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -67,14 +67,14 @@ impl<T> Lane<T> {
     }
 }
 
-/// Whose slice it is.
+/// The holder of the current slice.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum SliceOf {
     Fifo,
     Lane(Owner),
 }
 
-/// Events moved to lanes at a stretch, so that sorting a flood takes a bounded time.
+/// Events moved to lanes per call, so that sorting a flood takes a bounded time.
 const MOVES: usize = 1024;
 
 pub(crate) struct Queue<T> {
@@ -142,7 +142,7 @@ impl<T> Queue<T> {
         if self.spent >= slice {
             self.rotate();
         }
-        // The FIFO may give all it has to lanes, and a lane may have run empty: then the next.
+        // If all of the FIFO moves to lanes, or a lane is empty, the next slice is tried.
         for _ in 0..2 * self.ring.len() + 3 {
             let next = match self.slice_of {
                 SliceOf::Fifo => self.next_of_fifo(),
@@ -187,7 +187,7 @@ impl<T> Queue<T> {
         None
     }
 
-    /// Starts an event from the head of the FIFO, or has it wait in the lane of its owner.
+    /// Starts an event from the head of the FIFO, or moves it to the lane of its owner.
     fn start_or_wait(&mut self, event: Event<T>) -> Option<Next<T>> {
         match self.lanes.get_mut(&event.owner) {
             Some(lane) => {
@@ -227,7 +227,7 @@ impl<T> Queue<T> {
         self.fifo.retain(|event| event.owner != owner);
         let mut dropped = before - self.fifo.len();
         if let Some(lane) = self.lanes.get_mut(&owner) {
-            // The empty lane goes when its slice comes.
+            // The empty lane is removed when its slice comes.
             self.suspended -= usize::from(lane.suspended.take().is_some());
             dropped += lane.waiting.len();
             lane.waiting.clear();

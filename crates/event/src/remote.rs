@@ -1,8 +1,8 @@
 //! Posting closures into a loop from other threads.
 //!
 //! The only place where a loop meets another thread, so the only lock: a bounded queue, taken
-//! for the length of a push or a swap. `pending` spares the loop the lock when nothing came, and
-//! the poster the system call when a wake-up is on its way already.
+//! for the length of a push or a swap. `pending` saves the loop the lock when nothing was posted,
+//! and the poster the system call when a wake-up is pending already.
 
 use std::collections::VecDeque;
 use std::io;
@@ -94,7 +94,7 @@ impl<W: 'static> Loop<W> {
             || inbox.shared.pending.load(Ordering::Acquire)
     }
 
-    /// Makes events of what other threads have posted.
+    /// Queues as events what other threads have posted.
     pub(crate) fn take_remote(&mut self) {
         let Some(mut inbox) = self.inbox.take() else { return };
         // Acquire, with the release in `Remote::event`. Cleared before the queue is taken: a post

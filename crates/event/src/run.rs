@@ -1,4 +1,4 @@
-//! What the loop does: descriptors, timers, then turns, for ever.
+//! Running the loop: descriptors, timers, then turns, for ever.
 //!
 //! ```text
 //! 1  serve every descriptor the host reported
@@ -7,7 +7,7 @@
 //! 4  else run turns: 64 of them or 50 us, whichever is first
 //! 5  look at the descriptors without waiting; go to 1
 //! ```
-//! The look in step 5 is a system call and costs more than most turns, hence the batch. In a
+//! The poll in step 5 is a system call and costs more than most turns, hence the batch. In a
 //! simulation the batch is a round: each suspended turn for a slice, and each event that is queued.
 
 use std::io;
@@ -25,12 +25,12 @@ use crate::scope::Scope;
 use crate::time::nanos;
 use crate::turn::{Meter, Turn};
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Trace;
 
-/// Turns between two looks at the descriptors.
+/// Turns between two polls of the descriptors.
 const BATCH_TURNS: usize = 64;
-/// Time between two looks at the descriptors.
+/// Time between two polls of the descriptors.
 const BATCH_SPAN: Duration = Duration::from_micros(50);
 
 impl<W: 'static> Loop<W> {
@@ -61,8 +61,8 @@ impl<W: 'static> Loop<W> {
     }
 
     /// As [`Loop::run_until`], but [`Outcome::Stopped`] as soon as `steps` steps were run and not
-    /// all that is due by `end` has happened: calling it again goes on. For loops inside something
-    /// else, which has other things to do.
+    /// all that is due by `end` has happened: calling it again continues. For loops embedded in
+    /// another one.
     pub fn run_within(&mut self, world: &mut W, end: Time, steps: u64) -> Outcome {
         if self.running {
             return Outcome::Failed(runs_already());
@@ -78,7 +78,7 @@ impl<W: 'static> Loop<W> {
     fn rounds_within(&mut self, world: &mut W, end: Time, steps_end: u64) -> Outcome {
         loop {
             let wait = self.may_wait(Some(end));
-            if let Err(error) = self.look(world, wait) {
+            if let Err(error) = self.poll(world, wait) {
                 return Outcome::Failed(error);
             }
             self.turns(world, 1);
@@ -86,7 +86,7 @@ impl<W: 'static> Loop<W> {
             if is_quiet && self.now >= end {
                 return Outcome::Reached;
             }
-            let stopping = self.stopping || self.is_asked_to_stop();
+            let stopping = self.stopping || self.must_stop();
             if stopping || !is_quiet && self.stats.steps >= steps_end {
                 return Outcome::Stopped;
             }
@@ -94,10 +94,10 @@ impl<W: 'static> Loop<W> {
     }
 
     /// Serves what is ready without waiting and runs at most one turn or one slice of it; false
-    /// if there was nothing to do. For tests that look between turns.
+    /// if there was nothing to do. For tests that check the state between turns.
     pub fn step(&mut self, world: &mut W) -> io::Result<bool> {
         let before = (self.stats.served, self.stats.timers, self.stats.remote);
-        self.look(world, Wait::Poll)?;
+        self.poll(world, Wait::Poll)?;
         let ran = self.turns(world, 1);
         self.enter(world, Scope::LOOP);
         Ok(ran || before != (self.stats.served, self.stats.timers, self.stats.remote))
@@ -118,7 +118,7 @@ impl<W: 'static> Loop<W> {
 
     fn rounds(&mut self, world: &mut W, until: Until) -> Outcome {
         loop {
-            if self.stopping || self.is_asked_to_stop() {
+            if self.stopping || self.must_stop() {
                 return Outcome::Stopped;
             }
             if self.stop_at.is_some_and(|at| self.next_due().is_none_or(|due| due > at)) {
@@ -132,7 +132,7 @@ impl<W: 'static> Loop<W> {
                 _ => {}
             }
             let wait = self.may_wait(until.end());
-            if let Err(error) = self.look(world, wait) {
+            if let Err(error) = self.poll(world, wait) {
                 return Outcome::Failed(error);
             }
             match self.host.sim() {
@@ -158,7 +158,7 @@ impl<W: 'static> Loop<W> {
             && self.timers.next().is_none_or(|at| at > self.now)
     }
 
-    /// Whether nothing is queued and nothing can come that would be.
+    /// Whether nothing is queued and nothing can arrive.
     fn is_exhausted(&self) -> bool {
         self.queue.is_idle()
             && self.timers.armed() == 0
@@ -166,7 +166,7 @@ impl<W: 'static> Loop<W> {
             && self.host.is_idle()
     }
 
-    /// The longest the next look may wait: not at all if a turn could run instead.
+    /// The longest that the next poll may wait: not at all if a turn could run instead.
     fn may_wait(&self, end: Option<Time>) -> Wait {
         if !self.queue.is_idle() {
             return Wait::Poll;
@@ -179,8 +179,8 @@ impl<W: 'static> Loop<W> {
         if deadline <= self.now { Wait::Poll } else { Wait::Until(deadline) }
     }
 
-    /// Steps 1 to 3 and 5: asks the host, serves descriptors, fires timers.
-    fn look(&mut self, world: &mut W, wait: Wait) -> io::Result<()> {
+    /// Steps 1 to 3 and 5: polls the host, serves descriptors, fires timers.
+    fn poll(&mut self, world: &mut W, wait: Wait) -> io::Result<()> {
         match wait {
             Wait::Poll => self.stats.polls += 1,
             _ => self.stats.waits += 1,
@@ -210,7 +210,7 @@ impl<W: 'static> Loop<W> {
     fn round(&mut self, world: &mut W) {
         let slice = self.host.slice();
         self.queue.begin_round();
-        while !self.stopping && !self.is_asked_to_stop() {
+        while !self.stopping && !self.must_stop() {
             marks::leave();
             let Some(next) = self.queue.next_in_round() else { return };
             if self.enter(world, self.known(next.owner()).scope) {
@@ -228,7 +228,7 @@ impl<W: 'static> Loop<W> {
             Slice::Steps(steps) => steps,
         };
         for count in 0..turns {
-            if self.stopping || self.now - began >= BATCH_SPAN || self.is_asked_to_stop() {
+            if self.stopping || self.now - began >= BATCH_SPAN || self.must_stop() {
                 return count > 0;
             }
             marks::leave();
@@ -237,7 +237,7 @@ impl<W: 'static> Loop<W> {
                 continue;
             }
             if !self.run_slice(world, next, slice) {
-                // A whole slice is gone: time to look.
+                // A whole slice is used: time to poll.
                 return true;
             }
         }
@@ -294,7 +294,7 @@ impl<W: 'static> Loop<W> {
                 say!(Error, "event", "a turn is given up with {dropped} calls left");
                 return true;
             }
-            if meter.is_over(&mut *self.host) || self.is_asked_to_stop() {
+            if meter.is_over(&mut *self.host) || self.must_stop() {
                 return false;
             }
             let Some(task) = self.turn.next() else { break };

@@ -1,9 +1,9 @@
-//! Scopes: which part of its world something is about.
+//! Scopes: the parts of a world.
 //!
 //! A world may hold many things of one kind, such as the nodes of a simulation, each with engines
-//! of its own. Owners, timers and watches belong to the scope that they were made in, and so does
-//! all that they lead to. Before a closure of another scope than the last one's runs, the loop
-//! turns the world to that part: the closures themselves need not know which it is.
+//! of its own. Owners, timers and watches belong to the scope that they were made in, and so do the
+//! events that they queue. Before a closure of another scope than the last one's runs, the loop
+//! switches the world to that part: the closures themselves need not know which it is.
 //!
 //! ```text
 //! within(world, s, |..| { owner, timer, watch })    all of them are of scope s
@@ -17,9 +17,9 @@
 pub struct Scope(pub u32);
 
 impl Scope {
-    /// What belongs to no part: the scope that a loop begins with.
+    /// Outside of all parts: the scope in which a loop begins.
     pub const LOOP: Scope = Scope(0);
 }
 
-/// Turns a world to a scope; false if that has ended. A name for what a loop keeps.
+/// Switches a world to a scope; false if that has ended.
 pub(crate) type Switch<W> = fn(&mut W, Scope) -> bool;

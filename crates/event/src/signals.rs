@@ -1,9 +1,8 @@
-//! Signals as events: Ctrl-C and its kin come through a descriptor like everything else.
+//! Signals as events: Ctrl-C and the others come through a descriptor like all input.
 //!
-//! A handler that interrupts the program anywhere could do next to nothing; a signalfd is read
-//! between turns. For it the signals are blocked in the calling thread and in those it starts
-//! later, so call this before any other thread is started: a thread that does not block them
-//! would be ended by them.
+//! An asynchronous handler may call next to nothing; a signalfd is read between turns. For it the
+//! signals are blocked in the calling thread and in those it starts later, so call this before any
+//! other thread is started: a thread that does not block them would be ended by them.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -11,14 +10,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::{Handlers, Interest, Loop, WatchId};
 
-/// A signal that asks something of the whole program.
+/// A signal to the whole program.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Signal {
     /// SIGINT: Ctrl-C.
     Interrupt,
-    /// SIGTERM: please end.
+    /// SIGTERM: end in order.
     Terminate,
-    /// SIGHUP: the terminal is gone, or: please read your configuration again.
+    /// SIGHUP: the terminal is gone, or: reload the configuration.
     HangUp,
 }
 
@@ -38,8 +37,8 @@ impl Signal {
 }
 
 impl<W: 'static> Loop<W> {
-    /// Calls `f` for each of `signals` the process gets. Unwatching lets them do again what
-    /// they did before.
+    /// Calls `f` for each of `signals` the process gets. Unwatching restores their former
+    /// disposition.
     ///
     /// # Errors
     /// What the kernel reports; `Unsupported` in a simulation.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-/// Names one stay of one value in one slab.
+/// Identifies one value in one slab, from insertion to removal.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     index: u32,
@@ -80,7 +80,7 @@ impl<T> Slab<T> {
         Some(value)
     }
 
-    /// Everything, in the order of the slots.
+    /// All values, in the order of the slots.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
             let key = Key { index: index as u32, generation: slot.generation };

@@ -10,7 +10,7 @@ use crate::slab::Key;
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Endpoint(pub(crate) Key);
 
-/// Where a datagram came from; small, and good for answering without looking up a name.
+/// The sender of a datagram; small, and answers to it need no look-up of a name.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Address {
     /// An IPv4 or IPv6 address and port.

@@ -1,4 +1,4 @@
-//! What a loop counts of itself.
+//! The counters of a loop.
 
 use std::time::Duration;
 
@@ -25,9 +25,9 @@ pub struct LoopStats {
     pub discarded_events: u64,
     /// The longest the event queue has been.
     pub queue_high_water: usize,
-    /// Looks at the descriptors without waiting.
+    /// Polls of the descriptors without waiting.
     pub polls: u64,
-    /// Looks at the descriptors that were allowed to wait.
+    /// Polls of the descriptors that were allowed to wait.
     pub waits: u64,
     /// Waits ended by a signal.
     pub interrupts: u64,
@@ -37,7 +37,7 @@ pub struct LoopStats {
     pub errors: u64,
     /// Timers fired.
     pub timers: u64,
-    /// Periods of repeating timers passed over because the loop came too late.
+    /// Periods of repeating timers skipped because the loop was too late.
     pub periods_missed: u64,
     /// The latest a timer has fired after its deadline.
     pub timer_late_max: Duration,
@@ -47,7 +47,7 @@ pub struct LoopStats {
     pub dropped_remote: u64,
     /// By kind of owner, in the order the kinds were first named; the loop itself first.
     pub kinds: Vec<KindStats>,
-    /// What the host has done, as of the last look at the descriptors.
+    /// What the host has done, as of the last poll of the descriptors.
     pub host: HostStats,
 }
 

@@ -12,17 +12,17 @@ use std::mem::{ManuallyDrop, MaybeUninit, align_of, size_of};
 /// Room for the captured values.
 type Slot = MaybeUninit<[usize; 3]>;
 
-/// What a task is run with; absent when it is only to be dropped.
+/// The arguments of a task; absent when it is only dropped.
 type Call<'a, W, L> = Option<(&'a mut W, &'a mut L)>;
 
-/// What a task may hold.
+/// The type of closures that a task may hold.
 type Held<W, L> = Box<dyn FnOnce(&mut W, &mut L)>;
 
 /// A stored `FnOnce(&mut W, &mut L)`: of a world and its loop.
 pub(crate) struct Task<W, L> {
     slot: Slot,
     finish: unsafe fn(*mut Slot, Call<'_, W, L>),
-    /// A task is what it may hold: neither `Send` nor `Sync`.
+    /// Makes a task neither `Send` nor `Sync`, like the closures that it may hold.
     holds: PhantomData<Held<W, L>>,
 }
 

@@ -1,8 +1,8 @@
 //! The timer list, sorted by deadline; equal deadlines in the order they were set.
 //!
 //! A 4-ary heap of (deadline, sequence, key) with each timer's place in the heap written beside
-//! it, so cancelling and moving take O(log n) and leave nothing behind: a million timers that
-//! are re-armed all the time need the room of a million.
+//! it, so cancelling and moving take O(log n) and leave no garbage: a million timers that are
+//! re-armed all the time need the memory of a million.
 //!
 //! A timer exists until removed and is *armed* or not. One that fires is disarmed first: from
 //! inside its handler it can be armed again or removed.

@@ -18,7 +18,7 @@ use crate::time::nanos;
 /// The state of a turn between two closures, of type `T`.
 pub(crate) struct Turn<T> {
     owner: Owner,
-    /// The time the turn sees, and the wall clock once it has asked.
+    /// The time of the turn, and the wall clock once it was read.
     pub(crate) now: Time,
     pub(crate) wall: Option<i64>,
     dpcs: VecDeque<T>,
@@ -83,8 +83,8 @@ impl<T> Turn<T> {
 
 /// Measures a slice without reading the clock after every closure.
 ///
-/// From the cost of the closures so far it foretells how many make up a 64th of the slice (at
-/// most [`STRIDE_MAX`]) and looks again after those.
+/// From the cost of the closures so far it predicts how many make up a 64th of the slice (at most
+/// [`STRIDE_MAX`]) and reads the clock after those.
 pub(crate) struct Meter {
     slice: Slice,
     began: Time,
@@ -103,7 +103,7 @@ impl Meter {
         self.steps
     }
 
-    /// Counts `steps`, none of which has been looked at.
+    /// Counts `steps` that were run since the clock was read.
     pub(crate) fn add(&mut self, steps: u64) {
         self.steps = self.steps.saturating_add(steps);
     }

@@ -1,4 +1,4 @@
-//! Giving up root: a process that has opened what needs it goes on as another user.
+//! Giving up root: a process that has opened what needs root continues as another user.
 
 use std::ffi::{CStr, CString};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 /// The longest entry of the user database that is read, in bytes.
 const ENTRY_BYTES_MAX: usize = 1 << 20;
 
-/// What the kernel takes for "leave it as it is".
+/// The argument that leaves an id unchanged.
 const UNCHANGED: u32 = u32::MAX;
 
 /// A user that is not root, and its group.
@@ -98,7 +98,7 @@ impl User {
     }
 
     /// Makes the whole process, all of its threads, go on as this user, in this one group and
-    /// without capabilities, for ever; and verifies that it cannot go back.
+    /// without capabilities, for ever; and verifies that it cannot return to root.
     ///
     /// # Errors
     /// What the kernel reports, or that something of root is left: the process must end then.

@@ -1,6 +1,6 @@
 //! The descriptor list: what is watched, with separate handlers for read, write and error.
 //!
-//! Reports are by level: as long as there is something to read, each poll says so once. Handlers
+//! Reports are by level: as long as there is something to read, each poll reports it once. Handlers
 //! run between turns and usually queue an event; deferring from them makes an event too. From
 //! inside a handler its own watch can be changed, ended, and begun anew.
 
@@ -89,7 +89,7 @@ impl<W: 'static> Loop<W> {
         self.steps += 1;
         match ready.error {
             Some(SourceError::Lasting(error)) => return self.fail(world, id, error),
-            Some(SourceError::Transient(error)) => self.complain(world, id, error),
+            Some(SourceError::Transient(error)) => self.report_error(world, id, error),
             None => {}
         }
         if ready.readable {
@@ -100,7 +100,8 @@ impl<W: 'static> Loop<W> {
         }
     }
 
-    /// Calls one handler, out of its place meanwhile so that it may end its own watch.
+    /// Calls one handler, which is taken out of its slot meanwhile so that it may end its own
+    /// watch.
     fn call(
         &mut self,
         world: &mut W,
@@ -116,7 +117,7 @@ impl<W: 'static> Loop<W> {
     }
 
     /// Reports an error to the watch, which lives on.
-    fn complain(&mut self, world: &mut W, id: WatchId, error: io::Error) {
+    fn report_error(&mut self, world: &mut W, id: WatchId, error: io::Error) {
         self.stats.errors += 1;
         let Some(watch) = self.watches.slab.get_mut(id.0) else { return };
         let Some(mut handler) = watch.handlers.error.take() else { return };

@@ -12,7 +12,7 @@ pub(crate) struct Watch<H> {
     pub(crate) scope: Scope,
     pub(crate) source: Source,
     pub(crate) handlers: H,
-    /// What there are handlers for, some of which may be running and so absent from `handlers`.
+    /// Which handlers exist; a running one is absent from `handlers` meanwhile.
     pub(crate) reads: bool,
     pub(crate) writes: bool,
 }

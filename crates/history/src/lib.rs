@@ -1,6 +1,6 @@
-//! Whether a concurrent history is linearizable: whether each operation can be thought to happen at
-//! one point between its call and its return so that, in the order of these points, all results
-//! are those of a sequential object (Herlihy and Wing, "Linearizability", 1990).
+//! Whether a concurrent history is linearizable: whether each operation can be assigned a point
+//! between its call and its return so that, in the order of these points, all results are those of
+//! a sequential object (Herlihy and Wing, "Linearizability", 1990).
 //!
 //! ```text
 //! history ── [model] reads operations, parts by key ──> [search] an order? ──> linearizable
@@ -8,9 +8,9 @@
 //!                                                       [shrink] the smallest part that has none
 //! ```
 //! The search is that of Wing and Gong ("Testing and verifying concurrent objects", 1993): it tries
-//! the operations that may come first, undoes them where it gets stuck, and, as Lowe proposed
-//! ("Testing for linearizability", 2017), never comes twice to the same set of operations with the
-//! same state. An operation that has not returned is *pending*: it may or may not have happened.
+//! the operations that may come first, backtracks where none fits, and, as Lowe proposed ("Testing
+//! for linearizability", 2017), never visits the same set of operations with the same state twice.
+//! An operation that has not returned is *pending*: it may or may not have happened.
 //!
 //! It knows values as texts and numbers, and nothing of rules, nodes or clocks: times are integers
 //! of any unit.

@@ -31,7 +31,7 @@ impl Model {
     pub const ALL: [Model; 5] =
         [Model::Register, Model::Kv, Model::Queue, Model::Set, Model::Counter];
 
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Model::Register => "register",
@@ -56,10 +56,10 @@ impl Model {
 
 /// An operation with its result, as the search performs it.
 pub(crate) trait Action {
-    /// What the object holds.
+    /// The state of the object.
     type State: Clone + Eq + Hash + Default;
 
-    /// However often its changes happen, there are few states.
+    /// Repeating its changes leads to few states.
     const HAS_FEW_STATES: bool;
 
     /// The state after it, unless its result would have been another.
@@ -68,7 +68,7 @@ pub(crate) trait Action {
     /// It changes no state.
     fn only_reads(&self) -> bool;
 
-    /// The same, of which no result is known.
+    /// The same operation, with an unknown result.
     fn pending(&self) -> Self;
 
     /// Merges values that no result distinguishes.
@@ -146,7 +146,7 @@ impl Action for RegisterAction {
     }
 }
 
-/// Of a queue. The value 0 that is dequeued says that it was empty.
+/// Of a queue. Dequeuing the value 0 means that it was empty.
 #[derive(Clone, Debug)]
 pub(crate) enum QueueAction {
     Enqueue { value: u32 },

@@ -5,7 +5,7 @@ use std::fmt;
 /// An argument or a result.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Value {
-    /// None: as a result, that nothing is known of it, or that there is no value.
+    /// No value; as a result, it is unknown or there is none.
     Null,
     /// A truth value.
     Bool(bool),
@@ -38,11 +38,11 @@ impl fmt::Display for Value {
 /// One operation of a client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Operation {
-    /// What it is called in its model.
+    /// Its name in the model.
     pub name: String,
-    /// What it was called with.
+    /// The argument of the call.
     pub argument: Value,
-    /// What it has returned; counts for nothing if it is pending.
+    /// The result; ignored if it is pending.
     pub result: Value,
     /// When it was called.
     pub invoked: i64,

@@ -1,5 +1,5 @@
-//! A history is parted by key, and each part is ordered by itself: a history of several objects is
-//! linearizable if that of each is (Herlihy and Wing).
+//! A history is partitioned by key, and each part is ordered by itself: a history of several
+//! objects is linearizable if that of each is (Herlihy and Wing).
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub enum Verdict {
     Linearizable,
     /// It is not.
     Fails(Failure),
-    /// It has too many orders to look at, in the part of this key.
+    /// The search gave up on too many orders, in the part of this key.
     Undecided(Option<Value>),
 }
 
@@ -36,7 +36,7 @@ pub struct Failure {
     pub others: usize,
 }
 
-/// An operation and where it stands.
+/// An operation and its position.
 type Placed<'h> = (usize, &'h Operation);
 
 /// Decides whether a history is linearizable.

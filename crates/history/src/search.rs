@@ -15,14 +15,14 @@ pub(crate) struct Call<A> {
     pub(crate) repeats: bool,
 }
 
-/// What the search has found.
+/// The result of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// An order.
     Order,
     /// There is none.
     NoOrder,
-    /// More states than it may look at.
+    /// The limit of states was reached.
     TooMany,
 }
 
@@ -140,7 +140,7 @@ impl Placed {
     }
 }
 
-/// Looks for an order of the calls, and takes what it looks at from `states_left`.
+/// Searches for an order of the calls; counts the states visited down from `states_left`.
 pub(crate) fn search<A: Action>(calls: &[Call<A>], states_left: &mut u64) -> Found {
     let mut entries = Entries::new(calls);
     let mut placed = Placed::new(calls);
@@ -171,8 +171,8 @@ pub(crate) fn search<A: Action>(calls: &[Call<A>], states_left: &mut u64) -> Fou
             entry = entries.next[entry as usize];
             continue;
         }
-        // A return whose operation has not been placed, or the end: none of those that may come
-        // first can.
+        // A return whose operation has not been placed, or the end: no candidate can come first, so
+        // backtrack.
         let Some((operation, before)) = undo.pop() else { return Found::NoOrder };
         let call = &calls[operation as usize];
         state = before;

@@ -1,8 +1,8 @@
 //! The smallest part of a history that has no order.
 //!
-//! Each step keeps the proof valid for the whole: what changes nothing may go, as the others would
-//! have the order that they had with it; and what changes something may go if what is left cannot
-//! be ordered wherever it is placed.
+//! Each step keeps the proof valid for the whole. A read may be removed, as the others would keep
+//! the order that they had with it. A change may be removed if the rest cannot be ordered with the
+//! change placed anywhere.
 
 use crate::model::Action;
 use crate::search::{Call, Found, search};
@@ -39,8 +39,8 @@ struct Shrinking<A> {
 }
 
 impl<A: Action + Clone> Shrinking<A> {
-    /// Puts others, or none, in the place of some of those that `may` go, in chunks that get
-    /// smaller, as long as there is no order.
+    /// Replaces or removes calls that `may` go, in chunks of decreasing size, as long as there is
+    /// no order.
     fn try_all(
         &mut self,
         may: impl Fn(&Kept<A>) -> bool,
@@ -78,7 +78,7 @@ impl<A: Action + Clone> Shrinking<A> {
 }
 
 /// A call that may have happened at any time or never, with any result; where that keeps the states
-/// few, any number of times, which asks even less.
+/// few, any number of times, which is weaker still.
 fn anywhere<A: Action>(call: &Call<A>) -> Call<A> {
     let (invoked, returned, repeats) = (i64::MIN, None, A::HAS_FEW_STATES);
     Call { action: call.action.pending(), invoked, returned, repeats }

@@ -6,7 +6,8 @@ use tidemill_stdx::rng::Rng;
 /// What an object holds: the value of each key, or the elements of a queue or set, or a number.
 type State = Vec<(Value, Value)>;
 
-/// A sequential object in other words than those of the crate: its result, and what it then holds.
+/// A sequential object, implemented independently of the crate: its result, and the state
+/// afterwards.
 fn perform(model: Model, state: &State, name: &str, argument: &Value) -> (Value, State) {
     let mut after = state.clone();
     let part = |at: usize| match argument {
@@ -101,7 +102,7 @@ fn has_order(model: Model, state: &State, left: &[Operation]) -> bool {
         })
 }
 
-/// Whether null as the result of an operation says nothing.
+/// Whether null as the result of an operation matches any.
 fn is_silent(operation: &Operation) -> bool {
     !matches!(operation.name.as_str(), "read" | "get" | "dequeue")
 }
@@ -182,7 +183,7 @@ fn the_verdict_is_that_of_all_orders() {
     }
 }
 
-/// What is shown has no order, wherever the changes that are not shown are placed.
+/// The operations shown have no order, wherever the changes that are not shown are placed.
 fn is_a_proof(model: Model, history: &[Operation], failure: &Failure) {
     let part: Vec<Operation> = history
         .iter()
@@ -219,7 +220,7 @@ fn key(model: Model, operation: &Operation) -> Option<Value> {
     }
 }
 
-/// Of a long history with one wrong result, what is shown is what that contradicts.
+/// Of a long history with one wrong result, the operations shown are those that it contradicts.
 #[test]
 fn what_is_shown_is_small() {
     let put = |at: i64| Operation {

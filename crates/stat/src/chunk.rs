@@ -47,7 +47,7 @@ impl Chunk {
             File::options().read(true).write(true).create_new(true).mode(0o600).open(path)?;
         let mapped = Chunk::map(&mut file, path, header);
         if mapped.is_err() {
-            // Nothing better can be done about a file that cannot be removed either.
+            // If removing the file fails too, there is nothing left to do.
             let _ = fs::remove_file(path);
         }
         mapped
@@ -55,8 +55,8 @@ impl Chunk {
 
     fn map(file: &mut File, path: &Path, header: &Header) -> io::Result<Chunk> {
         let len = header.shape.file_bytes();
-        // Written, not only extended: a full disk must be an error here, not a fault at the
-        // first access to a page that cannot be had.
+        // Written, not only extended: a full disk must be an error here, not a fault at the first
+        // access to a page.
         file.write_all(&vec![0; len])?;
         // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
         let words = unsafe {
@@ -127,7 +127,7 @@ impl Chunk {
         entry[0].store(encoded[0] | u64::from(generation), Ordering::Release);
     }
 
-    /// Takes the name of a slot away: readers skip it from now on.
+    /// Removes the name of a slot: readers skip it from now on.
     pub(crate) fn retire(&self, slot: usize) {
         let entry = &self.entry(slot)[0];
         let generation = entry.load(Ordering::Relaxed) as u32;
@@ -141,7 +141,7 @@ impl Drop for Chunk {
             // SAFETY: leaked in `in_memory`, freed only here.
             Backing::Memory(words) => drop(unsafe { Box::from_raw(words.as_ptr()) }),
             Backing::File(path) => {
-                // Both can fail only if someone else was here first.
+                // Both can fail only if the file was removed by others.
                 let _ = fs::remove_file(path);
                 // SAFETY: mapped in `map` with this length; no reference outlives the chunk.
                 let _ = unsafe { munmap(self.words.as_ptr().cast(), self.shape.file_bytes()) };

@@ -1,4 +1,4 @@
-//! A number that is counted up.
+//! Counters.
 
 use crate::slots::Slot;
 use std::cell::Cell;
@@ -48,7 +48,7 @@ impl Counter {
         self.value().store(value.wrapping_add(count), Ordering::Relaxed);
     }
 
-    /// Sets the value: for what goes up and down.
+    /// Sets the value, for gauges.
     #[inline]
     pub fn set(&self, value: u64) {
         self.value().store(value, Ordering::Relaxed);
@@ -60,7 +60,7 @@ impl Counter {
         self.value().load(Ordering::Relaxed)
     }
 
-    /// Where the value is, for generated code that counts; valid as long as the counter. Code
+    /// The address of the value, for generated code that counts; valid as long as the counter. Code
     /// that writes there is this counter's only writer.
     pub fn address(&self) -> *mut u64 {
         self.value().as_ptr()

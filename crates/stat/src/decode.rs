@@ -1,12 +1,12 @@
-//! Reads the files, which may change meanwhile, and may be anything.
+//! Reads the files, which may change meanwhile, and may be corrupt.
 //!
-//! Files are read, not mapped: a mapped file that someone makes shorter kills its readers. Every
-//! piece of data is read between two readings of a number that shows whether it changed (see
+//! Files are read, not mapped: truncating a mapped file would kill its readers. Every piece of data
+//! is read between two readings of a number that shows whether it changed (see
 //! [`layout`](crate::layout)).
 
 use crate::histogram::{Distribution, SEQUENCE};
 use crate::layout::{
-    ENTRY_BYTES, HEADER_BYTES, Header, Kind, LOG_HEAD_BYTES, RECORD_BYTES, RECORD_TEXT_BYTES_MAX,
+    ENTRY_BYTES, HEADER_BYTES, Header, SlotKind, LOG_HEAD_BYTES, RECORD_BYTES, RECORD_TEXT_BYTES_MAX,
     Shape, WORD_BYTES, live_name, unpack,
 };
 use crate::log::{KIND_LEN, LogRecord, NUMBER, TEXT, TIME};
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// they are: each is right at its own time.
 const TRIES_MAX: usize = 32;
 
-/// Where words come from.
+/// A source of words.
 pub(crate) trait Source {
     /// The length in bytes.
     fn bytes(&self) -> io::Result<u64>;
@@ -69,7 +69,7 @@ impl Source for [AtomicU64] {
     }
 }
 
-/// Puts a snapshot together from files.
+/// Assembles a snapshot from files.
 pub(crate) struct Decoder {
     snapshot: Snapshot,
 }
@@ -83,7 +83,7 @@ impl Decoder {
         self.snapshot.problems.push(format!("{name}: {reason}"));
     }
 
-    /// Adds what is in a file; what is wrong with it is a problem.
+    /// Adds the contents of a file; errors are recorded as problems.
     pub(crate) fn add<S: Source + ?Sized>(&mut self, name: impl Display, source: &S) {
         if let Err(error) = self.read(source) {
             self.problem(&name, &error);
@@ -132,7 +132,7 @@ impl Decoder {
         shape: Shape,
         entries: &[u64],
     ) -> io::Result<Vec<Option<Data>>> {
-        if shape.kind == Kind::Counters {
+        if shape.kind == SlotKind::Counters {
             let values = source.read_vec(shape.data_offset(0), shape.slots * shape.data_bytes)?;
             return Ok(values.into_iter().map(|value| Some(Data::Counter(value))).collect());
         }
@@ -141,7 +141,7 @@ impl Decoder {
             let start = shape.data_offset(slot);
             all.push(match (live_name(entry), shape.kind) {
                 (None, _) => None,
-                (_, Kind::Log) => Some(Data::Log(read_log(source, start, shape.data_bytes)?)),
+                (_, SlotKind::Log) => Some(Data::Log(read_log(source, start, shape.data_bytes)?)),
                 _ => Some(Data::Histogram(read_histogram(source, start, shape.data_bytes)?)),
             });
         }
@@ -273,7 +273,7 @@ mod tests {
         let registry = Registry::in_memory();
         let histogram = registry.histogram("a/b/h");
         (0..50).for_each(|_| histogram.record(1000));
-        let words = words_of(&registry, Kind::Histograms);
+        let words = words_of(&registry, SlotKind::Histograms);
         let start = Shape::HISTOGRAMS.data_offset(0) / WORD_BYTES;
         let flag = start + SEQUENCE;
         assert_eq!(words[flag] % 2, 0);
@@ -310,7 +310,7 @@ mod tests {
         let registry = Registry::in_memory();
         let counter = registry.counter("a/b/c");
         counter.add(5);
-        let words = words_of(&registry, Kind::Counters);
+        let words = words_of(&registry, SlotKind::Counters);
         let flag = Shape::COUNTERS.entry_offset(0) / WORD_BYTES;
         let whole = |meanwhile: u64, left: u32| Changing {
             words: words.clone(),
@@ -343,7 +343,7 @@ mod tests {
         let registry = Registry::in_memory();
         let log = registry.log("a/b/log", 4);
         (0..4).for_each(|time| log.append(time, 1, "text"));
-        let words = words_of(&registry, Kind::Log);
+        let words = words_of(&registry, SlotKind::Log);
         let record = (HEADER_BYTES + LOG_HEAD_BYTES + 2 * RECORD_BYTES) / WORD_BYTES;
         let flag = record + NUMBER;
         assert_eq!(words[flag], 3);

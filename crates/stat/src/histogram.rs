@@ -1,4 +1,4 @@
-//! How often values of which size came.
+//! Histograms: the distribution of values.
 
 use crate::layout::{BUCKET_COUNT, BUCKETS_WORD, bucket_bounds, bucket_of};
 use crate::slots::Slot;
@@ -58,8 +58,8 @@ impl fmt::Debug for Histogram {
 
 /// The values of a histogram as a reader saw them.
 ///
-/// Whatever the file said, the parts agree with each other: the count is that of the buckets, and
-/// sum and maximum are possible for these buckets.
+/// Even if the file was inconsistent, the parts agree with each other: the count is that of the
+/// buckets, and sum and maximum are possible for these buckets.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Distribution {
     counts: Vec<u64>,

@@ -87,7 +87,7 @@ pub fn bucket_bounds(bucket: usize) -> (u64, u64) {
 
 /// What the slots of a file are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum SlotKind {
     /// 64-bit counters.
     Counters,
     /// Log-bucket histograms.
@@ -96,34 +96,34 @@ pub enum Kind {
     Log,
 }
 
-impl Kind {
+impl SlotKind {
     /// All kinds.
-    pub const ALL: [Kind; 3] = [Kind::Counters, Kind::Histograms, Kind::Log];
+    pub const ALL: [SlotKind; 3] = [SlotKind::Counters, SlotKind::Histograms, SlotKind::Log];
 
     /// The number in the header.
     pub fn number(self) -> u32 {
         match self {
-            Kind::Counters => 1,
-            Kind::Histograms => 2,
-            Kind::Log => 3,
+            SlotKind::Counters => 1,
+            SlotKind::Histograms => 2,
+            SlotKind::Log => 3,
         }
     }
 
     /// The start of the name of such files.
     pub fn file_stem(self) -> &'static str {
         match self {
-            Kind::Counters => "counters",
-            Kind::Histograms => "histograms",
-            Kind::Log => "log",
+            SlotKind::Counters => "counters",
+            SlotKind::Histograms => "histograms",
+            SlotKind::Log => "log",
         }
     }
 }
 
-/// The shape of a file: what its header says beside whose it is.
+/// The shape of a file: its header without the owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// What its slots are.
-    pub kind: Kind,
+    pub kind: SlotKind,
     /// How many.
     pub slots: usize,
     /// Bytes of data per slot.
@@ -132,17 +132,17 @@ pub struct Shape {
 
 impl Shape {
     /// A file of counters.
-    pub const COUNTERS: Shape = Shape { kind: Kind::Counters, slots: 128, data_bytes: WORD_BYTES };
+    pub const COUNTERS: Shape = Shape { kind: SlotKind::Counters, slots: 128, data_bytes: WORD_BYTES };
     /// A file of histograms.
     pub const HISTOGRAMS: Shape =
-        Shape { kind: Kind::Histograms, slots: 8, data_bytes: HISTOGRAM_BYTES };
+        Shape { kind: SlotKind::Histograms, slots: 8, data_bytes: HISTOGRAM_BYTES };
 
     /// A file with a log that keeps `records` records, at least one.
     pub fn log(records: usize) -> Shape {
         let records_max = (FILE_BYTES_MAX as usize - 4096) / RECORD_BYTES;
         let records = records.clamp(1, records_max);
         let data_bytes = LOG_HEAD_BYTES + records * RECORD_BYTES;
-        Shape { kind: Kind::Log, slots: 1, data_bytes }
+        Shape { kind: SlotKind::Log, slots: 1, data_bytes }
     }
 
     /// The length of the file.
@@ -207,13 +207,13 @@ impl Header {
             return Err("too large");
         }
         let number = (version_kind >> 32) as u32;
-        let kind = Kind::ALL.into_iter().find(|kind| kind.number() == number);
+        let kind = SlotKind::ALL.into_iter().find(|kind| kind.number() == number);
         let kind = kind.ok_or("of an unknown kind")?;
         let slots = pid_slots >> 32;
         let fits = |data_bytes: u64| match kind {
-            Kind::Counters => data_bytes == WORD_BYTES as u64,
-            Kind::Histograms => data_bytes == HISTOGRAM_BYTES as u64,
-            Kind::Log => {
+            SlotKind::Counters => data_bytes == WORD_BYTES as u64,
+            SlotKind::Histograms => data_bytes == HISTOGRAM_BYTES as u64,
+            SlotKind::Log => {
                 slots == 1
                     && data_bytes > LOG_HEAD_BYTES as u64
                     && (data_bytes - LOG_HEAD_BYTES as u64).is_multiple_of(RECORD_BYTES as u64)
@@ -272,7 +272,7 @@ pub(crate) fn pack(bytes: &[u8], words: &mut [u64]) {
 pub(crate) fn unpack(words: &[u64], len: usize) -> String {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).take(len).collect();
     let text = String::from_utf8_lossy(&bytes);
-    // A name goes to terminals: it may not steer them.
+    // Names are printed on terminals, which control characters would steer.
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 

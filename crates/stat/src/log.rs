@@ -1,4 +1,4 @@
-//! The last things that happened.
+//! Ring logs: the latest events.
 
 use crate::layout::{LOG_HEAD_BYTES, RECORD_BYTES, RECORD_TEXT_BYTES_MAX, WORD_BYTES, pack};
 use crate::slots::Slot;
@@ -16,11 +16,11 @@ pub(crate) const TEXT: usize = 3;
 /// One record of a log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LogRecord {
-    /// How many records its log had with this one; they are never numbered again.
+    /// The number of the record in its log, from 1; never reused.
     pub number: u64,
     /// The time that the writer gave it, in ns.
     pub time_ns: i64,
-    /// What the writer means by it.
+    /// The kind, defined by the writer.
     pub kind: u32,
     /// What happened.
     pub text: String,

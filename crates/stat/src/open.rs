@@ -1,7 +1,7 @@
 //! Opens the files of a process for reading.
 
 use crate::decode::Decoder;
-use crate::layout::Kind;
+use crate::layout::SlotKind;
 use crate::place;
 use crate::snapshot::Snapshot;
 use std::fs::{self, File};
@@ -37,8 +37,8 @@ impl Snapshot {
     /// Reads what a process of this user counts.
     ///
     /// # Errors
-    /// If it has no folder, or one that cannot be read. Files that cannot be read or are not as
-    /// they should be are left out and listed in [`Snapshot::problems`].
+    /// If it has no folder, or one that cannot be read. Files that cannot be read or are malformed
+    /// are left out and listed in [`Snapshot::problems`].
     pub fn open(pid: u32) -> Result<Snapshot, OpenError> {
         Snapshot::open_in(&place::base_of(pid), pid)
     }
@@ -65,7 +65,7 @@ impl Snapshot {
             paths.truncate(FILES_MAX);
         }
         for path in paths {
-            // A link or a pipe could lead anywhere, or keep us waiting.
+            // A link could lead anywhere, and a pipe could block.
             match fs::symlink_metadata(&path) {
                 Ok(metadata) if !metadata.is_file() => {
                     decoder.problem(&path.display(), &"not a plain file");
@@ -87,7 +87,7 @@ impl Snapshot {
 
 /// True for `counters.0` and the like; other files, such as the control socket, are no concern.
 fn is_ours(name: &str) -> bool {
-    Kind::ALL.into_iter().any(|kind| {
+    SlotKind::ALL.into_iter().any(|kind| {
         let number = name.strip_prefix(kind.file_stem()).and_then(|rest| rest.strip_prefix('.'));
         number.is_some_and(|number| number.parse::<u32>().is_ok())
     })

@@ -1,4 +1,4 @@
-//! Where the files are, and whose.
+//! Where the files are, and who owns them.
 //!
 //! `$XDG_RUNTIME_DIR/tidemill/<pid>/`, else `tidemill-<uid>/<pid>/` in the folder for temporary
 //! files; of a process that root has started for another user always the latter, with that user's
@@ -86,9 +86,9 @@ pub fn base_of(pid: u32) -> PathBuf {
 /// Gives a process's folder `from/<pid>`, open as `folder`, with all in it to another user, and
 /// moves it to that user's folder among temporary files; the path there.
 ///
-/// Only root can. The user may do in its folder what it likes, at any time, so everything is done
-/// by descriptors whose owners have been looked at, and what is in the folder is given away before
-/// the user can reach it.
+/// Only root can. The user may change its folder at any time, so everything is done by descriptors
+/// whose owners have been checked, and what is in the folder is given away before the user can
+/// reach it.
 ///
 /// # Errors
 /// What the system reports, or that the user's folder is not its own.
@@ -257,7 +257,7 @@ mod tests {
             set(mode);
             assert!(create_private(&path).is_err(), "{mode:o}: others may write to it");
         }
-        // That others may look is their owner's business.
+        // Whether others may read it is up to its owner.
         set(0o755);
         create_private(&path).expect("no other user may write to it");
         symlink(&path, base.join("link")).unwrap();

@@ -19,8 +19,8 @@ use rustix::fs::{Mode, OFlags};
 
 /// Makes counters, histograms and logs; clones are the same registry.
 ///
-/// Making one never fails: what cannot be had in files is kept in memory, where
-/// [`Registry::snapshot`] still sees it, and [`Registry::problem`] reports why.
+/// Making one never fails: what cannot be in files is kept in memory, where [`Registry::snapshot`]
+/// still sees it, and [`Registry::problem`] reports why.
 #[derive(Clone)]
 pub struct Registry(Arc<SlotTable>);
 
@@ -43,8 +43,8 @@ impl Registry {
         }
     }
 
-    /// As [`Registry::open`], for a process of root that will go on as another user: its folder can
-    /// be given to that user by [`Registry::give_to`].
+    /// As [`Registry::open`], for a process of root that will continue as another user: its folder
+    /// can be given to that user by [`Registry::give_to`].
     pub fn open_to_give() -> Registry {
         match Registry::try_open_to_give() {
             Ok(registry) => registry,
@@ -97,7 +97,7 @@ impl Registry {
     }
 
     /// In memory only, where counters whose names begin with `prefix` still count in
-    /// [`Registry::snapshot`] after they were dropped: for what comes and goes, such as nodes.
+    /// [`Registry::snapshot`] after they were dropped: for short-lived things, such as nodes.
     pub fn keeping(prefix: &'static str) -> Registry {
         Registry::in_folder(None, None, TableState { keeps: Some(prefix), ..TableState::default() })
     }

@@ -1,7 +1,7 @@
 //! Makes the files and hands out the slots in them.
 
 use crate::chunk::Chunk;
-use crate::layout::{Header, Kind, Shape};
+use crate::layout::{Header, SlotKind, Shape};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// No more files of one kind than this in the folder of a process; what comes after is kept in
-/// memory.
+/// The most files of one kind in the folder of a process; further slots are in memory.
 const FILES_MAX: usize = 1024;
 
 /// The slots of a process: in files, where it has a folder for them, or in memory.
@@ -31,13 +30,13 @@ pub(crate) struct TableState {
     /// Full files and others, in the order in which they were made.
     pub(crate) chunks: Vec<ChunkSlots>,
     /// The number of the next file, by kind; others of this process may have taken it.
-    pub(crate) next_file: [usize; Kind::ALL.len()],
+    pub(crate) next_file: [usize; SlotKind::ALL.len()],
     pub(crate) problem: Option<String>,
     /// Where the folder is, if `directory` is a descriptor.
     pub(crate) path: Option<PathBuf>,
-    /// What the names of counters begin with that are kept when they are dropped.
+    /// The prefix of counters whose values are kept when they are dropped.
     pub(crate) keeps: Option<&'static str>,
-    /// What these have come to, by name.
+    /// The sums of dropped counters, by name.
     pub(crate) kept: BTreeMap<String, u64>,
 }
 
@@ -57,7 +56,7 @@ pub(crate) struct Slot {
 
 impl SlotTable {
     pub(crate) fn state(&self) -> MutexGuard<'_, TableState> {
-        // What a panicking thread leaves is whole: no step in between can panic.
+        // A panicking thread leaves a consistent state: no step in between can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +94,7 @@ impl SlotTable {
 
     fn release(&self, chunk: &Arc<Chunk>, index: usize) {
         let mut state = self.state();
-        if chunk.shape().kind == Kind::Counters
+        if chunk.shape().kind == SlotKind::Counters
             && let Some(prefix) = state.keeps
             && let Some(name) = chunk.name(index).filter(|name| name.starts_with(prefix))
         {
@@ -113,7 +112,7 @@ impl SlotTable {
         let shape = chunk.shape();
         let unused = slots.free.len() == shape.slots;
         let first = state.chunks.iter().position(|slots| slots.chunk.shape().kind == shape.kind);
-        if unused && (shape.kind == Kind::Log || first != Some(at)) {
+        if unused && (shape.kind == SlotKind::Log || first != Some(at)) {
             state.chunks.remove(at);
         }
     }

@@ -1,4 +1,4 @@
-//! What a reader sees.
+//! Snapshots for readers.
 
 use crate::histogram::Distribution;
 use crate::log::LogRecord;

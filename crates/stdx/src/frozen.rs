@@ -122,7 +122,7 @@ impl<T> Builder<T> {
         NodeId::new(id)
     }
 
-    /// The value of a node, as long as it can be changed.
+    /// The value of a node, to change before freezing.
     pub fn value_mut(&mut self, node: NodeId) -> Option<&mut T> {
         self.values.get_mut(node.raw() as usize)
     }
@@ -351,7 +351,7 @@ impl<'a, T> FrozenRef<'a, T> {
         self.node.targets.iter().map(|target| FrozenRef { node: unsafe { target.as_ref() } })
     }
 
-    /// The value, for as long as what this borrows from.
+    /// The value, for the lifetime of the borrowed handle.
     #[inline]
     pub fn value(self) -> &'a T {
         &self.node.value

@@ -20,10 +20,10 @@ use std::hash::{BuildHasher, Hasher};
 
 use crate::keyed::Secret;
 
-/// A map of std with this hash: it is read in the same order on every run that did the same.
+/// A map of std with this hash: iteration has the same order on every run with the same operations.
 pub type Map<K, V> = std::collections::HashMap<K, V, Build>;
 
-/// A set of std with this hash: it is read in the same order on every run that did the same.
+/// A set of std with this hash: iteration has the same order on every run with the same operations.
 pub type Set<T> = std::collections::HashSet<T, Build>;
 
 /// Hash of one word.

@@ -127,7 +127,7 @@ mod tests {
     id_type! {
         /// An id of the tests.
         struct NodeId, "n";
-        /// Another, to see that one invocation makes several.
+        /// Another, to test that one invocation makes several.
         struct EdgeId, "e"
     }
 

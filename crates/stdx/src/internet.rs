@@ -1,6 +1,6 @@
 //! Internet checksums (RFC 1071), and those that the kernel has left to a device.
 //!
-//! A system that sends leaves the checksums of TCP and UDP to the network card: the field holds the
+//! A sending system leaves the checksums of TCP and UDP to the network card: the field holds the
 //! sum of the pseudo header, not yet that of the rest. A frame that never meets a card, as between
 //! the ends of a veth pair, comes to packet sockets in that state, and the kernel says so beside it
 //! (TP_STATUS_CSUMNOTREADY). [`complete`] does what the card would have done.
@@ -22,7 +22,7 @@ const TYPE_IPV4: u16 = 0x0800;
 const TYPE_IPV6: u16 = 0x86dd;
 /// Tags of VLANs, of customers and of providers.
 const TAGS: [u16; 2] = [0x8100, 0x88a8];
-/// Tags and extension headers that are looked behind, each.
+/// The most tags, and the most extension headers, that are skipped.
 const LAYERS_MAX: usize = 8;
 
 const TCP: u8 = 6;

@@ -8,7 +8,7 @@
 //! would not help, as words that collide would still do so.
 //!
 //! A secret comes from the host, or is one per process. Nothing whose order shows may follow it: it
-//! is for tables that are probed, never for what is walked.
+//! is for tables that are probed, never for those that are iterated.
 //!
 //! ```
 //! use tidemill_stdx::keyed::Secret;
@@ -22,7 +22,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
 
-/// What strangers do not know; see the module.
+/// The secret of a hash; see the module.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Secret {
     /// Keeps small words away from zero.
@@ -127,7 +127,7 @@ impl Secret {
     }
 }
 
-/// A map of std whose keys strangers choose. The order in which it is walked must not show.
+/// A map of std whose keys strangers choose. The order of iteration must not show.
 pub type Map<K, V> = std::collections::HashMap<K, V, Build>;
 
 /// Makes a [`SecretHasher`] for each key of a [`Map`].
@@ -193,7 +193,7 @@ impl Hasher for SecretHasher {
     }
 }
 
-/// Does not show it.
+/// Does not print the secret.
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")

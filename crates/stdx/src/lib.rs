@@ -1,6 +1,6 @@
-//! The ground floor: small tools that every other crate stands on.
+//! Small tools that every other crate uses.
 //!
-//! Knows nothing of loops, relations, processes or packets, and depends on no crate of the house.
+//! Knows nothing of loops, relations, processes or packets, and depends on no crate of the project.
 
 pub mod calendar;
 pub mod decimal;

@@ -1,13 +1,13 @@
 //! Log lines: levels, topics, and switches per level, topic and file.
 //!
-//! [`say!`](crate::say) is `tracing`'s `event!` with a *ceiling*: each file that says something
-//! names the highest level it compiles. What is above costs nothing, not even its text.
+//! [`say!`](crate::say) is `tracing`'s `event!` with a *ceiling*: each file that logs names the
+//! highest level that it compiles. Lines above it cost nothing, not even their text.
 //!
 //! ```
 //! use tidemill_stdx::log::Level;
 //! use tidemill_stdx::say;
 //!
-//! /// What this file says at most.
+//! /// The most verbose level of this file's log lines.
 //! const CEILING: Level = Level::Debug;
 //!
 //! let woken = 3;
@@ -15,7 +15,7 @@
 //! say!(Trace, "sched", "never compiled: {}", 1);
 //! ```
 //!
-//! What is compiled is switched while the program runs, by [`Filters`]:
+//! [`Filters`] switch compiled lines on and off while the program runs:
 //!
 //! ```text
 //! warn                          lines of this level and more severe ones (this is the default)
@@ -63,18 +63,18 @@ pub enum Level {
     Off,
     /// A requested operation failed.
     Error,
-    /// Something is not as it should be, and was dealt with.
+    /// Something unexpected was handled.
     Warn,
-    /// What an operator wants to know of a healthy program.
+    /// What an operator needs to know of a healthy program.
     Info,
-    /// What someone wants to know who looks for a mistake.
+    /// Details for finding a mistake.
     Debug,
     /// Each step.
     Trace,
 }
 
 impl Level {
-    /// All levels, the least talkative first.
+    /// All levels, the least verbose first.
     pub const ALL: [Level; 6] =
         [Level::Off, Level::Error, Level::Warn, Level::Info, Level::Debug, Level::Trace];
 
@@ -121,7 +121,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Says something: `say!(Debug, "topic", "format {}", arguments)`.
+/// Logs a line: `say!(Debug, "topic", "format {}", arguments)`.
 ///
 /// The file must define `const CEILING: Level`. Above the ceiling nothing is compiled and no
 /// argument is evaluated; below it, arguments are evaluated only if the filters let the line

@@ -4,11 +4,11 @@
 //! sender          | queues, dispatch                    | receiver
 //!           leave()                           arrive("rules/turn")
 //! ```
-//! [`leave`] stands where the way begins, [`arrive`] where a part of it ends: in a queue, or at the
-//! first instruction of who gets it. So what lies between two marks is the way alone, and the work
-//! of either side is in no stretch. Marks count cycles of the processor only on a thread that
+//! [`leave`] is called where the way begins, [`arrive`] where a stretch of it ends: in a queue, or
+//! at the first instruction of the receiver. So a stretch between two marks is the way alone,
+//! without the work of either side. Marks count cycles of the processor only on a thread that
 //! [records](record), and only in builds with the feature `marks`, which one benchmark has; in
-//! others they are nothing. No program can see them.
+//! others they compile to nothing. No program can see them.
 
 use std::cell::{Cell, RefCell};
 
@@ -19,10 +19,10 @@ thread_local! {
     static STRETCHES: RefCell<Vec<Stretches>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What was measured up to one mark.
+/// The stretches measured up to one mark.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stretches {
-    /// What the mark is called.
+    /// The name of the mark.
     pub name: &'static str,
     /// How many cycles each stretch took.
     pub cycles: Vec<u32>,
@@ -47,7 +47,7 @@ pub fn arrive(name: &'static str) {
     }
 }
 
-/// What was on its way has not gone to another part.
+/// Drops the measurement: nothing has crossed to another part.
 #[inline(always)]
 pub fn stay() {
     if ARE_THERE && IS_ON.get() {

@@ -1,9 +1,9 @@
 //! Ordered maps and sets of any size that are cheap to compile.
 //!
-//! They stand in for `BTreeMap` and `BTreeSet` of std where many entries come and go, but not at
-//! each packet or event. A B-tree of std costs the compiler some 7,000 lines of intermediate code
-//! for each type of key and value; these cost a tenth, as all that keeps the order is compiled
-//! once: it deals in numbers of entries, and asks for comparisons through a pointer.
+//! They replace `BTreeMap` and `BTreeSet` of std where many entries are inserted and removed, but
+//! not at each packet or event. A B-tree of std costs the compiler some 7,000 lines of intermediate
+//! code for each type of key and value; these cost a tenth, as all code that keeps the order is
+//! compiled once: it orders the numbers of entries, and compares through a function pointer.
 //!
 //! ```
 //! use tidemill_stdx::ordered::{OrderedMap, OrderedSet};

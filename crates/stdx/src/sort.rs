@@ -1,8 +1,8 @@
 //! Stable sorting that is cheap to compile, for what is sorted once.
 //!
 //! The sort of std costs the compiler some 2,300 lines of intermediate code for each type and
-//! order. Here numbers are sorted, by code that is compiled once and compares through a pointer;
-//! then the items move to their places.
+//! order. Here the indices are sorted, by code that is compiled once and compares through a
+//! pointer; then the items move to their places.
 //!
 //! ```
 //! use tidemill_stdx::sort;

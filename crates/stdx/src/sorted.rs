@@ -1,8 +1,8 @@
 //! Ordered maps and sets that stay small, as sorted vectors.
 //!
-//! They stand in for `BTreeMap` and `BTreeSet` of std where entries are few or come in order: the
-//! names of a program, the columns of a relation, the settings of an app. A B-tree costs the
-//! compiler thousands of lines for each type of key and value, and these a few hundred.
+//! They replace `BTreeMap` and `BTreeSet` of std where entries are few or come in order: the names
+//! of a program, the columns of a relation, the settings of an app. A B-tree costs the compiler
+//! thousands of lines for each type of key and value, and these a few hundred.
 //!
 //! ```
 //! use tidemill_stdx::sorted::{SortedMap, SortedSet};

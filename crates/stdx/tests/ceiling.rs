@@ -19,7 +19,7 @@ fn package() -> PathBuf {
         here,
     );
     fs::write(package.join("Cargo.toml"), manifest).unwrap();
-    // The same versions of everything, which are here already.
+    // The same versions of all dependencies, which are downloaded already.
     fs::copy(here.join("../../Cargo.lock"), package.join("Cargo.lock")).unwrap();
     package
 }

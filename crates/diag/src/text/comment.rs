@@ -2,13 +2,12 @@
 
 use super::Cursor;
 
-/// How a comment ends.
+/// How a block comment ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Block {
     /// It ends.
     Closed {
-        /// Where another `/*` stands in it, which is likely the start of a comment that was meant
-        /// to be left out as a whole.
+        /// Where it contains another `/*`, probably of a comment that was meant to nest.
         nested: Option<usize>,
     },
     /// It does not end, and so takes the rest of the text.

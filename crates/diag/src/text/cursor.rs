@@ -43,7 +43,7 @@ impl<'t> Cursor<'t> {
         Cursor { text, at }
     }
 
-    /// Behind the mark of byte order that editors of some systems write at the beginning.
+    /// Behind the byte order mark that some editors write at the beginning.
     pub fn behind_mark(text: &'t str) -> Cursor<'t> {
         let mut cursor = Cursor::new(text);
         cursor.eat("\u{feff}");
@@ -161,13 +161,13 @@ impl<'t> Cursor<'t> {
         if is_word_start(self.peek(0)) { self.take_while(is_word) } else { "" }
     }
 
-    /// What was read since the cursor stood at `start`.
+    /// The text read since the cursor was at `start`.
     #[inline]
     pub fn since(&self, start: usize) -> &'t str {
         &self.text[start..self.at]
     }
 
-    /// Where that is.
+    /// The span of the text read since the cursor was at `start`.
     #[inline]
     pub const fn span_since(&self, file: FileId, start: usize) -> Span {
         Span { file, start: start as u32, end: self.at as u32 }

@@ -18,7 +18,7 @@ pub enum BadEscape {
 }
 
 /// Reads an escape, whose backslash has been read: one of `letters`, or `x` with two hexadecimal
-/// digits, the number of a character. What is none is not read.
+/// digits, the number of a character. An invalid escape is not read.
 ///
 /// # Errors
 /// Why it is none.

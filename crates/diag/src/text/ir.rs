@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use super::Cursor;
 
-/// Why a text is none of the IR.
+/// Why a text is no valid IR.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IrError {
     /// The line, from 1.
@@ -33,7 +33,7 @@ impl Error for IrError {}
 /// The result of reading.
 pub type Read<T = ()> = Result<T, IrError>;
 
-/// What the ends of lines are.
+/// The meaning of the ends of lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
     /// Blanks; and `;` begins a comment, up to the end of its line.
@@ -42,7 +42,7 @@ pub enum Layout {
     Lines,
 }
 
-/// An IR being read. It stands at the next word, behind blanks and comments.
+/// A reader of an IR, positioned at the next word, behind blanks and comments.
 #[derive(Clone, Copy, Debug)]
 pub struct IrReader<'t> {
     cursor: Cursor<'t>,
@@ -61,7 +61,7 @@ impl<'t> IrReader<'t> {
         reader
     }
 
-    /// Where it stands.
+    /// The position.
     pub fn cursor(&self) -> Cursor<'t> {
         self.cursor
     }
@@ -82,7 +82,7 @@ impl<'t> IrReader<'t> {
         Err(IrError { line: read.matches('\n').count() + 1, message: message.into() })
     }
 
-    /// Says what is expected instead of the next word.
+    /// An error that names what is expected instead of the next word.
     ///
     /// # Errors
     /// Always.
@@ -180,10 +180,10 @@ impl<'t> IrReader<'t> {
         if self.eat(word) { Ok(()) } else { self.expected(&format!("`{word}`")) }
     }
 
-    /// Reads a word of which `parse` makes something; `what` says what is expected.
+    /// Reads a word that `parse` converts; `what` names what is expected.
     ///
     /// # Errors
-    /// If it makes nothing of the next.
+    /// If it cannot convert the next word.
     pub fn parsed<T>(&mut self, what: &str, parse: impl Fn(&str) -> Option<T>) -> Read<T> {
         match parse(self.peek()) {
             Some(value) => {

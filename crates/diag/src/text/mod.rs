@@ -1,8 +1,8 @@
-//! What readers of texts are made of: a cursor, numbers, escapes, comments, tokens, and the reader
-//! of textual IRs.
+//! Parts of readers of texts: a cursor, numbers, escapes, comments, tokens, and the reader of
+//! textual IRs.
 //!
-//! None of it knows a language: it finds where things end and what digits are worth, and says what
-//! is wrong as a value; what to say of it, and what else may follow, is the language's.
+//! None of it knows a language: it finds the ends and the values of tokens, and returns errors as
+//! values. Messages, and what may follow, are up to the language.
 
 mod comment;
 mod cursor;

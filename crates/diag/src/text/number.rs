@@ -1,4 +1,4 @@
-//! Number literals: where they end and what they are worth.
+//! Number literals: their ends and values.
 
 use super::Cursor;
 
@@ -12,7 +12,7 @@ pub enum BadNumber {
     Digit,
     /// More decimals than [`DECIMALS_MAX`].
     Decimals,
-    /// Larger than what holds it.
+    /// Too large for its type.
     TooLarge,
 }
 
@@ -29,7 +29,7 @@ pub fn whole(digits: &str, radix: u32) -> Result<u64, BadNumber> {
     u64::from_str_radix(digits, radix).map_err(|_| refuse(digits, radix))
 }
 
-/// Why digits have no value; one that is none counts more than how many they are.
+/// Why digits have no value; an invalid digit takes precedence over their number.
 #[cold]
 fn refuse(digits: &str, radix: u32) -> BadNumber {
     if !digits.is_empty() && digits.chars().all(|digit| digit.is_digit(radix)) {
@@ -100,7 +100,7 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Reads whatever may belong to a number that begins here: letters, digits, `_`, points, and
+    /// Reads all that may belong to a number that begins here: letters, digits, `_`, points, and
     /// the sign of an exponent.
     pub fn number_like(&mut self) -> &'t str {
         let hexadecimal = self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X');

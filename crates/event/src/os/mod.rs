@@ -7,8 +7,8 @@
 //! streams   connections
 //! resolve   names to addresses, without blocking
 //! ```
-//! Clocks are read through the vDSO, random numbers come from a generator: of the things a turn
-//! does with its host only sending, receiving and entropy cost a system call, and each is counted.
+//! Clocks are read through the vDSO, random numbers come from a generator: of a turn's calls of its
+//! host only sending, receiving and entropy cost a system call, and each is counted.
 
 mod poller;
 mod resolve;
@@ -53,7 +53,7 @@ pub struct Os {
     reports: Vec<Ready>,
     stats: HostStats,
     slice: Slice,
-    /// The clock, if it jumps over time in which nothing happens.
+    /// The clock, if it skips idle time.
     skipped: Option<Skipped>,
 }
 
@@ -249,8 +249,8 @@ impl Host for Os {
     }
 }
 
-/// The report of an endpoint that will never come to be.
-fn stillborn(token: u64, error: io::Error) -> Ready {
+/// The report of an endpoint that could not be opened.
+fn failed(token: u64, error: io::Error) -> Ready {
     let error = Some(SourceError::Lasting(error));
     Ready { token, readable: false, writable: false, error }
 }

@@ -1,14 +1,14 @@
 //! What is watched, and waiting for it: epoll, by level.
 //!
-//! Three things epoll does with careless descriptors are made good here:
+//! This works around three properties of epoll:
 //!
 //! * A descriptor closed while watched falls silent, unless a duplicate keeps its file alive:
 //!   then it goes on reporting and cannot be removed. So while there was activity the callers'
 //!   descriptors are checked every [`SWEEP`], all with one `poll`; a closed one is reported.
 //! * A report of something that is not watched comes from such a duplicate: the set is made anew
-//!   from what is, so it is not reported again and again.
-//! * Errors and hang-ups are reported whatever the interest. One that no read or write will clear
-//!   ends the registration.
+//!   from what is, so it is not reported for ever.
+//! * Errors and hang-ups are reported with any interest. One that no read or write clears ends the
+//!   registration.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -29,7 +29,7 @@ use super::wake::EventFd;
 
 /// The token of the waker; watches have smaller ones.
 const WAKE: u64 = u64::MAX;
-/// Reports taken at a stretch. The kernel brings the others first next time.
+/// Reports taken per wait. The kernel returns the others first next time.
 const REPORTS: usize = 256;
 /// Time between two checks for closed descriptors.
 const SWEEP: Duration = Duration::from_secs(1);
@@ -65,7 +65,7 @@ pub(super) struct Poller {
     /// Whether callers were active since the last sweep.
     unswept: bool,
     next_sweep: Time,
-    /// Closed descriptors that were found otherwise.
+    /// Descriptors found closed outside of a sweep.
     lost: Vec<u64>,
     woken: bool,
     wakes_expected: bool,
@@ -106,7 +106,7 @@ impl Poller {
         self.wakes_expected = true;
     }
 
-    /// Whether the waker was called since this was last asked.
+    /// Whether the waker was called since the last call.
     pub(super) fn take_woken(&mut self) -> bool {
         std::mem::take(&mut self.woken)
     }
@@ -213,8 +213,8 @@ impl Poller {
         Ok(Wake::Ready)
     }
 
-    /// One wait. Where the kernel, or what stands in for it (valgrind, sandboxes), does not know
-    /// `epoll_pwait2`, the wait is one for the set itself, which takes nanoseconds, too.
+    /// One wait. Where the kernel or its emulation (valgrind, sandboxes) lacks `epoll_pwait2`, the
+    /// wait is one for the set itself, which takes nanoseconds, too.
     fn wait_for_reports(&mut self, timeout: Option<Timespec>) -> Result<(), Errno> {
         if !self.lacks_pwait2 {
             match epoll::wait(&self.epoll, spare_capacity(&mut self.events), timeout.as_ref()) {
@@ -287,7 +287,7 @@ impl Poller {
         Ready { token, readable, writable, error }
     }
 
-    /// The error of the sockets of an entry, which asking clears.
+    /// The error of the sockets of an entry; reading clears it.
     fn error_of(&mut self, entry: Entry) -> Result<Result<(), Errno>, Errno> {
         self.syscalls += 1;
         match (socket_error(borrow(entry.fd)), entry.twin) {
@@ -351,7 +351,7 @@ impl Poller {
     }
 }
 
-/// The reports that are there, without waiting and without `epoll_pwait2`.
+/// The pending reports, without waiting and without `epoll_pwait2`.
 fn take_reports(epoll: &OwnedFd, events: &mut Vec<epoll::Event>) -> Result<(), Errno> {
     const _: () = assert!(size_of::<epoll::Event>() == size_of::<libc::epoll_event>());
     let room = events.spare_capacity_mut();
@@ -397,8 +397,8 @@ fn timespec(span: Duration) -> Timespec {
 
 /// Names a descriptor to the kernel for the length of one call.
 fn borrow<'a>(fd: RawFd) -> BorrowedFd<'a> {
-    // SAFETY: it is not -1 (`add` refuses negative ones). It may be closed: it is only named to
-    // calls that neither read nor write through it, and answer EBADF then.
+    // SAFETY: it is not -1 (`add` refuses negative ones). It may be closed: it is only passed to
+    // calls that neither read nor write through it, and return EBADF then.
     unsafe { BorrowedFd::borrow_raw(fd) }
 }
 

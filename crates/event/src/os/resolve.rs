@@ -2,9 +2,8 @@
 //!
 //! A node is the text `host:port`. Literal addresses, `localhost` (127.0.0.1, RFC 6761; endpoints
 //! on it have a socket on ::1, too) and what the machine's hosts file lists are answered at once.
-//! Any other name is looked up by a thread: the system's resolver has no other way to be asked
-//! without waiting. The thread is started with the first such name and does one look-up after the
-//! other; what waits for it is bounded.
+//! Any other name is looked up by a thread, as the system's resolver blocks. The thread is started
+//! with the first such name and does one look-up after the other; what waits for it is bounded.
 //!
 //! Answers are kept for a minute, refusals for a second; after that the old answer serves until
 //! the new one is there.
@@ -97,7 +96,7 @@ impl Resolver {
             self.learn(name, Some(address), Time::MAX);
             return Ok(Lookup::Known(address));
         }
-        Ok(self.ask(name))
+        Ok(self.look_up(name))
     }
 
     /// As [`Resolver::address`], for the addresses of this machine: the caller waits.
@@ -123,7 +122,7 @@ impl Resolver {
         self.found.get(address).map(String::as_str)
     }
 
-    /// The answers that have come since this was last asked, by name.
+    /// The answers since the last call, by name.
     pub(super) fn answers(&mut self, now: Time) -> Vec<(String, Option<SocketAddr>)> {
         let Some(thread) = &self.thread else { return Vec::new() };
         let answers: Vec<_> = thread.answers.try_iter().collect();
@@ -162,7 +161,7 @@ impl Resolver {
     }
 
     /// Hands a name to the thread.
-    fn ask(&mut self, name: &str) -> Lookup {
+    fn look_up(&mut self, name: &str) -> Lookup {
         if self.thread.is_none() {
             self.thread = start(self.wake.clone()).ok();
         }
@@ -193,7 +192,7 @@ impl Name {
     }
 }
 
-/// Starts the thread. It ends when the resolver is dropped, after the look-up it is at.
+/// Starts the thread. It ends when the resolver is dropped, after its current look-up.
 fn start(wake: Arc<EventFd>) -> io::Result<Thread> {
     let (ask, asked) = sync_channel::<String>(LOOKUPS);
     let (answer, answers): (Sender<_>, _) = channel();

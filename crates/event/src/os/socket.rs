@@ -1,4 +1,4 @@
-//! What is open for an endpoint.
+//! The sockets of an endpoint.
 
 use std::collections::VecDeque;
 use std::io;
@@ -28,7 +28,7 @@ pub(super) enum Socket {
     LocalListener { fd: OwnedFd },
     /// A connection.
     Stream { fd: OwnedFd },
-    /// A connection to be, once its name is known; with its watch, if it has one.
+    /// A connection that will be made once its name is resolved; with its watch, if it has one.
     Unresolved { name: String, watch: Option<(u64, Interest)> },
 }
 
@@ -36,12 +36,12 @@ pub(super) enum Socket {
 pub(super) struct Opened {
     pub(super) fd: OwnedFd,
     pub(super) twin: Twin,
-    /// With the port that it really got.
+    /// With the actual port.
     pub(super) name: String,
     pub(super) family: AddressFamily,
 }
 
-/// What an endpoint on `localhost` has beside its socket for IPv4: one on ::1, if the host has it.
+/// The second socket of an endpoint on `localhost`, on ::1, if the host has IPv6.
 ///
 /// The socket that had something is read first the next time, but at most [`STRETCH`] times:
 /// neither can starve the other.
@@ -59,8 +59,8 @@ impl Twin {
         Twin { fd, ..Twin::default() }
     }
 
-    /// What the first socket that has something gives.
-    pub(super) fn ask<T>(
+    /// Calls `socket` on each until one returns something.
+    pub(super) fn first_ready<T>(
         &mut self,
         fd: &OwnedFd,
         mut socket: impl FnMut(&OwnedFd) -> io::Result<Option<T>>,

@@ -1,4 +1,4 @@
-//! The endpoints, and the datagrams among them; what streams do is in `streams`.
+//! The endpoints, and their datagrams; `streams` has the byte streams.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -26,8 +26,7 @@ const WAITING: usize = 64;
 /// Ports requested from the system, if the one it chose is taken on the other side of `localhost`.
 const PORTS_TRIED: u32 = 64;
 
-/// Bytes of datagrams that the kernel shall keep for a port, if it lets us: what comes while a turn
-/// runs.
+/// The receive buffer requested for a port, for datagrams that come while a turn runs.
 const KEPT_BYTES: usize = 1 << 20;
 
 /// The numbers that the kernel reports of a socket, and which of them is that of drops
@@ -66,7 +65,7 @@ impl Os {
     }
 
     /// The descriptor of an endpoint. One that waits for its name to be looked up has none yet:
-    /// it notes what is wanted until then.
+    /// it keeps the interest until then.
     fn descriptor_to_watch(
         &mut self,
         endpoint: Endpoint,
@@ -88,7 +87,7 @@ impl Os {
         self.poller.remove(token);
     }
 
-    /// Does what has waited for names that are known now.
+    /// Sends and connects what has waited for names that are resolved now.
     pub(super) fn finish_lookups(&mut self) {
         let now = self.time();
         for (name, address) in self.resolver.answers(now) {
@@ -108,7 +107,7 @@ impl Os {
                 *waiting = rest;
                 for datagram in ready {
                     match address {
-                        // An error has been counted, and its sender has long gone on.
+                        // An error has been counted; there is no caller to report it to.
                         Some(address) => drop(self.send_inet(endpoint, address, &datagram.bytes)),
                         None => self.stats.dropped_unresolved += 1,
                     }
@@ -188,7 +187,7 @@ impl Os {
             .sum()
     }
 
-    /// Opens what an endpoint on an address of this machine has.
+    /// Opens the sockets of an endpoint on an address of this machine.
     pub(super) fn open(&mut self, addr: &str, kind: SocketType) -> io::Result<Opened> {
         let address = self.resolver.address_now(addr)?;
         let (host, port) = split(addr)?;
@@ -227,7 +226,7 @@ impl Os {
         }
     }
 
-    /// A bound socket, and the address that it really got.
+    /// A bound socket, and its actual address.
     fn open_socket(
         &mut self,
         address: SocketAddr,
@@ -252,7 +251,7 @@ impl Transport for Os {
     fn bind(&mut self, addr: &str) -> io::Result<Endpoint> {
         let Opened { fd, twin, name, family } = self.open(addr, SocketType::DGRAM)?;
         for fd in std::iter::once(&fd).chain(&twin.fd) {
-            // A smaller one serves as well, but not in as large a crowd.
+            // A smaller one works as well, but drops sooner under load.
             let _ = sockopt::set_socket_recv_buffer_size(fd, KEPT_BYTES);
             self.stats.syscalls += 1;
         }
@@ -292,7 +291,7 @@ impl Transport for Os {
             return Err(no_such_endpoint());
         };
         let stats = &mut self.stats;
-        twin.ask(fd, |fd| {
+        twin.first_ready(fd, |fd| {
             loop {
                 stats.syscalls += 1;
                 // TRUNC: the length is the datagram's, not the part of it that fitted.
@@ -377,7 +376,7 @@ fn mapped(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// The address as it is written: IPv4 seen through an IPv6 socket is IPv4.
+/// The canonical form of an address: IPv4 seen through an IPv6 socket is IPv4.
 pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V6(ip) => match ip.to_ipv4_mapped() {

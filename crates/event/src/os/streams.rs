@@ -58,7 +58,7 @@ impl Streams for Os {
 
     fn accept(&mut self, listener: Endpoint) -> io::Result<Option<(Endpoint, Address)>> {
         let accepted = match self.sockets.get_mut(listener.0) {
-            Some(Socket::Listener { fd, twin, .. }) => twin.ask(fd, accept_inet)?,
+            Some(Socket::Listener { fd, twin, .. }) => twin.first_ready(fd, accept_inet)?,
             Some(Socket::LocalListener { fd }) => {
                 let accepted = accept_local(fd)?;
                 accepted.map(|(fd, peer)| (fd, Address::Local(peer)))
@@ -119,7 +119,7 @@ fn accept_inet(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, Address)>> {
             let from = canonical(SocketAddr::try_from(from.ok_or(Errno::DESTADDRREQ)?)?);
             Ok(Some((fd, Address::Inet(from))))
         }
-        // A connection that broke before it was taken is no concern of the listener.
+        // A connection that broke before it was accepted is no error of the listener.
         Err(Errno::AGAIN | Errno::INTR | Errno::CONNABORTED) => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -137,8 +137,8 @@ fn accept_local(listener: &OwnedFd) -> io::Result<Option<(OwnedFd, Peer)>> {
     }
 }
 
-/// Who opened the other end. Not by rustix, whose process numbers are never 0: that is what the
-/// kernel gives for one that has no number here.
+/// The process that opened the other end. Not by rustix, whose process ids are never 0, which the
+/// kernel returns for a process without an id in this namespace.
 fn peer_of(fd: &OwnedFd) -> io::Result<Peer> {
     let mut peer = libc::ucred { pid: 0, uid: u32::MAX, gid: u32::MAX };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;

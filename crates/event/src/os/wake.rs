@@ -16,7 +16,7 @@ impl EventFd {
         Ok(EventFd { fd: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)? })
     }
 
-    /// Takes back what was signalled so far. That nothing was is fine.
+    /// Clears the signals so far, if any.
     pub(super) fn clear(&self) {
         let _ = rustix::io::read(&self.fd, &mut [0; 8]);
     }

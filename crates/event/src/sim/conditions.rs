@@ -13,7 +13,7 @@ use tidemill_stdx::hash::{combine, hash_u64};
 use crate::Time;
 use crate::time::nanos;
 
-/// Sets the network's random numbers apart from the program's.
+/// Separates the network's random numbers from the program's.
 const NETWORK: u64 = 0x006e_6574_776f_726b;
 
 /// How the network behaves; probabilities are 0 to 1.
@@ -124,7 +124,7 @@ fn between(word: u64, least: u64, most: u64) -> Duration {
     Duration::from_nanos(least + above as u64)
 }
 
-/// What becomes of a message.
+/// The fate of a message.
 pub(super) struct Fate {
     /// When it arrives, and whether it keeps its place among the others of its link; nothing
     /// if it is lost.

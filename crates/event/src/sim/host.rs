@@ -1,4 +1,4 @@
-//! What a simulation is to a loop.
+//! The simulation as a host of a loop.
 
 use std::borrow::Cow;
 use std::io;
@@ -15,9 +15,9 @@ use super::Sim;
 
 /// Closures and checkpoints of one turn before others get theirs.
 const SLICE_STEPS: u64 = 10_000;
-/// Steps of one node, and looks of the loop, at one instant before the clock moves on regardless,
-/// and by how much. Far more than any program needs that comes to rest; one that never does still
-/// sees its timers fire.
+/// Steps of one node, and polls of the loop, at one instant before the clock is advanced
+/// regardless, and by how much. Far more than any program needs that becomes idle; one that never
+/// does still sees its timers fire.
 const INSTANT_STEPS: u64 = 1_000_000;
 const INSTANT: Duration = Duration::from_millis(1);
 impl Host for Sim {
@@ -88,7 +88,7 @@ impl Host for Sim {
         if delivered || !ready.is_empty() || limit <= self.now {
             return Ok(Wake::Ready);
         }
-        // One jump at most: the arrival may be dropped, and then the loop looks again.
+        // One jump at most: the arrival may be dropped, and then the loop polls again.
         let next = self.net.next_arrival().unwrap_or(Time::MAX).min(limit);
         if next == Time::MAX {
             let never = "the simulation waits for what never comes";

@@ -1,4 +1,4 @@
-//! The host that is made up: virtual time, seeded randomness, a simulated network.
+//! The simulated host: virtual time, seeded randomness, a simulated network.
 //!
 //! ```text
 //! now       0 at the start; waiting jumps to the next deadline or arrival, working takes no time
@@ -36,16 +36,16 @@ pub use orders::{Act, Meant, Sent};
 /// What separates the stream of entropy from the others of a seed.
 const ENTROPY: u64 = 0x656e_7472_6f70_7921;
 
-/// A simulated machine room as a [`Host`](crate::Host).
+/// A simulated network of machines as a [`Host`](crate::Host).
 pub struct Sim {
     now: Time,
     random: Rng,
     entropy: Rng,
     secret: Secret,
     net: Net,
-    /// Looks of the loop at the current instant.
+    /// Polls of the loop at the current instant.
     looks: u64,
-    /// How often the clock was moved on although there was work left.
+    /// How often the clock was advanced although work was left.
     pushes: u64,
 }
 
@@ -82,7 +82,7 @@ impl Sim {
 
     /// Takes a node off the network: what has arrived there and what arrives until
     /// [`Sim::restart`] is dropped and counted, and so is what it sends. What it sent before is
-    /// under way and arrives. What the node does with its state is its owner's business.
+    /// under way and arrives. The node's state is up to its owner.
     pub fn crash(&mut self, node: &str) {
         self.net.crash(node);
     }
@@ -108,12 +108,13 @@ impl Sim {
         self.net.partition(groups, true);
     }
 
-    /// Has a node neither read nor send: what comes waits there, what it sends waits to leave.
+    /// Freezes a node, which neither reads nor sends: what comes waits there, what it sends waits
+    /// to leave.
     pub fn freeze(&mut self, node: &str) {
         self.net.freeze(node);
     }
 
-    /// Has a node go on that was frozen.
+    /// Resumes a frozen node.
     pub fn thaw(&mut self, node: &str) {
         self.net.thaw(self.now, node);
     }
@@ -123,14 +124,14 @@ impl Sim {
         self.net.hold_messages();
     }
 
-    /// Says what shall become of a message between two nodes: of the first that waits and is meant,
-    /// or else of the next that is sent. Whether one waited.
+    /// Orders an act on a message between two nodes: the first that waits and is meant, or else the
+    /// next that is sent. Returns whether one waited.
     pub fn order(&mut self, act: Act, from: &str, to: &str, is_meant: Meant) -> bool {
         let link = (self.net.node(from), self.net.node(to));
         self.net.order(self.now, Order { act, link, is_meant })
     }
 
-    /// Records from now on what becomes of messages.
+    /// Records the fate of messages from now on.
     pub fn record(&mut self) {
         self.net.record();
     }
@@ -145,7 +146,7 @@ impl Sim {
         self.net.heal();
     }
 
-    /// Has a node run in another part of the simulation, which has this number here: messages to it
+    /// Places a node in another part of the simulation, which has this number here: messages to it
     /// [depart](Sim::departures). All parts name all nodes, in one order, before any of them runs:
     /// by this, or by [binding](crate::Transport::bind).
     pub fn place_elsewhere(&mut self, node: &str, part: u16) {
@@ -168,8 +169,8 @@ impl Sim {
         self.net.next_arrival()
     }
 
-    /// How often the clock was moved on although some node had work left: programs that never come
-    /// to rest. What parts of a simulation do is not what one would do, then.
+    /// How often the clock was moved on although some node had work left: programs that never
+    /// become idle. Parts of a simulation then behave differently from a single one.
     pub fn pushes(&self) -> u64 {
         self.pushes
     }

@@ -31,11 +31,11 @@ pub(super) struct Net {
     departures: Vec<Departure>,
     /// A partition stops only what earlier groups send to later ones.
     is_one_way: bool,
-    /// What shall become of single messages, in the order of the orders.
+    /// Acts ordered for single messages, oldest first.
     orders: Vec<Order>,
     /// Messages wait until an order delivers them; those that wait, in the order they were sent.
     waiting: Option<Vec<Flight>>,
-    /// What has become of messages, if that is recorded.
+    /// The fates of messages, if recorded.
     record: Option<Vec<Sent>>,
     pub(super) stats: NetStats,
 }
@@ -209,7 +209,7 @@ impl Net {
         }
         let mut fate = self.conditions.fate(now, &draws);
         if !self.orders.is_empty() {
-            self.obey(now, (from, to), bytes, &mut fate);
+            self.apply_order(now, (from, to), bytes, &mut fate);
         }
         if let Some((at, Sequence::Kept)) = &mut fate.arrival {
             *at = self.after_the_others(now, from, to, *at);
@@ -234,8 +234,8 @@ impl Net {
         }
     }
 
-    /// What the first order for a message makes of its fate.
-    fn obey(&mut self, now: Time, link: (u32, u32), bytes: &[u8], fate: &mut Fate) {
+    /// Applies the first order for a message to its fate.
+    fn apply_order(&mut self, now: Time, link: (u32, u32), bytes: &[u8], fate: &mut Fate) {
         let is_meant = |order: &Order| order.act != Act::Deliver && order.means(link, bytes);
         let Some(at) = self.orders.iter().position(is_meant) else { return };
         match self.orders.remove(at).act {
@@ -260,7 +260,7 @@ impl Net {
         self.record.iter_mut().for_each(|record| record.push(sent.clone()));
     }
 
-    /// Records from now on what becomes of messages.
+    /// Records the fate of messages from now on.
     pub(super) fn record(&mut self) {
         self.record.get_or_insert_default();
     }
@@ -269,13 +269,13 @@ impl Net {
         self.record.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Has messages wait until they are delivered.
+    /// Holds messages until an order delivers them.
     pub(super) fn hold_messages(&mut self) {
         self.waiting.get_or_insert_default();
     }
 
-    /// Says what shall become of a message: the first that waits and is meant, or else the next
-    /// that is sent; whether one waited.
+    /// Applies an order to the first message that waits and is meant, or else keeps it for the next
+    /// that is sent; returns whether one waited.
     pub(super) fn order(&mut self, now: Time, order: Order) -> bool {
         let waits = |flight: &Flight| order.means((flight.from, flight.to), &flight.bytes);
         let found = self.waiting.as_ref().and_then(|waiting| waiting.iter().position(waits));
@@ -311,13 +311,13 @@ impl Net {
         true
     }
 
-    /// Has a node neither read nor send, until it goes on.
+    /// Freezes a node: it neither reads nor sends until it is thawed.
     pub(super) fn freeze(&mut self, name: &str) {
         let index = self.node(name);
         self.nodes[index as usize].frozen.get_or_insert_default();
     }
 
-    /// Has a node go on: what it would have sent leaves now.
+    /// Resumes a node: what it would have sent leaves now.
     pub(super) fn thaw(&mut self, now: Time, name: &str) {
         let index = self.node(name);
         let Some(frozen) = self.nodes[index as usize].frozen.take() else { return };
@@ -362,7 +362,7 @@ impl Net {
         self.flights.len() < before
     }
 
-    /// Appends the nodes with something to say, each once.
+    /// Appends the nodes with something to report, each once.
     pub(super) fn report(&mut self, ready: &mut Vec<Ready>) {
         for _ in 0..self.ring.len() {
             let Some(index) = self.ring.pop_front() else { break };
@@ -508,7 +508,7 @@ impl Net {
 
     pub(super) fn arrive(&mut self, messages: impl IntoIterator<Item = Departure>) {
         for Departure { flight, .. } in messages {
-            // All parts know all nodes that send and that are sent to by their numbers.
+            // All parts have the same numbers for all nodes that send or receive.
             if (flight.to as usize) < self.nodes.len() {
                 self.take_off(flight);
             }

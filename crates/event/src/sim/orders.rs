@@ -1,4 +1,4 @@
-//! What shall become of single messages, and what has become of them.
+//! Acts ordered for single messages, and records of their fate.
 
 use std::fmt;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub enum Act {
     Deliver,
 }
 
-/// What shall be done to the first message between two nodes that is meant.
+/// An act on the first message between two nodes that is meant.
 pub(super) struct Order {
     pub(super) act: Act,
     pub(super) link: (u32, u32),
@@ -46,7 +46,7 @@ impl fmt::Debug for Order {
     }
 }
 
-/// What became of a message that was sent.
+/// The fate of a message that was sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sent {
     /// When it was sent.

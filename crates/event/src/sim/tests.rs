@@ -116,7 +116,8 @@ struct Part {
     world: Vec<Seen>,
 }
 
-/// Eight nodes that send each other messages at the same times, so that very much happens at once.
+/// Eight nodes that send each other messages at the same times, so that much happens at one
+/// instant.
 const NODES: usize = 8;
 const HOPS: u8 = 6;
 

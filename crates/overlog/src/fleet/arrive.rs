@@ -10,7 +10,7 @@ use crate::net::address::spelled_like;
 use crate::net::mail::Fate;
 use crate::node::{Event, Received, Traced};
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Trace;
 
 impl Alive {

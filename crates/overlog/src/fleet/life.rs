@@ -23,7 +23,7 @@ use super::world::World;
 use crate::net::mail::{Fabric, Mail};
 use crate::node::{Identity, Node};
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Info;
 
 /// What is open for a node.

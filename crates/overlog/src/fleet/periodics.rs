@@ -11,7 +11,7 @@ use super::turns;
 use super::world::World;
 use crate::node::Periodic;
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
 /// The least time between two firings: what one of period 0 costs.

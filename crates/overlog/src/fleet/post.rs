@@ -11,7 +11,7 @@ use super::world::World;
 use super::{streams, turns};
 use tidemill_fabric::counters::Counters;
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
 /// Sends what the node's mail has ready and sets the timer for what must be sent again.

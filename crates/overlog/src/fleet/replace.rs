@@ -18,7 +18,7 @@ use super::turns;
 use super::world::{Switched, World};
 use crate::node::{Event, Kept, Program, Replacement};
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Info;
 
 /// When it is tried again where a node was in the middle of a turn.

@@ -26,7 +26,7 @@ use super::state::{Alive, INBOX_MAX, NodeId};
 use super::turns;
 use super::world::{Call, World};
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Trace;
 
 /// Connections taken at a stretch before others get their turn.

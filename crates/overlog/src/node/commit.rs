@@ -17,7 +17,7 @@ use super::tuples::{Columns, Crossing, CrossingKind, Derived, Send};
 use super::turn::Turn;
 use super::watch::Observer;
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Trace;
 
 impl Node {

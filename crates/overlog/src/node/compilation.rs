@@ -18,7 +18,7 @@ use tidemill_stdx::say;
 
 use crate::program::Compiled;
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
 /// Interpreted runs after which strands without code are compiled. Compiling one takes the time of

@@ -15,7 +15,7 @@ use super::tuples::{Columns, Derived, Origin, Send};
 use super::watch::Sighting;
 use crate::net::address::is_address;
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
 /// Where a node's strands put what they derive.

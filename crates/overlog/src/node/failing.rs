@@ -11,7 +11,7 @@ use super::counters::Counters;
 use super::program::Program;
 use super::watch::Observer;
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
 /// Handles dropped derivations: counts all, reports the first of each rule.

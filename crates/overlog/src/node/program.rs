@@ -18,7 +18,7 @@ use crate::net::mail::Post;
 use crate::program::Compiled;
 use crate::stage::Registry;
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
 /// A program made ready to run on any number of nodes.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::layout::{FILE_BYTES_MAX, HEADER_BYTES, HISTOGRAM_BYTES, Header, Kind};
+use crate::layout::{FILE_BYTES_MAX, HEADER_BYTES, HISTOGRAM_BYTES, Header, SlotKind};
 
 use proptest::prelude::*;
 use std::fs;
@@ -30,7 +30,7 @@ impl Drop for TempDir {
 }
 
 /// The words of the first file of a kind.
-pub(crate) fn words_of(registry: &Registry, kind: Kind) -> Vec<u64> {
+pub(crate) fn words_of(registry: &Registry, kind: SlotKind) -> Vec<u64> {
     let state = registry.0.state();
     let mut chunks = state.chunks.iter().map(|slots| &slots.chunk);
     let chunk = chunks.find(|chunk| chunk.shape().kind == kind).unwrap();

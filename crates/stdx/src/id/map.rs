@@ -25,7 +25,7 @@ impl<I: Id, T> IdMap<I, T> {
         old
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove(&mut self, id: I) -> Option<T> {
         let old = self.places.get_mut(id.index())?.take();
         self.len -= usize::from(old.is_some());

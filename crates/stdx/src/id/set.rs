@@ -35,7 +35,7 @@ impl<I: Id> IdSet<I> {
         added
     }
 
-    /// Takes a member out; true if it was one.
+    /// Removes a member; true if it was one.
     #[inline]
     pub fn remove(&mut self, id: I) -> bool {
         let (word, bit) = position(id);
@@ -62,7 +62,7 @@ impl<I: Id> IdSet<I> {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// Takes all members out and keeps the memory.
+    /// Removes all members and keeps the memory.
     pub fn clear(&mut self) {
         self.words.clear();
     }
@@ -88,7 +88,7 @@ impl<I: Id> IdSet<I> {
         }
     }
 
-    /// Takes the members of `other` out.
+    /// Removes the members of `other`.
     pub fn subtract(&mut self, other: &Self) {
         for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
             *mine &= !theirs;

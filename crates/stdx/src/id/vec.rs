@@ -115,7 +115,7 @@ impl<I: Id, T> IdVec<I, T> {
         with_ids(self.values.iter_mut().enumerate())
     }
 
-    /// Takes the values out with their ids, ascending.
+    /// The values with their ids, ascending.
     pub fn into_iter_enumerated(
         self,
     ) -> impl DoubleEndedIterator<Item = (I, T)> + ExactSizeIterator {

@@ -108,7 +108,7 @@ impl Filters {
         self.places
     }
 
-    /// Whether lines are JSON objects; it is up to who makes the output.
+    /// Whether lines are JSON objects; it is up to the owner of the output.
     pub fn is_json(&self) -> bool {
         self.json
     }

@@ -1,4 +1,4 @@
-//! Records as JSON, an object a line, for programs that gather logs.
+//! Records as JSON, an object a line, for log collectors.
 
 use std::fmt::Write as _;
 use std::io;
@@ -11,15 +11,15 @@ use crate::calendar::civil_from_days;
 pub struct JsonLine<'a> {
     /// Nanoseconds since the Unix epoch.
     pub time_ns: i64,
-    /// How much it matters.
+    /// The level.
     pub level: Level,
-    /// What it is about.
+    /// The topic.
     pub target: &'a str,
-    /// What was said.
+    /// The text.
     pub message: &'a str,
-    /// What else was given.
+    /// Further fields.
     pub fields: &'a [(&'a str, Value)],
-    /// The file and line that said it, if they are to be shown.
+    /// The file and line that logged it, if they are to be shown.
     pub place: Option<(&'a str, u32)>,
 }
 

@@ -1,4 +1,4 @@
-//! Where lines go.
+//! The output of lines.
 
 use super::tail::{self, Line};
 use super::{Filters, Level};
@@ -16,19 +16,19 @@ use tracing::{Event, Metadata, Subscriber};
 /// One line.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// How much it matters.
+    /// The level.
     pub level: Level,
-    /// What it is about: parts with `::` between them.
+    /// The topic: parts with `::` between them.
     pub topic: &'a str,
-    /// The file that said it.
+    /// The file that logged it.
     pub file: &'a str,
     /// The line in that file.
     pub line: u32,
-    /// What was said.
+    /// The text.
     pub message: &'a str,
-    /// What other libraries give beside it.
+    /// Fields of events of other libraries.
     pub fields: &'a [(&'a str, Value)],
-    /// Whether the reader wants to see file and line.
+    /// Whether file and line are shown.
     pub shows_place: bool,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for Record<'_> {
     }
 }
 
-/// What was said, with its fields.
+/// The text with its fields.
 struct Text<'r>(&'r Record<'r>);
 
 impl fmt::Display for Text<'_> {
@@ -78,8 +78,7 @@ impl fmt::Display for Text<'_> {
     }
 }
 
-/// What takes each line. Fails if the line could not be kept; that is counted in
-/// [`Handle::lost`].
+/// Takes each line. Fails if the line could not be written; that is counted in [`Handle::lost`].
 pub type Output = Box<dyn FnMut(&Record<'_>) -> io::Result<()> + Send>;
 
 /// Writes each record as a line of text.
@@ -144,7 +143,7 @@ impl Handle {
         self.0.read_filters(Filters::clone)
     }
 
-    /// How many lines got through the filters, but were not kept by the output.
+    /// How many lines passed the filters, but could not be written by the output.
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
@@ -156,8 +155,8 @@ impl fmt::Debug for Handle {
     }
 }
 
-/// The two locks are the only ones below the front door. Loops of several threads write to one
-/// output, whose lines must not mix; and lines are rare by design: what is off never gets here.
+/// Loops of several threads write to one output, whose lines must not mix. The locks are not
+/// contended: lines are rare by design, and those that are off never get here.
 struct Shared {
     filters: RwLock<Filters>,
     output: Mutex<Output>,
@@ -165,8 +164,8 @@ struct Shared {
 }
 
 thread_local! {
-    /// Set while this thread is in the output: what the output itself says would wait for its own
-    /// lock for ever, and is lost instead.
+    /// Set while this thread is in the output: a line that the output itself logs would deadlock on
+    /// its lock, and is dropped instead.
     static IN_OUTPUT: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -191,7 +190,7 @@ impl Shared {
     }
 }
 
-/// A line as the last ones are kept.
+/// The form in which the last lines are kept.
 fn kept(record: &Record<'_>) -> Line {
     let (topic, file) = (record.topic.to_owned(), record.file.to_owned());
     let text = Text(record).to_string();
@@ -237,20 +236,20 @@ impl Subscriber for Lines {
 
     fn event(&self, event: &Event<'_>) {
         let metadata = event.metadata();
-        let mut said = Said::default();
-        event.record(&mut said);
+        let mut event_fields = EventFields::default();
+        event.record(&mut event_fields);
         self.0.write(&Record {
             level: level_of(metadata),
             topic: metadata.target(),
             file: metadata.file().unwrap_or("?"),
             line: metadata.line().unwrap_or(0),
-            message: &said.message,
-            fields: &said.fields,
+            message: &event_fields.message,
+            fields: &event_fields.fields,
             shows_place: self.0.read_filters(Filters::shows_places),
         });
     }
 
-    /// Some identity: what asks for a span in spite of [`enabled`](Self::enabled) gets one.
+    /// Any id, for callers that open a span in spite of [`enabled`](Self::enabled).
     fn new_span(&self, _: &Attributes<'_>) -> Id {
         Id::from_u64(1)
     }
@@ -276,18 +275,18 @@ fn level_of(metadata: &Metadata<'_>) -> Level {
 
 /// The message of an event, and the fields of other libraries' events.
 #[derive(Default)]
-struct Said {
+struct EventFields {
     message: String,
     fields: Vec<(&'static str, Value)>,
 }
 
-impl Said {
+impl EventFields {
     fn plain(&mut self, field: &Field, value: &dyn fmt::Display) {
         self.fields.push((field.name(), Value::Plain(value.to_string())));
     }
 }
 
-impl Visit for Said {
+impl Visit for EventFields {
     fn record_bool(&mut self, field: &Field, value: bool) {
         self.plain(field, &value);
     }
@@ -306,7 +305,7 @@ impl Visit for Said {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         let mut text = String::new();
-        // A `Debug` of someone else's that fails must not fail the line.
+        // A foreign `Debug` that fails must not fail the line.
         if write!(text, "{value:?}").is_err() {
             text.push_str("(unprintable)");
         }
@@ -323,7 +322,7 @@ mod tests {
     use crate::say;
     use std::sync::mpsc::{Receiver, channel};
 
-    /// What this file says at most.
+    /// The most verbose level of this file's log lines.
     const CEILING: Level = Level::Debug;
 
     fn log(filters: &str) -> (impl Subscriber + Send + Sync, Handle, Receiver<String>) {

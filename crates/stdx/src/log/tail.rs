@@ -1,7 +1,7 @@
 //! The last lines of the log, for readers inside the program.
 //!
-//! Lines are numbered from 1. A reader keeps the number of the last line that it has seen and asks
-//! for what came [after](lines_after); looking whether there is any costs one load.
+//! Lines are numbered from 1. A reader keeps the number of the last line that it has seen and reads
+//! those [after](lines_after) it; checking whether there are any costs one load.
 
 use super::Level;
 use std::collections::VecDeque;
@@ -14,22 +14,22 @@ pub const TAIL_LINES: usize = 256;
 /// A line that was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// How much it matters.
+    /// The level.
     pub level: Level,
-    /// What it is about.
+    /// The topic.
     pub topic: String,
-    /// The file that said it.
+    /// The file that logged it.
     pub file: String,
     /// The line in that file.
     pub line: u32,
-    /// What was said, with its fields.
+    /// The text with its fields.
     pub text: String,
 }
 
 /// The log is the process's, and so are its last lines; the lock is held for a copy.
 static LINES: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
 
-/// How many there have been. Written under the lock of [`LINES`], so Relaxed: who finds a new
+/// How many there have been. Written under the lock of [`LINES`], so Relaxed: a reader of a new
 /// number takes the lock to read the line.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 

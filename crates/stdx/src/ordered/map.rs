@@ -70,13 +70,13 @@ impl<K, V> OrderedMap<K, V> {
         self.order.last().map(|(_, number)| self.at(number))
     }
 
-    /// Takes out the entry with the least key.
+    /// Removes the entry with the least key.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
         let (place, _) = self.order.first()?;
         self.take(place)
     }
 
-    /// Takes out the entry with the greatest key.
+    /// Removes the entry with the greatest key.
     pub fn pop_last(&mut self) -> Option<(K, V)> {
         let (place, _) = self.order.last()?;
         self.take(place)
@@ -121,7 +121,7 @@ impl<K, V> OrderedMap<K, V> {
         entry
     }
 
-    /// Numbers begin anew when the last entry has gone.
+    /// Numbers begin anew when the last entry was removed.
     fn settle(&mut self) {
         if self.is_empty() {
             self.slots.clear();
@@ -193,7 +193,7 @@ impl<K: Ord, V> OrderedMap<K, V> {
         }
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

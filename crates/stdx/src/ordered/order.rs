@@ -20,7 +20,7 @@ pub(super) struct Position {
 pub(super) enum Found {
     /// At a place, with this number.
     At(Position, u32),
-    /// Nowhere; it would go here.
+    /// Absent; it belongs here.
     Before(Position),
 }
 
@@ -48,7 +48,7 @@ impl Order {
         let is_less = |chunk: &Vec<u32>| chunk.last().is_some_and(|&last| compare(last).is_lt());
         let chunk = self.chunks.partition_point(is_less);
         let Some(numbers) = self.chunks.get(chunk) else {
-            // Past the end: what comes in order goes on in the last chunk.
+            // Past the end: ascending inserts go to the last chunk.
             let chunk = self.chunks.len().saturating_sub(1);
             let at = self.chunks.last().map_or(0, Vec::len);
             return Found::Before(Position { chunk, at });
@@ -75,14 +75,14 @@ impl Order {
         let is_end = is_last && place.at == chunk.len();
         chunk.insert(place.at, number);
         if chunk.len() > CHUNK_MAX {
-            // What comes in order leaves full chunks behind.
+            // Ascending inserts leave full chunks behind.
             let upper = chunk.split_off(if is_end { CHUNK_MAX } else { CHUNK_MAX / 2 });
             self.chunks.insert(place.chunk + 1, upper);
         }
         number
     }
 
-    /// Takes the number there out.
+    /// Removes the number there.
     pub(super) fn remove(&mut self, place: Position) -> u32 {
         let number = self.chunks[place.chunk].remove(place.at);
         self.release(number);

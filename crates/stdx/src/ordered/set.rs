@@ -45,12 +45,12 @@ impl<T> OrderedSet<T> {
         self.0.last_key_value().map(|(member, ())| member)
     }
 
-    /// Takes out the least member.
+    /// Removes the least member.
     pub fn pop_first(&mut self) -> Option<T> {
         self.0.pop_first().map(|(member, ())| member)
     }
 
-    /// Takes out the greatest member.
+    /// Removes the greatest member.
     pub fn pop_last(&mut self) -> Option<T> {
         self.0.pop_last().map(|(member, ())| member)
     }
@@ -75,7 +75,7 @@ impl<T: Ord> OrderedSet<T> {
         self.0.insert(member, ()).is_none()
     }
 
-    /// Takes a member out; true if it was one.
+    /// Removes a member; true if it was one.
     pub fn remove<Q: Ord + ?Sized>(&mut self, member: &Q) -> bool
     where
         T: Borrow<Q>,

@@ -117,7 +117,7 @@ impl Bump {
     }
 
     /// Frees all values and gives chunks back to the system until at most `keep_bytes` are held:
-    /// what one exceptional turn needed should not stay forever.
+    /// the memory of one exceptional turn should not be kept for ever.
     pub fn reset_and_shrink(&mut self, keep_bytes: usize) {
         let chunks = self.chunks.get_mut();
         let mut held: usize = 0;

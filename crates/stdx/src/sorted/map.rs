@@ -133,7 +133,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         }
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

@@ -60,12 +60,12 @@ impl<T> SortedSet<T> {
         self.members.last()
     }
 
-    /// Takes out the least member: all others move.
+    /// Removes the least member: all others move.
     pub fn pop_first(&mut self) -> Option<T> {
         if self.members.is_empty() { None } else { Some(self.members.remove(0)) }
     }
 
-    /// Takes out the greatest member.
+    /// Removes the greatest member.
     #[inline]
     pub fn pop_last(&mut self) -> Option<T> {
         self.members.pop()
@@ -102,7 +102,7 @@ impl<T: Ord> SortedSet<T> {
         place.is_err()
     }
 
-    /// Takes a member out; true if it was one.
+    /// Removes a member; true if it was one.
     pub fn remove<Q: Ord + ?Sized>(&mut self, member: &Q) -> bool
     where
         T: Borrow<Q>,

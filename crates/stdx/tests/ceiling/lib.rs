@@ -3,7 +3,7 @@
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-/// What this file says at most.
+/// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Info;
 
 unsafe extern "C" {

@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn every_day_of_the_range_is_as_counted() {
-        // Counted afresh each time this takes too long: each day from the one before.
+        // Counting afresh each time takes too long: each day is counted from the one before.
         let (first, last) = (i64::MIN / SECOND_NS / DAY_S - 1, i64::MAX / SECOND_NS / DAY_S);
         let first = if cfg!(miri) { last - 500 } else { first };
         let mut expected = counted(first);

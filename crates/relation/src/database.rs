@@ -21,7 +21,7 @@ impl Database {
         Database { tables: plan.relations.iter().map(table).collect(), secret }
     }
 
-    /// What keys are hashed with.
+    /// The secret of the hashes of keys.
     pub fn secret(&self) -> &Secret {
         &self.secret
     }

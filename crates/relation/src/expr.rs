@@ -89,7 +89,7 @@ impl Expr {
         }
     }
 
-    /// True if there is nothing to compute, so that it cannot fail.
+    /// True if it computes nothing, so that it cannot fail.
     pub fn is_given(&self) -> bool {
         matches!(self, Expr::Const(_) | Expr::Reg(_) | Expr::Param(_))
     }
@@ -101,7 +101,7 @@ impl Expr {
         self.calls_only(&FunctionId::is_pure)
     }
 
-    /// Whether it has the same value however often it is evaluated in a turn.
+    /// Whether all evaluations in a turn give the same value.
     pub fn is_repeatable(&self) -> bool {
         self.calls_only(&FunctionId::is_repeatable)
     }

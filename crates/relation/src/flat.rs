@@ -10,8 +10,8 @@
 //!   list, vector, matrix   length u32 of what follows, count u32, count values
 //! ```
 //! The encoding stays inside the process (the wire has its own). Only [`write_value`] makes it,
-//! and the types that hold it ([`Seq`], [`OwnedValue`], [`TupleBuf`]) can be had no other way:
-//! that is why reading trusts it.
+//! and the types that hold it ([`Seq`], [`OwnedValue`], [`TupleBuf`]) are made in no other way: so
+//! reading trusts it.
 
 use crate::id::Id;
 use crate::value::Value;
@@ -78,7 +78,7 @@ impl<'a> Seq<'a> {
     }
 }
 
-/// Count and encoding of a [`Seq`], between [`Seq::parts`] and the way back alone.
+/// Count and encoding of a [`Seq`], only for storing and rebuilding it.
 pub(crate) struct SeqParts<'a> {
     pub(crate) count: u32,
     pub(crate) bytes: &'a [u8],
@@ -106,7 +106,7 @@ pub struct SeqIter<'a> {
 }
 
 impl<'a> SeqIter<'a> {
-    /// Puts the next element where it is wanted; false if there is none.
+    /// Writes the next element to `to`; false if there is none.
     #[inline]
     pub(crate) fn next_into(&mut self, to: &mut Value<'a>) -> bool {
         if self.left == 0 {
@@ -217,7 +217,7 @@ impl PartialEq for SeqBuilder {
     }
 }
 
-/// Appends the encoding of `value`: of an integer or a text in place, as most are one of these.
+/// Appends the encoding of `value`: inline for integers and texts, which most are.
 #[inline]
 fn append(out: &mut Vec<u8>, value: Value<'_>) {
     match value {
@@ -398,8 +398,7 @@ impl PartialEq for OwnedValue {
 
 /// A bag of tuples in the order in which they were pushed, each with a label of the caller's.
 ///
-/// This is where a turn keeps what it derives: one buffer, no allocation per tuple, cleared as a
-/// whole.
+/// A turn collects its derivations in one: one buffer, no allocation per tuple, cleared as a whole.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TupleBuf<L> {
     entries: Vec<Entry<L>>,

@@ -1,4 +1,4 @@
-//! Bounds on what an expression may make, so that no program takes the process with it.
+//! Bounds on the values that an expression may make, so that no program exhausts the process.
 //!
 //! Values are walked recursively (to compare, hash and print them), hence the bound on nesting;
 //! texts and lists can double with each step of a rule, hence the bound on size.

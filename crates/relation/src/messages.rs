@@ -1,5 +1,5 @@
-//! Messages that rules read and write by the name of their type: what is behind `f_decode` and
-//! `f_encode`. This crate knows no schema; who runs a program may have some.
+//! Messages that rules read and write by the name of their type, for `f_decode` and `f_encode`.
+//! This crate knows no schema; the host of a program may have some.
 
 use std::fmt;
 
@@ -19,6 +19,6 @@ pub trait Messages: fmt::Debug + Send + Sync {
     /// Why there is none.
     fn encode(&self, message: &str, fields: Seq<'_>) -> Result<Vec<u8>, String>;
 
-    /// What is wrong with the name of a type, if none is called so, and what would help.
+    /// If no type has this name, the error and the help.
     fn missing(&self, message: &str) -> Option<(String, String)>;
 }

@@ -1,14 +1,14 @@
-//! Rows in memory that earlier ones have used.
+//! A pool of the memory of rows.
 
 use crate::flat::SeqBuilder;
 
-/// Rows whose memory is kept for others, and the most bytes that one of them keeps.
+/// The rows in the pool, and the most bytes of one of them.
 const ROWS_MAX: usize = 256;
 const BYTES_MAX: usize = 4096;
-/// What most rows have room in, in bytes.
+/// The initial capacity, enough for most rows, in bytes.
 const BYTES_MIN: usize = 128;
 
-/// Memory of rows that come and go.
+/// A pool of row buffers.
 #[derive(Clone, Debug, Default)]
 pub struct SpareRows(Vec<SeqBuilder>);
 
@@ -20,14 +20,14 @@ impl SpareRows {
         row
     }
 
-    /// A row that may still hold what an earlier one did: for who clears it where it is put. What
-    /// is moved right after it was written waits for the writes.
+    /// A row that may still hold earlier values, for a caller that clears it in its final place:
+    /// moving a structure right after it was written stalls on the stores.
     #[inline]
     pub fn take_used(&mut self) -> SeqBuilder {
         self.0.pop().unwrap_or_else(|| SeqBuilder::with_capacity(BYTES_MIN))
     }
 
-    /// Takes a row back, whose memory may be used again.
+    /// Returns a row to the pool.
     #[inline]
     pub fn give(&mut self, row: SeqBuilder) {
         if self.0.len() < ROWS_MAX && row.capacity() <= BYTES_MAX {

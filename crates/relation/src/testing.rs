@@ -1,4 +1,4 @@
-//! What the tests of this crate share: surroundings that stand still, and values to try.
+//! Shared by the tests of this crate: a fixed environment, and strategies for values.
 
 use std::cell::Cell;
 

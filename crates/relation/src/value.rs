@@ -151,8 +151,8 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// Whether two values are equal and of one type, with all their parts, so that one can stand
-    /// for the other.
+    /// Whether two values are equal and of one type, with all their parts, so that they are
+    /// interchangeable.
     pub(crate) fn is_identical(&self, other: &Value<'_>) -> bool {
         match (self, other) {
             (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
@@ -293,7 +293,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Two values are equal as the language says it; see [`Value::equal`].
+/// Equality of the language; see [`Value::equal`].
 impl PartialEq for Value<'_> {
     fn eq(&self, other: &Value<'_>) -> bool {
         self.equal(other)

@@ -6,22 +6,22 @@ use super::functions::Aggregate;
 use crate::types::TypeSet;
 use crate::value::Type;
 
-/// What the checker, the catalogue and the book know of an aggregate.
+/// The declaration of an aggregate, for the checker, the catalogue and the book.
 #[derive(Debug)]
 pub struct Declaration {
     /// The name in upper case, without `a_`.
     pub name: &'static str,
-    /// Value types that it takes, and what it gives for them.
+    /// The value types that it takes, each with the result type.
     pub signatures: &'static [(TypeSet, TypeSet)],
-    /// What it gives for an empty group.
+    /// The result for an empty group.
     pub empty: Empty,
-    /// What it means.
+    /// Its documentation.
     pub doc: &'static str,
-    /// Lists of values, and what it gives for them, in text form.
+    /// Lists of values, each with its result, in text form.
     pub examples: &'static [(&'static str, &'static str)],
 }
 
-/// What an aggregate gives for an empty group.
+/// The result of an aggregate over an empty group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Empty {
     /// `0`.
@@ -73,7 +73,7 @@ impl Declaration {
     }
 }
 
-/// The signature: `SUM<int64|bool> -> int64, ...`, then what an empty group gives.
+/// The signature: `SUM<int64|bool> -> int64, ...`, then the result for an empty group.
 impl fmt::Display for Declaration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (taken, given)) in self.signatures.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Which aggregates there are, and what is better to those that look for the best.
+//! The aggregate functions, and the order by which MIN and MAX choose.
 
 use std::cmp::Ordering;
 
@@ -26,8 +26,8 @@ pub enum Aggregate {
     MkSet,
     /// The greatest K of the values.
     TopK,
-    /// Of lists the one with the greatest first element, and of those the least: what planners
-    /// make of a MAX that keeps the columns of its row. (For MIN the least list will do.)
+    /// Of lists the one with the greatest first element, and of those the least: the planners' form
+    /// of a MAX that keeps the columns of its row. (For MIN they use the least list.)
     ArgMax,
 }
 
@@ -55,7 +55,7 @@ impl Aggregate {
         matches!(self, Aggregate::Min | Aggregate::Max | Aggregate::ArgMax)
     }
 
-    /// Whether a value takes the place of another as the best.
+    /// Whether a value is better than another, by the order of a MIN or MAX.
     pub fn is_better(self, value: Value<'_>, than: Value<'_>) -> bool {
         match self {
             Aggregate::Min => compare(value, than) == Ordering::Less,

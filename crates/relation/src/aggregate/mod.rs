@@ -3,7 +3,7 @@
 //! Each is declared once ([`Aggregate::declaration`]). An [`Accumulator`] takes the values of a
 //! group one by one and then gives the result. MKLIST keeps their order; the other results do not
 //! depend on it as long as values that are equal are also the same (1 and 1.0 are not: there the
-//! first one stays). A [`Running`] aggregate also takes values out again.
+//! first one stays). A [`Running`] aggregate also removes values.
 
 mod declared;
 mod exact;
@@ -36,8 +36,7 @@ pub struct Accumulator {
     state: State,
 }
 
-/// What is large and rare has memory of its own: strands make and move one of these for each column
-/// of a result.
+/// Large and rare states are boxed: strands make and move one of these for each column of a result.
 #[derive(Clone, Debug)]
 enum State {
     Count,
@@ -69,7 +68,7 @@ impl Accumulator {
         self.aggregate
     }
 
-    /// Adds the value of one row, unless that is an error; for `COUNT<*>` any value will do.
+    /// Adds the value of one row, unless that is an error; `COUNT<*>` takes any value.
     pub fn add(&mut self, value: Value<'_>) -> Result<(), EvalError> {
         let what = self.aggregate.name();
         match &mut self.state {

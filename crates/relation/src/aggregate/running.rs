@@ -1,8 +1,8 @@
-//! Aggregates that are kept up to date while values come and go.
+//! Aggregates that are kept up to date while values are added and removed.
 //!
-//! [`Running`] holds what the results of one group come to: counts and sums, or the values in
-//! order with how often each is there. Taking a value in or out costs at most the logarithm of
-//! the group, a result no more than its own size.
+//! [`Running`] holds the state of one group: counts and sums, or the values in order with their
+//! multiplicity. Adding or removing a value costs at most the logarithm of the group, a result no
+//! more than its own size.
 //!
 //! The results are those of [`Accumulator`](super::Accumulator) over the same values in any
 //! order. Where the order would matter (values that are equal and not the same, values that
@@ -20,7 +20,7 @@ use crate::id::Id;
 use crate::limits;
 use crate::value::{Type, Value};
 
-/// The group cannot be kept as values come and go; what has been kept of it is void.
+/// The group cannot be maintained incrementally; its state is void.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Irregular;
 
@@ -69,7 +69,7 @@ impl Running {
         self.results
     }
 
-    /// Takes a result in: one value for each aggregate.
+    /// Adds a result: one value for each aggregate.
     ///
     /// # Errors
     /// See [`Irregular`].
@@ -79,7 +79,7 @@ impl Running {
         columns.try_for_each(|(column, value)| column.change(*value, Change::Add))
     }
 
-    /// Takes out a result that is in the group.
+    /// Removes a result that is in the group.
     ///
     /// # Errors
     /// See [`Irregular`].
@@ -143,7 +143,7 @@ impl Column {
     }
 }
 
-/// Values in order, each with how often it is there.
+/// Values in order, each with its multiplicity.
 #[derive(Clone, Debug, Default)]
 struct Multiset {
     counts: BTreeMap<Ordered, u64>,
@@ -249,7 +249,7 @@ impl Multiset {
         self.counts.keys().map(|value| value.0.get())
     }
 
-    /// From the greatest down, each as often as it is there.
+    /// From the greatest down, each repeated by its multiplicity.
     fn descending(&self) -> impl Iterator<Item = Value<'_>> {
         let all = self.counts.iter().rev();
         all.flat_map(|(value, count)| std::iter::repeat_n(value.0.get(), *count as usize))
@@ -280,7 +280,7 @@ impl Sum {
             }
             Value::Double(double) => {
                 self.doubles.add(if change == Change::Add { double } else { -double });
-                // Infinities cannot be taken out again.
+                // Infinities cannot be subtracted again.
                 if !self.doubles.is_exact() {
                     return Err(Irregular);
                 }

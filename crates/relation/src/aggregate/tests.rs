@@ -121,7 +121,7 @@ proptest! {
         mut values in proptest::collection::vec(
             prop_oneof![any::<f64>(), -1e3..1e3f64, Just(1e16), Just(-1e16), Just(1.0)], 0..20),
     ) {
-        // Sums that overflow on the way are infinite or not as the order has it.
+        // Whether sums that overflow on the way are infinite depends on the order.
         values.retain(|value| value.is_nan() || value.abs() < 1e300);
         let sum = |values: &[f64]| {
             let mut sum = ExactSum::default();
@@ -185,8 +185,8 @@ proptest! {
         prop_assert_eq!(Some(aggregate(Aggregate::Max, &plain)), greatest);
     }
 
-    /// What is kept while values come and go is what the values that are left come to, or the
-    /// group is irregular.
+    /// The maintained result equals the result over the values that are left, or the group is
+    /// irregular.
     #[test]
     fn running_aggregates_are_those_of_the_values_left(
         kind in 0usize..6,

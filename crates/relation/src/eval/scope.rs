@@ -1,11 +1,11 @@
-//! What evaluation takes from outside: the node, its clock and random numbers, and scratch memory.
+//! The environment of evaluation: the node, its clock and random numbers, and scratch memory.
 
 use tidemill_stdx::region::Bump;
 
 use crate::messages::Messages;
 use crate::value::Value;
 
-/// What a program knows of the node it runs on; bound when the node starts.
+/// A parameter of the node that a program runs on; bound when the node starts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Param {
     /// The node's own address.
@@ -43,8 +43,8 @@ pub fn is_below(random: u64, probability: f64) -> bool {
     ((random >> 11) as f64 / (1u64 << 53) as f64) < probability
 }
 
-/// What evaluation takes from the host and the node. All of it is fixed during a turn but the
-/// random numbers.
+/// What evaluation reads from the host and the node. All but the random numbers is fixed during a
+/// turn.
 pub trait Ambient {
     /// Wall clock, nanoseconds since the epoch; the same during a whole turn.
     fn now_ns(&self) -> i64;
@@ -67,7 +67,7 @@ pub trait Ambient {
     }
 }
 
-/// Where expressions are evaluated: registers, the turn's scratch region, and the surroundings.
+/// The scope of evaluation: the turn's scratch region, and the environment.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
     /// Temporaries of the turn.

@@ -51,7 +51,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         .examples(&[("f_net(\"10.1.2.3\", 8)", "b\"\\x0a\\x00\\x00\\x00\"")]),
 ];
 
-/// What an argument is the address of.
+/// The IP address in an argument.
 fn ip_of(call: &Call<'_, '_>, index: usize) -> Result<IpAddr, EvalError> {
     let Value::Bytes(bytes) = call.value(index) else {
         let text = call.text(index)?;
@@ -161,7 +161,7 @@ fn bits(address: IpAddr) -> (u128, u32) {
     }
 }
 
-/// What stays of `number`, which has `width` bits, without those after the first `length`.
+/// `number`, of `width` bits, with all but the first `length` bits cleared.
 fn masked(number: u128, width: u32, length: u32) -> u128 {
     match width - length {
         128 => 0,

@@ -1,4 +1,4 @@
-//! What the implementation of a function sees of a call.
+//! A call, as the implementation of a function sees it.
 
 use crate::eval::{EvalError, Scope};
 use crate::flat::Seq;
@@ -8,7 +8,7 @@ use crate::value::Value;
 /// One call: the arguments, whose number and types have been checked, and where results go.
 ///
 /// The accessors give an error, not a panic, where an argument is of another type than they read:
-/// that is a declaration that does not fit its implementation.
+/// then the declaration does not fit its implementation.
 pub struct Call<'v, 'a> {
     name: &'static str,
     arguments: &'v [Value<'a>],
@@ -122,7 +122,7 @@ impl<'v, 'a> Call<'v, 'a> {
         Ok(Value::Bytes(self.scope.scratch.alloc_bytes(bytes)))
     }
 
-    /// These elements, to be made a list, vector or matrix.
+    /// The elements of a list, vector or matrix to be made.
     pub fn make_seq<'e>(
         &self,
         elements: impl IntoIterator<Item = Value<'e>>,

@@ -20,7 +20,7 @@ pub struct Function {
     pub purity: Purity,
     /// What it does, in a sentence or two.
     pub doc: &'static str,
-    /// Calls, and what they give, in text form.
+    /// Calls with their results, in text form.
     pub examples: &'static [(&'static str, &'static str)],
     /// Functions, without `f_`, that do much the same with values of other types.
     pub see: &'static [&'static str],
@@ -32,9 +32,9 @@ pub struct Function {
 /// A parameter of a [`Function`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameter {
-    /// What the declaration calls it.
+    /// Its name.
     pub name: &'static str,
-    /// What it may be.
+    /// The types that it may have.
     pub types: TypeSet,
     /// How often it may be given.
     pub occurs: Occurs,
@@ -47,7 +47,7 @@ pub enum Occurs {
     Once,
     /// Once or not at all.
     Optional,
-    /// As often as wished, or not at all.
+    /// Any number of times, or not at all.
     Repeated,
 }
 
@@ -58,13 +58,13 @@ pub enum Purity {
     Pure,
     /// It depends on the schemas of the program, too, which stay the same.
     Schemas,
-    /// It takes the time, which is the same during a turn: a rule that calls it is no view.
+    /// It reads the time, which is the same during a turn: a rule that calls it is no view.
     Time,
-    /// It takes random numbers, others at each call: nor is a rule that calls it.
+    /// It draws random numbers, new ones at each call: a rule that calls it is no view.
     Random,
 }
 
-/// Why a call cannot be right, whatever the values of its arguments are.
+/// Why a call is an error for all values of its arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Misuse {
     /// Too few or too many arguments.
@@ -78,7 +78,7 @@ pub enum Misuse {
     Argument {
         /// Which one, from 0.
         index: usize,
-        /// What it may be.
+        /// The types that it may have.
         expected: TypeSet,
     },
 }
@@ -161,7 +161,7 @@ impl Function {
         self.parameters.get(index).or(last)
     }
 
-    /// The types of the result for arguments of these types, or why no such call can be right.
+    /// The types of the result for arguments of these types, or why every such call is an error.
     pub fn result_type(&self, arguments: &[TypeSet]) -> Result<TypeSet, Misuse> {
         self.check_arity(arguments.len())?;
         for (index, types) in arguments.iter().enumerate() {

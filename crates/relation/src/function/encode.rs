@@ -11,8 +11,8 @@
 //! message Values { repeated Value v = 1; }
 //! ```
 //! Only what [`encode`] writes is read: one field, no unknown ones, no trailing bytes. This small
-//! codec is not the one of the network, which this crate does not know; the two agree by tests
-//! above both.
+//! codec is not the one of the network, which this crate does not know; tests in a higher crate
+//! check that the two agree.
 
 use crate::flat::{OwnedValue, Seq, SeqBuilder};
 use crate::id::Id;

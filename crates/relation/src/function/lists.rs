@@ -1,4 +1,4 @@
-//! Functions of lists. Vectors are taken too; what is made of one is a list.
+//! Functions of lists. Vectors are taken too; the result is a list.
 
 use super::call::Call;
 use super::declaration::{Function, one, optional, repeated};
@@ -13,7 +13,7 @@ const BOOL: TypeSet = TypeSet::BOOL;
 const INT: TypeSet = TypeSet::INT;
 const LIST: TypeSet = TypeSet::LIST;
 const SEQUENCE: TypeSet = TypeSet::SEQUENCE;
-/// What has a number of elements.
+/// The types with a number of elements.
 const SIZED: TypeSet = SEQUENCE.union(TypeSet::MATRIX).union(TypeSet::TEXT).union(TypeSet::BYTES);
 
 type Evaluated<'a> = Result<Value<'a>, EvalError>;

@@ -6,7 +6,7 @@
 //! catalogue that `tidemill functions` prints, and the chapter of the book; the tests evaluate
 //! the examples.
 //!
-//! Programs write `f_` before the name; here names stand without it.
+//! Programs write `f_` before the name; names here are without it.
 
 mod addresses;
 mod bytes;
@@ -109,7 +109,7 @@ pub fn catalogue() -> &'static [Function] {
 pub struct FunctionId(u16);
 
 impl FunctionId {
-    /// The function of this name, which stands without `f_` and matches exactly.
+    /// The function of this name, which is without `f_` and matches exactly.
     pub fn from_name(name: &str) -> Option<FunctionId> {
         let index = FUNCTIONS.iter().position(|function| function.name == name)?;
         u16::try_from(index).ok().map(FunctionId)
@@ -146,7 +146,7 @@ impl FunctionId {
         self.function().purity != Purity::Random
     }
 
-    /// The types of the result for arguments of these types, or why no such call can be right.
+    /// The types of the result for arguments of these types, or why every such call is an error.
     pub fn result_type(self, arguments: &[TypeSet]) -> Result<TypeSet, Misuse> {
         self.function().result_type(arguments)
     }
@@ -167,7 +167,7 @@ impl FunctionId {
     }
 }
 
-/// No node: what a function that depends on its arguments alone is called with before a run.
+/// The environment without a node: for calls of pure functions before a run.
 struct NoNode;
 
 impl Ambient for NoNode {
@@ -185,11 +185,10 @@ impl Ambient for NoNode {
 }
 
 impl FunctionId {
-    /// What it gives for these arguments wherever and whenever it is called; `None` if that
-    /// depends on more than the arguments.
+    /// The result for constant arguments; `None` if it depends on more than the arguments.
     ///
     /// # Errors
-    /// Why it gives nothing.
+    /// Why the call fails.
     pub fn constant(self, arguments: &[Value<'_>]) -> Option<Result<OwnedValue, EvalError>> {
         if self.function().purity != Purity::Pure {
             return None;

@@ -10,7 +10,7 @@ use crate::value::Value;
 const NUMBER: TypeSet = TypeSet::NUMBER;
 const NUMERIC: TypeSet = TypeSet::NUMERIC;
 const ANY: TypeSet = TypeSet::ANY;
-/// What has an absolute value.
+/// The types with an absolute value.
 const MAGNITUDE: TypeSet = NUMBER.union(TypeSet::INTERVAL);
 const REMAINDER: TypeSet = NUMBER.union(TypeSet::ID).union(TypeSet::INTERVAL);
 

@@ -1,4 +1,4 @@
-//! Functions beside plain evaluators: the standard library for addresses and integers,
+//! Functions compared with plain evaluators: the standard library for addresses and integers,
 //! `serde_json` for JSON.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,7 +13,7 @@ use crate::testing::{any_text, show, text_of};
 use crate::text::parse_value;
 use crate::value::Value;
 
-/// What a function gives, in text form.
+/// The result of a function, in text form.
 fn call(name: &str, arguments: &[Value<'_>]) -> String {
     let id = FunctionId::from_name(name).expect("a function of this name");
     show(|scope| {
@@ -23,7 +23,7 @@ fn call(name: &str, arguments: &[Value<'_>]) -> String {
     })
 }
 
-/// What a function gives; the reason if that is an error.
+/// The result of a function; the reason if it is an error.
 fn value(name: &str, arguments: &[Value<'_>]) -> Result<OwnedValue, String> {
     let text = call(name, arguments);
     match text.strip_prefix("error: ") {
@@ -124,7 +124,7 @@ proptest! {
         let parsed: Option<IpAddr> = text.parse().ok();
         let theirs = parsed.map(octets);
         prop_assert_eq!(ours, theirs.map(|bytes| OwnedValue::new(Value::Bytes(&bytes))));
-        // No other text is too strange for any of them.
+        // None of them panics at any other text.
         for function in ["mac", "parseTime", "fromJson", "unhex"] {
             let _ = call(function, &[Value::Str(&text)]);
         }

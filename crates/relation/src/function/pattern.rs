@@ -16,8 +16,8 @@ struct Cache {
 }
 
 thread_local! {
-    // Compiling takes longer than a whole turn, and results do not depend on what is kept. One
-    // cache for each loop's thread: nothing is shared.
+    // Compiling takes longer than a whole turn, and results do not depend on the cache. One cache
+    // for each loop's thread: nothing is shared.
     static CACHE: RefCell<Cache> = RefCell::default();
 }
 

@@ -8,7 +8,7 @@ use crate::expr::{Expr, Reg};
 use crate::operator::Binary;
 use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
 use crate::strand::Reading;
-use crate::table::{Access, Fit, Kind, Layout, Part, Place, Table, Visible};
+use crate::table::{Access, Fit, WordKind, Layout, Part, ColumnOffset, Table, Visible};
 use crate::value::Value;
 
 /// Why there is nothing to run.
@@ -16,13 +16,13 @@ use crate::value::Value;
 pub(crate) enum Halt {
     /// The interpreter has to do it.
     Unfit,
-    /// As the tables are the strand derives nothing.
+    /// With the present tables the strand derives nothing.
     Never,
     /// The head's table has to be widened first; then try again.
     Widen(Layout),
 }
 
-/// Makes a strand that the delta of a view rule starts ready to run on the tables as they are.
+/// Compiles a strand that the delta of a view rule starts, for the present layout of the tables.
 /// The indexes that it reads are [prepared](crate::database::Database::prepare). An atom that sees
 /// rows [within](Visible::Within) a range looks for them in `part`, if that is given.
 pub(crate) fn compile<'a>(
@@ -48,8 +48,8 @@ pub(crate) fn compile<'a>(
     Ok(narrow)
 }
 
-/// What the last join gives to the output, if it gives words as they are and compares none.
-fn copied(steps: &[Step<'_>], output: &[(Place, Operand)]) -> Option<Copied> {
+/// What the last join copies to the output, if it copies words unchanged and compares none.
+fn copied(steps: &[Step<'_>], output: &[(ColumnOffset, Operand)]) -> Option<Copied> {
     let Some(Step::Join(probe)) = steps.last() else { return None };
     let mut loaded = Vec::with_capacity(probe.binds.len());
     for bound in &probe.binds {
@@ -75,41 +75,41 @@ struct Compiler<'a> {
     reading: Reading<'a>,
     part: Option<&'a Part>,
     scope: Scope<'a>,
-    /// What is known of each register that has been bound.
-    regs: Vec<Option<Kind<'a>>>,
+    /// The kind of each register that has been bound.
+    regs: Vec<Option<WordKind<'a>>>,
 }
 
 impl<'a> Compiler<'a> {
-    /// What is known of the value of an expression, and how to read it if it is an integer.
-    fn operand(&self, expr: &'a Expr) -> Result<(Kind<'a>, Option<Operand>), Halt> {
+    /// The kind of an expression's value, and how to read it if it is an integer.
+    fn operand(&self, expr: &'a Expr) -> Result<(WordKind<'a>, Option<Operand>), Halt> {
         let (kind, reg) = match expr {
             Expr::Reg(Reg(reg)) => {
                 (self.regs[*reg as usize].ok_or(Halt::Unfit)?, Some(Operand::Reg(*reg as usize)))
             }
-            Expr::Const(constant) => (Kind::Known(constant.get()), None),
-            Expr::Param(param) => (Kind::Known(self.scope.ambient.param(*param)), None),
+            Expr::Const(constant) => (WordKind::Known(constant.get()), None),
+            Expr::Param(param) => (WordKind::Known(self.scope.ambient.param(*param)), None),
             _ => return Err(Halt::Unfit),
         };
         let operand = match kind {
-            Kind::Known(Value::Int(value)) => Some(Operand::Int(value)),
-            Kind::Known(_) => None,
-            Kind::Half | Kind::Whole => reg,
+            WordKind::Known(Value::Int(value)) => Some(Operand::Int(value)),
+            WordKind::Known(_) => None,
+            WordKind::Half | WordKind::Whole => reg,
         };
         Ok((kind, operand))
     }
 
-    /// What must be compared for each row so that a column equals an expression; nothing if it
-    /// is known to.
+    /// The comparison needed per row so that a column equals an expression; none if they are known
+    /// to be equal.
     fn equal(
         &self,
         table: &'a Table,
         column: u32,
         expr: &'a Expr,
-    ) -> Result<Option<(Place, Operand)>, Halt> {
+    ) -> Result<Option<(ColumnOffset, Operand)>, Halt> {
         let (kind, operand) = self.operand(expr)?;
         match (table.place(column), operand, table.kind(column), kind) {
             (Some(place), Some(operand), ..) => Ok(Some((place, operand))),
-            (_, _, Some(Kind::Known(a)), Kind::Known(b)) => match a.equal(&b) {
+            (_, _, Some(WordKind::Known(a)), WordKind::Known(b)) => match a.equal(&b) {
                 true => Ok(None),
                 false => Err(Halt::Never),
             },
@@ -131,7 +131,7 @@ impl<'a> Compiler<'a> {
                     if known.is_some() {
                         return Err(Halt::Unfit);
                     }
-                    if let (Kind::Half | Kind::Whole, Some(place)) = (kind, table.place(column)) {
+                    if let (WordKind::Half | WordKind::Whole, Some(place)) = (kind, table.place(column)) {
                         binds.push(Bound::Load(place, *reg as usize));
                     }
                 }
@@ -145,7 +145,7 @@ impl<'a> Compiler<'a> {
             plan::Step::Join(lookup) => self.probe(lookup).map(|probe| Some(Step::Join(probe))),
             plan::Step::Exists(lookup) => self.probe(lookup).map(|probe| Some(Step::Exists(probe))),
             plan::Step::Absent(_) if self.reading.ignore_absent => Ok(None),
-            // What has to be computed may fail, even if there is no row to compare it with.
+            // A computed value may fail, even if there is no row to compare it with.
             plan::Step::Absent(lookup)
                 if lookup.compared_alike().next().is_some()
                     || !lookup.key.iter().all(Expr::is_given) =>
@@ -203,10 +203,10 @@ impl<'a> Compiler<'a> {
                 _ => key.extend(compared),
             }
             match self.operand(expr)? {
-                (Kind::Known(value), _) if hashed.is_empty() => {
+                (WordKind::Known(value), _) if hashed.is_empty() => {
                     state = secret.combine(state, value.hash(secret));
                 }
-                (Kind::Known(value), _) => hashed.push(Hashed::Known(value.hash(secret))),
+                (WordKind::Known(value), _) => hashed.push(Hashed::Known(value.hash(secret))),
                 (_, Some(Operand::Reg(reg))) => hashed.push(Hashed::Reg(reg)),
                 _ => return Err(Halt::Unfit),
             }
@@ -226,7 +226,7 @@ impl<'a> Compiler<'a> {
         Ok(Probe { table, visible, below, path, part, state, hashed, key, binds })
     }
 
-    fn output(&self, strand: &'a Strand) -> Result<Vec<(Place, Operand)>, Halt> {
+    fn output(&self, strand: &'a Strand) -> Result<Vec<(ColumnOffset, Operand)>, Halt> {
         let head = self.reading.database.table(strand.output.relation);
         let mut kinds = Vec::with_capacity(strand.output.columns.len());
         let mut operands = Vec::with_capacity(kinds.capacity());
@@ -242,7 +242,7 @@ impl<'a> Compiler<'a> {
             Fit::Widened(layout) => return Err(Halt::Widen(layout)),
         }
         let place = |(column, operand): (u32, Option<Operand>)| {
-            // Without a place the column is the same in every row, and the value is that one.
+            // Without an offset the column is the same in every row, and equal to the value.
             Some((head.place(column)?, operand?))
         };
         Ok((0..).zip(operands).filter_map(place).collect())

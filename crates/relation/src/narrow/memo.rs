@@ -1,25 +1,25 @@
 //! Rows of a batch that differ only in what they copy to the output.
 //!
 //! If the steps of a strand read one integer of the row that starts it, all rows of the batch with
-//! that integer find the same: the output of the first is copied, and what the others bring of
-//! their own is put in. In `pt(y, w) :- load(y, x), pt(x, z), pt(z, w)` so the many rows `(z, w)`
-//! of one `z` look up once who points to `z`, and nothing at all is done if no such is loaded.
+//! that integer find the same: the output of the first is copied, and patched with the other
+//! registers of each row. In `pt(y, w) :- load(y, x), pt(x, z), pt(z, w)` so the many rows `(z, w)`
+//! of one `z` look up once what points to `z`, and do nothing if nothing loads from there.
 
 use super::steps::{Bound, Hashed, Operand, Path, Probe, Step};
-use crate::table::Place;
+use crate::table::ColumnOffset;
 use tidemill_stdx::hash::hash_u64;
 use tidemill_stdx::sorted::SortedSet;
 
-/// Integers that are remembered at a time: the last of each hash.
+/// The size of the cache of integers: the last of each hash is kept.
 const SLOTS: usize = 1024;
 
-/// What a strand needs to run so.
+/// The plan for running a strand with a memo.
 #[derive(Debug)]
 pub(super) struct Memo {
     /// The register that the steps read.
     pub(super) input: usize,
-    /// Where the other registers of the first row stand in the words of the output.
-    patches: Vec<(usize, Place, usize)>,
+    /// Where the other registers of the first row are in the words of the output.
+    patches: Vec<(usize, ColumnOffset, usize)>,
     /// Words of an output row.
     stride: usize,
 }
@@ -50,11 +50,11 @@ impl Seen {
 }
 
 impl Memo {
-    /// What is needed to run a strand so, if that can be and may save something.
+    /// The plan for running a strand with a memo, if that is possible and may pay.
     pub(super) fn new(
         binds: &[Bound],
         steps: &[Step<'_>],
-        output: &[(Place, Operand)],
+        output: &[(ColumnOffset, Operand)],
     ) -> Option<Memo> {
         if steps.len() < 2 {
             return None;
@@ -81,7 +81,7 @@ impl Memo {
         Some(Memo { input, patches, stride: at })
     }
 
-    /// Appends a copy of what an earlier row has put out, with the registers of this row.
+    /// Appends a copy of the output of an earlier row, with the registers of this row.
     pub(super) fn replay(&self, earlier: std::ops::Range<usize>, regs: &[i64], out: &mut Vec<u32>) {
         let start = out.len();
         out.extend_from_within(earlier);

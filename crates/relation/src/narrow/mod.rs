@@ -1,11 +1,11 @@
 //! Running strands of view rules on words: the fast path beside [`crate::strand`].
 //!
 //! Most of what a fixed point derives are tuples of integers, copied from column to column. For
-//! a batch of rows of a delta, [`compile`] looks at how the tables lie in memory *now* and turns
-//! the strand into probes with resolved offsets over registers that are plain 64-bit integers;
-//! what is the same in every row (the location, as a rule) is compared once, here. What is
-//! derived is appended to a buffer of words as the head's table stores them, to be put in as
-//! they are.
+//! a batch of rows of a delta, [`compile`] takes the *present* layout of the tables and turns the
+//! strand into probes with resolved offsets over registers that are plain 64-bit integers; columns
+//! that are the same in every row (mostly the location) are compared once, at compile time.
+//! Derivations are appended to a buffer of words in the layout of the head's table, and inserted
+//! unchanged.
 //!
 //! A strand that does more than join, compare and copy integers, or a table that holds other
 //! things, is [`Halt::Unfit`]: the interpreter does it. Where both can run they derive the same
@@ -16,50 +16,50 @@ mod memo;
 mod steps;
 
 use crate::eval::Ambient;
-use crate::table::{IndexRows, KnownPairs, PartRows, Place, RowId, Table, Visible};
+use crate::table::{IndexRows, KnownPairs, PartRows, ColumnOffset, RowId, Table, Visible};
 use memo::{Memo, Seen};
 use std::cmp::Ordering;
 use steps::{Bound, Hashed, Operand, Path, Probe, Step};
 
 pub(crate) use compile::{Halt, compile};
 
-/// A strand over tables as they lie in memory.
+/// A strand compiled for the present layout of its tables.
 #[derive(Debug)]
 pub(crate) struct Narrow<'a> {
     table: &'a Table,
     binds: Vec<Bound>,
     steps: Vec<Step<'a>>,
-    output: Vec<(Place, Operand)>,
-    /// How the rows of the last step, a join, become output by themselves.
+    output: Vec<(ColumnOffset, Operand)>,
+    /// How rows of the last step, a join, are copied to the output directly.
     copied: Option<Copied>,
-    /// The pairs that the head's table has: none of them need be put out again.
+    /// The pairs that the head's table has, which are left out of the output.
     known: Option<KnownPairs<'a>>,
     /// How rows with the same look-ups are recognised.
     memo: Option<Memo>,
     regs: usize,
 }
 
-/// What an output row takes from the row of the last join: all else is the same for all rows
-/// that a probe finds, and written once.
+/// The words that an output row takes from the row of the last join; all others are the same for
+/// all rows that a probe finds, and written once.
 #[derive(Debug)]
 struct Copied {
     /// Output words and the words of the row that go there.
     words: Vec<(usize, usize)>,
 }
 
-/// What a run has done.
+/// The work of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
     /// Rows that its probes examined.
     pub(crate) probes: u64,
-    /// Derivations that were not put out, as the head's table has them.
+    /// Derivations left out of the output, as the head's table has them.
     pub(crate) left_out: u64,
 }
 
 impl Narrow<'_> {
     /// Appends to `out` what the strand derives from each of some rows.
     ///
-    /// Ends early, for what is then given up, when interrupted or after `words_max` words.
+    /// Ends early when interrupted or after `words_max` words; the commit is then given up.
     pub(crate) fn run(
         &self,
         rows: &[RowId],
@@ -102,7 +102,8 @@ impl Narrow<'_> {
                 None => {
                     let (start, left_out) = (run.out.len(), run.left_out);
                     run.step(&self.steps);
-                    // What was left out need not be known of another row.
+                    // A replayed row may contain pairs that are not known, so nothing may have been
+                    // left out.
                     if run.left_out == left_out {
                         seen.note(value, start..run.out.len());
                     }
@@ -133,19 +134,19 @@ struct Run<'n> {
     out: &'n mut Vec<u32>,
     words_max: usize,
     ambient: &'n dyn Ambient,
-    /// Rows looked at, but for those of a last join.
+    /// Rows examined, without those of a last join.
     looked: u32,
-    /// Rows that the head's table has and that were not put out.
+    /// Rows left out of the output, as the head's table has them.
     left_out: u64,
-    /// It is to end.
+    /// The run must end.
     over: bool,
 }
 
-/// Rows looked at between two looks at whether to go on at all.
+/// Rows examined between two checks for an interrupt.
 const LOOK_EVERY: u32 = 256;
 
 impl<'n> Run<'n> {
-    /// Whether to end at once.
+    /// Whether the run must end early.
     #[inline]
     fn is_over(&mut self) -> bool {
         self.looked = self.looked.wrapping_add(1);
@@ -223,7 +224,7 @@ impl<'n> Run<'n> {
     fn finds(&mut self, probe: &'n Probe<'n>) -> bool {
         let mut rows = probe.rows(&self.regs);
         while let Some(row) = rows.next(probe) {
-            // Of one that is over, all is given up.
+            // The output of a run that ended early is discarded.
             if self.is_over() || self.bind(&probe.binds, probe.table.row_words(row)) {
                 return true;
             }
@@ -254,7 +255,7 @@ impl<'n> Run<'n> {
         }
     }
 
-    /// The same of pairs, of which those that are known are left out.
+    /// The same for pairs, without those that are known.
     #[inline]
     fn copy_pairs(
         &mut self,

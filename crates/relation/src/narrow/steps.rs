@@ -1,8 +1,8 @@
 //! The steps of a strand over registers that are plain integers.
 
-use crate::table::{Part, Place, RowId, Table, Visible};
+use crate::table::{Part, ColumnOffset, RowId, Table, Visible};
 
-/// An integer that is known when a row has been bound.
+/// An operand that is known when a row has been bound.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operand {
     Reg(usize),
@@ -22,8 +22,8 @@ impl Operand {
 /// What happens to an integer of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bound {
-    Load(Place, usize),
-    Equal(Place, Operand),
+    Load(ColumnOffset, usize),
+    Equal(ColumnOffset, Operand),
 }
 
 /// How a column contributes to the hash of a key.
@@ -48,15 +48,15 @@ pub(super) enum Path {
 pub(super) struct Probe<'a> {
     pub(super) table: &'a Table,
     pub(super) visible: Visible,
-    /// `visible` shows every row below this one; nothing if each must be looked at.
+    /// `visible` shows every row below this one; `None` if each must be checked.
     pub(super) below: Option<RowId>,
     pub(super) path: Path,
-    /// The rows it looks among, if not all.
+    /// The subset of rows that it searches, if not all.
     pub(super) part: Option<&'a Part>,
     /// The hash of the columns of the key before the first register.
     pub(super) state: u64,
     pub(super) hashed: Vec<Hashed>,
-    pub(super) key: Vec<(Place, Operand)>,
+    pub(super) key: Vec<(ColumnOffset, Operand)>,
     pub(super) binds: Vec<Bound>,
 }
 

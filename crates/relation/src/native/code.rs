@@ -23,7 +23,7 @@ use crate::table::{RowId, Rows};
 use crate::types::TypeSet;
 use crate::value::Value;
 
-/// The code of one strand: it works on a frame.
+/// The code of one strand, called with a frame.
 type Entry = unsafe extern "C" fn(*mut Frame<'_, '_>);
 
 /// Strands as machine code. It keeps a copy of them, to which the code refers.
@@ -41,7 +41,7 @@ struct Function {
     slots: usize,
     /// Look-ups in it that may find several rows.
     walks: usize,
-    /// What is put into which of them first.
+    /// The initial values of slots.
     given: Vec<(usize, *const Expr)>,
     /// Where the columns of its head lie.
     head: usize,
@@ -126,8 +126,9 @@ impl Native {
 /// Runs a strand of `native` as [`strand::run`] does over the [present](Reading::present) state,
 /// and derives the same.
 ///
-/// It is inlined, so that what it is given is put into the frame at once: structures that are
-/// copied right after they were written in parts wait until the parts have reached the cache.
+/// It is inlined, so that arguments are written into the frame directly: copying a structure right
+/// after it was written in parts stalls until the stores have reached the cache (failed store
+/// forwarding).
 #[inline]
 pub fn run<'a>(
     native: &'a Native,
@@ -150,7 +151,7 @@ pub fn run<'a>(
 /// Values of a frame that need no memory of their own.
 const SLOTS: usize = 64;
 
-/// What a function is run for, and in which surroundings.
+/// The trigger and the environment of a run.
 struct Call<'a, 'r> {
     function: &'a Function,
     strand: &'a Strand,
@@ -180,7 +181,7 @@ impl<'a, 'r> Call<'a, 'r> {
         self.enter_with(&mut slots, &mut walks);
     }
 
-    /// With this memory for its slots and walks.
+    /// Runs with this memory for slots and walks.
     #[inline(always)]
     fn enter_with(self, slots: &mut [MaybeUninit<Value<'a>>], walks: &mut [Option<Rows<'a>>]) {
         let Call { function, strand, trigger, reading, scope, sink } = self;

@@ -8,7 +8,7 @@ use crate::function::FunctionId;
 use crate::operator::{Binary, Unary};
 use crate::value::Value;
 
-/// How the code has a value, see [`Operand`].
+/// The form in which the code holds a value, see [`Operand`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Int,
@@ -17,16 +17,15 @@ enum Form {
 }
 
 impl Form {
-    /// The form that both can have.
+    /// The common form of both.
     fn common(self, other: Form) -> Form {
         if self == other { self } else { Form::Any }
     }
 }
 
 impl Writer<'_, '_> {
-    /// Writes an expression. What has no value is left to the interpreter, which finds that out
-    /// again and reports it; so the expression must be
-    /// [repeatable](Expr::is_repeatable).
+    /// Writes an expression. One without a value is left to the interpreter, which evaluates it
+    /// again and reports the failure; so the expression must be [repeatable](Expr::is_repeatable).
     pub(super) fn value(&mut self, expr: &Expr) -> Operand {
         match expr {
             Expr::Reg(reg) => self.register(*reg).unwrap_or(Operand::Slot(reg.0 as usize)),
@@ -49,7 +48,7 @@ impl Writer<'_, '_> {
             Expr::In { operands, low, high } => self.ring(operands, *low, *high),
             Expr::If(branches) => self.branches(branches),
             Expr::Call(function, operands) => match (function.name(), &operands[..]) {
-                // The operator by another name.
+                // The function form of the operator.
                 ("mod", [_, _]) => self.binary(Binary::Remainder, operands),
                 _ => self.function(*function, operands),
             },
@@ -113,7 +112,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// A result that counts unless it went over.
+    /// A result that is valid unless it overflowed.
     fn checked(&mut self, value: Ir, over: Ir) -> Ir {
         let exit = self.side_exit();
         self.leave_if(over, exit);
@@ -135,7 +134,7 @@ impl Writer<'_, '_> {
         let result = self.call(self.helpers.binary, &[number, left, right, to]);
         self.exit_if_zero(result);
         match comparison(operator) {
-            // What it gives is a truth value.
+            // The result is a truth value.
             Some(_) => Operand::Truth(self.truth_in(slot)),
             None => Operand::Slot(slot),
         }
@@ -203,7 +202,7 @@ impl Writer<'_, '_> {
         self.checked(shifted, lost)
     }
 
-    /// Shifts by 64 bits and more are the interpreter's matter.
+    /// Shifts by 64 bits and more are left to the interpreter.
     fn within_a_word(&mut self, bits: Ir, known: Option<i64>) {
         if !known.is_some_and(|bits| (0..64).contains(&bits)) {
             let wide = self.body.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, bits, 63);
@@ -342,7 +341,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The form of what is computed of two operands.
+    /// The form of the result of two operands.
     fn form_of_both(&self, operands: &[Expr]) -> Form {
         let are_integers = operands.iter().all(|operand| self.form(operand) == Form::Int);
         if are_integers { Form::Int } else { Form::Any }

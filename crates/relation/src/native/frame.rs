@@ -1,6 +1,6 @@
-//! What generated code works on, and what it calls.
+//! The frame of generated code, and the functions that it calls.
 //!
-//! Whatever the code does not do itself is done by the interpreter, in whose [`Run`] the frame
+//! All that the code does not do itself is done by the interpreter, in whose [`Run`] the frame
 //! lies: a look-up, an expression, one step, or all that is left for a row. So both derive the
 //! same, in the same order, and count and report the same.
 
@@ -24,11 +24,11 @@ pub(super) struct Frame<'a, 'r> {
     pub(super) trigger: *const u8,
     /// The words of the row that a look-up has found last.
     pub(super) words: *const u32,
-    /// How the integers of its table lie.
+    /// The layout of integers in its table.
     pub(super) shapes: *const Shape,
     /// That row.
     pub(super) row: RowId,
-    /// 1 once the run is to end.
+    /// 1 once the run must end.
     pub(super) over: u32,
     /// The end of the trigger.
     pub(super) trigger_end: *const u8,
@@ -40,7 +40,7 @@ pub(super) struct Frame<'a, 'r> {
     pub(super) head: usize,
 }
 
-/// What a look-up gives where there is no row.
+/// The result of a look-up without a row.
 pub(super) const NO_ROW: u32 = u32::MAX;
 
 impl<'a, 'r> Frame<'a, 'r> {
@@ -84,7 +84,7 @@ impl<'a, 'r> Frame<'a, 'r> {
         unsafe { std::slice::from_raw_parts(self.slots.add(self.head), count) }
     }
 
-    /// Goes on to the next row of a look-up, if there is one and the run goes on.
+    /// Advances to the next row of a look-up, if there is one and the run continues.
     fn advance(&mut self, step: u32, number: u32) -> u32 {
         let Some(rows) = &mut self.walks[number as usize] else { return NO_ROW };
         let Some(row) = rows.next() else { return NO_ROW };
@@ -106,7 +106,7 @@ impl<'a, 'r> Frame<'a, 'r> {
     }
 }
 
-/// What an instruction of the code is given to work with: a frame that nothing else uses.
+/// The frame that generated code passes to a helper; nothing else uses it meanwhile.
 ///
 /// # Safety
 /// `frame` is the one that the running code was entered with.
@@ -122,7 +122,7 @@ unsafe fn at<'x, 'a>(value: *const Value<'a>) -> &'x Value<'a> {
     unsafe { &*value }
 }
 
-/// Interprets all for the trigger.
+/// Interprets the whole strand for the trigger.
 pub(super) extern "C" fn interpret_all(frame: *mut Frame<'_, '_>) {
     // SAFETY: the code passes the frame it was entered with.
     let frame = unsafe { of(frame) };

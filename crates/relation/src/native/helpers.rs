@@ -8,7 +8,7 @@ use super::frame;
 const ADDRESS: Type = types::I64;
 const NUMBER: Type = types::I32;
 
-/// What the code calls.
+/// The functions that the code calls.
 #[derive(Clone, Copy)]
 pub(super) struct Helpers {
     pub(super) interpret_all: FuncId,

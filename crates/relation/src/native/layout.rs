@@ -1,4 +1,4 @@
-//! How generated code finds what Rust has written: offsets and tags.
+//! The layout of values that generated code relies on: offsets and tags.
 
 use std::mem::offset_of;
 
@@ -32,8 +32,9 @@ pub(super) const FRAME_TRIGGER: i32 = offset_of!(Frame<'_, '_>, trigger) as i32;
 pub(super) const FRAME_WORDS: i32 = offset_of!(Frame<'_, '_>, words) as i32;
 pub(super) const FRAME_SHAPES: i32 = offset_of!(Frame<'_, '_>, shapes) as i32;
 
-/// Whether a value lies in memory as generated code takes it. What is not promised by the
-/// language, the order of the words of a text, is looked at; the rest is known when this compiles.
+/// Whether a value has the layout that generated code relies on. The order of the words of a text,
+/// which the language does not guarantee, is checked at run time; the rest is known at compile
+/// time.
 pub(super) fn is_as_expected() -> bool {
     let text = "tide";
     let value = Value::Str(text);

@@ -1,4 +1,4 @@
-//! Which slots of a frame hold what.
+//! The slots of a frame.
 //!
 //! ```text
 //! registers | a key | columns of the head | constants, parameters, temporaries, as they come
@@ -7,7 +7,7 @@
 use crate::expr::Expr;
 use crate::plan::{Lookup, Step, Strand};
 
-/// The slots of one strand; more are given out while it is written.
+/// The slots of one strand; more are allocated while it is written.
 #[derive(Debug)]
 pub(super) struct Slots {
     /// The first slot of a key that is looked up.
@@ -18,12 +18,11 @@ pub(super) struct Slots {
     pub(super) count: usize,
     /// Look-ups that may find several rows.
     pub(super) walks: usize,
-    /// What is put into which slot before the code runs: constants that are no integers, and
-    /// parameters, of the strand.
+    /// The initial values of slots: constants of the strand that are no integers, and parameters.
     pub(super) given: Vec<(usize, *const Expr)>,
 }
 
-/// A strand that wants more is the interpreter's matter.
+/// A strand that needs more is left to the interpreter.
 const SLOTS_MAX: usize = 1024;
 
 impl Slots {
@@ -34,7 +33,7 @@ impl Slots {
         Slots { key, head, count: head + strand.output.columns.len(), walks: 0, given: Vec::new() }
     }
 
-    /// One more.
+    /// Allocates a slot.
     pub(super) fn another(&mut self) -> usize {
         self.several(1)
     }
@@ -45,7 +44,7 @@ impl Slots {
         self.count - count
     }
 
-    /// The slot of an expression of the strand that is put there before the code runs.
+    /// The slot of an expression of the strand that is evaluated before the code runs.
     pub(super) fn given(&mut self, expr: &Expr) -> usize {
         if let Some(&(slot, _)) = self.given.iter().find(|(_, one)| std::ptr::eq(*one, expr)) {
             return slot;

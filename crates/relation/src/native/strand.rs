@@ -77,7 +77,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Whether a register is taken for an integer: all that it has held so far were some.
+    /// Whether a register is compiled as an integer: it has held nothing else so far.
     fn is_integer(&self, reg: Reg) -> bool {
         self.types.get(reg.0 as usize).is_some_and(|types| *types == TypeSet::INT)
     }
@@ -86,7 +86,7 @@ impl Writer<'_, '_> {
         self.bound[reg.0 as usize] = Some(operand);
     }
 
-    /// A column of the trigger that is an integer, or else the interpreter's matter.
+    /// Reads a column of the trigger that is an integer; else exits to the interpreter.
     fn read_integer(&mut self, reg: Reg, from: Ir) -> Ir {
         let is_integer = self.is_tagged(from, flat::tag::INT);
         let exit = self.side_exit();
@@ -126,7 +126,7 @@ impl Writer<'_, '_> {
         after
     }
 
-    /// The length of a text in the trigger; goes elsewhere if it is none.
+    /// The length of a text in the trigger; jumps to `other` if it is none.
     fn text_length(&mut self, from: Ir, other: Block) -> Ir {
         let is_text = self.is_tagged(from, flat::tag::STR);
         self.leave_unless(is_text, other);
@@ -162,7 +162,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// A step that goes on once or not at all.
+    /// A step that continues once or not at all.
     fn binding(&mut self, at: usize) {
         match &self.strand.steps[at] {
             Step::Let(reg, expr) if expr.is_repeatable() => {
@@ -187,8 +187,8 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Writes a look-up: its first row, or none, and what goes on to the next, if there may be more
-    /// than one.
+    /// Writes a look-up; returns its first row, or none, and the number of its walk, if there may
+    /// be more than one row.
     fn look_up(&mut self, at: usize, lookup: &Lookup) -> (Ir, Option<usize>) {
         for (place, expr) in lookup.key.iter().enumerate() {
             let value = self.value(expr);
@@ -258,7 +258,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The integer in a column of the row; goes elsewhere if the column does not hold integers.
+    /// The integer in a column of the row; jumps to `other` if the column does not hold integers.
     fn load_integer(&mut self, column: usize, other: Block) -> Ir {
         let frame = self.frame();
         let shapes = self.body.load(types::I64, frame, FRAME_SHAPES);
@@ -296,7 +296,7 @@ impl Writer<'_, '_> {
         self.call(self.helpers.load, &[number, column, to]);
     }
 
-    /// Goes on with the next row unless a column equals a value.
+    /// Continues with the next row unless a column equals a value.
     fn leave_unless_column(&mut self, at: usize, column: usize, wanted: Operand) {
         let [other, same] = [(); 2].map(|()| self.body.create_block());
         if let Operand::Int(value) = wanted {
@@ -315,7 +315,7 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(same);
     }
 
-    /// A test of whether there is a row, in which nothing can fail; goes on if it is as `wanted`.
+    /// Tests whether there is a row, where nothing can fail; continues if the result is `wanted`.
     fn test(&mut self, at: usize, lookup: &Lookup, wanted: bool) {
         let outer = self.done;
         let (first, walk) = self.look_up(at, lookup);
@@ -350,7 +350,7 @@ impl Writer<'_, '_> {
         self.body.ins().jump(outer, &[]);
         self.body.switch_to_block(on);
         if !wanted {
-            // That no row was found means nothing if the search was broken off.
+            // An empty result is void if the search was interrupted.
             let frame = self.frame();
             let over = self.body.load(types::I32, frame, FRAME_OVER);
             self.leave_if(over, outer);
@@ -410,8 +410,8 @@ fn bound_by(step: &Step) -> Vec<Reg> {
     regs
 }
 
-/// Whether a strand can be written at all: what may be evaluated twice must give the same, and no
-/// register may be bound twice.
+/// Whether a strand can be compiled at all: expressions that may be evaluated twice must be
+/// repeatable, and no register may be bound twice.
 pub(super) fn fits(strand: &crate::plan::Strand) -> bool {
     let bind = |bind: &Bind| !matches!(bind, Bind::Equal(expr) if !expr.is_repeatable());
     let lookup = |lookup: &Lookup| {

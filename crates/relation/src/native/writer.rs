@@ -1,4 +1,4 @@
-//! What all parts of a strand are written with: operands, slots, calls, side exits.
+//! The tools for writing all parts of a strand: operands, slots, calls, side exits.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Ir, types};
 use tidemill_jit::{Body, FuncId};
@@ -11,14 +11,14 @@ use crate::plan::Strand;
 use crate::types::TypeSet;
 use crate::value::Type;
 
-/// A value that the code has.
+/// A value held by the code.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operand {
     /// An integer.
     Int(Ir),
     /// A truth value, 0 or 1 in 8 bits.
     Truth(Ir),
-    /// Whatever lies in a slot.
+    /// Any value in a slot.
     Slot(usize),
 }
 
@@ -33,11 +33,11 @@ pub(super) struct Writer<'w, 'm> {
     frame: Ir,
     /// The address of the first slot.
     base: Ir,
-    /// What each register holds where the code is written now.
+    /// The operand of each register at the point that is written now.
     pub(super) bound: Vec<Option<Operand>>,
-    /// Where the run goes on when nothing more comes of the row at hand.
+    /// Where the run continues after the present row.
     pub(super) done: Block,
-    /// What the interpreter does for the part that is written now, and the block that asks it, if
+    /// What the interpreter does at an exit of the part that is written now, and the exit block, if
     /// there is one.
     exit: (ExitKind, Option<Block>),
     /// Blocks that leave something to the interpreter, to be written at the end.
@@ -49,16 +49,16 @@ pub(super) struct Writer<'w, 'm> {
 struct SideExit {
     block: Block,
     kind: ExitKind,
-    /// Where the run goes on then.
+    /// Where the run continues then.
     done: Block,
-    /// What the registers hold.
+    /// The operands of the registers.
     bound: Vec<Option<Operand>>,
 }
 
-/// What the interpreter does then.
+/// What the interpreter does at a side exit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ExitKind {
-    /// All for the trigger.
+    /// The whole strand for the trigger.
     All,
     /// All from a step on.
     Rest(usize),
@@ -122,14 +122,14 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.ins().iconst(types::I32, number as i64)
     }
 
-    /// Goes to a block if a condition holds, and on if not.
+    /// Jumps to a block if a condition holds, and continues if not.
     pub(super) fn leave_if(&mut self, condition: Ir, to: Block) {
         let on = self.body.create_block();
         self.body.ins().brif(condition, to, &[], on, &[]);
         self.body.switch_to_block(on);
     }
 
-    /// Goes to a block unless a condition holds.
+    /// Jumps to a block unless a condition holds.
     pub(super) fn leave_unless(&mut self, condition: Ir, to: Block) {
         let on = self.body.create_block();
         self.body.ins().brif(condition, on, &[], to, &[]);
@@ -191,7 +191,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.bound[reg.0 as usize]
     }
 
-    /// Puts the registers where the interpreter looks for them.
+    /// Stores the registers in the slots from which the interpreter reads them.
     pub(super) fn store_registers(&mut self) {
         for reg in 0..self.bound.len() {
             if let Some(operand) = self.bound[reg] {
@@ -200,13 +200,13 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
     }
 
-    /// From here on what the code cannot do is left to the interpreter in this way.
+    /// Sets how the interpreter takes over from here on.
     pub(super) fn set_exit(&mut self, kind: ExitKind) {
         self.exit = (kind, None);
     }
 
-    /// The block that leaves it to the interpreter. A part has one, which knows the registers as
-    /// they are when the part first asks for it: those that were bound before the part.
+    /// The block of the side exit. A part has one, with the registers that were bound before the
+    /// part.
     pub(super) fn side_exit(&mut self) -> Block {
         let (kind, block) = self.exit;
         block.unwrap_or_else(|| {
@@ -244,7 +244,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.leave_unless(result, exit);
     }
 
-    /// The integer in a slot, or else the interpreter's matter.
+    /// The integer in a slot; else exits to the interpreter.
     pub(super) fn integer_in(&mut self, slot: usize) -> Ir {
         let found = self.body.load(types::I8, self.base, offset(slot));
         let is_integer = self.body.ins().icmp_imm_u(IntCC::Equal, found, tag(Type::Int));

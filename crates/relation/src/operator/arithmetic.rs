@@ -11,7 +11,7 @@ type Evaluated<'a> = Result<Value<'a>, EvalError>;
 
 const NS_PER_S: i64 = 1_000_000_000;
 
-/// Two numbers brought to the type in which they are worked on.
+/// Two numbers converted to a common type.
 enum Pair {
     Ints(i64, i64),
     Doubles(f64, f64),
@@ -249,7 +249,7 @@ fn int_power(base: i64, exponent: u64) -> Option<i64> {
     }
 }
 
-/// The number of bits to shift by, at most 200: whatever is wider than a value is alike.
+/// The number of bits to shift by, at most 200: all shifts wider than a value are alike.
 fn shift_count(what: &'static str, right: Value<'_>) -> Result<u32, EvalError> {
     match right {
         Value::Id(id) => {

@@ -5,18 +5,18 @@ use std::fmt;
 use super::operators::{Binary, Unary};
 use crate::types::TypeSet;
 
-/// What the checker, the catalogue and the book know of an operator.
+/// The declaration of an operator, for the checker, the catalogue and the book.
 #[derive(Debug)]
 pub struct Declaration {
-    /// How it is written.
+    /// Its symbol.
     pub symbol: &'static str,
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// The operand types it takes, and what it gives for them.
+    /// The operand types that it takes, each with the result types.
     pub signatures: &'static [Signature],
-    /// What it means.
+    /// Its documentation.
     pub doc: &'static str,
-    /// Expressions, and what they evaluate to, in text form.
+    /// Expressions with their values, in text form.
     pub examples: &'static [(&'static str, &'static str)],
 }
 
@@ -57,12 +57,12 @@ impl Unary {
         unary(self)
     }
 
-    /// How it is written.
+    /// Its symbol.
     pub fn symbol(self) -> &'static str {
         self.declaration().symbol
     }
 
-    /// The operator that is written so.
+    /// The operator with this symbol.
     pub fn from_symbol(symbol: &str) -> Option<Unary> {
         Unary::ALL.into_iter().find(|operator| operator.symbol() == symbol)
     }
@@ -79,12 +79,12 @@ impl Binary {
         binary(self)
     }
 
-    /// How it is written.
+    /// Its symbol.
     pub fn symbol(self) -> &'static str {
         self.declaration().symbol
     }
 
-    /// The operator that is written so; `<>` is `!=`.
+    /// The operator with this symbol; `<>` is `!=`.
     pub fn from_symbol(symbol: &str) -> Option<Binary> {
         let symbol = if symbol == "<>" { "!=" } else { symbol };
         Binary::ALL.into_iter().find(|operator| operator.symbol() == symbol)

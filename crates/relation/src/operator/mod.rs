@@ -1,6 +1,6 @@
 //! The operators of the language: what each means on operands of each type.
 //!
-//! Every operator has one [`Declaration`] with the types it takes and gives: the checker asks it
+//! Every operator has one [`Declaration`] with the types it takes and gives: the checker uses it
 //! ([`Binary::result_type`]), the catalogue prints it, and the tests evaluate its examples.
 //!
 //! Beside a double an integer counts as a double, beside an ID as an ID (everything modulo
@@ -38,7 +38,7 @@ impl Unary {
 
 impl Binary {
     /// [`Binary::apply`] to operands that stay where they are. Two integers, which most operands
-    /// are, take a short way.
+    /// are, take a fast path.
     #[inline]
     pub fn apply_to<'a>(
         self,
@@ -54,7 +54,7 @@ impl Binary {
         self.apply(*left, *right, scope)
     }
 
-    /// What two integers give; `None` where it takes more than an instruction or is an error.
+    /// The result of two integers; `None` where it takes more than an instruction or is an error.
     #[inline]
     fn of_ints(self, a: i64, b: i64) -> Option<Value<'static>> {
         Some(match self {
@@ -68,7 +68,7 @@ impl Binary {
         })
     }
 
-    /// What the comparison says of operands in that order; `None` for the other operators.
+    /// The result of a comparison for operands in this order; `None` for the other operators.
     #[inline]
     fn compares(self, order: Ordering) -> Option<bool> {
         Some(match self {

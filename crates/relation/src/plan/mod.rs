@@ -1,4 +1,4 @@
-//! Plans: what a rule program becomes before it runs.
+//! Plans: the executable form of a rule program.
 //!
 //! A plan names relations and rules and holds two kinds of code:
 //!
@@ -74,7 +74,7 @@ impl Plan {
         &self.relations[id.index()]
     }
 
-    /// The relation of that name.
+    /// The relation of this name.
     pub fn find(&self, name: &str) -> Option<RelationId> {
         let position = self.relations.iter().position(|relation| relation.name == name)?;
         Some(RelationId(position as u32))
@@ -113,8 +113,8 @@ impl Relation {
         self.columns.len()
     }
 
-    /// True for events of which nothing says how many columns they have: their tuples are only
-    /// looked at, and may have any number, the location first.
+    /// True for events whose number of columns is not declared: their tuples are only observed, and
+    /// may have any number, the location first.
     pub fn is_open(&self) -> bool {
         self.columns.is_empty()
     }
@@ -169,7 +169,7 @@ pub struct Strand {
     pub rule: RuleId,
     /// What starts it.
     pub trigger: Trigger,
-    /// What happens for each trigger, in order; each step may continue no, one or many times.
+    /// The steps for each trigger, in order; each may continue no, one or many times.
     pub steps: Vec<Step>,
     /// What is derived at the end.
     pub output: Output,
@@ -210,7 +210,7 @@ impl Strand {
 }
 
 impl Strand {
-    /// Whether a value it derives may be none of those that it reads.
+    /// Whether it may derive values that it does not read.
     fn computes(&self) -> bool {
         let step = |step: &Step| matches!(step, Step::Let(_, expr) if !expr.is_given());
         let column = |column: &HeadColumn| match column {
@@ -223,7 +223,7 @@ impl Strand {
     }
 }
 
-/// What starts a strand, and what of it is kept.
+/// What starts a strand, and which of its columns are bound.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trigger {
     /// The relation of the row that starts it; for [`On::Scan`] the head.
@@ -273,7 +273,7 @@ pub enum Bind {
 pub enum Step {
     /// Continues once for each row found.
     Join(Lookup),
-    /// Continues once if a row is found: what it holds is needed nowhere later.
+    /// Continues once if a row is found: its columns are not used later.
     Exists(Lookup),
     /// Continues if no row is found.
     Absent(Lookup),
@@ -302,7 +302,7 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// What columns are compared with that has to be computed, and is the same for all rows.
+    /// The computed expressions that columns are compared with, the same for all rows.
     pub fn compared_alike(&self) -> impl Iterator<Item = &Expr> {
         self.columns.iter().filter_map(|bind| match bind {
             Bind::Equal(expr) if !expr.is_given() && !self.binds_any_of(expr) => Some(expr),
@@ -372,7 +372,7 @@ pub struct Output {
     pub columns: Vec<HeadColumn>,
     /// What is done with the tuple.
     pub action: Action,
-    /// The column that says where the tuple goes, if it is another than the relation's location.
+    /// The column with the destination of the tuple, if it is another than the relation's location.
     pub location: Option<u32>,
     /// Strands with aggregates: number of leading steps (`Let` and `Match` only) after which the
     /// other columns can be evaluated. They are evaluated there, once, and there is exactly one

@@ -17,7 +17,7 @@ use crate::text::TextReader;
 use crate::types::TypeSet;
 use crate::value::{Type, Value};
 
-/// Expressions and patterns nest at most so deep: more than what any planner makes of a source.
+/// The maximal nesting of expressions and patterns: more than any planner produces.
 const DEPTH_MAX: usize = 1000;
 
 /// Reads the text form of a plan; [`super::verify`] checks whether it makes sense.

@@ -256,7 +256,7 @@ impl Display for Expr {
     }
 }
 
-/// A vector looks like a list in text, so it says what it is.
+/// A vector looks like a list in text, so it is marked.
 fn print_constant(f: &mut Formatter<'_>, value: &crate::flat::OwnedValue) -> fmt::Result {
     match value.get() {
         value @ Value::Vector(_) => write!(f, "vector {value}"),

@@ -1,4 +1,4 @@
-//! Checks that a plan keeps its promises, so that what runs it need not ask.
+//! Checks the invariants of a plan, so that the engines need not.
 
 use std::fmt;
 
@@ -29,7 +29,7 @@ impl std::error::Error for PlanError {}
 /// Checks every relation, strand and view rule of `plan`.
 ///
 /// # Errors
-/// All that is wrong, in order.
+/// All errors, in order.
 pub fn verify(plan: &Plan) -> Result<(), Vec<PlanError>> {
     let mut check = Check { plan, place: String::new(), errors: Vec::new() };
     check.relations();

@@ -14,8 +14,7 @@ use crate::plan::{Bind, HeadColumn, Lookup, Pattern, Step, Strand};
 use crate::table::{RowId, Rows};
 use crate::value::Value;
 
-/// A running strand. `J` is what it remembers of the rows that it has joined: nothing, unless it is
-/// traced.
+/// A running strand. `J` records the joined rows; nothing, unless the run is traced.
 pub(crate) struct Run<'a, 'r, J: Joins = Unrecorded> {
     pub(crate) strand: &'a Strand,
     pub(crate) reading: &'r Reading<'a>,
@@ -26,9 +25,9 @@ pub(crate) struct Run<'a, 'r, J: Joins = Unrecorded> {
     aggregates: Option<Aggregates<'a>>,
     /// The head being projected.
     columns: &'r mut Columns<'a>,
-    /// Where the run stands, if it can rest.
+    /// The position of the run, if it can rest.
     pub(super) rest: Option<&'r mut Rest>,
-    /// Rows looked at.
+    /// Rows examined.
     looked: u32,
     /// It was interrupted, or its sink is full.
     over: bool,
@@ -36,7 +35,7 @@ pub(crate) struct Run<'a, 'r, J: Joins = Unrecorded> {
     pub(super) joins: J,
 }
 
-/// Rows looked at between two looks at whether to go on at all.
+/// Rows examined between two checks for an interrupt.
 const LOOK_EVERY: u32 = 256;
 
 /// Where a run keeps its values: on the stack, for most strands, and never moved.
@@ -49,7 +48,7 @@ pub(crate) struct Space<'a> {
 pub(crate) type Columns<'a> = SmallVec<[Value<'a>; 8]>;
 
 impl<'a> Space<'a> {
-    /// The registers, and where a head is put together.
+    /// The registers, and the buffer of a head.
     #[inline(always)]
     pub(crate) fn parts(&mut self) -> (&mut [Value<'a>], &mut Columns<'a>) {
         (&mut self.regs, &mut self.columns)
@@ -117,7 +116,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         }
     }
 
-    /// Runs the strand for a trigger, whose columns are taken one after the other.
+    /// Runs the strand for a trigger, whose columns are read one after the other.
     pub(crate) fn start(&mut self, trigger: impl FnMut(&mut Value<'a>) -> bool) {
         match self.bind(&self.strand.trigger.columns, trigger) {
             Ok(true) if self.strand.output.aggregates() => self.aggregate(),
@@ -184,7 +183,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         Ok(true)
     }
 
-    /// Goes on from a step.
+    /// Continues from a step.
     pub(crate) fn step(&mut self, at: usize) {
         if let Err(error) = self.try_step(at) {
             self.fail(error);
@@ -198,7 +197,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         let depth = self.joins.depth();
         match step {
             Step::Join(lookup) => return self.join(lookup, at + 1),
-            // A run that rests counts the rows that it looks at, those of a join.
+            // A run that can rest counts the rows that it examines, those of a join.
             Step::Exists(lookup) if self.rest.is_some() => return self.join(lookup, at + 1),
             _ => {
                 if !self.pass(step)? {
@@ -211,7 +210,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         passed
     }
 
-    /// A step that goes on once or not at all: whether it does.
+    /// Runs a step that continues once or not at all; returns whether it continues.
     #[inline]
     pub(crate) fn pass(&mut self, step: &'a Step) -> Result<bool, EvalError> {
         match step {
@@ -254,7 +253,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         Ok(())
     }
 
-    /// Goes on with step `next` if the row of a join has what it must.
+    /// Continues with step `next` if the row of a join matches.
     pub(crate) fn join_row(&mut self, lookup: &'a Lookup, row: RowId, next: usize) {
         match self.bind_row(lookup, row) {
             Ok(true) => {
@@ -268,10 +267,11 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         }
     }
 
-    /// Like the loop of [`Run::join`], from where the run stands to where it rests.
+    /// Like the loop of [`Run::join`], from the saved position to where the run rests.
     fn join_resting(&mut self, lookup: &'a Lookup, mut rows: Rows<'a>, next: usize) {
         let from = self.rest.as_mut().and_then(|rest| rest.path.pop());
-        // The row at which it goes on is free, or a few nested joins would use up a short run.
+        // The row at which it resumes is not counted, or a few nested joins would use up a short
+        // run.
         let mut row = match from {
             Some(from) => {
                 rows = rows.starting_at(from);
@@ -291,7 +291,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         }
     }
 
-    /// The next row; if none may be looked at any more, the run rests there.
+    /// The next row; if the budget is used up, the run rests there.
     fn spend(&mut self, rows: &mut Rows<'a>) -> Option<RowId> {
         let row = rows.next()?;
         if let Some(rest) = &mut self.rest {
@@ -331,13 +331,13 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         let visible = (self.reading.visible)(lookup.atom, lookup);
         let mut key = Key::new();
         self.put_key(lookup, &mut key)?;
-        // What is compared must have a value, whether there is a row to compare it with or not.
+        // Comparands must have a value, even if there is no row to compare with.
         for expr in lookup.compared_alike() {
             self.value(expr)?;
         }
         let table = self.reading.database.table(lookup.relation);
         for row in table.rows(lookup.access, &key, visible) {
-            // One that is over derives nothing more.
+            // An interrupted run derives nothing more.
             if self.is_over() || self.bind_row(lookup, row)? {
                 return Ok(true);
             }
@@ -442,7 +442,7 @@ impl<'a, 'r, J: Joins> Run<'a, 'r, J> {
         }
     }
 
-    /// Comes to the group; false if a pattern before it does not match.
+    /// Runs the steps before the group; false if a pattern does not match.
     fn group(&mut self, steps: &'a [Step]) -> Result<bool, EvalError> {
         for step in steps {
             debug_assert!(matches!(step, Step::Let(..) | Step::Match(..)), "verified");

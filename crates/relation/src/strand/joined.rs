@@ -1,8 +1,8 @@
-//! What a running strand remembers of the rows that it has joined.
+//! Recording of the rows that a running strand has joined.
 //!
-//! Provenance asks for them, and nothing else does. So the interpreter exists twice: as it runs
-//! always, where remembering is nothing, and *traced*, where each join notes the row that it has
-//! found while the steps after it run.
+//! Only provenance needs them. So the interpreter is compiled twice: the normal one, where
+//! recording is a no-op, and the *traced* one, where each join records the row that it has found
+//! while the steps after it run.
 
 use smallvec::SmallVec;
 
@@ -18,19 +18,19 @@ pub struct JoinedRow {
     pub row: RowId,
 }
 
-/// What a run remembers of the rows that it has joined.
+/// A recorder of the rows that a run has joined.
 pub(crate) trait Joins: Default {
     /// How many rows there are.
     fn depth(&self) -> usize;
     /// A join has found a row, and the steps after it run.
     fn enter(&mut self, relation: RelationId, row: RowId);
-    /// They have run: what is beyond `depth` is forgotten.
+    /// They have run: rows beyond `depth` are dropped.
     fn leave(&mut self, depth: usize);
     /// The rows, in the order of the joins.
     fn rows(&self) -> &[JoinedRow];
 }
 
-/// Nothing, at no cost.
+/// Records nothing, at no cost.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Unrecorded;
 
@@ -52,7 +52,7 @@ impl Joins for Unrecorded {
     }
 }
 
-/// All of them.
+/// Records all of them.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Recorded(SmallVec<[JoinedRow; 8]>);
 

@@ -43,8 +43,7 @@ pub fn run<'a>(
     run_for::<Unrecorded>(strand, |value| columns.next_into(value), reading, scope, sink);
 }
 
-/// [`run`] in the traced variant: [`Sink::joined`] is given the rows that each result was joined
-/// from.
+/// [`run`] in the traced variant: [`Sink::joined`] gets the rows that each result was joined from.
 pub fn run_traced<'a>(
     strand: &'a Strand,
     trigger: Seq<'a>,
@@ -107,8 +106,8 @@ pub fn run_rows<'a>(
     each_row(rows, Run::<Unrecorded>::new(strand, space.parts(), &reading, scope, sink));
 }
 
-/// [`run_rows`] in the traced variant: [`Sink::joined`] is given the rows that each result was
-/// joined from, the stored row that started the strand first.
+/// [`run_rows`] in the traced variant: [`Sink::joined`] gets the rows that each result was joined
+/// from, the stored row that started the strand first.
 pub fn run_rows_traced<'a>(
     strand: &'a Strand,
     rows: &[RowId],
@@ -135,8 +134,8 @@ fn each_row<J: Joins>(rows: &[RowId], mut run: Run<'_, '_, J>) {
     run.end();
 }
 
-/// Runs `strand`, which no tuple triggers, from where `rest` stands; false if it rests after
-/// looking at some `rows` rows.
+/// Runs `strand`, which no tuple triggers, from the position `rest`; false if it rests after
+/// examining about `rows` rows.
 pub fn run_on<'a>(
     strand: &'a Strand,
     reading: Reading<'a>,

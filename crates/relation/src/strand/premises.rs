@@ -1,4 +1,4 @@
-//! Which rows stand behind what a traced strand derives.
+//! The premises of what a traced strand derives.
 
 use smallvec::SmallVec;
 
@@ -8,7 +8,7 @@ use crate::flat::OwnedValue;
 use crate::plan::{HeadColumn, Output};
 use crate::value::Value;
 
-/// Rows that are remembered of a result of an aggregate.
+/// Rows that are recorded of a result of an aggregate.
 pub const PREMISES_MAX: usize = 64;
 
 /// Collects what a traced run reports to its sink, and gives the premises of each result: the rows
@@ -64,7 +64,7 @@ impl Premises {
         }
     }
 
-    /// The rows behind the result that is derived now.
+    /// The premises of the result that is derived now.
     pub fn of_result(&self) -> &[JoinedRow] {
         if self.aggregates { &self.kept } else { &self.joined }
     }

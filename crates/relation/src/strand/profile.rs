@@ -1,4 +1,4 @@
-//! What was seen in the registers of strands while they were interpreted.
+//! The types observed in the registers of strands while they were interpreted.
 
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 
@@ -7,7 +7,7 @@ use crate::types::TypeSet;
 use crate::value::{Type, Value};
 
 /// The types of the values that each register of a strand has held when a run ended. Nodes that
-/// share a program share it, on whatever thread they are.
+/// share a program share it, across threads.
 #[derive(Debug)]
 pub struct TypeProfile {
     types: Vec<AtomicU16>,
@@ -15,15 +15,16 @@ pub struct TypeProfile {
 }
 
 impl TypeProfile {
-    /// Nothing was seen yet.
+    /// Without observations.
     pub fn new(strand: &Strand) -> TypeProfile {
         let types = (0..strand.regs).map(|_| AtomicU16::new(0)).collect();
         TypeProfile { types, ran: AtomicBool::new(false) }
     }
 
-    /// Adds what the registers hold; null is what those hold that were not reached.
+    /// Adds the types in the registers; registers that were not reached hold null.
     pub(crate) fn note(&self, regs: &[Value<'_>]) {
-        // Nothing hangs on what is noted but speed. Most has been, and needs no writing.
+        // Relaxed: only speed depends on the profile. Most types are known already, which needs no
+        // store.
         if !self.ran.load(Ordering::Relaxed) {
             self.ran.store(true, Ordering::Relaxed);
         }
@@ -40,7 +41,7 @@ impl TypeProfile {
         self.ran.load(Ordering::Relaxed)
     }
 
-    /// What was seen so far, by register.
+    /// The types observed so far, by register.
     pub fn types(&self) -> Vec<TypeSet> {
         let types = |seen: &AtomicU16| TypeSet::from_bits(seen.load(Ordering::Relaxed));
         self.types.iter().map(types).collect()

@@ -1,23 +1,23 @@
-//! What a strand sees.
+//! The view that a strand has of the tables.
 
 use super::profile::TypeProfile;
 use crate::database::Database;
 use crate::plan::Lookup;
 use crate::table::Visible;
 
-/// What a strand sees of the tables.
+/// The view that a strand has of the tables.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
     /// The tables.
     pub database: &'a Database,
     /// Rows seen by the atom at a position of the body.
     pub visible: &'a dyn Fn(u16, &Lookup) -> Visible,
-    /// Negations hold whatever the tables contain: what retraction asks for, which wants to know
-    /// all that may have been derived.
+    /// Negations hold regardless of the tables: for retraction, which over-approximates what was
+    /// derived.
     pub ignore_absent: bool,
     /// Report results that have passed all joins to the sink.
     pub traced: bool,
-    /// Where to note what registers hold when a run ends.
+    /// The profile to which the types in registers are added when a run ends.
     pub profile: Option<&'a TypeProfile>,
 }
 

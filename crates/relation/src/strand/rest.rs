@@ -1,4 +1,4 @@
-//! Where a run rests.
+//! The position of a resting run.
 
 use crate::table::RowId;
 
@@ -8,9 +8,9 @@ use crate::table::RowId;
 /// run this way must not depend on time or chance, and must not aggregate.
 #[derive(Clone, Debug, Default)]
 pub struct Rest {
-    /// Rows that may still be looked at.
+    /// Rows that may still be examined.
     pub(super) rows_left: u64,
-    /// The row at which each nested join goes on, the outermost last.
+    /// The row at which each nested join resumes, the outermost last.
     pub(super) path: Vec<RowId>,
     pub(super) resting: bool,
 }

@@ -1,4 +1,4 @@
-//! Where what a strand derives goes.
+//! The receiver of derivations.
 
 use super::joined::JoinedRow;
 use crate::eval::EvalError;
@@ -18,20 +18,20 @@ pub trait Sink {
         let _ = inputs;
     }
 
-    /// Joins have looked at `rows` rows since the last call; the last call is when the strand has
+    /// Joins have examined `rows` rows since the last call; the last call is when the strand has
     /// run.
     fn looked(&mut self, rows: u32) {
         let _ = rows;
     }
 
-    /// True if it holds more than it may: the strand ends where it is, and what it has derived is
-    /// given up.
+    /// True if it holds more than it may: the strand ends where it is, and its derivations are
+    /// discarded.
     fn is_full(&self) -> bool {
         false
     }
 
     /// A result has passed all joins; called only by strands run with
-    /// [`Reading::traced`](super::Reading::traced), before what comes of it. `rows` are those that
+    /// [`Reading::traced`](super::Reading::traced), before its derivation. `rows` are those that
     /// were joined, of strands that [remember](super::run_traced) them.
     fn joined(&mut self, rule: RuleId, rows: &[JoinedRow]) {
         let _ = (rule, rows);

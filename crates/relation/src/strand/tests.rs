@@ -1,5 +1,4 @@
-//! Runs that rest and go on, what is seen in registers, and what is compared with rows that are
-//! not there.
+//! Runs that rest and resume, profiles of registers, and comparisons without rows.
 
 use super::*;
 use crate::database::Database;
@@ -111,7 +110,7 @@ fn a_run_that_rests_derives_what_one_without_rest_does() {
                     break;
                 }
                 runs += 1;
-                // The row at which each nested join goes on is looked at once more.
+                // The row at which each nested join resumes is examined again.
                 assert!(log.looked - before <= rows + 4, "{joins}: {}", log.looked - before);
             }
             assert_eq!(log.lines, whole.lines, "{joins}, {rows} rows");

@@ -22,7 +22,7 @@ pub enum Visible {
     Below(RowId),
     /// Live rows with ids from the first on and below the second.
     Within(RowId, RowId),
-    /// Live rows that came to stand before this one.
+    /// Live rows of a lower rank than this one.
     OlderThan(RowId),
     /// Rows that were live at some time in this commit.
     Ever,

@@ -17,7 +17,7 @@ pub(super) const NONE: Chain = Chain { head: END, tail: END };
 /// The rows of one key.
 #[derive(Clone, Debug)]
 pub(crate) struct Rows<'t> {
-    /// Those that come first and lie together.
+    /// The first ones, which are contiguous.
     pub(super) sorted: &'t [u32],
     /// The chain of the others, whose first row has this id and the place 0.
     pub(super) next: &'t [u32],

@@ -1,4 +1,4 @@
-//! How one column lies in the rows of a table.
+//! The layout of one column in the rows of a table.
 //!
 //! Rows are fixed numbers of 32-bit words. A column starts as narrow as can be and widens when a
 //! value does not fit:
@@ -41,7 +41,7 @@ pub(super) enum Repr {
 #[derive(Clone, Debug)]
 pub(super) struct Constant {
     value: OwnedValue,
-    /// The value if it is a text: what such columns hold mostly, as the address of a node.
+    /// The value if it is a text: most such columns hold the address of a node.
     text: Option<Box<str>>,
     hash: u64,
 }
@@ -96,7 +96,7 @@ impl Repr {
         }
     }
 
-    /// The narrowest representation for what is stored already and `value`.
+    /// The narrowest representation for the stored values and `value`.
     pub(super) fn widened(&self, value: &Value<'_>, secret: &Secret) -> Repr {
         match self {
             Repr::Empty => Repr::Const(Constant::new(value, secret)),
@@ -249,7 +249,7 @@ pub(super) fn hash(repr: &Repr, words: &[u32], heap: &Heap, secret: &Secret) -> 
     }
 }
 
-/// The hash of a value as a column of this form has it; of one that all rows have it is known.
+/// The hash of a value in a column of this form; precomputed for one that all rows have.
 #[inline]
 pub(super) fn hash_of(repr: &Repr, value: &Value<'_>, secret: &Secret) -> u64 {
     match repr {
@@ -314,7 +314,7 @@ pub(super) fn heap_bytes(repr: &Repr, words: &[u32]) -> usize {
     }
 }
 
-/// An upper bound of what storing `value` adds to the heap.
+/// An upper bound of the bytes that storing `value` adds to the heap.
 pub(super) fn heap_need(value: &Value<'_>) -> usize {
     match value {
         Value::Str(text) => text.len(),

@@ -1,9 +1,9 @@
-//! Chains of an index by the small integer in one column.
+//! Chains of an index, in an array by the small integer in one column.
 //!
 //! Joins walk the rows of a key again and again, and along a chain each step waits for the one
 //! before. So once a table has grown to twice the rows that were sorted last, all rows are sorted
-//! by key, which takes no more memory than the chains did: those of a key then lie together, and
-//! only rows that came since are in chains.
+//! by key, which takes no more memory than the chains did: those of a key are then contiguous, and
+//! only later rows are in chains.
 //!
 //! ```text
 //! starts   [value] -> where its rows begin in `rows`; they end where the next begin

@@ -37,7 +37,7 @@ impl Table {
         Rows { table: self, visible, candidates }
     }
 
-    /// How many rows a look-up finds, at a guess.
+    /// An estimate of the rows that a look-up finds.
     pub(crate) fn rows_a_key(&self, access: Access) -> f64 {
         let rows = f64::from(self.live_rows);
         match access {

@@ -9,7 +9,7 @@
 //! location), the chains lie in an array by that integer ([`dense`](super::dense)), and neither
 //! hash nor comparison is needed.
 //!
-//! A row that goes stays in its chain and is skipped until the table compacts itself; so removal
+//! A removed row stays in its chain and is skipped until the table compacts itself; so removal
 //! costs nothing and an iteration is never invalidated.
 
 use hashbrown::HashTable;
@@ -23,15 +23,15 @@ pub(super) struct Index {
     /// The columns, ascending.
     pub(super) columns: Vec<u32>,
     chains: HashTable<Chain>,
-    /// In the place of the hash table.
+    /// Replaces the hash table.
     dense: Option<Dense>,
-    /// Rows from which on it is worth looking whether integers are small.
+    /// The number of rows from which on to check whether integers are small.
     look_at: u32,
     /// The row after each in its chain, but for those that `dense` has sorted.
     next: Vec<u32>,
 }
 
-/// Tables of fewer rows are not worth a look.
+/// Tables of fewer rows are not checked.
 const DENSE_ROWS_MIN: u32 = 8;
 
 impl Index {

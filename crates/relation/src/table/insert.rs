@@ -1,11 +1,11 @@
-//! Putting tuples in.
+//! Insertion of tuples.
 
 use super::column;
 use super::row::RowId;
 use super::state::Table;
 use crate::value::Value;
 
-/// What became of an insertion.
+/// The result of an insertion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Inserted {
     /// A new row; the live row with the same key, if there was one, is dying now.
@@ -26,7 +26,7 @@ pub enum Inserted {
     Refreshed(RowId),
 }
 
-/// A table cannot take another row: 2^32 rows, or 4 GiB of long values.
+/// The table is full: 2^32 rows, or 4 GiB of long values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableFull;
 
@@ -39,7 +39,7 @@ impl std::fmt::Display for TableFull {
 impl std::error::Error for TableFull {}
 
 impl Table {
-    /// Puts a tuple in; see [`Inserted`].
+    /// Inserts a tuple; see [`Inserted`].
     ///
     /// # Errors
     /// [`TableFull`], and the table is as before.

@@ -3,7 +3,7 @@
 use tidemill_stdx::keyed::Secret;
 
 use super::column::{self, Repr};
-use super::place::Place;
+use super::place::ColumnOffset;
 use super::row::RowId;
 use super::state::Table;
 use crate::value::{Type, Value};
@@ -76,7 +76,7 @@ impl Table {
         (0..).zip(values).all(|(column, value)| self.holds(row, column, value))
     }
 
-    /// The hash of a row of two words whose key is both, integers: what most rows are.
+    /// The hash of a row of two words that are both its key, and integers: the most common row.
     pub(super) fn halves(&self) -> Option<impl Fn(&[u32]) -> u64 + use<>> {
         let (state, [a, b]) = self.hashing(&self.key)?.halves()?;
         let secret = self.secret;
@@ -92,8 +92,8 @@ impl Table {
         for &number in columns {
             let column = &self.columns[number as usize];
             let hashed = match &column.repr {
-                Repr::Int32 => Hashed::Of(Place::Half(column.offset)),
-                Repr::Word(Type::Int) => Hashed::Of(Place::Whole(column.offset)),
+                Repr::Int32 => Hashed::Of(ColumnOffset::Half(column.offset)),
+                Repr::Word(Type::Int) => Hashed::Of(ColumnOffset::Whole(column.offset)),
                 Repr::Const(constant) => Hashed::Known(constant.hash()),
                 _ => return None,
             };
@@ -115,7 +115,7 @@ impl Table {
 
 /// How a column contributes to a hash.
 enum Hashed {
-    Of(Place),
+    Of(ColumnOffset),
     Known(u64),
 }
 
@@ -142,7 +142,7 @@ impl Hashing {
     /// The state and the places, if it is two integers of 32 bits.
     fn halves(&self) -> Option<(u64, [usize; 2])> {
         match self.columns[..] {
-            [Hashed::Of(Place::Half(a)), Hashed::Of(Place::Half(b))] => Some((self.state, [a, b])),
+            [Hashed::Of(ColumnOffset::Half(a)), Hashed::Of(ColumnOffset::Half(b))] => Some((self.state, [a, b])),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use super::row::RowId;
 use super::state::Table;
 
 impl Table {
-    /// Makes a dying row live again, as one that has come to stand now.
+    /// Makes a dying row live again, with the newest rank.
     pub fn revive(&mut self, row: RowId) {
         self.restore(row);
         self.ranks.renew(row, self.rows);
@@ -56,7 +56,7 @@ impl Table {
         rows.into_iter().map(|(row, (at_ns, _))| (row, at_ns)).collect()
     }
 
-    /// A live row that must go because there are more than `size_max`, if so.
+    /// A live row to evict, if there are more than `size_max`.
     pub fn over_size(&mut self) -> Option<RowId> {
         if self.live_rows as u64 <= self.spec.size_max? {
             return None;
@@ -71,7 +71,7 @@ impl Table {
         Some(at.saturating_add(lifetime))
     }
 
-    /// A live row whose time has come at `now_ns`, if there is one.
+    /// A live row that has expired at `now_ns`, if there is one.
     pub fn expired(&mut self, now_ns: u64) -> Option<RowId> {
         if self.next_expiry_ns()? > now_ns {
             return None;

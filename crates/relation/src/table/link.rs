@@ -1,8 +1,8 @@
 //! The primary hash table: entering rows, and growing it.
 //!
-//! While a matrix of [pairs](super::pairs) says which rows there are, those that come need not be
-//! in the hash table: they are entered together, before it is read. Then it has the size that it
-//! needs at once, and nothing waits for memory.
+//! While a matrix of [pairs](super::pairs) knows the rows, new ones need not be in the hash table:
+//! they are entered together, before it is read. Then it is resized once, and the cache misses
+//! overlap.
 //!
 //! **Invariant:** rows from `linked` on are live, and not in the hash table.
 
@@ -41,7 +41,7 @@ impl Table {
         mut matches: impl FnMut(u32) -> bool,
     ) -> Option<u32> {
         let found = self.primary.find(hash, &mut matches);
-        // All is linked where that is read often.
+        // Rows are linked before code that searches often.
         found.or_else(|| (self.linked..self.rows).find(|row| matches(*row)))
     }
 

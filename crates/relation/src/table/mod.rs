@@ -8,10 +8,10 @@
 //!             ^                |
 //!             +----revive------+      (inserted again in the same commit)
 //! ```
-//! A *dying* row was deleted in the running commit; it can still be seen by those who ask for the
-//! state before ([`Visible::Ever`]), which is what retraction needs. [`Table::settle`] ends the
-//! commit: row ids are valid only until then. Rows inserted in this commit have ids from
-//! [`Table::fresh_from`] on, which is what semi-naive evaluation needs.
+//! A *dying* row was deleted in the running commit; readers of the state before ([`Visible::Ever`])
+//! still see it, as retraction needs. [`Table::settle`] ends the commit: row ids are valid only
+//! until then. Rows inserted in this commit have ids from [`Table::fresh_from`] on, which is what
+//! semi-naive evaluation needs.
 
 mod access;
 mod age;
@@ -45,10 +45,10 @@ pub use access::{Access, Visible};
 pub(crate) use chain::Rows as IndexRows;
 pub use find::Rows;
 pub use insert::{Inserted, TableFull};
-pub(crate) use narrow::{Fit, Kind, Layout, NarrowOutcome};
+pub(crate) use narrow::{Fit, WordKind, Layout, NarrowOutcome};
 pub(crate) use pairs::KnownPairs;
 pub(crate) use part::{Part, Rows as PartRows};
-pub(crate) use place::Place;
+pub(crate) use place::ColumnOffset;
 pub use row::RowId;
 pub use spec::{Key, TableSpec};
 pub use state::Table;

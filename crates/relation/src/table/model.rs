@@ -1,4 +1,4 @@
-//! Tables against a list of rows that is gone through for every question.
+//! Tables against a list of rows that is scanned for every query.
 
 use super::*;
 use crate::flat::{OwnedValue, SeqBuilder};
@@ -34,7 +34,7 @@ impl Row {
             Visible::Within(first, end) => {
                 self.live && (first.0 as usize..end.0 as usize).contains(&id)
             }
-            // Only views ask so.
+            // Only views use this.
             Visible::OlderThan(_) => false,
             Visible::Ever => self.live || self.dying,
             Visible::Before => self.old && (self.live || self.dying),

@@ -15,9 +15,9 @@ use super::spec::Key;
 use super::state::{Column, Table};
 use crate::value::{Type, Value};
 
-/// What the batch runner knows of a value before it runs.
+/// The compile-time knowledge of a value in the batch runner.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind<'a> {
+pub(crate) enum WordKind<'a> {
     /// An integer of 32 bits.
     Half,
     /// An integer.
@@ -31,13 +31,13 @@ pub(crate) enum Kind<'a> {
 pub(crate) enum Fit {
     /// It can.
     Already,
-    /// It can when the table has been [widened](Table::widen): places are others then.
+    /// It can when the table has been [widened](Table::widen): offsets change then.
     Widened(Layout),
     /// It cannot.
     Not,
 }
 
-/// Columns as they should be.
+/// The required columns.
 #[derive(Debug)]
 pub(crate) struct Layout(Vec<Column>);
 
@@ -47,7 +47,7 @@ impl Layout {
     }
 }
 
-/// What became of a row of a batch.
+/// The outcome of a row of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NarrowOutcome {
     /// It is new.
@@ -57,12 +57,12 @@ pub(crate) enum NarrowOutcome {
 }
 
 impl Table {
-    /// What is known of the values of a column; `None`: too little for the batch runner.
-    pub(crate) fn kind(&self, column: u32) -> Option<Kind<'_>> {
+    /// The kind of the values of a column; `None`: too little is known for the batch runner.
+    pub(crate) fn kind(&self, column: u32) -> Option<WordKind<'_>> {
         match &self.columns[column as usize].repr {
-            Repr::Int32 => Some(Kind::Half),
-            Repr::Word(Type::Int) => Some(Kind::Whole),
-            Repr::Const(constant) => Some(Kind::Known(constant.get())),
+            Repr::Int32 => Some(WordKind::Half),
+            Repr::Word(Type::Int) => Some(WordKind::Whole),
+            Repr::Const(constant) => Some(WordKind::Known(constant.get())),
             _ => None,
         }
     }
@@ -122,9 +122,9 @@ impl Table {
         self.indexes[number as usize].rows(hash, |row| same(self.row_words(row)))
     }
 
-    /// Whether rows with values of these kinds can be put in by words alone: the table has no
-    /// lifetime and no bound, nothing in it is dying, and its key is all columns that differ.
-    pub(crate) fn fit(&self, kinds: &[Kind<'_>]) -> Fit {
+    /// Whether rows with values of these kinds can be inserted as words: the table has no lifetime
+    /// and no bound, nothing in it is dying, and its key is all columns that differ.
+    pub(crate) fn fit(&self, kinds: &[WordKind<'_>]) -> Fit {
         if self.spec.key == Key::Bag || self.ages.is_some() || !self.dying_rows.is_empty() {
             return Fit::Not;
         }
@@ -145,7 +145,7 @@ impl Table {
         }
     }
 
-    /// Changes the columns as [`Table::fit`] has asked. Rows keep their ids.
+    /// Widens the columns as [`Table::fit`] requires. Rows keep their ids.
     pub(crate) fn widen(&mut self, layout: Layout) {
         let (stride, Layout(mut columns)) = (layout.stride(), layout);
         let mut offset = 0;
@@ -156,10 +156,10 @@ impl Table {
         self.rewrite(columns, stride, (0..self.rows).map(RowId));
     }
 
-    /// Puts rows in, given one after the other as the words of their columns, which
-    /// [`Table::fit`] has agreed to. Rows that are new have the ids from [`Table::next_row`] on,
-    /// in order. Calls `report` with the outcome of each, in order; returns the number of those
-    /// refused because the table is full.
+    /// Inserts rows, given one after the other as the words of their columns, which [`Table::fit`]
+    /// has accepted. Rows that are new have the ids from [`Table::next_row`] on, in order. Calls
+    /// `report` with the outcome of each, in order; returns the number of those refused because the
+    /// table is full.
     pub(crate) fn insert_words(&mut self, rows: &[u32], report: impl FnMut(NarrowOutcome)) -> usize {
         self.link();
         let (Some(hashing), 1..) = (self.hashing(&self.key), self.stride) else {
@@ -173,7 +173,7 @@ impl Table {
         }
     }
 
-    /// The same, where it is enough to know how many were refused: rows that are there cost less.
+    /// The same without outcomes: known rows cost less.
     pub(crate) fn insert_new_words(&mut self, rows: &[u32]) -> usize {
         // Rows that are not live would have to be left out of the matrix.
         if self.halves().is_none() || !self.all_live() {
@@ -201,7 +201,7 @@ impl Table {
         refused
     }
 
-    /// Puts in rows of which none is there, to be [linked](Table::link) later.
+    /// Appends rows that are new, to be [linked](Table::link) later.
     fn append_words(&mut self, rows: &[u32]) -> usize {
         let count = rows.len() / self.stride;
         if count > (u32::MAX - 1 - AHEAD as u32 - self.rows) as usize {
@@ -261,7 +261,7 @@ impl Table {
     /// Inserts a row for whose words and slot there is room; the caller makes it live.
     #[inline]
     fn insert_one(&mut self, words: &[u32], hash: u64, report: &mut impl FnMut(NarrowOutcome)) {
-        // Nothing is dying, and dead rows are not in the hash table: who is found is live.
+        // Nothing is dying, and dead rows are not in the hash table: a row that is found is live.
         let same = |row| self.words[row as usize * words.len()..][..words.len()] == *words;
         match self.primary.find_or_free(hash, same) {
             Ok(row) => report(NarrowOutcome::Known(RowId(row))),
@@ -277,15 +277,15 @@ impl Table {
 
 /// The representation with which a column holds values of `kind` as words, or not at all because
 /// they are the same in every row; `None` if there is no such.
-fn wanted(repr: &Repr, kind: &Kind<'_>, secret: &Secret) -> Option<Repr> {
+fn wanted(repr: &Repr, kind: &WordKind<'_>, secret: &Secret) -> Option<Repr> {
     let wanted = match (kind, repr) {
-        (Kind::Known(value), _) if repr.fits(value) => repr.clone(),
-        (Kind::Known(value), _) => repr.widened(value, secret),
+        (WordKind::Known(value), _) if repr.fits(value) => repr.clone(),
+        (WordKind::Known(value), _) => repr.widened(value, secret),
         (_, Repr::Const(constant)) => {
             return wanted(&Repr::narrowest(&constant.get()), kind, secret);
         }
-        (Kind::Half, Repr::Empty | Repr::Int32) => Repr::Int32,
-        (Kind::Whole, Repr::Empty | Repr::Int32) => Repr::Word(Type::Int),
+        (WordKind::Half, Repr::Empty | Repr::Int32) => Repr::Int32,
+        (WordKind::Whole, Repr::Empty | Repr::Int32) => Repr::Word(Type::Int),
         _ => repr.clone(),
     };
     matches!(wanted, Repr::Const(_) | Repr::Int32 | Repr::Word(Type::Int)).then_some(wanted)

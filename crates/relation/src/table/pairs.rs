@@ -1,12 +1,12 @@
 //! Which pairs of small integers a table has, as bits, during a fixed point.
 //!
 //! In views over graphs most derivations are of rows that are there. Whether one is costs two cache
-//! misses in the hash table, and next to none in a matrix of bits, as those that follow each other
-//! have their first integer in common. The matrix is in blocks of 512 bits, of which only those
-//! exist that have one. It is made when about as many rows were derived again as it has words, so
-//! it costs no more than they did, and is small beside the rows; or, with all its blocks, when it
-//! takes less memory than half of the rows. It goes with the first row that is removed, and at the
-//! end of the commit.
+//! misses in the hash table, and next to none in a matrix of bits, as successive derivations mostly
+//! share their first integer. The matrix is in blocks of 512 bits, of which only those exist that
+//! have one. It is made when about as many rows were derived again as it has words, so it costs no
+//! more than they did, and is small beside the rows; or, with all its blocks, when it takes less
+//! memory than half of the rows. It is dropped with the first row that is removed, and at the end
+//! of the commit.
 //!
 //! ```text
 //! index    [a * columns + b / 512] -> number of a block, 0 if there is none
@@ -30,18 +30,18 @@ const FLAT_MAX: u64 = 1 << 14;
 /// Rows between a prefetch and its use.
 const AHEAD: usize = 16;
 
-/// The matrix, and what led to it.
+/// The matrix, and the counts that decide on it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pairs {
     matrix: Option<Matrix>,
     /// Rows derived again since there was a matrix.
     again: u64,
-    /// Rows put in, but for those that it had a place for.
+    /// Rows inserted outside of the matrix.
     put: usize,
-    /// The largest integers of rows that were looked at, and how many rows that is.
+    /// The largest integers of the rows examined so far, and the number of these.
     most: [u32; 2],
     looked_at: usize,
-    /// Rows that are new, kept for its memory.
+    /// A buffer for new rows, kept for its memory.
     new: Vec<u32>,
 }
 
@@ -50,7 +50,7 @@ struct Matrix {
     /// Empty if all blocks are there.
     index: Vec<u32>,
     blocks: Vec<[u32; BLOCK]>,
-    /// First integers are less.
+    /// First integers are less than this.
     height: u32,
     /// Second integers are less than `columns` times the bits of a block.
     columns: u32,
@@ -90,7 +90,7 @@ impl Matrix {
         let mut block = self.place(a, b)?;
         if let Some(number) = self.index.get_mut(block) {
             if *number == 0 {
-                // There are no more than pairs that were put in, whose rows have 32 bits.
+                // There are at most as many blocks as rows, whose ids have 32 bits.
                 *number = self.blocks.len() as u32;
                 self.blocks.push([0; BLOCK]);
             }
@@ -129,14 +129,14 @@ impl Pairs {
         self.matrix.as_ref().map(KnownPairs)
     }
 
-    /// Notes a row that was put in.
+    /// Notes a row that was inserted.
     pub(super) fn note(&mut self, row: &[u32]) {
         if let (Some(matrix), &[a, b]) = (&mut self.matrix, row) {
             matrix.set(a, b);
         }
     }
 
-    /// Those of some rows that are not known, each once, which the caller puts in; nothing while
+    /// Those of some rows that are not known, each once, for the caller to insert; `None` while
     /// there is no matrix.
     pub(super) fn unknown(&mut self, rows: &[u32]) -> Option<Unknown> {
         let matrix = self.matrix.as_mut()?;
@@ -162,7 +162,7 @@ impl Pairs {
         Some(Unknown { rows: new, are_new })
     }
 
-    /// Takes the memory of those back.
+    /// Returns the buffer of new rows.
     pub(super) fn reuse(&mut self, new: Vec<u32>) {
         self.new = new;
     }

@@ -1,4 +1,4 @@
-//! Some of a table's rows by a key: those of a delta, which joins that start elsewhere look for.
+//! An index over a range of a table's rows: a delta, for joins that start from another atom.
 
 use std::ops::Range;
 

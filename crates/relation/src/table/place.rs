@@ -4,7 +4,7 @@ use super::column;
 
 /// Where the integer of a column lies in the words of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Place {
+pub(crate) enum ColumnOffset {
     /// One word.
     Half(usize),
     /// Two words.
@@ -13,29 +13,29 @@ pub(crate) enum Place {
     Fixed(i64),
 }
 
-impl Place {
+impl ColumnOffset {
     #[inline]
     pub(crate) fn read(self, words: &[u32]) -> i64 {
         match self {
-            Place::Half(at) => i64::from(words[at] as i32),
-            Place::Whole(at) => column::get_word(&words[at..at + 2]) as i64,
-            Place::Fixed(value) => value,
+            ColumnOffset::Half(at) => i64::from(words[at] as i32),
+            ColumnOffset::Whole(at) => column::get_word(&words[at..at + 2]) as i64,
+            ColumnOffset::Fixed(value) => value,
         }
     }
 
     /// The words it takes.
     pub(crate) fn words(self) -> usize {
         match self {
-            Place::Half(_) => 1,
-            Place::Whole(_) => 2,
-            Place::Fixed(_) => 0,
+            ColumnOffset::Half(_) => 1,
+            ColumnOffset::Whole(_) => 2,
+            ColumnOffset::Fixed(_) => 0,
         }
     }
 
     /// Its first word, if integers lie there as they do in `other`.
-    pub(crate) fn start_of_same(self, other: Place) -> Option<usize> {
+    pub(crate) fn start_of_same(self, other: ColumnOffset) -> Option<usize> {
         match (self, other) {
-            (Place::Half(at), Place::Half(_)) | (Place::Whole(at), Place::Whole(_)) => Some(at),
+            (ColumnOffset::Half(at), ColumnOffset::Half(_)) | (ColumnOffset::Whole(at), ColumnOffset::Whole(_)) => Some(at),
             _ => None,
         }
     }
@@ -44,11 +44,11 @@ impl Place {
     #[inline]
     pub(crate) fn write(self, words: &mut [u32], value: i64) {
         match self {
-            Place::Half(_) => words[0] = value as u32,
-            Place::Whole(_) => {
+            ColumnOffset::Half(_) => words[0] = value as u32,
+            ColumnOffset::Whole(_) => {
                 words[..2].copy_from_slice(&[value as u32, (value >> 32) as u32]);
             }
-            Place::Fixed(_) => {}
+            ColumnOffset::Fixed(_) => {}
         }
     }
 
@@ -56,9 +56,9 @@ impl Place {
     #[inline]
     pub(crate) fn append(self, words: &mut Vec<u32>, value: i64) {
         match self {
-            Place::Half(_) => words.push(value as u32),
-            Place::Whole(_) => words.extend([value as u32, (value >> 32) as u32]),
-            Place::Fixed(_) => {}
+            ColumnOffset::Half(_) => words.push(value as u32),
+            ColumnOffset::Whole(_) => words.extend([value as u32, (value >> 32) as u32]),
+            ColumnOffset::Fixed(_) => {}
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::access::Access;
 use super::column::Repr;
 use super::index::Index;
-use super::place::Place;
+use super::place::ColumnOffset;
 use super::row::RowId;
 use super::state::Table;
 
@@ -32,7 +32,8 @@ impl Table {
         (0..self.indexes.len() as u32).for_each(|number| self.prepare(Access::Index(number)));
     }
 
-    /// Enters those of some rows that an index does not know; it counts rows from the first.
+    /// Enters the rows of a range that an index does not know; it counts rows from the start of the
+    /// range.
     pub(super) fn index_rows(&self, index: &mut Index, rows: &Range<u32>) {
         if self.index_dense(index, rows) {
             return;
@@ -54,7 +55,7 @@ impl Table {
         let by = self.only_integer(&index.columns);
         let count = rows.len() as u32;
         let limit = Index::dense_limit(count);
-        let small = |place: Place, row: u32| {
+        let small = |place: ColumnOffset, row: u32| {
             let value = place.read(self.row_words(RowId(rows.start + row)));
             Some(value).filter(|value| (0..limit).contains(value))
         };
@@ -78,7 +79,7 @@ impl Table {
     }
 
     /// The one column of a key that differs from row to row, if it holds integers.
-    fn only_integer(&self, columns: &[u32]) -> Option<(u32, Place)> {
+    fn only_integer(&self, columns: &[u32]) -> Option<(u32, ColumnOffset)> {
         let differs =
             |column: &&u32| !matches!(self.columns[**column as usize].repr, Repr::Const(_));
         let mut differing = columns.iter().filter(differs);

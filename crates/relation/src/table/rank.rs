@@ -1,14 +1,15 @@
-//! In which order live rows came to stand.
+//! The rank of live rows: the order in which they were derived.
 //!
 //! A row that views derive is younger than the rows of its table that it was derived from. So a
-//! derivation from rows that are older than its result supports it, and cannot be a circle. Ids
-//! are ages, but for rows that were put back: they have come to stand anew.
+//! derivation from rows that are older than its result supports it, and cannot be circular. Ids are
+//! ranks, except for rows that were put back, which get a new rank.
 
 use std::collections::HashMap;
 
 use super::row::RowId;
 
-/// Of rows that were put back: how many rows came before, and how many were put back before.
+/// The ranks of rows that were put back: how many rows came before, and how many were put back
+/// before.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranks {
     put_back: HashMap<u32, (u32, u64)>,
@@ -24,7 +25,7 @@ impl Ranks {
         }
     }
 
-    /// Whether a row came to stand before another.
+    /// Whether a row has a lower rank than another.
     #[inline]
     pub(super) fn is_older(&self, row: RowId, than: RowId) -> bool {
         self.rank(row) < self.rank(than)

@@ -4,15 +4,15 @@
 //! slot   tag | row      the row's hash above, its id below; how many bits each, `row_mask` says
 //! ```
 //! Rows lie at the first free slot from `hash * slots / 2^64` on (linear probing). The tag takes
-//! what bits the ids leave, so that a probe seldom looks at a row that is not the one wanted,
-//! and reads one cache line. The number of slots need not be a power of two: it grows by less
-//! than half, which keeps the table between [`FILL_MIN`] and [`FILL_MAX`] full.
+//! the bits that ids leave free, so that a probe seldom looks at a row that is not the one wanted,
+//! and reads one cache line. The number of slots need not be a power of two: it grows by less than
+//! half, which keeps the table between [`FILL_MIN`] and [`FILL_MAX`] full.
 //!
-//! The table stores no hashes: who wants it larger gives all rows anew ([`RowSet::restart`]),
-//! best in their order, which reads them one after the other.
+//! The table stores no hashes: to grow it, the caller enters all rows anew ([`RowSet::restart`]),
+//! best in their order, which reads them sequentially.
 
-/// Rows that are hashed and their places in the hash table prefetched before the first of them
-/// is entered: enough to hide that memory is slow.
+/// Rows that are hashed and prefetched ahead of the first that is entered: enough to hide the
+/// latency of memory.
 pub(super) const AHEAD: usize = 32;
 
 /// No row, and none was here.
@@ -22,7 +22,7 @@ const REMOVED: u32 = u32::MAX - 1;
 
 /// Full slots in percent after the table has grown.
 pub(super) const FILL_MIN: usize = 55;
-/// The same of one that is not likely to grow soon.
+/// The same for one that is not likely to grow soon.
 pub(super) const FILL_AT_REST: usize = 72;
 /// Full slots in percent beyond which it grows.
 const FILL_MAX: usize = 80;

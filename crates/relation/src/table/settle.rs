@@ -1,4 +1,4 @@
-//! The end of a commit: dying rows die, and what they leave behind is reclaimed.
+//! The end of a commit: dying rows are dead, and their memory is reclaimed.
 
 use super::column;
 use super::index::Index;
@@ -32,7 +32,7 @@ impl Table {
             self.compact();
         }
         self.fresh_from = self.rows;
-        // What a large commit has reserved and not used goes back.
+        // Memory that a large commit has reserved and not used is released.
         let words = self.words.len();
         if self.words.capacity() > words + words / 16 + 4096 {
             self.words.shrink_to(words + words / 32);

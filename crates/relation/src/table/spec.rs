@@ -1,6 +1,6 @@
 //! The declaration of a table.
 
-/// What makes two rows of a table the same row.
+/// The primary key of a table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Key {
     /// The values of these columns (from 0, ascending).
@@ -18,7 +18,7 @@ pub struct TableSpec {
     pub key: Key,
     /// A row not refreshed for this time expires; `None`: never (*hard state*).
     pub lifetime_ns: Option<u64>,
-    /// The most rows; beyond, the one inserted or refreshed longest ago goes.
+    /// The most rows; beyond, the one inserted or refreshed longest ago is evicted.
     pub size_max: Option<u64>,
     /// Column sets (from 0, ascending) with a secondary index each.
     pub indexes: Vec<Vec<u32>>,

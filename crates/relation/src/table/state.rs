@@ -1,4 +1,4 @@
-//! What a table holds, and how its rows are read.
+//! The state of a table, and reading its rows.
 
 use tidemill_stdx::keyed::Secret;
 
@@ -8,7 +8,7 @@ use super::bits::Bits;
 use super::column::{self, Heap, Repr};
 use super::index::Index;
 use super::pairs::Pairs;
-use super::place::Place;
+use super::place::ColumnOffset;
 use super::rank::Ranks;
 use super::row::RowId;
 use super::rowset::RowSet;
@@ -23,7 +23,7 @@ pub(super) struct Column {
     pub(super) offset: usize,
 }
 
-/// How integers lie in a column, as generated code reads it.
+/// The layout of integers in a column, for generated code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(crate) struct Shape {
@@ -85,14 +85,14 @@ pub struct Table {
     pub(super) key: Vec<u32>,
     pub(super) indexes: Vec<Index>,
     pub(super) ages: Option<Ages>,
-    /// Which pairs it has, while rows are derived again and again.
+    /// The matrix of its pairs, while rows are derived repeatedly.
     pub(super) pairs: Option<Box<Pairs>>,
-    /// What keys are hashed with.
+    /// The secret of the hashes of keys.
     pub(super) secret: Secret,
 }
 
 impl Table {
-    /// An empty table, which hashes keys with `secret`. What it shows does not depend on that.
+    /// An empty table, which hashes keys with `secret`. No result depends on the secret.
     pub fn new(spec: TableSpec, secret: Secret) -> Table {
         let column = Column { repr: Repr::Empty, offset: 0 };
         let key = match &spec.key {
@@ -126,7 +126,7 @@ impl Table {
         }
     }
 
-    /// What keys are hashed with.
+    /// The secret of the hashes of keys.
     #[inline]
     pub(crate) fn secret(&self) -> &Secret {
         &self.secret
@@ -160,8 +160,8 @@ impl Table {
             + self.pairs.as_ref().map_or(0, |pairs| pairs.bytes())
     }
 
-    /// The most slots that a look-up by the primary key may pass, found by a walk over them: small
-    /// beside the number of rows, unless the hash has failed.
+    /// The most slots that a look-up by the primary key may pass, found by scanning them: much less
+    /// than the number of rows, unless keys collide.
     pub fn longest_probe(&self) -> usize {
         self.primary.longest_run()
     }
@@ -182,7 +182,7 @@ impl Table {
         (self.columns, self.stride) = (columns, stride);
     }
 
-    /// How integers lie in each column.
+    /// The layout of integers in each column.
     #[inline]
     pub(crate) fn shapes(&self) -> &[Shape] {
         &self.shapes
@@ -231,7 +231,7 @@ impl Table {
         row.0 < self.fresh_from && (self.live.get(row.0) || self.dying.get(row.0))
     }
 
-    /// True if `row` stands by itself: a fact or an event rule put it in.
+    /// True if `row` is asserted: a fact or an event rule inserted it.
     pub fn is_asserted(&self, row: RowId) -> bool {
         self.asserted.get(row.0)
     }
@@ -247,7 +247,7 @@ impl Table {
         self.ages.as_ref().map(|ages| ages.last(row).0)
     }
 
-    /// Says that `row` stands by itself.
+    /// Marks `row` as asserted.
     pub fn assert_row(&mut self, row: RowId) {
         self.asserted.set(row.0);
     }
@@ -283,13 +283,13 @@ impl Table {
     }
 
     /// Where the integers of a column lie, if it holds nothing else.
-    pub(crate) fn place(&self, column: u32) -> Option<Place> {
+    pub(crate) fn place(&self, column: u32) -> Option<ColumnOffset> {
         let column = &self.columns[column as usize];
         match &column.repr {
-            Repr::Int32 => Some(Place::Half(column.offset)),
-            Repr::Word(Type::Int) => Some(Place::Whole(column.offset)),
+            Repr::Int32 => Some(ColumnOffset::Half(column.offset)),
+            Repr::Word(Type::Int) => Some(ColumnOffset::Whole(column.offset)),
             Repr::Const(constant) => match constant.get() {
-                Value::Int(value) => Some(Place::Fixed(value)),
+                Value::Int(value) => Some(ColumnOffset::Fixed(value)),
                 _ => None,
             },
             _ => None,

@@ -211,7 +211,7 @@ fn a_bag_keeps_equal_rows() {
 fn a_bag_of_many_equal_rows_finds_those_that_are_left() {
     let spec = TableSpec { key: Key::Bag, ..table(&[], &[]).spec };
     let mut table = Table::new(spec, Secret::new(1));
-    // What looks at the equal rows before each would look at 20 thousand million.
+    // A scan of the equal rows before each would examine 20 thousand million.
     let rows = if cfg!(miri) { 300 } else { 200_000 };
     for row in 0..rows {
         table.insert(&ints(i64::from(row % 100 == 0), 1), 0).unwrap();
@@ -307,7 +307,7 @@ fn rows_put_in_as_words_are_found_whatever_is_done_beside() {
             // Later rounds have integers that no matrix has.
             let below = 60 + seed * 20 + round;
             let pair = |random: &mut Rng| (random.below(below), random.below(3 * below));
-            if let Fit::Widened(layout) = table.fit(&[Kind::Half, Kind::Half]) {
+            if let Fit::Widened(layout) = table.fit(&[WordKind::Half, WordKind::Half]) {
                 table.widen(layout);
             }
             for _ in 0..random.below(4) {
@@ -315,7 +315,7 @@ fn rows_put_in_as_words_are_found_whatever_is_done_beside() {
                     .map(|_| pair(&mut random))
                     .collect();
                 // After a removal, rows come as values alone until the table settles.
-                match matches!(table.fit(&[Kind::Half, Kind::Half]), Fit::Already) {
+                match matches!(table.fit(&[WordKind::Half, WordKind::Half]), Fit::Already) {
                     true => {
                         let words = rows.iter().flat_map(|&(a, b)| [a as u32, b as u32]);
                         table.insert_new_words(&words.collect::<Vec<_>>());

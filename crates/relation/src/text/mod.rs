@@ -1,4 +1,4 @@
-//! Values and tuples in text: what `watch` prints, what `query` answers, what facts are given in.
+//! Values and tuples in text: the form of `watch`, of answers to `query`, and of facts.
 //!
 //! ```text
 //! tuple    = name "(" [ value { "," value } ] ")"         name: a, a::b, ::a::b

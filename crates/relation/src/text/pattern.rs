@@ -1,4 +1,4 @@
-//! Tuples with holes: what scripts expect, and facts that name the node they go to.
+//! Patterns of tuples: expectations of scripts, and facts that name their node.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub struct Pattern {
     pub name: String,
     /// The columns.
     pub terms: Vec<Term>,
-    /// The column marked with `@`: where the tuple lies, if not where its relation says.
+    /// The column marked with `@`: the location, if it is not that of the relation.
     pub location: Option<u32>,
 }
 

@@ -66,12 +66,12 @@ impl<'a> TextReader<'a> {
         TextReader::starting(Cursor::new(text))
     }
 
-    /// Starts where another reader of the text stands.
+    /// Starts at the position of another reader of the text.
     pub fn starting(cursor: Cursor<'a>) -> TextReader<'a> {
         TextReader { cursor }
     }
 
-    /// Where the reader stands.
+    /// The position of the reader.
     pub fn cursor(&self) -> Cursor<'a> {
         self.cursor
     }
@@ -332,7 +332,8 @@ fn decimal(token: &str, negative: bool) -> Result<Value<'static>, &'static str> 
     if digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return integer(digits, 10, negative);
     }
-    // Only digits, points and exponents: what else the parser of doubles knows is not ours.
+    // Only digits, points and exponents: the other forms of Rust's parser are not part of the
+    // language.
     let is_part = |byte: u8| byte.is_ascii_digit() || b".eE+-".contains(&byte);
     if !token.bytes().all(is_part) {
         return Err("not a number");

@@ -1,4 +1,4 @@
-//! What a commit has done to the tables so far.
+//! The changes of a commit to the tables so far.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::value::Value;
 /// Where a row comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
-    /// It stands by itself: a fact, an event rule, the network, a plain view rule.
+    /// It is asserted: by a fact, an event rule, the network or a plain view rule.
     Asserted,
     /// A maintained or grouped view rule derived it.
     Derived,
@@ -19,11 +19,11 @@ pub(super) enum Source {
 /// What happened to one row, seen over the whole commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangeKind {
-    /// It is there and was not before.
+    /// It was inserted.
     Insert,
-    /// It was there and was inserted again.
+    /// It was present and was inserted again.
     Refresh,
-    /// It was there and is not any more.
+    /// It was deleted.
     Delete,
 }
 
@@ -38,18 +38,18 @@ pub struct Change {
     pub kind: ChangeKind,
 }
 
-/// The rows of one table that changed, in order; rows that changed twice stand there twice.
+/// The rows of one table that changed, in order; rows that changed twice are listed twice.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Log {
+pub(super) struct ChangeLog {
     pub(super) fresh: Vec<RowId>,
     pub(super) gone: Vec<RowId>,
     /// Rows of soft state that were inserted again.
     pub(super) refreshed: Vec<RowId>,
-    /// The same of all state, for those who watch.
+    /// The same for all state, for observers.
     refreshed_set: HashSet<u32>,
 }
 
-impl Log {
+impl ChangeLog {
     fn clear(&mut self) {
         self.fresh.clear();
         self.gone.clear();
@@ -61,14 +61,14 @@ impl Log {
 /// All changes of the running commit.
 #[derive(Clone, Debug)]
 pub(super) struct Changes {
-    logs: Vec<Log>,
+    logs: Vec<ChangeLog>,
     /// Tables with something in their log.
     touched: Vec<RelationId>,
     /// Changed rows of observed tables, in order.
     order: Vec<(RelationId, RowId)>,
     observed: Vec<bool>,
     soft: Vec<bool>,
-    /// Rows put in or taken out.
+    /// Rows inserted or removed.
     pub(super) count: u64,
     /// Insertions refused because the table was full.
     pub(super) refused: u64,
@@ -78,7 +78,7 @@ impl Changes {
     pub(super) fn new(plan: &Plan) -> Changes {
         let relations = plan.relations.len();
         Changes {
-            logs: vec![Log::default(); relations],
+            logs: vec![ChangeLog::default(); relations],
             touched: Vec::new(),
             order: Vec::new(),
             observed: vec![false; relations],
@@ -92,11 +92,11 @@ impl Changes {
         self.observed[relation.index()] = true;
     }
 
-    pub(super) fn log(&self, relation: RelationId) -> &Log {
+    pub(super) fn log(&self, relation: RelationId) -> &ChangeLog {
         &self.logs[relation.index()]
     }
 
-    fn log_mut(&mut self, relation: RelationId, row: RowId) -> &mut Log {
+    fn log_mut(&mut self, relation: RelationId, row: RowId) -> &mut ChangeLog {
         let log = &mut self.logs[relation.index()];
         if log.fresh.is_empty() && log.gone.is_empty() && log.refreshed_set.is_empty() {
             self.touched.push(relation);
@@ -108,7 +108,8 @@ impl Changes {
         log
     }
 
-    /// Puts a tuple in. The row and whether it is new to the table, or `None` if it is full.
+    /// Inserts a tuple. Returns the row and whether it is new to the table, or `None` if it is
+    /// full.
     pub(super) fn put(
         &mut self,
         database: &mut Database,
@@ -145,7 +146,7 @@ impl Changes {
         Some(row)
     }
 
-    /// Puts derived rows in, given as words; see [`crate::table::Table::insert_words`].
+    /// Inserts derived rows, given as words; see [`crate::table::Table::insert_words`].
     pub(super) fn put_words(
         &mut self,
         database: &mut Database,
@@ -190,7 +191,7 @@ impl Changes {
         }
     }
 
-    /// Takes a row out, if it is live.
+    /// Removes a row, if it is live.
     pub(super) fn remove(&mut self, database: &mut Database, relation: RelationId, row: RowId) {
         let table = database.table_mut(relation);
         if table.is_live(row) {
@@ -205,7 +206,7 @@ impl Changes {
         self.log_mut(relation, row).fresh.push(row);
     }
 
-    /// Forgets what cancelled itself out, so that later strata see the net change alone.
+    /// Drops changes that cancelled out, so that later strata see the net change alone.
     pub(super) fn net_log(&mut self, database: &Database, relation: RelationId) {
         let table = database.table(relation);
         let before = table.fresh_from();
@@ -264,7 +265,7 @@ impl Changes {
         self.count = 0;
     }
 
-    /// Ends the commit as if it had not been.
+    /// Rolls the commit back.
     pub(super) fn roll_back(&mut self, database: &mut Database) {
         for &relation in &self.touched {
             let table = database.table_mut(relation);

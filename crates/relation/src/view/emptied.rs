@@ -1,8 +1,8 @@
-//! Tuples that a commit has taken out of bags.
+//! Tuples that a commit has removed from bags.
 //!
-//! A rule that empties a bag of equal tuples derives their deletion once for each, and each looks
-//! at all rows that were equal. From the second on nothing is left to look for, unless some have
-//! been put in since.
+//! A rule that empties a bag of equal tuples derives their deletion once for each, and each would
+//! scan all rows that were equal. From the second on there is nothing to remove, unless some have
+//! been inserted since.
 
 use hashbrown::HashTable;
 
@@ -19,7 +19,7 @@ pub(super) struct Emptied {
 }
 
 impl Emptied {
-    /// Whether all of these rows of a bag were taken out before; from now on they are.
+    /// Whether all of these rows of a bag were removed before; marks them as removed.
     pub(super) fn again(
         &mut self,
         relation: RelationId,
@@ -40,7 +40,7 @@ impl Emptied {
         false
     }
 
-    /// Something is put in.
+    /// Forgets all, as something was inserted.
     pub(super) fn forget(&mut self) {
         if !self.tuples.is_empty() {
             self.tuples.clear();

@@ -1,11 +1,11 @@
 //! Aggregates: the rows of grouped rules.
 //!
-//! What comes and goes in the body of a grouped rule is a difference of the results that its
-//! groups are made of. Groups that have many results are *kept*: a [`Running`] aggregate takes the
-//! difference, so a change costs the logarithm of the group, and the row of a group is computed
-//! once for all changes of a round. Groups with few results are aggregated anew, which costs no
-//! more and no memory. What is kept lasts from commit to commit and can be forgotten at any
-//! time: a group is kept again from what it consists of when it is next touched.
+//! Changes in the body of a grouped rule are differences of the results of its groups. Groups that
+//! have many results are *kept*: a [`Running`] aggregate takes the difference, so a change costs
+//! the logarithm of the group, and the row of a group is computed once for all changes of a round.
+//! Groups with few results are aggregated anew, which costs no more time and no memory. Kept groups
+//! last from commit to commit and can be dropped at any time: a group is rebuilt from its results
+//! when it is next touched.
 //!
 //! The difference has to be exact. [`Upkeep`] says how it is found.
 
@@ -32,13 +32,13 @@ pub(super) const KEPT_FROM: u64 = 32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Upkeep {
     /// The body is one table, so each row that comes or goes is one result or none. Rows of a
-    /// recursive view come and go several times in a commit; the log has every time.
+    /// recursive view may be inserted and removed several times in a commit; the log has each time.
     Rows,
     /// The body is a join of tables that are complete. With the tables in some order, the
     /// difference is the sum over all of them of
     /// `new(those before), difference(this one), old(those after)`.
     Join,
-    /// Not at all: a group that is touched is aggregated anew.
+    /// None: a group that is touched is aggregated anew.
     Anew,
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Upkeep {
 pub(super) struct Kept {
     pub(super) upkeep: Upkeep,
     groups: HashTable<Group>,
-    /// What groups are hashed with.
+    /// The secret of the hashes of groups.
     secret: Secret,
 }
 
@@ -107,7 +107,7 @@ impl Kept {
         self.groups.find(hash, |group| group.is_of(check, columns))
     }
 
-    /// A result comes into a group, or goes.
+    /// Adds a result to a group, or removes it.
     fn change(
         &mut self,
         check: &Strand,
@@ -192,8 +192,7 @@ impl Round<'_> {
         })
     }
 
-    /// Gives the groups of a rule what has come and gone since they were last given it; false if
-    /// that is nothing.
+    /// Applies the changes since the last update to the groups of a rule; false if there are none.
     pub(super) fn update_groups(&mut self, index: usize) -> bool {
         if !self.is_pending(index) {
             return false;
@@ -235,7 +234,7 @@ impl Round<'_> {
         let (live, dead): (Vec<RowId>, Vec<RowId>) =
             fresh.into_iter().partition(|&row| table.is_live(row));
         let all = |_: u16, _: &Lookup| Visible::Live;
-        // What comes first, so that nothing goes that is not there.
+        // Insertions first, so that only present results are removed.
         self.each_result(delta, &dead, &all, |round, columns| {
             round.count(index, columns, Running::add);
         });
@@ -274,7 +273,7 @@ impl Round<'_> {
             (cursor.fresh, cursor.gone) = (log.fresh.len(), log.gone.len());
             cursor.refreshed = log.refreshed.len();
             if atom.negated {
-                // A result lacks all rows that would stand in its way, or none of them.
+                // A result is blocked by any of these rows, so one of them is enough.
                 different(table, &rule.deltas[at], &mut fresh);
                 different(table, &rule.deltas[at], &mut gone);
                 std::mem::swap(&mut fresh, &mut gone);
@@ -282,7 +281,7 @@ impl Round<'_> {
             changed.push((fresh, gone, refreshed));
         }
         for (at, (comes, _, _)) in changed.iter().enumerate() {
-            // A negated table has nothing in the way now.
+            // In a negated table nothing blocks now.
             let visible = |other: u16, _: &Lookup| match usize::from(other) <= at {
                 true => Visible::Live,
                 false => Visible::Before,
@@ -345,7 +344,7 @@ impl Round<'_> {
         kept.change(check, columns, change, self.views.kept_from);
     }
 
-    /// A result has come into a group.
+    /// A result was added to a group.
     pub(super) fn improve_group(&mut self, index: usize, columns: &[Value<'_>]) {
         let rule = &self.stratum.rules[index];
         let Some((column, best)) = extreme(rule) else {
@@ -364,7 +363,7 @@ impl Round<'_> {
         }
     }
 
-    /// A result has gone from a group. Its row goes if it may have been made of that, before
+    /// A result was removed from a group. Its row is removed if it may depend on that, before
     /// anything is derived again: the group may support itself.
     pub(super) fn worsen_group(&mut self, index: usize, columns: &[Value<'_>]) {
         let rule = &self.stratum.rules[index];
@@ -373,7 +372,7 @@ impl Round<'_> {
             && let Some(row) = table.find(columns)
         {
             if best.is_better(table.value(row, column), columns[column as usize]) {
-                return; // what went was not the best
+                return; // the removed result was not the best
             }
             let mut own = self.stratum.heads.iter().chain(&self.stratum.selected);
             if own.any(|table| rule.reads(*table)) {
@@ -477,7 +476,7 @@ impl Round<'_> {
         rows
     }
 
-    /// Puts the result of a group in its row's place.
+    /// Replaces the row of a group by its result.
     fn replace(
         &mut self,
         rule: &ViewRule,
@@ -528,13 +527,13 @@ fn extreme(rule: &ViewRule) -> Option<(u32, Aggregate)> {
     found.next().is_none().then_some(first)
 }
 
-/// Takes the result of an aggregate with the number of results it is made of, and those.
+/// Collects the result of an aggregate with the number of results in the group, and these.
 struct Aggregated<'s> {
     rows: &'s mut TupleBuf<u64>,
-    /// `None` if they are not wanted or cannot be kept.
+    /// `None` if they are not needed or cannot be kept.
     results: Option<TupleBuf<()>>,
     failures: &'s mut dyn super::Failures,
-    /// Rows looked at.
+    /// Rows examined.
     looked: u64,
 }
 
@@ -544,7 +543,7 @@ impl Sink for Aggregated<'_> {
     }
 
     fn failed(&mut self, rule: RuleId, error: EvalError) {
-        // A result that is left out may be one that others of the group do not go with.
+        // A dropped result may not be comparable with others of the group.
         self.results = None;
         self.failures.failed(rule, error);
     }

@@ -1,4 +1,4 @@
-//! What view rules cost, while a caller measures them.
+//! The costs of view rules, while a caller measures them.
 
 use tidemill_stdx::sorted::SortedMap;
 
@@ -19,11 +19,11 @@ pub struct ViewPart {
 /// What is done for a view rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ViewWork {
-    /// Rows of the body atom at this position came or went.
+    /// Rows of the body atom at this position were inserted or removed.
     Delta(u32),
     /// Groups are updated, and their rows computed.
     Groups,
-    /// Rows that were taken back are derived again, if they still can be.
+    /// Retracted rows are derived again, if they still can be.
     Rederive,
 }
 
@@ -35,11 +35,11 @@ pub type ViewCosts = SortedMap<ViewPart, Cost>;
 pub(super) struct Meter {
     pub(super) clock: Clock,
     pub(super) costs: ViewCosts,
-    /// What the running part has counted so far, and the time of parts inside it.
+    /// The counts of the running part, and the time of parts inside it.
     running: Cost,
 }
 
-/// When a part began, and what the part around it had counted.
+/// When a part began, and the counts of the part around it.
 pub(super) struct Began {
     at: u64,
     around: Cost,
@@ -56,7 +56,7 @@ impl Meter {
         Began { at: (self.clock)(), around }
     }
 
-    /// Rows that have run, what was derived from them, and the rows looked at.
+    /// Counts rows that have run, derivations from them, and rows examined.
     pub(super) fn count(&mut self, fired: usize, derived: usize, probes: u64) {
         self.running += Cost { fired: fired as u64, derived: derived as u64, probes, ns: 0 };
     }
@@ -119,7 +119,7 @@ stratum heads(p2) selected()
         static NOW: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// A clock that goes on by 7 ns each time it is read.
+    /// A clock that advances by 7 ns each time it is read.
     fn clock() -> u64 {
         NOW.set(NOW.get() + 7);
         NOW.get()

@@ -1,25 +1,26 @@
 //! The view engine: keeps tables that rules fill up to date, set at a time, at every commit.
 //!
-//! A commit puts in and takes out what a turn has derived ([`Views::insert`], [`Views::delete`],
+//! A commit inserts and deletes what a turn has derived ([`Views::insert`], [`Views::delete`],
 //! [`Views::expire`]), then calls [`Views::step`] until nothing is left to do, reads the net
 //! changes and settles. Strata are evaluated in order; within one, phases alternate:
 //!
-//! 1. *retract* (delete and re-derive): for every row that went, the derivations that used it are
-//!    taken out too, whether or not there are others, until no more go; then each row taken out
-//!    is put back if it can still be derived from what is left. So cycles that support only
-//!    themselves vanish. One mechanism serves recursive and other views alike, and needs no
-//!    count per row. A row that follows from older rows stays where it is, with all that follows
-//!    from it: as each of those does or loses it in its turn, nothing supports itself so.
-//!    A row that was deleted, not retracted, is not re-derived this way: what was put back has
-//!    supported it before. It takes a derivation that did not hold when the commit began.
-//! 2. *select*: of several derivations with the key of one row the last stands (rules in program
+//! 1. *retract* (delete and re-derive): for every row that was removed, the rows derived from it
+//!    are retracted too, whether or not they have other derivations, until a fixed point; then each
+//!    retracted row is put back if it can still be derived from what is left. So cycles that
+//!    support only themselves vanish. One mechanism serves recursive and other views alike, and
+//!    needs no count per row. A row that follows from older rows stays where it is, with all that
+//!    follows from it: each of those stays or is retracted by the same criterion, so nothing
+//!    supports itself. A row that was deleted, not retracted, is not re-derived this way: what was
+//!    put back has supported it before. It takes a derivation that did not hold when the commit
+//!    began.
+//! 2. *select*: of several derivations with the key of one row the last wins (rules in program
 //!    order, then rows in the order of insertion).
-//! 3. *extend* (semi-naive): for every row that came, the derivations that use it.
+//! 3. *extend* (semi-naive): for every new row, the derivations that use it.
 //!
-//! Aggregates are kept per group (`groups`): what comes and goes changes counts, sums and ordered
-//! values, from which the row of a group is computed once a round. A MIN or MAX that only gets
-//! better, or is not touched by what went, needs not even that. So shortest paths through a cycle
-//! of rules reach their fixed point.
+//! Aggregates are kept per group (`groups`): insertions and removals change counts, sums and
+//! ordered values, from which the row of a group is computed once a round. A MIN or MAX that only
+//! gets better, or is not touched by a removal, is not even recomputed. So shortest paths through a
+//! cycle of rules reach their fixed point.
 
 #[cfg(test)]
 mod both;
@@ -63,19 +64,19 @@ pub use traced::Derivation;
 pub const DERIVED_MAX: u64 = 100_000_000;
 
 /// So is one in which views that recurse over values they compute derive more rows than this:
-/// others find only what can be put together from the values that are there, which ends.
+/// other views combine existing values only, so they terminate.
 pub const COMPUTED_MAX: u64 = 3_000_000;
 
-/// So is one in which such views take more memory than this for each of those rows, in bytes.
+/// So is one in which such views take more bytes than this for each of those rows.
 pub const COMPUTED_ROW_BYTES: usize = 96;
 
-/// What they may take in any case: less is not worth a limit.
+/// The bytes that they may always take.
 const COMPUTED_BYTES_MIN: usize = 16 << 20;
 
 /// So is one with more rounds of views that depend on each other than this.
 pub const ROUNDS_MAX: u64 = 1_000_000;
 
-/// What a commit that is given up has done more of than it may.
+/// The limit that a commit has exceeded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overrun {
     /// This number of rows changed.
@@ -88,14 +89,14 @@ pub enum Overrun {
     Rounds(u64),
 }
 
-/// The number in the place of a rule's that candidates have which stand by themselves.
+/// The rule number of candidates that are asserted.
 pub const ASSERTED: i64 = -1;
 
 /// A key of a table for which a candidate has to be selected: that of the tuple beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Reselect {
     table: RelationId,
-    /// The candidate that came, if that is what happened; else any may be the last now.
+    /// The new candidate, if one was added; else any may be the last now.
     since: Option<RowId>,
 }
 
@@ -105,14 +106,14 @@ impl Reselect {
     }
 }
 
-/// Where [`Views::step`] stands.
+/// The progress of [`Views::step`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Progress {
     /// There is more to do.
     More,
     /// All views are at their fixed point.
     Done,
-    /// More was done than may be ([`Views::overrun`]): the commit must be rolled back.
+    /// A limit was exceeded ([`Views::overrun`]): the commit must be rolled back.
     Exceeded,
 }
 
@@ -131,14 +132,14 @@ pub struct Views {
     phase: Phase,
     /// Positions in the logs, one per rule and body atom of the stratum.
     cursors: Vec<Vec<Cursor>>,
-    /// Rows taken out by retraction, to be derived again.
+    /// Rows removed by retraction, to be derived again.
     overdeleted: Vec<(RelationId, RowId)>,
-    /// By relation, whether all its rows have come since the views were, so that each is younger
-    /// than rows of it from which it follows.
+    /// By relation, whether all its rows were inserted after the views were made, so that each is
+    /// younger than the rows of it from which it follows.
     in_order: Vec<bool>,
-    /// Rows that stayed because older ones support them.
+    /// Rows not retracted, because older ones support them.
     stayed: u64,
-    /// All rows that retraction has taken out in this commit.
+    /// All rows that retraction has removed in this commit.
     retracted: HashSet<(RelationId, RowId)>,
     /// Per rule of the stratum, the groups whose rows are to be computed.
     groups: Vec<Option<Groups>>,
@@ -159,11 +160,11 @@ pub struct Views {
     ran_on_words: u64,
     /// A delta starts from another atom if that is better by this factor ([`order`]).
     reorder_better: f64,
-    /// By stratum, rule and atom, what it has cost to do so without an index.
+    /// By stratum, rule and atom, the extra cost so far of doing so without an index.
     spared: HashMap<(usize, usize, usize), f64>,
     /// Deltas that did.
     reordered: u64,
-    /// The commit derives more than it may.
+    /// The commit has exceeded a limit.
     exceeded: bool,
     /// Rows that a commit may change.
     changes_max: u64,
@@ -172,7 +173,7 @@ pub struct Views {
     /// For each stratum, whether it does.
     computes: Vec<bool>,
     readers: Readers,
-    /// What the running stratum may do.
+    /// The limits of the running stratum.
     running: Running,
     /// Measures what rules cost, while a caller asks for it.
     meter: Option<Box<Meter>>,
@@ -183,19 +184,19 @@ pub struct Views {
 /// The running stratum.
 #[derive(Clone, Copy, Debug, Default)]
 struct Running {
-    /// What [`Changes::count`] may come to, if that is less than for the whole commit.
+    /// The limit of [`Changes::count`], if it is less than for the whole commit.
     changes_max: Option<u64>,
     /// The bytes of its tables before, if they are limited.
     bytes_before: Option<usize>,
     rounds: u64,
-    /// More rounds or bytes than there may be.
+    /// The limit of rounds or bytes that was exceeded.
     overrun: Option<Overrun>,
 }
 
-/// How many times better another atom to start from has to be.
+/// The factor by which another start atom has to be better.
 const REORDER_BETTER: f64 = 8.0;
 
-/// A few rows are not worth looking at how the tables lie.
+/// Fewer rows are not worth compiling for the layout of the tables.
 const NARROW_FROM: usize = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -213,7 +214,7 @@ struct Cursor {
     refreshed: usize,
 }
 
-/// Group columns of a grouped rule: a set of head rows, and whether something was put in.
+/// Group columns of a grouped rule: a set of head rows, and whether something was inserted.
 #[derive(Clone, Debug)]
 struct Groups {
     /// Keyed by the group columns; the others hold the last input.
@@ -256,13 +257,12 @@ impl Views {
         }
     }
 
-    /// Measures what rules cost from now on, by a clock; or no more, which forgets what was
-    /// measured.
+    /// Measures what rules cost from now on, by a clock; or stops, which drops what was measured.
     pub fn measure(&mut self, clock: Option<Clock>) {
         self.meter = clock.map(|clock| Box::new(Meter::new(clock)));
     }
 
-    /// What rules have cost since this was last emptied, while they are measured.
+    /// The costs of rules since this was last emptied, while they are measured.
     pub fn costs(&mut self) -> Option<&mut ViewCosts> {
         self.meter.as_mut().map(|meter| &mut meter.costs)
     }
@@ -312,7 +312,7 @@ impl Views {
         self.changes.count
     }
 
-    /// What the commit has done too much of, after [`Progress::Exceeded`].
+    /// The limit that the commit has exceeded, after [`Progress::Exceeded`].
     pub fn overrun(&self) -> Overrun {
         self.running.overrun.unwrap_or(match self.running.changes_max {
             Some(_) => Overrun::Computed(self.computed_max),
@@ -371,7 +371,7 @@ impl Views {
         rules
     }
 
-    /// Asks for the changes of `relation` in [`Views::net`].
+    /// Includes the changes of `relation` in [`Views::net`].
     pub fn observe(&mut self, relation: RelationId) {
         self.changes.observe(relation);
     }
@@ -392,7 +392,7 @@ impl Views {
         self.ran_on_words
     }
 
-    /// Puts a tuple into a table, where it stands until it is deleted.
+    /// Inserts a tuple into a table, where it stays until it is deleted.
     pub fn insert(
         &mut self,
         plan: &Plan,
@@ -406,7 +406,7 @@ impl Views {
             self.changes.put(database, relation, values, now_ns, Source::Asserted);
             return;
         };
-        // The row takes the place of whatever has its key; a later derivation takes its place.
+        // The row replaces the row with its key; a later derivation replaces it.
         let table = database.table(relation);
         if let Some(row) = table.find(values) {
             let mut old = Vec::new();
@@ -419,12 +419,13 @@ impl Views {
         let mut candidate = vec![Value::Int(ASSERTED)];
         candidate.extend_from_slice(values);
         self.changes.put(database, candidates, &candidate, now_ns, Source::Asserted);
-        // It is the only candidate now. Putting it in at once keeps the order of a bounded table.
+        // It is the only candidate now. Inserting it immediately keeps the order of a bounded
+        // table.
         self.changes.put(database, relation, values, now_ns, Source::Derived);
         self.reselect.push(Reselect::anew(relation), values);
     }
 
-    /// Takes out the row with the primary key of `values`, however it came there.
+    /// Deletes the row with the primary key of `values`, asserted or derived.
     pub fn delete(
         &mut self,
         plan: &Plan,
@@ -450,15 +451,15 @@ impl Views {
         }
     }
 
-    /// Takes out one row whose time has come at `now_ns`; false if there is none.
+    /// Removes one row that has expired at `now_ns`; false if there is none.
     pub fn expire(&mut self, database: &mut Database, relation: RelationId, now_ns: u64) -> bool {
         let Some(row) = database.table_mut(relation).expired(now_ns) else { return false };
         self.changes.remove(database, relation, row);
         true
     }
 
-    /// Whether the commit has changed anything so far: without that, nothing is left of it to be
-    /// evaluated or settled.
+    /// Whether the commit has changed anything so far: if not, there is nothing to evaluate or
+    /// settle.
     #[inline]
     pub fn has_changed(&self) -> bool {
         self.changes.has_any() || !self.reselect.is_empty()
@@ -497,7 +498,7 @@ impl Views {
         self.changes.has_observed()
     }
 
-    /// What the commit has changed in observed tables, in order; before [`Views::settle`].
+    /// The net changes of the commit in observed tables, in order; before [`Views::settle`].
     pub fn net(&self, database: &Database) -> Vec<Change> {
         self.changes.net(database)
     }
@@ -534,7 +535,7 @@ impl Views {
         }
     }
 
-    /// Derivations of the commit that were not noted, as there were more than are; before
+    /// Derivations of the commit beyond `noted_max`, which were not noted; before
     /// [`Views::settle`].
     pub fn derivations_beyond(&self) -> u64 {
         self.traced.as_ref().map_or(0, |traced| traced.beyond())
@@ -546,10 +547,10 @@ impl Views {
         self.start_over();
     }
 
-    /// Ends the commit as if it had not been; refreshes stay.
+    /// Rolls the commit back; refreshes stay.
     pub fn roll_back(&mut self, database: &mut Database) {
         self.changes.roll_back(database);
-        // Rows that were put back have other ages now than those that follow from them assume.
+        // Rows that were put back have new ranks, so rows that follow from them may be older.
         self.in_order.fill(false);
         self.kept.iter_mut().flatten().for_each(Kept::forget);
         self.start_over();

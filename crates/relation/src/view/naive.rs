@@ -1,7 +1,8 @@
-//! The oracle of the view engine: what the tables should contain, from nothing and without deltas.
+//! The oracle of the view engine: computes what the tables should contain from scratch, without
+//! deltas.
 //!
 //! Each stratum is evaluated by applying all its rules to what the last application gave, from
-//! empty heads, until nothing changes. That is slow and plainly what the rules mean.
+//! empty heads, until nothing changes. That is slow, and the definition of the rules' meaning.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,8 +42,8 @@ fn encoded(table: &Table) -> BTreeSet<Vec<u8>> {
     rows
 }
 
-/// What the tables of `database` should contain, given the rows in it that stand by themselves.
-/// `None` if a stratum does not come to rest within `rounds_max` applications of its rules.
+/// What the tables of `database` should contain, given the asserted rows in it. `None` if a stratum
+/// has no fixed point within `rounds_max` applications of its rules.
 pub fn evaluate_naively(
     plan: &Plan,
     database: &Database,
@@ -51,7 +52,7 @@ pub fn evaluate_naively(
 ) -> Option<Database> {
     let mut result = database.clone();
     for stratum in &plan.strata {
-        // Rows that plain rules put in stay: they count as standing by themselves.
+        // Rows that plain rules put in stay: they count as asserted.
         let derived = stratum.heads.iter().chain(&stratum.selected);
         let base: Vec<(RelationId, Table)> =
             derived.map(|&head| (head, standing(plan, database, head))).collect();
@@ -179,7 +180,7 @@ impl Sink for Rows {
     fn failed(&mut self, _: RuleId, _: EvalError) {}
 }
 
-/// Failures are not the oracle's matter.
+/// The oracle ignores failures.
 impl Failures for () {
     fn failed(&mut self, _: RuleId, _: EvalError) {}
 }

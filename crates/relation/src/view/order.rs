@@ -1,15 +1,15 @@
-//! From which atom the derivations of a delta start.
+//! The choice of the atom from which the derivations of a delta start.
 //!
-//! The strand of a delta starts from its rows. Where they are many, and lead to many rows of which
-//! few lead on, it is better to start from another atom and to look for rows of the delta where
-//! its own atom has its turn. In `pt(y, w) :- load(y, x), pt(x, z), pt(z, w)` a round with new rows
-//! of the last atom so goes through the few loads and what they load from, and not from each new
-//! row to all who point to its `z`, hardly any of which is loaded from.
+//! The strand of a delta starts from its rows. Where they are many, and join with many rows of
+//! which few join further, it is better to start from another atom and to look up rows of the delta
+//! at its own atom. In `pt(y, w) :- load(y, x), pt(x, z), pt(z, w)` a round with new rows of the
+//! last atom so goes through the few loads and what they load from, and not from each new row to
+//! all who point to its `z`, hardly any of which is loaded from.
 //!
-//! The cost of an order is how many rows it is expected to reach before the last step, as if
-//! keys were met evenly; what all orders reach in the end is the same. It depends on what the
-//! tables hold alone, so a run can be repeated. An index that only the plain order reads is not
-//! brought up to date as long as that would cost more than doing without has cost.
+//! The cost of an order is the number of rows that it is expected to reach before the last step, if
+//! keys are uniform; the final result of all orders is the same. It depends on the contents of the
+//! tables alone, so a run can be repeated. An index that only the plain order reads is not brought
+//! up to date as long as that would cost more than doing without has cost.
 
 use super::rounds::{BATCH, Round, semi_naive};
 use crate::expr::Expr;
@@ -54,7 +54,7 @@ impl Round<'_> {
         let (other, start) = others.map(cost).min_by(|a, b| a.0.total_cmp(&b.0))?;
         let is_better = other * self.views.reorder_better < plain;
         let spared = self.views.spared.entry((self.views.stratum, index, atom)).or_default();
-        // What was spared pays for the index once.
+        // The index is made once the extra cost without it has reached its own.
         let is_spared = !is_better && other + *spared < indexing;
         *spared = if is_spared { *spared + other } else { 0.0 };
         (is_better || is_spared).then_some(start)
@@ -120,7 +120,7 @@ impl Round<'_> {
         let from: Vec<RowId> = table.rows(Access::Scan, &[], seen).collect();
         self.views.reordered += 1;
         let part = self.part(&rule.deltas[start], atom, delta.clone());
-        // One row can lead to much.
+        // One row can join with many.
         for batch in from.chunks(BATCH / 8) {
             self.extend_batch(index, start, batch, &visible, part.as_ref());
         }

@@ -1,4 +1,4 @@
-//! Which strata a changed table concerns: a commit that changes few tables looks at few strata.
+//! The strata that read a table: a commit that changes few tables visits few strata.
 
 use crate::plan::{Plan, RelationId, Stratum};
 

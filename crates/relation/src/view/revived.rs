@@ -1,16 +1,16 @@
-//! What follows from rows that were put back.
+//! Derivations from rows that were put back.
 //!
 //! A row that retraction took out and that was put back was there when the commit began, and so
-//! were most derivations that use it. They put back what retraction took out too. But a row that
-//! was deleted, in this commit or before, stays away in spite of them: it returns by a new
-//! derivation, one that uses a row that came in this commit, or the absence of one that went.
+//! were most derivations that use it. They put back what retraction removed too. But a row that was
+//! deleted, in this commit or before, stays deleted in spite of them: it returns by a new
+//! derivation, one that uses a row inserted in this commit, or the absence of a removed one.
 
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
 use super::rounds::{BATCH, Round, collect, semi_naive};
-use super::traced::{Held, Noting};
+use super::traced::{KnownDerivations, Noting};
 use crate::flat::{TupleBuf, write_value};
 use crate::plan::Lookup;
 use crate::strand::{Reading, run_rows_traced};
@@ -71,11 +71,11 @@ impl Round<'_> {
         let strand = &rule.deltas[atom];
         let before = |_: u16, _: &Lookup| Visible::Before;
         let reading = Reading { visible: &before, ..Reading::present(self.database) };
-        let mut known = Held::default();
+        let mut known = KnownDerivations::default();
         run_rows_traced(strand, batch, reading, self.scope, &mut known);
         let Some(traced) = &mut self.views.traced else { return };
         let reading = Reading { visible, ..Reading::present(self.database) };
-        let (inner, known, joined) = (&mut Held::default(), &known, SmallVec::new());
+        let (inner, known, joined) = (&mut KnownDerivations::default(), &known, SmallVec::new());
         let mut sink = Noting { inner, traced, rule, skip: 0, known, joined };
         run_rows_traced(strand, batch, reading, self.scope, &mut sink);
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::groups::{Upkeep, different};
-use super::traced::{Held, Noting};
+use super::traced::{KnownDerivations, Noting};
 use super::{Cursor, Failures, Phase, Reselect, Source, ViewWork, Views};
 use crate::database::Database;
 use crate::eval::{EvalError, Scope};
@@ -41,7 +41,7 @@ enum Delta {
 /// What a row follows from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Support {
-    /// Rows that came to stand before it, so others than itself.
+    /// Rows of lower rank, so none that follow from it.
     Older,
     /// No rows.
     None,
@@ -50,7 +50,7 @@ enum Support {
 }
 
 impl Round<'_> {
-    /// Whether the round ends where it is, because the commit will be given up.
+    /// Whether the round ends early, because the commit will be given up.
     pub(super) fn is_over(&self) -> bool {
         self.views.has_exceeded() || self.scope.ambient.is_interrupted()
     }
@@ -95,7 +95,7 @@ impl Round<'_> {
         })
     }
 
-    /// Takes out all that used a row that went (or a row that came, where it is negated).
+    /// Retracts all derivations that used a removed row (or a new row, where it is negated).
     fn retract(&mut self) {
         let mut any = false;
         for (index, rule) in self.stratum.rules.iter().enumerate() {
@@ -193,10 +193,10 @@ impl Round<'_> {
         };
     }
 
-    /// What supports a row that has lost a derivation.
+    /// The support of a row that has lost a derivation.
     ///
-    /// Ages of rows of several tables cannot be compared, so only a table that recurs by itself
-    /// is looked at.
+    /// Ages of rows of several tables cannot be compared, so only tables that recurse by themselves
+    /// are checked.
     fn support(&mut self, head: RelationId, row: RowId) -> Support {
         let is_alone = self.stratum.heads[..] == [head] && self.stratum.selected.is_empty();
         let mut rules = self.stratum.rules.iter();
@@ -266,7 +266,8 @@ impl Round<'_> {
         })
     }
 
-    /// Semi-naive: every row that came meets the rows that were there before and its equals.
+    /// Semi-naive: every new row is joined with the rows that were there before and with other new
+    /// ones.
     fn extend(&mut self) {
         self.views.count_round(self.stratum, self.database);
         // `u32::MAX` where nothing came: all live rows.
@@ -274,11 +275,11 @@ impl Round<'_> {
         let mut work = Vec::new();
         for (index, rule) in self.stratum.rules.iter().enumerate() {
             if self.views.upkeep(index) != Upkeep::Anew {
-                continue; // the next retraction looks at them
+                continue; // the next retraction handles them
             }
             for (atom, body) in rule.body.iter().enumerate() {
                 if body.negated && rule.kind == ViewKind::Plain {
-                    continue; // soft state fires for what comes, never for what goes
+                    continue; // soft state fires for insertions, never for removals
                 }
                 let delta = if body.negated { Delta::Gone } else { Delta::Fresh };
                 let mut rows = self.take(index, atom, body.relation, delta, false);
@@ -286,7 +287,7 @@ impl Round<'_> {
                     let table = self.database.table(body.relation);
                     if rule.kind == ViewKind::Plain && !self.plan.relation(body.relation).is_soft()
                     {
-                        // A row that was put back had come before: that fires nothing.
+                        // A row that was put back is not new: it fires nothing.
                         rows.retain(|&row| row >= table.fresh_from());
                     }
                     let new = rows.iter().filter(|&&row| row >= table.fresh_from()).min();
@@ -339,7 +340,7 @@ impl Round<'_> {
         }
     }
 
-    /// Puts in what the strand of an atom derives from some of its rows.
+    /// Inserts what the strand of an atom derives from some of its rows.
     pub(super) fn extend_batch(
         &mut self,
         index: usize,
@@ -365,9 +366,9 @@ impl Round<'_> {
         let mut sink = Collect { derived, failures, most, looked: 0 };
         match &mut self.views.traced {
             Some(traced) if is_traced => {
-                // A row that went is behind nothing.
+                // A removed row is no premise.
                 let skip = usize::from(rule.body[start].negated);
-                let (inner, known, joined) = (&mut sink, &Held::default(), SmallVec::new());
+                let (inner, known, joined) = (&mut sink, &KnownDerivations::default(), SmallVec::new());
                 let mut sink = Noting { inner, traced, rule, skip, known, joined };
                 run_rows_traced(strand, batch, reading, self.scope, &mut sink);
             }
@@ -418,14 +419,14 @@ impl Round<'_> {
         Cow::Owned(rows)
     }
 
-    /// Whether it does not matter how often a rule derives a row, and when.
+    /// Whether the number and order of a rule's derivations of a row do not matter.
     pub(super) fn fills_set(&self, rule: &ViewRule) -> bool {
         // A table of bounded size keeps the rows that were last put in.
         let is_set = |spec: &TableSpec| spec.size_max.is_none() && spec.key != Key::Bag;
         self.plan.relation(rule.head).table().is_some_and(is_set)
     }
 
-    /// Runs a batch on words and puts in what it derives; false if that cannot be done.
+    /// Runs a batch on words and inserts what it derives; false if that is not possible.
     fn extend_words(
         &mut self,
         rule: &ViewRule,
@@ -513,7 +514,7 @@ impl Round<'_> {
         };
         let table = self.database.table(relation);
         let is_wanted = |row: &RowId| match (delta, retracting) {
-            // The absence of a row that came and went in this commit is nothing new.
+            // The absence of a row inserted and removed in this commit is not new.
             (Delta::Gone, false) => !table.is_live(*row) && table.was_live(*row),
             (Delta::Gone, true) => !table.is_live(*row),
             _ => table.is_live(*row),
@@ -529,8 +530,8 @@ impl Round<'_> {
     }
 }
 
-/// What the atoms of a rule see when rows that came extend one of them: a derivation from two
-/// rows that came is found from the later atom.
+/// The rows visible to the atoms of a rule when new rows extend one of them: a derivation from two
+/// new rows is found from the later atom.
 pub(super) fn semi_naive<'l>(
     rule: &'l ViewRule,
     atom: usize,
@@ -595,7 +596,7 @@ struct Collect<'s> {
     failures: Option<&'s mut dyn Failures>,
     /// How many it takes; [`Views::exceeded`] is set where there are more.
     most: u64,
-    /// Rows looked at, those that started the strand among them.
+    /// Rows examined, those that started the strand included.
     looked: u64,
 }
 

@@ -1,10 +1,10 @@
-//! Selection: of several derivations with the key of one row the last stands.
+//! Selection: of several derivations with the key of one row the last wins.
 //!
-//! What changes notes the key, and where that is all that happened to it, the candidate that came.
-//! A key is selected for once, however many of its candidates changed; but in a table of bounded
-//! size for each, as what is put in last pushes others out. The row that stands was the
-//! last before, so where candidates only came it is compared with those from the first of them on:
-//! a group of many candidates is not gone through for each that is added.
+//! A change notes the key and, if it only added a candidate, that candidate. A key is selected for
+//! once, however many of its candidates changed; but in a table of bounded size for each, as what
+//! is put in last pushes others out. The row that stands was the last before, so where candidates
+//! only came it is compared with those from the first of them on: a group of many candidates is not
+//! scanned for each that is added.
 
 use hashbrown::HashTable;
 
@@ -16,12 +16,12 @@ use crate::plan::RelationId;
 use crate::table::{Access, Key, RowId, Visible};
 use crate::value::Value;
 
-/// A key that is selected for.
+/// A key to select for.
 struct Noted {
     table: RelationId,
     /// Which of the notes has its columns.
     note: usize,
-    /// The first candidate that came, if nothing else happened.
+    /// The first new candidate, if candidates were only added.
     since: Option<RowId>,
 }
 
@@ -31,14 +31,14 @@ fn columns_of<'n>(notes: &'n TupleBuf<Reselect>, key: &Noted) -> Vec<Value<'n>> 
 }
 
 impl Round<'_> {
-    /// A candidate went: the row that was selected from it goes too.
+    /// A candidate was removed: removes the row that was selected from it, too.
     pub(super) fn retract_selected(&mut self, candidates: RelationId, columns: &[Value<'_>]) {
         let Some(table) = self.selected_from(candidates) else { return };
         let row = &columns[1..];
         if let Some(found) = self.database.table(table).find_equal(row) {
             self.views.changes.remove(self.database, table, found);
         }
-        // Where another row stands, that one stays the last.
+        // If another row was selected, that one stays the last.
         if self.database.table(table).find(row).is_none() {
             self.views.reselect.push(Reselect::anew(table), row);
         }

@@ -1,4 +1,4 @@
-//! The engine against the naive oracle, and against what people expect.
+//! The engine against the naive oracle, and against expected results.
 
 mod commits;
 mod soft;
@@ -136,7 +136,7 @@ stratum heads(p3) selected()
       insert p3 (v1, COUNT<v0>) group 0
 "#;
 
-/// Two rules derive rows with one key: the later rule's row stands.
+/// Two rules derive rows with one key: the later rule's row wins.
 const KEYED: &str = r#"
 relation p0 "a" at 0 (int64, int64)
   table key(0, 1)

@@ -1,10 +1,10 @@
-//! What rules have derived in a commit, and from which rows: for provenance.
+//! The derivations of rules in a commit and their premises, for provenance.
 //!
-//! Derivations of traced rules are noted when the semi-naive evaluation finds them. What the commit
-//! took back again is left out when they are read, and so is what was found again: a row that comes
-//! while a round runs is met in that round, and once more in the next, which it starts. The row of
-//! an aggregate is derived anew from its group, when the commit is at its end: only then is it
-//! known what it is.
+//! Derivations of traced rules are noted when the semi-naive evaluation finds them. Derivations
+//! that the commit took back are left out when they are read, and so are duplicates: a row that is
+//! inserted while a round runs is joined in that round, and again in the next, which it starts. The
+//! row of an aggregate is derived anew from its group, at the end of the commit: only then is it
+//! known.
 
 use std::collections::HashSet;
 
@@ -32,7 +32,7 @@ pub struct Derivation<'d> {
     pub premises: &'d [JoinedRow],
 }
 
-/// What is noted of traced rules.
+/// The notes on traced rules.
 #[derive(Clone, Debug)]
 pub(super) struct Traced {
     /// By stratum and rule, whether it is traced.
@@ -64,8 +64,8 @@ impl Traced {
         self.beyond = 0;
     }
 
-    /// What is noted from now on: `None` if no rule is traced. A rule is given by its stratum and
-    /// its position in it.
+    /// Starts notes: `None` if no rule is traced. A rule is given by its stratum and its position
+    /// in it.
     pub(super) fn new(
         plan: &Plan,
         is_traced: impl Fn(usize, usize) -> bool,
@@ -107,7 +107,7 @@ impl Traced {
             }
             let mut premises: SmallVec<[JoinedRow; 8]> = premises.into();
             start_with_new(database, &mut premises);
-            // Which atom's delta found it says in which order the others are.
+            // The order of the premises depends on the atom whose delta found it.
             let mut behind = premises.clone();
             behind.sort_unstable_by_key(|it| (it.relation, it.row));
             if seen.insert((rule, derived, behind)) {
@@ -124,12 +124,12 @@ impl Traced {
     }
 }
 
-/// Whether a row is there that was not before the commit.
+/// Whether a row was inserted by the commit.
 fn came(table: &Table, row: RowId) -> bool {
     row >= table.fresh_from() && table.is_live(row)
 }
 
-/// Puts a row that came in this commit, if there is one, before the others.
+/// Moves a row inserted in this commit, if there is one, before the others.
 fn start_with_new(database: &Database, premises: &mut [JoinedRow]) {
     let is_new = |it: &JoinedRow| came(database.table(it.relation), it.row);
     if let Some(first) = premises.iter().position(is_new) {
@@ -172,10 +172,10 @@ pub(super) struct Noting<'s> {
     pub(super) inner: &'s mut dyn Sink,
     pub(super) traced: &'s mut Traced,
     pub(super) rule: &'s ViewRule,
-    /// Leading rows that are not behind what is derived.
+    /// Leading rows that are no premises.
     pub(super) skip: usize,
     /// Derivations that are not noted.
-    pub(super) known: &'s Held,
+    pub(super) known: &'s KnownDerivations,
     pub(super) joined: SmallVec<[JoinedRow; 8]>,
 }
 
@@ -209,14 +209,14 @@ impl Sink for Noting<'_> {
     }
 }
 
-/// Takes the rows behind each derivation; derives nothing.
+/// Collects the premises of each derivation; derives nothing.
 #[derive(Default)]
-pub(super) struct Held {
+pub(super) struct KnownDerivations {
     all: HashSet<SmallVec<[JoinedRow; 8]>>,
     joined: SmallVec<[JoinedRow; 8]>,
 }
 
-impl Sink for Held {
+impl Sink for KnownDerivations {
     fn derive(&mut self, _: &Output, _: &[Value<'_>], _: u64) {
         self.all.insert(self.joined.clone());
     }
@@ -228,7 +228,7 @@ impl Sink for Held {
     }
 }
 
-/// Takes the rows behind the result of a group.
+/// Collects the premises of the result of a group.
 struct Group {
     premises: Premises,
 }

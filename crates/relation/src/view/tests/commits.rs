@@ -1,4 +1,4 @@
-//! Limits of commits, commits that are given up, and rows that are put in or taken out of what
+//! Limits of commits, commits that are given up, and rows inserted into or deleted from tables that
 //! rules fill.
 
 use super::*;
@@ -139,13 +139,13 @@ fn what_a_commit_retracted_before_it_was_given_up_is_forgotten() {
     }
     bench.run_and_settle();
     bench.delete(0, &[1, 2]);
-    // Until paths have been taken out, and none is put back yet.
+    // Until paths have been retracted, and none is put back yet.
     while bench.rows(1).len() == 9 {
         assert_eq!(bench.step(), Progress::More);
     }
     bench.views.roll_back(&mut bench.database);
     assert_eq!(bench.rows(1).len(), 9);
-    // A path that is deleted, and not retracted, stays away although its edge is there.
+    // A path that is deleted, and not retracted, stays deleted although its edge is there.
     bench.delete(1, &[1, 2]);
     bench.run_and_settle();
     assert!(!bench.rows(1).contains(&vec![1, 2]));
@@ -159,7 +159,7 @@ fn a_deleted_row_stays_away_when_what_led_to_it_is_put_back() {
     }
     bench.run_and_settle();
     assert!(bench.rows(1).contains(&vec![1, 3]));
-    // The path from 1 to 2 has another way, which is younger: it is taken out and put back.
+    // The path from 1 to 2 has another way, which is younger: it is retracted and put back.
     bench.delete(0, &[1, 2]);
     bench.delete(1, &[1, 3]);
     bench.run_and_settle();
@@ -312,7 +312,7 @@ fn what_is_put_in_again_is_no_change() {
     bench.insert(0, &[1, 2]);
     assert_eq!((bench.views.changed(), bench.views.has_changed()), (0, false));
     bench.run_and_settle();
-    // A row is taken out once.
+    // A row is removed once.
     bench.delete(0, &[1, 2]);
     bench.delete(0, &[1, 2]);
     assert_eq!(bench.views.changed(), 1);

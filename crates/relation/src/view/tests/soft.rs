@@ -1,4 +1,4 @@
-//! Soft state: rows that are put in again fire rules.
+//! Soft state: rows that are inserted again fire rules.
 
 use super::*;
 
@@ -69,7 +69,7 @@ stratum heads(p5) selected()
 "#;
 
 impl Bench {
-    /// Evaluates, settles, and says what happened to which rows.
+    /// Evaluates, settles, and returns the changes by row.
     fn happened(&mut self) -> Vec<(ChangeKind, u32, Vec<i64>)> {
         assert_eq!(self.run(), Progress::Done);
         let of = |change: Change| {

@@ -1,15 +1,15 @@
-//! What other nodes may send.
+//! The tuples that other nodes may send.
 //!
 //! A tuple from the network is taken if some rule of the program ships tuples of its relation to
 //! another location, or if the program or the command line exports the relation. All else is
-//! refused: a stranger who knows the names of relations can neither put rows into tables that only
-//! rules of this node fill, nor take any out.
+//! refused: a stranger who knows the names of relations can neither insert rows into tables that
+//! only rules of this node fill, nor delete any.
 
 use tidemill_relation::plan::{Action, RelationId};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
-/// Relations whose tuples mean something to the system itself. They are never taken from others,
-/// whatever a program says.
+/// Relations that the system itself interprets. They are never taken from others, even if a program
+/// exports them.
 const RESERVED: &[&str] = &["violation", "unsettled", "history", "periodic", "stage::fault"];
 
 /// Namespaces of the system.
@@ -26,19 +26,19 @@ pub struct Arrivals {
     relations: SortedMap<RelationId, Arrival>,
 }
 
-/// What may arrive of one relation.
+/// What may arrive for one relation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Arrival {
-    /// Tuples that are put in, and events.
+    /// Insertions, and events.
     pub inserts: bool,
-    /// Rows that are taken out.
+    /// Deletions.
     pub deletes: bool,
     /// Columns of which one holds the address of the node that the tuple is for.
     pub locations: SortedSet<u32>,
 }
 
 impl Arrivals {
-    /// Takes what rules do to a relation elsewhere.
+    /// Allows what rules of other nodes do to a relation.
     pub fn allow(&mut self, relation: RelationId, action: Action, location: u32) {
         let arrival = self.relations.entry(relation).or_default();
         match action {
@@ -48,12 +48,12 @@ impl Arrivals {
         arrival.locations.insert(location);
     }
 
-    /// Takes nothing of a relation.
+    /// Refuses all tuples of a relation.
     pub fn refuse(&mut self, relation: RelationId) {
         self.relations.remove(&relation);
     }
 
-    /// What may arrive of a relation.
+    /// What may arrive for a relation.
     pub fn get(&self, relation: RelationId) -> Option<&Arrival> {
         self.relations.get(&relation)
     }

@@ -49,7 +49,7 @@ pub struct Program {
     pub macro_uses: Vec<MacroUse>,
 }
 
-/// One use of a macro: what stands there came from elsewhere.
+/// One use of a macro: its tokens come from the definition.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MacroUse {
     /// The macro's name.
@@ -122,16 +122,17 @@ pub struct Materialize {
     pub size: Option<u64>,
     /// The primary key.
     pub keys: Keys,
-    /// Where `lifetime` stands.
+    /// The place of `lifetime`.
     pub lifetime_span: Span,
-    /// Where `size` stands.
+    /// The place of `size`.
     pub size_span: Span,
     /// The statement.
     pub span: Span,
 }
 
 impl Materialize {
-    /// A table whose rows stay, with these columns as key, declared where its name stands.
+    /// A table whose rows do not expire, with these columns as key, declared at the place of its
+    /// name.
     pub(crate) fn endless(name: Name, columns: Vec<u32>) -> Materialize {
         let span = name.span;
         Materialize {
@@ -204,9 +205,9 @@ pub struct Export {
 pub struct Stage {
     /// The operator, for example `TOKENIZER` or `proto:pkg.Type`.
     pub operator: Ident,
-    /// What it reads.
+    /// The relation that it reads.
     pub input: Name,
-    /// What it yields.
+    /// The relation that it yields.
     pub output: Name,
     /// The columns of the input by which there is an instance of the operator for each key.
     pub keys: Option<Keys>,
@@ -230,7 +231,7 @@ pub struct Sink {
 pub struct Namespace {
     /// The namespace; `resolved` holds those around it too.
     pub name: Name,
-    /// What stands in it.
+    /// The statements in it.
     pub statements: Vec<Statement>,
     /// The statement.
     pub span: Span,
@@ -252,11 +253,11 @@ pub struct Fact {
 pub struct Rule {
     /// The rule's name, where one was written.
     pub label: Option<Name>,
-    /// The rule deletes what it derives.
+    /// The rule deletes the rows that it derives.
     pub delete: bool,
     /// What it derives.
     pub head: Functor,
-    /// From what; never empty.
+    /// The body; never empty.
     pub body: Vec<Term>,
     /// The statement.
     pub span: Span,
@@ -299,7 +300,7 @@ pub enum Arg {
 pub struct Aggregate {
     /// The function in upper case without `a_`: `MIN`, `COUNT`; unchecked.
     pub func: Ident,
-    /// What it ranges over.
+    /// The values that it ranges over.
     pub over: AggregateOver,
     /// `a_MIN<@X>`: the result is the location. Then [`Functor::location`] names this column.
     pub located: bool,
@@ -334,7 +335,7 @@ pub enum Term {
 /// A predicate of a body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Predicate {
-    /// `notin` stands before it.
+    /// It is negated by `notin`.
     pub negated: bool,
     /// The relation and its patterns. No [`Arg::Aggregate`].
     pub functor: Functor,
@@ -502,9 +503,9 @@ pub enum BinaryOp {
 /// The ring interval of `in`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Range {
-    /// Where it begins.
+    /// The low end.
     pub low: Expr,
-    /// Where it ends.
+    /// The high end.
     pub high: Expr,
     /// `[low` rather than `(low`.
     pub low_closed: bool,
@@ -530,13 +531,13 @@ impl Program {
         })
     }
 
-    /// Adds to each diagnostic that points into a macro's use where that macro was defined.
+    /// Adds the definition of a macro to each diagnostic that points into a use of it.
     pub fn note_macros(&self, diagnostics: &mut [Diagnostic]) {
         note_macros(&self.macro_uses, diagnostics);
     }
 }
 
-/// [`Program::note_macros`] before there is a program.
+/// [`Program::note_macros`] for diagnostics without a program.
 pub(crate) fn note_macros(uses: &[MacroUse], diagnostics: &mut [Diagnostic]) {
     for diagnostic in diagnostics {
         let span = diagnostic.span;
@@ -554,7 +555,7 @@ pub(crate) fn note_macros(uses: &[MacroUse], diagnostics: &mut [Diagnostic]) {
 }
 
 impl Statement {
-    /// Where it stands.
+    /// Its place in the source.
     pub fn span(&self) -> Span {
         match self {
             Statement::Materialize(it) => it.span,
@@ -591,7 +592,7 @@ impl Term {
         }
     }
 
-    /// Where it stands.
+    /// Its place in the source.
     pub fn span(&self) -> Span {
         match self {
             Term::Predicate(it) => it.span,
@@ -603,7 +604,7 @@ impl Term {
 }
 
 impl Arg {
-    /// Where it stands.
+    /// Its place in the source.
     pub fn span(&self) -> Span {
         match self {
             Arg::Expr(it) => it.span,

@@ -1,10 +1,10 @@
-//! The compiler: from the tree of a program to what runs.
+//! The compiler: from the tree of a program to its plan.
 //!
 //! ```text
 //! tree -> check -> rules over relations -> rewrite -> localise, stratify -> lower -> plan
 //! ```
-//! Each stage gathers diagnostics; rules that are wrong are left out of later stages, so that one
-//! run finds as much as it can.
+//! Each stage collects diagnostics; rules with errors are left out of later stages, so that one run
+//! finds all that it can.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::translate;
 
 /// Compiles a program.
 ///
-/// Gives the program unless there is an error among the diagnostics.
+/// Returns the program unless there is an error among the diagnostics.
 pub fn compile(
     program: &Program,
     sources: &Sources,
@@ -51,7 +51,7 @@ pub fn compile(
     (compiled.filter(|_| !has_errors(&diagnostics)), diagnostics)
 }
 
-/// The same of a program without rules at `@SIM`.
+/// The same for a program without rules at `@SIM`.
 fn compile_rules(
     program: &Program,
     sources: &Sources,
@@ -98,7 +98,7 @@ fn compile_rules(
     (Some(compiled), diagnostics)
 }
 
-/// Decides what is traced; warns where that can be nothing.
+/// Decides what is traced; warns if that is nothing.
 fn trace(program: &Program, compiled: &mut Compiled, diagnostics: &mut Vec<Diagnostic>) {
     let plan = &compiled.plan;
     let statements = program.flat().filter_map(|statement| match statement {
@@ -253,7 +253,7 @@ fn statements(
     compiled
 }
 
-/// Who works on the inputs of a stage.
+/// What works on the inputs of a stage.
 fn worked_by(stage: &Stage, operators: &Registry) -> WorkedBy {
     match operators.find(&stage.operator.text) {
         Some(declared) if declared.works == Works::Outside => {
@@ -303,7 +303,7 @@ pub(crate) mod testing {
         super::compile(&program, &sources, &super::Options::default())
     }
 
-    /// A program that must be right.
+    /// A program that must compile.
     pub(crate) fn compiled(text: &str) -> Compiled {
         let (compiled, found) = compile(text);
         compiled.unwrap_or_else(|| panic!("{found:?}"))

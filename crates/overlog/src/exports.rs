@@ -15,7 +15,7 @@ use crate::options::Options;
 /// A relation that is exported, and whether its deletions are, too.
 pub(crate) type Exported = SortedMap<String, bool>;
 
-/// What the program and the options export, by name.
+/// The exports of the program and the options, by name.
 pub(crate) fn exported(program: &Program, options: &Options) -> Exported {
     let mut exported: Exported = options.exports.iter().map(|name| (name.clone(), false)).collect();
     for statement in program.flat() {
@@ -26,7 +26,7 @@ pub(crate) fn exported(program: &Program, options: &Options) -> Exported {
     exported
 }
 
-/// Notes what is exported among what other nodes may send.
+/// Adds exported relations to those that other nodes may send.
 pub(crate) fn allow(exported: &Exported, catalog: &mut Catalog) {
     for (name, &delete) in exported {
         let Some(id) = catalog.find(name).filter(|_| !is_reserved(name)) else { continue };
@@ -39,7 +39,8 @@ pub(crate) fn allow(exported: &Exported, catalog: &mut Catalog) {
     }
 }
 
-/// Takes the system's relations out of what other nodes may send; warns of rules that ship them.
+/// Removes the system's relations from those that other nodes may send; warns of rules that ship
+/// them.
 pub(crate) fn refuse_reserved(
     rules: &[CheckedRule<'_>],
     catalog: &mut Catalog,
@@ -60,7 +61,7 @@ pub(crate) fn refuse_reserved(
     reserved.into_iter().for_each(|id| catalog.arrivals.refuse(id));
 }
 
-/// Refuses to export what is not there, or what is the system's.
+/// Refuses exports of relations that do not exist, or are the system's.
 pub(crate) fn check_options(
     program: &Program,
     symbols: &Symbols<'_>,
@@ -81,8 +82,8 @@ pub(crate) fn check_options(
     }
 }
 
-/// Warnings of relations that are read or watched and come from nowhere: no rule, fact or stage
-/// yields them, the program does not export them, and `injected` does not name them.
+/// Warnings of relations that are read or watched and have no source: no rule, fact or stage yields
+/// them, the program does not export them, and `injected` does not name them.
 pub fn no_source(
     program: &Program,
     options: &Options,

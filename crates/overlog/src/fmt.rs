@@ -33,7 +33,7 @@ pub const INDENT: usize = 2;
 /// Columns that nested namespaces are indented by at most.
 const INDENT_MAX: usize = 40;
 
-/// The source `text` in the one style. `file` is what diagnostics call it.
+/// The source `text` in the one style. `file` is its id in diagnostics.
 ///
 /// # Errors
 /// Lexical errors, such as a string without an end.
@@ -138,7 +138,7 @@ impl Printer<'_> {
         at + 1 + self.tokens[at + 1..].iter().take_while(|token| more(token)).count()
     }
 
-    /// The text of tokens `from..to` as it stands.
+    /// The unchanged text of tokens `from..to`.
     fn verbatim(&self, from: usize, to: usize) -> String {
         let (first, last) = (&self.tokens[from], &self.tokens[to - 1]);
         trim_lines(&self.text[first.span.start as usize..last.span.end as usize])

@@ -9,8 +9,8 @@
 //! ```text
 //! g1 violation#g1(@SIM, T) :- leader(X, T, A, _, @SIM), leader(Y, T, B, _, @SIM), A != B.
 //! ```
-//! So they are views like all others, and what is done for them is in proportion to what changes.
-//! Each rule has a table of its own, as a view does not say which rule has derived a row.
+//! So they are views like all others, and their cost is in proportion to the changes. Each rule has
+//! a table of its own, as a view does not record which rule has derived a row.
 
 use tidemill_diag::{Diagnostic, Sources, has_errors};
 use tidemill_stdx::sorted::SortedSet;
@@ -26,7 +26,7 @@ use crate::program::{Compiled, Global, GlobalHead, GlobalRead};
 /// The location that means all nodes together.
 pub const SIM: &str = "SIM";
 
-/// What rules there may derive.
+/// The relations that rules at `@SIM` may derive.
 const HEADS: [&str; 3] = ["violation", "unsettled", "history"];
 
 /// Compiles a program as [`crate::compile`] does, which has no rules at `@SIM`.
@@ -35,14 +35,14 @@ pub(crate) type CompilePart =
 
 /// A program without its rules at `@SIM`, and those.
 pub(crate) struct Split {
-    /// What nodes run.
+    /// The program of the nodes.
     pub local: Program,
     rules: Vec<Rule>,
-    /// What of the heads is watched.
+    /// The watched heads.
     watched: Vec<(String, Stages)>,
 }
 
-/// Takes the rules at `@SIM` out of a program; `None` if it has none.
+/// Splits the rules at `@SIM` from a program; `None` if it has none.
 pub(crate) fn split(program: &Program) -> Option<Split> {
     let is_global = |statement: &Statement| as_global(statement).is_some();
     if !program.flat().any(is_global) {
@@ -53,7 +53,7 @@ pub(crate) fn split(program: &Program) -> Option<Split> {
     let rules: Vec<Rule> = local.flat().filter_map(as_global).cloned().collect();
     local.statements = without(local.statements, &is_global);
     let watched: Vec<(String, Stages)> = local.flat().filter_map(watch_of_head).collect();
-    // A head that only rules at `@SIM` derive is nothing that nodes know.
+    // The program of the nodes does not have heads that only rules at `@SIM` derive.
     let known: SortedSet<String> = local.flat().filter_map(derived).map(str::to_owned).collect();
     let is_unknown = |statement: &Statement| {
         watch_of_head(statement).is_some_and(|(name, _)| !known.contains(&name))
@@ -118,7 +118,7 @@ fn without(statements: Vec<Statement>, is_out: &impl Fn(&Statement) -> bool) -> 
 
 impl Split {
     /// Compiles the rules at `@SIM`; `symbols` are those of the nodes' program, and `compiled` is
-    /// what became of it.
+    /// the compiled one.
     pub(crate) fn compile(
         &self,
         symbols: &Symbols<'_>,
@@ -171,7 +171,7 @@ impl Split {
     }
 }
 
-/// What divides the names of a head and of a rule in that of the rule's table.
+/// The separator of the names of head and rule in the name of the rule's table.
 const DIVIDER: char = '#';
 
 /// The head whose rows are in a table of these rules.
@@ -179,7 +179,7 @@ pub fn head_of(table: &str) -> &str {
     table.split_once(DIVIDER).map_or(table, |(head, _)| head)
 }
 
-/// What the table of a rule is called.
+/// The name of the table of a rule.
 fn table_of(head: &str, label: &str) -> String {
     format!("{head}{DIVIDER}{label}")
 }
@@ -195,7 +195,7 @@ fn declaration(name: &Name, columns: Vec<u32>) -> Statement {
     Statement::Materialize(Materialize::endless(name.clone(), columns))
 }
 
-/// The rule over the rows of all nodes; nothing if it says what a rule at `@SIM` cannot.
+/// The rule over the rows of all nodes; `None` if it is not allowed at `@SIM`.
 fn rewritten(rule: &Rule, symbols: &Symbols<'_>, found: &mut Vec<Diagnostic>) -> Option<Rule> {
     let before = found.len();
     let head = &rule.head.name;

@@ -2,8 +2,8 @@
 //!
 //! A rule is translated from the tree once ([`crate::translate`]) and then rewritten: aggregates
 //! and bodies with several locations become rules of their own over hidden relations, until each
-//! rule is one strand or one view. Variables are numbered per rule and stand in expressions as
-//! registers, so that expressions and patterns of a plan serve here too.
+//! rule is one strand or one view. Variables are numbered per rule and are registers in
+//! expressions, so that expressions and patterns of a plan are used here too.
 
 use tidemill_diag::Span;
 use tidemill_relation::TypeSet;
@@ -27,7 +27,7 @@ pub(crate) struct Rule {
     pub vars: Vec<Var>,
     /// What is derived.
     pub head: Head,
-    /// From what, in textual order.
+    /// The body, in textual order.
     pub body: Vec<Term>,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Rule {
 pub(crate) struct Var {
     /// As written; of hidden ones the place they come from.
     pub name: String,
-    /// What it may hold.
+    /// The types that it may hold.
     pub types: TypeSet,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Head {
     pub columns: Vec<HeadColumn>,
     /// The column of the location, if it is another than the relation's.
     pub place: Option<u32>,
-    /// What is done with it.
+    /// The action on a derived tuple.
     pub action: Action,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Atom {
     pub span: Span,
 }
 
-/// The place of a predicate that takes the rows of its node whatever their columns say.
+/// The place of a predicate that takes all rows of its node, regardless of their location column.
 pub(crate) const ANYWHERE: u32 = u32::MAX;
 
 /// `a_MIN((G), (R), p(...))`.
@@ -99,7 +99,7 @@ pub(crate) struct AggregateTerm {
     pub of: Atom,
 }
 
-/// Where a predicate or a head lies.
+/// The location of a predicate or a head.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Location {
     /// At the node whose address the variable holds.
@@ -157,7 +157,7 @@ impl Rule {
         })
     }
 
-    /// Where the head goes; `None` if an aggregate says so.
+    /// The location of the head; `None` if it is an aggregate.
     pub fn head_location(&self, catalog: &Catalog) -> Option<Location> {
         match self.head.columns.get(self.head.location_column(catalog) as usize)? {
             HeadColumn::Value(expr) => Some(location_of(expr)),
@@ -175,17 +175,17 @@ impl Rule {
 }
 
 impl Atom {
-    /// The column that says where the predicate lies.
+    /// The column with the location of the predicate.
     pub fn location_column(&self, catalog: &Catalog) -> u32 {
         self.place.unwrap_or(catalog.relation(self.relation).location)
     }
 
-    /// Where the predicate lies.
+    /// The location of the predicate.
     pub fn location(&self, catalog: &Catalog) -> Location {
         match self.columns.get(self.location_column(catalog) as usize) {
             Some(Pattern::Reg(reg)) => Location::Var(*reg),
             Some(Pattern::Equal(expr)) => location_of(expr),
-            // `ANYWHERE`; the checker lets nothing else stand there.
+            // `ANYWHERE`; the checker allows nothing else there.
             _ => Location::Fixed(Expr::Param(Param::Node)),
         }
     }
@@ -216,7 +216,7 @@ impl Term {
 }
 
 impl Head {
-    /// The column that says where the head goes.
+    /// The column with the location of the head.
     pub fn location_column(&self, catalog: &Catalog) -> u32 {
         self.place.unwrap_or(catalog.relation(self.relation).location)
     }
@@ -294,15 +294,15 @@ pub(crate) struct Catalog {
     pub arrivals: Arrivals,
     /// Tables that depend on themselves in the views being lowered.
     pub recursive: SortedSet<RelationId>,
-    /// How many numbered names each label has given away.
+    /// The number of numbered names made from each label.
     numbers: SortedMap<String, u32>,
-    /// Of soft tables whose rows end with those they are derived from: how long these live.
+    /// Lifetimes of soft tables whose rows expire with those that they are derived from.
     borrowed_ns: SortedMap<RelationId, u64>,
     /// Hidden tables of aggregates: up to date whatever their body is.
     exact: SortedSet<RelationId>,
     /// Tables that choose the best trail of each row.
     trails: SortedSet<RelationId>,
-    /// Relations whose location stands in one column here and in another there: those columns.
+    /// Relations whose location is in different columns in different uses: those columns.
     moving: SortedMap<RelationId, Vec<u32>>,
 }
 
@@ -340,7 +340,7 @@ impl Catalog {
         self.relations
     }
 
-    /// True for tables whose rows do not end by themselves.
+    /// True for tables whose rows do not expire.
     pub fn is_hard(&self, id: RelationId) -> bool {
         self.relation(id).table().is_some() && !self.relation(id).is_soft()
     }
@@ -381,12 +381,12 @@ impl Catalog {
         self.trails.contains(&id)
     }
 
-    /// True for tables of which a view can follow what goes: hard state, and aggregates.
+    /// True for tables whose removals a view can follow: hard state, and aggregates.
     pub fn is_exact(&self, id: RelationId) -> bool {
         self.is_hard(id) || self.exact.contains(&id)
     }
 
-    /// How rows derived from these tables live, by the one whose rows live shortest.
+    /// The softness of rows derived from these tables: that of the shortest-lived.
     pub fn softness(&self, of: impl Iterator<Item = RelationId>) -> Softness {
         let lifetime = |id: RelationId| {
             let spec = self.relation(id).table().and_then(|spec| spec.lifetime_ns);
@@ -430,7 +430,7 @@ impl Catalog {
         self.add(Relation { name, columns, location, storage, hidden: true, candidates: None })
     }
 
-    /// Adds a hidden table whose rows end with those they are derived from.
+    /// Adds a hidden table whose rows expire with those that they are derived from.
     pub fn hidden_view(
         &mut self,
         name: String,
@@ -478,7 +478,7 @@ impl Catalog {
 /// How a hidden table treats refreshes and time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Softness {
-    /// Rows stay, refreshes are nothing.
+    /// Rows stay, refreshes have no effect.
     Hard,
     /// Rows stay while their rule derives them; refreshes are passed on.
     Passing,

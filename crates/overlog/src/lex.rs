@@ -21,16 +21,16 @@ mod text;
 use tidemill_diag::text::{Block, Cursor, block_comment, is_blank, is_word};
 use tidemill_diag::{Diagnostic, FileId, Span};
 
-/// A token and where it stands.
+/// A token and its place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,
-    /// Where; for a token out of a macro, where the macro was used.
+    /// Its place; for a token out of a macro, where the macro was used.
     pub span: Span,
     /// Only blanks and comments precede it on its line.
     pub first: bool,
-    /// What is wrong with it.
+    /// Its error, if it is malformed.
     pub error: Option<Box<Diagnostic>>,
 }
 
@@ -109,7 +109,7 @@ impl TokenKind {
         }
     }
 
-    /// How a diagnostic speaks of it.
+    /// Its description in diagnostics.
     pub fn describe(&self) -> String {
         match self {
             TokenKind::Name(text) => format!("`{text}`"),
@@ -153,7 +153,7 @@ struct Lexer<'a> {
     cursor: Cursor<'a>,
     /// No token yet on this line.
     line_start: bool,
-    /// What is wrong with the token being read.
+    /// The error of the token being read.
     error: Option<Box<Diagnostic>>,
 }
 
@@ -170,7 +170,7 @@ impl Lexer<'_> {
         self.cursor.span_since(self.file, start)
     }
 
-    /// Keeps the first thing that is wrong with the token being read.
+    /// Keeps the first error of the token being read.
     fn wrong(&mut self, diagnostic: Diagnostic) {
         self.error.get_or_insert_with(|| Box::new(diagnostic));
     }

@@ -8,7 +8,7 @@
 //! at Y: r::1(@Y, Z), q(@Y, A)      -> r::2(@Z, A)
 //! at Z: r::2(@Z, A), s(@Z, A, C)   -> x(@Z, C)
 //! ```
-//! Each strand joins all that lies where it runs, then ships the variables that are still needed
+//! Each strand joins all predicates at its location, then ships the variables that are still needed
 //! to the next location whose address is known. The head comes last; the node sends it.
 
 #[cfg(test)]
@@ -25,7 +25,7 @@ use tidemill_stdx::sorted::SortedSet;
 use crate::ir::{Atom, Catalog, Location, Rule, Term, map_expr};
 use crate::lower::{Builder, Indexing, stop_early};
 
-/// What starts a rule: one of its predicates, by its number.
+/// The start of a rule: one of its predicates, by its number.
 pub(crate) struct Start {
     pub number: u16,
     pub on: On,
@@ -50,7 +50,7 @@ pub(crate) fn strands(
     let mut builder = Builder::new(&rule, here.clone(), catalog, Indexing::Wanted);
     let mut columns = builder.trigger(start.number);
     if let On::Periodic { .. } = start.on {
-        // Period and count are what the timer was set to.
+        // Period and count are those that the timer was set to.
         columns.iter_mut().skip(2).for_each(|column| *column = Bind::Ignore);
     }
     let mut trigger = Trigger { relation: atom.relation, on: start.on, columns };
@@ -130,7 +130,7 @@ fn ship(rule: &Rule, shipped: &[Reg], catalog: &mut Catalog) -> RelationId {
     relation
 }
 
-/// What a variable may hold; temporaries may hold anything.
+/// The types of a variable; temporaries may hold any.
 pub(crate) fn type_of(rule: &Rule, reg: Reg) -> TypeSet {
     rule.vars.get(reg.0 as usize).map_or(TypeSet::ANY, |var| var.types)
 }
@@ -150,7 +150,8 @@ fn received(
     Trigger { relation, on: On::Event, columns }
 }
 
-/// Where a rule visits several locations, what it says of the node means the node it starts on.
+/// In a rule that visits several locations, node parameters mean those of the node on which it
+/// starts.
 pub(crate) fn settle_params(rule: &mut Rule, start: u16, here: &Location, catalog: &Catalog) {
     let elsewhere = |atom: &Atom| {
         let location = atom.location(catalog);
@@ -234,7 +235,7 @@ fn map_pattern(pattern: &mut Pattern, f: &mut impl FnMut(&mut Expr)) {
     }
 }
 
-/// No strand can go on: the addresses of what is left are unknown.
+/// The error that no strand can continue: the addresses of the other predicates are unknown.
 fn unroutable(builder: &mut Builder<'_>, rule: &Rule) -> Diagnostic {
     let open = builder.open().to_vec();
     let mut names = SortedSet::new();
@@ -270,7 +271,7 @@ pub(crate) fn unroutable_at(
         .fold(error, |error, (span, name)| error.label(span, format!("lies at `{name}`")))
 }
 
-/// An aggregate would be scattered over several nodes.
+/// The error that an aggregate would be scattered over several nodes.
 fn scattered(rule: &Rule, event: &Atom) -> Diagnostic {
     let message = "this aggregate would be taken over rows of several nodes";
     Diagnostic::error("aggregate-location", rule.span, message)

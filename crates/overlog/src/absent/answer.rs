@@ -11,7 +11,7 @@ pub struct Wanted {
     pub columns: Vec<Option<OwnedValue>>,
 }
 
-/// Why a tuple is not there, to be shown.
+/// Why a tuple is absent, for display.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WhyNot {
     pub(super) wanted: Wanted,
@@ -19,31 +19,31 @@ pub struct WhyNot {
     pub(super) attempts: Vec<Attempt>,
 }
 
-/// What is there instead.
+/// What was found in its place.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Standing {
     /// Nothing.
     Absent,
-    /// It is there.
+    /// It is present.
     Present,
     /// A row with the same key.
     Replaced(Wanted),
     /// No rule derives it.
     NoRule,
-    /// It was asked before.
+    /// It was explained above.
     Above,
-    /// It is too deep, or there are too many.
+    /// The limit of depth or of rules was reached.
     Cut,
 }
 
 impl WhyNot {
-    /// Whether it is there.
+    /// Whether it is present.
     pub fn is_there(&self) -> bool {
         self.standing == Standing::Present
     }
 }
 
-/// How far a rule comes.
+/// How far a rule gets towards the tuple.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Attempt {
     pub(super) rule: String,
@@ -52,17 +52,17 @@ pub(super) struct Attempt {
     /// Terms of its body, and those that hold.
     pub(super) terms: usize,
     pub(super) held: usize,
-    /// Terms that were not looked at, and why.
+    /// Terms that were not evaluated, and why.
     pub(super) skipped: Vec<(String, Skipped)>,
     pub(super) verdict: Verdict,
-    /// Why a row that it needs is not there.
+    /// Why a row that it needs is absent.
     pub(super) below: Option<Box<WhyNot>>,
 }
 
-/// Why a term was not looked at.
+/// Why a term was not evaluated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Skipped {
-    /// Of its tuples nothing is known.
+    /// Its tuples are not known.
     Event,
     /// It depends on time or chance, or on a variable that only an event gives.
     Open,
@@ -70,10 +70,10 @@ pub(super) enum Skipped {
     Long,
 }
 
-/// What came of it.
+/// The result of an attempt.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Verdict {
-    /// All that can be looked at holds.
+    /// All terms that can be evaluated hold.
     Holds,
     /// A term does not hold.
     Fails {
@@ -88,19 +88,19 @@ pub(super) enum Verdict {
     Differs { column: usize, text: String, value: OwnedValue },
 }
 
-/// What kind of term does not hold.
+/// The kind of a term that does not hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// There is no such row.
+    /// A row is missing.
     NoRow,
-    /// There is one.
+    /// A negated row is present.
     Row,
-    /// A condition, or what the head computes.
+    /// A condition, or an expression of the head.
     Condition,
 }
 
 impl Attempt {
-    /// Whether nothing is known that keeps it from deriving the tuple.
+    /// Whether it would derive the tuple, as far as is known.
     pub(super) fn holds(&self) -> bool {
         let is_event = |(_, why): &(String, Skipped)| *why == Skipped::Event;
         self.verdict == Verdict::Holds && !self.skipped.iter().any(is_event)

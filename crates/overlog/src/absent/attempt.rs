@@ -1,4 +1,4 @@
-//! How far one rule comes towards a tuple.
+//! How far one rule gets towards a tuple.
 
 use tidemill_relation::OwnedValue;
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
@@ -16,21 +16,21 @@ use crate::query::Failure;
 /// The variable that has a column of the tuple for which the head has an expression.
 const COLUMN: &str = "Column!";
 
-/// A rule made ready to be looked at for a tuple.
+/// A rule prepared for the search for a tuple.
 struct Ready<'r> {
     rule: &'r Named,
-    /// What makes variables columns of the tuple.
+    /// The terms that bind variables to columns of the tuple.
     given: Vec<Term>,
-    /// What they are.
+    /// The values of these variables.
     values: SortedMap<String, OwnedValue>,
     /// The terms of the body, then those that compare expressions of the head.
     terms: Vec<Term>,
-    /// Of its body.
+    /// The number of terms of its body.
     count: usize,
 }
 
 impl<'r> Ready<'r> {
-    /// Nothing, if its head does not fit.
+    /// `None` if its head does not match.
     fn new(known: &mut Known, rule: &'r Named, wanted: &Wanted) -> Option<Ready<'r>> {
         let head = &rule.rule.head;
         if head.args.len() != wanted.columns.len() {
@@ -66,7 +66,7 @@ impl<'r> Ready<'r> {
         Some(Ready { rule, given, values, terms, count })
     }
 
-    /// Values with which all of these steps hold.
+    /// Values for which all of these steps hold.
     fn probe(
         &self,
         known: &Known,
@@ -92,7 +92,7 @@ impl<'r> Ready<'r> {
         self.values.keys().cloned().collect()
     }
 
-    /// Steps for its terms without some; nothing if others then lack a variable.
+    /// Steps for its terms without some; `None` if others then lack a variable.
     fn without(&self, left_out: &[usize]) -> Option<Vec<Step>> {
         let mut bound = self.bound();
         let terms = self.terms.iter().enumerate().filter(|(at, _)| !left_out.contains(at));
@@ -100,7 +100,7 @@ impl<'r> Ready<'r> {
         open.is_empty().then_some(steps)
     }
 
-    /// A term as it is shown, with the value that is wanted of the head.
+    /// A term for display, with the value that the head requires.
     fn show(&self, at: usize, values: &SortedMap<String, OwnedValue>) -> String {
         let term = match at < self.count {
             true => &self.rule.rule.body[at],
@@ -116,7 +116,7 @@ impl<'r> Ready<'r> {
     }
 }
 
-/// How far a rule comes, and a row that it lacks; nothing if its head does not fit.
+/// How far a rule gets, and a row that it lacks; `None` if its head does not match.
 pub(super) fn attempt(
     known: &mut Known,
     named: &Named,
@@ -147,7 +147,7 @@ pub(super) fn attempt(
             verdict
         }
     };
-    // Where only an event is missing, why that has not come.
+    // If only an event is missing, searches why that is absent.
     if verdict == Verdict::Holds
         && let Some((at, _)) = skipped.iter().find(|(_, why)| *why == Skipped::Event)
         && is_predicate(&ready.terms[*at])
@@ -169,11 +169,11 @@ pub(super) fn attempt(
     Some((attempt, lacks))
 }
 
-/// What was found by looking at terms one after the other.
+/// The result of evaluating terms one after the other.
 struct Looked {
     /// Steps that hold together.
     held: Vec<Step>,
-    /// Values with which they do.
+    /// Values for which they hold.
     values: SortedMap<String, OwnedValue>,
     /// The term that does not hold with them.
     failed: Option<usize>,
@@ -181,7 +181,7 @@ struct Looked {
 }
 
 impl Ready<'_> {
-    /// Looks at one term more each time, until one fails.
+    /// Evaluates one term more each time, until one fails.
     fn look(&self, known: &Known) -> Looked {
         let is_silent = |term: &Term| relation(term).is_some_and(|it| !known.knows(it));
         let (silent, asked): (Vec<_>, Vec<_>) =
@@ -232,7 +232,7 @@ impl Ready<'_> {
         None
     }
 
-    /// What the head's aggregate gives instead of what is wanted.
+    /// The value of the head's aggregate, if it differs from the required one.
     fn differs(&self, known: &Known, wanted: &Wanted, held: &[Step]) -> Option<Verdict> {
         let head = &self.rule.rule.head;
         let mut aggregates = head.args.iter().zip(&wanted.columns).enumerate();
@@ -251,7 +251,7 @@ impl Ready<'_> {
     }
 }
 
-/// What a term that does not hold says, and the row that would have to be there.
+/// Describes a term that does not hold, and the row that it needs.
 fn fails(
     ready: &Ready<'_>,
     at: usize,

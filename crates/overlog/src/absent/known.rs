@@ -1,4 +1,4 @@
-//! The rows that are known, of all nodes together, as tables of one node.
+//! The known rows of all nodes together, as tables of one node.
 //!
 //! Each table has a column more, before the others, with the place of that one node; so a location
 //! is a column like any other, and a rule over several nodes is a query of one.
@@ -22,10 +22,10 @@ use crate::stage::Registry;
 /// The table of the requested columns: question, column, value.
 const GIVEN: &str = "why!given";
 
-/// What a probe derives.
+/// The relation that a probe derives.
 const PROBE: &str = "why!probe";
 
-/// What one probe may take.
+/// The limits of one probe.
 const LIMITS: Limits = Limits {
     rows: 4_000_000,
     bytes: 256 << 20,
@@ -39,11 +39,11 @@ const LIMITS: Limits = Limits {
 pub struct KnownTable {
     /// The relation.
     pub name: String,
-    /// The rows, of whatever nodes; of an event, the tuples that are known to have come.
+    /// The rows, of any node; of an event, the tuples known to have occurred.
     pub rows: Vec<Vec<OwnedValue>>,
 }
 
-/// The rows that are known of all nodes.
+/// The known rows of all nodes.
 #[derive(Debug)]
 pub struct Known {
     plan: Plan,
@@ -52,13 +52,13 @@ pub struct Known {
     identity: Identity,
     /// Questions so far.
     questions: i64,
-    /// Relations of which nothing is known.
+    /// Relations whose rows are not known.
     silent: SortedSet<String>,
 }
 
 impl Known {
-    /// Takes rows. Relations that have no table here are such of which nothing is known; of two
-    /// tables of one name the first counts.
+    /// The rows of these tables. Relations without a table here are unknown; of two tables of one
+    /// name the first counts.
     pub fn new(tables: Vec<KnownTable>, operators: Arc<Registry>) -> Known {
         let mut plan = Plan::default();
         plan.relations.push(relation(GIVEN, 4));
@@ -82,7 +82,7 @@ impl Known {
                 let own = std::iter::once(Value::Str(place));
                 let columns: Vec<Value<'_>> = own.chain(row.iter().map(OwnedValue::get)).collect();
                 if columns.len() == arity {
-                    // A table that is full knows as much as fits.
+                    // A full table keeps the rows that fit.
                     let _ = database.table_mut(number).insert(&columns, 0);
                 }
             }
@@ -102,7 +102,7 @@ impl Known {
         self.silent.contains(relation)
     }
 
-    /// Whether a row is there that fits.
+    /// Whether a matching row is present.
     pub(super) fn has(&self, wanted: &Wanted) -> bool {
         let all = 0..wanted.columns.len();
         self.find(wanted, &all.collect::<Vec<_>>()).is_some()
@@ -131,7 +131,7 @@ impl Known {
         Some(Wanted { relation: wanted.relation.clone(), columns })
     }
 
-    /// Notes the columns of a question; gives its number.
+    /// Notes the columns of a question; returns its number.
     pub(super) fn ask(&mut self, wanted: &Wanted) -> i64 {
         self.questions += 1;
         let given = self.database.table_mut(RelationId(0));
@@ -139,7 +139,7 @@ impl Known {
             let Some(value) = value else { continue };
             let (question, column) = (Value::Int(self.questions), Value::Int(column as i64));
             let row = [Value::Str(&self.identity.address), question, column, value.get()];
-            // As many as there are columns of questions.
+            // The table holds the columns of all questions.
             let _ = given.insert(&row, 0);
         }
         self.questions
@@ -158,7 +158,7 @@ impl Known {
     /// Values of `variables` for which all terms hold, if there are any.
     ///
     /// # Errors
-    /// Why that cannot be looked at.
+    /// Why that cannot be evaluated.
     pub(super) fn probe(
         &self,
         terms: &[Term],
@@ -193,7 +193,7 @@ fn relation(name: &str, columns: usize) -> Relation {
     }
 }
 
-/// Makes a term one about tables here.
+/// Rewrites a term to the tables here.
 fn here(mut term: Term) -> Term {
     if let Some(functor) = term.functor_mut() {
         functor.args.insert(0, Arg::Expr(expr(ExprKind::Fresh)));

@@ -8,8 +8,8 @@ use super::terms::{is_predicate, literal, shown};
 use crate::ast::{Functor, Term};
 
 impl Rules {
-    /// The rows that were not there when the rule of a place, `file:line:column`, joined these
-    /// tuples: relation and columns of each. What only such a row would have is `_`.
+    /// The rows that were absent when the rule of a place, `file:line:column`, joined these tuples:
+    /// relation and columns of each. Columns that only such a row would bind are `_`.
     pub fn lacked(&self, place: &str, joined: &[(String, Vec<OwnedValue>)]) -> Vec<String> {
         let Some(named) = self.at(place) else { return Vec::new() };
         let mut values = SortedMap::new();
@@ -26,7 +26,7 @@ impl Rules {
     }
 }
 
-/// Gives the variables of a predicate the values of a row, if it fits.
+/// Binds the variables of a predicate to the values of a row, if it matches.
 fn bind(
     functor: &Functor,
     (relation, columns): &(String, Vec<OwnedValue>),

@@ -1,4 +1,4 @@
-//! Parts of trees that were written nowhere.
+//! Parts of trees that come from no source.
 
 use tidemill_diag::{FileId, Span};
 
@@ -9,7 +9,7 @@ pub(super) fn name(text: &str) -> Name {
     Name { written: text.to_owned(), resolved: text.to_owned(), span: nowhere() }
 }
 
-/// The span of what was written nowhere.
+/// The span of parts that come from no source.
 pub(super) fn nowhere() -> Span {
     Span { file: FileId(0), start: 0, end: 0 }
 }

@@ -1,4 +1,4 @@
-//! The rules of a program, read from what it has written of them.
+//! The rules of a program, parsed from the sources that it keeps.
 
 use tidemill_diag::{Sources, has_errors, nearest};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
@@ -9,7 +9,7 @@ use crate::parse::parse_text;
 use crate::pre::{self, MemoryFiles};
 use crate::program::Written;
 
-/// Questions below each other.
+/// The maximal depth of nested questions.
 pub(super) const DEPTH_MAX: usize = 5;
 
 /// The rules of a program, searched for why a tuple is absent.
@@ -28,10 +28,10 @@ pub(super) struct Named {
 }
 
 impl Rules {
-    /// Reads what [`Compiled::written`](crate::program::Compiled::written) has.
+    /// Parses [`Compiled::written`](crate::program::Compiled::written).
     ///
     /// # Errors
-    /// What is wrong with a statement; it comes from another version.
+    /// A statement does not parse, as it comes from another version.
     pub fn read(written: &[Written]) -> Result<Rules, String> {
         let mut rules = Rules::default();
         let (files, options) = (MemoryFiles::default(), pre::Options::default());
@@ -57,7 +57,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Whether a relation is mentioned at all; if not, one that may be meant.
+    /// Whether a relation is mentioned at all; if not, suggests one.
     ///
     /// # Errors
     /// The relation with the nearest name, if there is one.
@@ -78,7 +78,7 @@ impl Rules {
         self.tables.contains_key(relation)
     }
 
-    /// The relations that an answer about a tuple of one may look at, that one among them.
+    /// The relations that an answer about a tuple of one may read, that one included.
     pub fn reads(&self, relation: &str) -> SortedSet<String> {
         let mut all = SortedSet::from_iter([relation.to_owned()]);
         let mut open = vec![(relation.to_owned(), 0)];
@@ -94,8 +94,8 @@ impl Rules {
         all
     }
 
-    /// Whether an answer may need rows of other nodes than one: some rule of those that it looks
-    /// at speaks of several.
+    /// Whether an answer may need rows of other nodes than one: some rule among those that it reads
+    /// joins several.
     pub fn is_spread(&self, relation: &str) -> bool {
         let reads = self.reads(relation);
         let mut rules = self.rules.iter().filter(|it| reads.contains(&it.rule.head.name.resolved));
@@ -108,7 +108,7 @@ impl Rules {
         })
     }
 
-    /// The rule of a place.
+    /// The rule at a place.
     pub(super) fn at(&self, place: &str) -> Option<&Named> {
         self.rules.iter().find(|it| it.place == place)
     }

@@ -1,4 +1,4 @@
-//! Rules that could make a tuple, one after the other, and what they lack in turn.
+//! The search over rules that could derive a tuple, and over the rows that they lack in turn.
 
 use tidemill_stdx::hash::Set;
 
@@ -7,11 +7,11 @@ use super::attempt::attempt;
 use super::known::Known;
 use super::rules::{DEPTH_MAX, Named, Rules};
 
-/// Rules that are looked at for one question, with those below.
+/// The most rules tried for one question, nested ones included.
 const RULES_MAX: usize = 48;
 
 impl Rules {
-    /// Says why a tuple is not there.
+    /// Explains why a tuple is absent.
     pub fn why_not(&self, known: &mut Known, wanted: Wanted) -> WhyNot {
         Search { rules: self, known, asked: Set::default(), attempts: 0 }.why_not(wanted, 0)
     }
@@ -21,7 +21,7 @@ impl Rules {
 struct Search<'a> {
     rules: &'a Rules,
     known: &'a mut Known,
-    /// As text, what was asked.
+    /// The questions so far, as text.
     asked: Set<String>,
     attempts: usize,
 }
@@ -47,7 +47,7 @@ impl Search<'_> {
         WhyNot { wanted, standing, attempts }
     }
 
-    /// How far a rule comes, and why what it lacks is not there.
+    /// How far a rule gets, and why the row that it lacks is absent.
     fn attempt(&mut self, named: &Named, wanted: &Wanted, depth: usize) -> Option<Attempt> {
         let (mut attempt, lacks) = attempt(self.known, named, wanted)?;
         self.attempts += 1;

@@ -1,4 +1,4 @@
-//! What is known of an absent tuple, as a tree.
+//! The explanation of an absent tuple, printed as a tree.
 
 use std::fmt::{self, Display, Formatter};
 

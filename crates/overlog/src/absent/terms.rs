@@ -1,4 +1,4 @@
-//! The terms of a rule: which variables they need, and which they give.
+//! The terms of a rule: the variables that they need, and those that they bind.
 
 use tidemill_relation::OwnedValue;
 use tidemill_relation::expr::Param;
@@ -42,8 +42,8 @@ pub(super) fn variables(term: &Term) -> SortedSet<String> {
     all
 }
 
-/// The variables that have values where a term holds: not those that only a negated term names,
-/// or an aggregate inside.
+/// The variables that have values where a term holds: not those that occur only in a negated term,
+/// or inside an aggregate.
 pub(super) fn valued(term: &Term) -> SortedSet<String> {
     match term {
         Term::Predicate(it) if it.negated => SortedSet::new(),
@@ -52,7 +52,7 @@ pub(super) fn valued(term: &Term) -> SortedSet<String> {
     }
 }
 
-/// The variables that a term gives values to where they have none.
+/// The variables that a term binds if they have no value.
 fn gives(term: &Term) -> SortedSet<String> {
     let mut all = SortedSet::new();
     match term {
@@ -79,7 +79,7 @@ fn pattern(it: &Expr, all: &mut SortedSet<String>) {
     }
 }
 
-/// Whether a term can be looked at when some variables have values.
+/// Whether a term can be evaluated when some variables have values.
 fn is_ready(term: &Term, bound: &SortedSet<String>, is_last: bool) -> bool {
     match term {
         // A variable that only such a term names matches anything.
@@ -92,7 +92,7 @@ fn is_ready(term: &Term, bound: &SortedSet<String>, is_last: bool) -> bool {
     }
 }
 
-/// A term in which what a node knows of itself follows from its address.
+/// A term in which node parameters are replaced by expressions of the node's address.
 pub(super) fn at_node(term: &Term, address: &Expr) -> Term {
     let mut term = term.clone();
     let functor = |it: &mut Functor| {
@@ -144,16 +144,16 @@ fn here(it: &mut Expr, address: &Expr) {
     }
 }
 
-/// A term in its turn.
+/// A term in the order of evaluation.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     /// Which of the terms it is.
     pub term: usize,
-    /// What is looked at.
+    /// The term to evaluate.
     pub probed: Term,
 }
 
-/// Terms in an order in which each can be looked at, after what is bound already; and those that
+/// Terms in an order in which each can be evaluated, given the bound variables; and those that
 /// never can.
 pub(super) fn order<'t>(
     terms: impl Iterator<Item = (usize, &'t Term)>,
@@ -165,7 +165,7 @@ pub(super) fn order<'t>(
         let ready = |is_last: bool| waiting.iter().position(|(_, it)| is_ready(it, bound, is_last));
         let Some(at) = ready(false).or_else(|| ready(true)) else { break };
         let (term, it) = waiting.remove(at);
-        // What has a value is compared with it.
+        // A variable with a value is compared.
         let probed = match it {
             Term::Assign(it) if bound.contains(&it.var.name) => {
                 let variable = expr(ExprKind::Var(it.var.name.clone()));
@@ -180,7 +180,7 @@ pub(super) fn order<'t>(
     (steps, waiting.into_iter().map(|(term, _)| term).collect())
 }
 
-/// What a predicate asks for, as far as it has values.
+/// The row that a predicate requires, as far as its columns have values.
 pub(super) fn filled(functor: &Functor, values: &SortedMap<String, OwnedValue>) -> Wanted {
     let column = |arg: &Arg| match arg.as_expr()? {
         Expr { kind: ExprKind::Var(name), .. } => values.get(name).cloned(),

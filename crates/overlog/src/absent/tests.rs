@@ -7,7 +7,7 @@ use tidemill_stdx::sorted::SortedMap;
 use super::{Known, KnownTable, Rules, Wanted};
 use crate::compile::testing::compiled;
 
-/// What is known of these rows, and of tables without rows that are named with no columns.
+/// These rows as known ones; tables that are named without columns are empty.
 fn known(rows: &str) -> Known {
     let mut tables: SortedMap<String, Vec<Vec<OwnedValue>>> = SortedMap::new();
     for row in rows.split_whitespace() {
@@ -71,7 +71,7 @@ fn what_a_rule_needs_is_looked_at_in_turn() {
         r#"            └─ r2 at test.olg:4:4: there is no link("c", _, _) (0 of 3 terms hold)"#,
     ];
     check(PATHS, rows, r#"path("a","d","_")"#, &expected);
-    // A circle is not followed for ever.
+    // A cycle is not followed for ever.
     let rows = r#"link("a","b",1) link("b","a",1) path("a","b",1) path("b","a",1)"#;
     assert!(why_not(PATHS, rows, r#"path("a","z","_")"#).contains("see above"));
 }

@@ -10,11 +10,11 @@ use super::{
     Materialize, Range, Rule, Term, UnaryOp,
 };
 
-/// Prints a part of a tree as it would be written.
+/// Prints a part of a tree as source.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a, T>(pub &'a T);
 
-/// What may stand where anything may.
+/// The level where any expression is allowed.
 const ANY: u8 = 0;
 /// Operators of conditions, the loosest first.
 const EITHER: u8 = 0;
@@ -27,10 +27,10 @@ const MEMBER: u8 = 4;
 const VALUE: u8 = 10;
 /// An element of a list, which may be a pattern.
 const ELEMENT: u8 = VALUE + 1;
-/// What needs no parentheses anywhere.
+/// The level of expressions that never need parentheses.
 const OPERAND: u8 = 20;
 
-/// How tight an operator binds, and what its left operand must at least bind.
+/// The binding level of an operator, and the least level of its left operand.
 fn levels(op: BinaryOp) -> (u8, u8) {
     let both = |level| (level, level);
     match op {
@@ -49,7 +49,7 @@ fn levels(op: BinaryOp) -> (u8, u8) {
     }
 }
 
-/// How tight an expression binds.
+/// The binding level of an expression.
 fn level(expr: &Expr) -> u8 {
     match &expr.kind {
         ExprKind::Binary(op, ..) => levels(*op).0,

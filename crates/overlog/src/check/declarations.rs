@@ -67,7 +67,7 @@ impl Check<'_, '_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// A relation may be there to be watched alone, unless its name looks like a slip.
+    /// A relation may be used by `watch` alone, unless its name looks like a misspelling.
     fn watched(&mut self, name: &Name) {
         let Some(symbol) = self.symbols.get(&name.resolved).filter(|it| it.is_open()) else {
             return;
@@ -94,7 +94,7 @@ impl Check<'_, '_> {
         self.report(self.suggest(found, name));
     }
 
-    /// The record of the rules that make and use a relation.
+    /// Checks the trace of the rules that derive and use a relation.
     fn traced(&mut self, trace: &Watch) {
         self.known(&trace.name);
         let recorded = system::find(&trace.name.resolved).is_some_and(|it| it.is_recorded());
@@ -105,7 +105,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// A record is read that nothing is written to.
+    /// Warns of a table of traces that is read although nothing is traced.
     fn untraced(&mut self, name: &str, used: Span) {
         let message = format!("`{name}` stays empty: nothing is traced");
         let found = Diagnostic::warning("trace", used, message);
@@ -231,7 +231,7 @@ impl Check<'_, '_> {
         self.report(Diagnostic::error("unknown-stage", operator.span, message).help(help));
     }
 
-    /// Holds the columns of an event against an operator; gives how many leading ones there are.
+    /// Checks the columns of an event against an operator; returns the number of leading ones.
     fn stage_columns(
         &mut self,
         name: &Name,
@@ -240,7 +240,7 @@ impl Check<'_, '_> {
     ) -> usize {
         let symbol = self.symbols.get(&name.resolved);
         if symbol.is_some_and(Symbol::is_open) && expected.is_none() {
-            return 0; // what it yields is printed, whatever it is
+            return 0; // its output is printed, so any columns are allowed
         }
         let Some((given, _)) = symbol.and_then(|symbol| symbol.arity) else {
             let message = format!("nothing says how many columns `{}` has", name.written);
@@ -328,7 +328,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// A file has columns, which must be known.
+    /// Checks a sink: the columns of its relation must be known.
     fn sink(&mut self, sink: &Sink) {
         let name = &sink.name;
         let symbol = self.symbols.get(&name.resolved);

@@ -8,8 +8,8 @@
 //! * [`safety`]: every variable is bound;
 //! * [`types`]: what each column and variable can hold, and operators that can never apply.
 //!
-//! What is left is a [`Checked`] program: rules in which an error was found are not among its
-//! rules, so later stages need not ask again.
+//! The result is a [`Checked`] program without the rules in which an error was found, so later
+//! stages need not check again.
 
 pub(crate) mod declarations;
 pub(crate) mod expressions;

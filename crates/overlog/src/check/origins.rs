@@ -1,4 +1,4 @@
-//! Where types come from: the statement that first gave a column its type, and the place where a
+//! The origins of types: the statement that first gave a column its type, and the place where a
 //! rule takes a variable from a column. Findings about types show both.
 
 use tidemill_diag::{Diagnostic, Span};
@@ -29,7 +29,7 @@ impl Origins {
         Origins { columns: columns.map(|count| vec![None; count]).collect() }
     }
 
-    /// A column has got types from here; the first one counts.
+    /// Notes the origin of a column's types; the first one counts.
     pub fn note(&mut self, at: usize, column: usize, span: Span) {
         let origin = self.columns.get_mut(at).and_then(|columns| columns.get_mut(column));
         if let Some(origin) = origin {
@@ -37,12 +37,12 @@ impl Origins {
         }
     }
 
-    /// Where a column first got its types from.
+    /// The first origin of a column's types.
     pub fn of(&self, at: usize, column: usize) -> Option<Span> {
         self.columns.get(at)?.get(column).copied().flatten()
     }
 
-    /// The finding with the places that say why a variable has these types.
+    /// Adds the places that explain why a variable has these types.
     pub fn explain(&self, found: Diagnostic, place: Origin<'_>, types: TypeSet) -> Diagnostic {
         let Origin { relation, at, column, span } = place;
         let number = column + 1;

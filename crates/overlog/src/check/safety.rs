@@ -199,7 +199,7 @@ impl<'r> Safety<'r, '_> {
         self.uses(condition);
     }
 
-    /// The group and the value come from the table; its other variables mean nothing outside.
+    /// The group and the value come from the table; its other variables are local.
     fn aggregate_view(&mut self, view: &AggView) {
         let mut inside = SortedSet::new();
         bind_functor(&view.of, &mut inside);
@@ -255,7 +255,7 @@ impl<'r> Safety<'r, '_> {
         }
     }
 
-    /// No assignment to a variable that has a value already.
+    /// Reports assignments to variables that have a value already.
     fn assignments(&mut self) {
         let mut seen: SortedSet<&str> = SortedSet::new();
         for term in &self.rule.body {

@@ -8,9 +8,10 @@ use crate::ast::{
     AggView, Arg, Expr, ExprKind, Functor, Literal, Name, Predicate, Rule, Term, UnaryOp,
 };
 
-/// Terms of one body: joins are ordered by looking at each for each.
+/// The most terms of one body: ordering joins is quadratic.
 const TERMS_MAX: usize = 200;
-/// Columns of all predicates of one rule: each may be a variable with a register of its own.
+/// The most columns of all predicates of one rule: each may be a variable with a register of its
+/// own.
 const COLUMNS_MAX: usize = 10_000;
 
 /// Checks the shape of a rule.
@@ -45,7 +46,7 @@ pub(crate) fn events<'r>(
     })
 }
 
-/// What to do about the one of two events that may be the table of a file which is not here.
+/// The help for two events, one of which may be a table of a file that was not given.
 fn missing(name: &Name) -> String {
     let written = &name.written;
     format!(
@@ -126,7 +127,7 @@ impl Shape<'_, '_> {
         }
     }
 
-    /// Whether a column of a `delete` head says nothing about the row.
+    /// Whether a column of a `delete` head does not select the row.
     fn is_free_to_delete(&self, rule: &Rule, column: usize) -> bool {
         let symbol = self.symbols.get(&rule.head.name.resolved);
         let declared = symbol.and_then(|symbol| symbol.declared);
@@ -163,7 +164,7 @@ impl Shape<'_, '_> {
         name != system::PERIODIC && !symbol.is_some_and(|it| it.derived || it.is_table())
     }
 
-    /// At most one event, not negated; at least something that holds.
+    /// At most one event, not negated; at least one positive term.
     fn events(&mut self, rule: &Rule) {
         let mut events = events(rule, self.symbols);
         let first = events.next();
@@ -238,7 +239,7 @@ impl Shape<'_, '_> {
         ));
     }
 
-    /// The variable that says where a term of a body lies.
+    /// The variable with the location of a term of a body.
     fn place_of<'r>(&self, term: &'r Term) -> Option<&'r str> {
         let functor = match term {
             Term::Predicate(predicate) => &predicate.functor,
@@ -387,7 +388,7 @@ impl Shape<'_, '_> {
         }
     }
 
-    /// Values are wanted: `_` and lists with tails are patterns.
+    /// Values are required here: `_` and lists with tails are patterns.
     fn no_pattern(&mut self, expr: &Expr) {
         let mut patterns = Vec::new();
         expr.walk(&mut |inner| match inner.kind {

@@ -1,4 +1,4 @@
-//! Types of the events of stages: what operators take from inputs, keep of them, and yield.
+//! Types of the events of stages: the columns that operators read, keep and yield.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Named<'_> {
         (all, own)
     }
 
-    /// What the columns of the output hold, and where that comes from.
+    /// The types of the columns of the output, and their origins.
     pub fn yields(&self, columns: &[Vec<TypeSet>], origins: &Origins) -> (Vec<TypeSet>, Vec<Span>) {
         let Named { stage, operator, .. } = self;
         let arity = columns[self.output].len();
@@ -71,8 +71,8 @@ impl Named<'_> {
         (types, spans)
     }
 
-    /// Whether a column may be what the operator takes. What comes from outside the program can be
-    /// anything, and is looked at when it comes.
+    /// Whether a column may be what the operator takes. Values from outside the program can be
+    /// anything, and are checked at run time.
     fn fits(&self, given: TypeSet, taken: TypeSet) -> bool {
         match self.operator.works {
             Works::Inside => given.is_empty() || given.meets(taken),
@@ -80,8 +80,8 @@ impl Named<'_> {
         }
     }
 
-    /// Reports columns of the input that never hold what the operator takes, or, of one that works
-    /// outside, something else too.
+    /// Reports columns of the input that never hold what the operator takes, or, for one that works
+    /// outside, may hold something else.
     pub fn judge(
         &self,
         columns: &[Vec<TypeSet>],

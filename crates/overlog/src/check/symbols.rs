@@ -1,4 +1,4 @@
-//! Which relations a program has: columns, locations and declaration of each.
+//! The relations of a program: columns, locations and declaration of each.
 
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_relation::TypeSet;
@@ -19,9 +19,9 @@ pub(crate) struct Symbols<'a> {
 
 /// One relation as its uses describe it.
 pub(crate) struct Symbol<'a> {
-    /// Qualified, and as the system calls it.
+    /// The qualified, canonical name.
     pub name: String,
-    /// Number of columns, and the use that says so first.
+    /// The number of columns, and the first use that determines it.
     pub arity: Option<(usize, Span)>,
     /// The columns (from 0) marked as the location, in the order in which they are first.
     marks: Vec<usize>,
@@ -31,7 +31,7 @@ pub(crate) struct Symbol<'a> {
     pub declared: Option<&'a Materialize>,
     /// The system's description, where it is the system's.
     pub system: Option<&'static SystemTable>,
-    /// What another part of the program says of it, whose table it is.
+    /// The declaration by another part of the program, whose table it is.
     pub foreign: Option<&'a ForeignTable>,
     /// A rule, fact or stage of the program yields it.
     pub derived: bool,
@@ -62,7 +62,7 @@ impl Symbol<'_> {
         self.marks.len() > 1
     }
 
-    /// True if nothing says how many columns its tuples have: they are only watched.
+    /// True if the number of its columns is unknown: its tuples are only watched.
     pub fn is_open(&self) -> bool {
         self.watched && self.arity.is_none() && !self.is_table()
     }
@@ -86,7 +86,7 @@ impl Symbol<'_> {
         self.foreign.is_some_and(|table| table.filled_by.is_some())
     }
 
-    /// What its columns hold, where the system or another part of the program says so.
+    /// The types of its columns, if the system or another part of the program declares them.
     pub fn known_columns(&self) -> Option<&[TypeSet]> {
         let of_system = self.system.map(|table| table.columns);
         of_system.or(self.foreign.map(|table| table.columns.as_slice()))
@@ -119,8 +119,7 @@ impl<'a> Symbols<'a> {
         self.list.iter()
     }
 
-    /// That a name is of a table which another part of the program fills, so that nothing else
-    /// does.
+    /// The error that another part of the program fills this table, so that rules may not.
     pub fn filled_by_another(&self, name: &Name) -> Option<Diagnostic> {
         let table = self.get(&name.resolved)?.foreign?;
         let filled_by = table.filled_by.as_ref()?;
@@ -202,7 +201,7 @@ pub(crate) fn collect<'a>(
         }
     }
     if program.flat().any(is_trace) {
-        // There whether or not a rule reads them: queries do, too.
+        // These are always present, as queries read them, too.
         collect.symbols.enter_named(system::RULE_EXEC);
         collect.symbols.enter_named(system::TUPLE);
         collect.symbols.enter_named(system::CONTENT);
@@ -278,7 +277,7 @@ impl<'a> Collect<'a, '_> {
         symbol.arity = symbol.arity.or(arity.map(|arity| (arity, name.span)));
     }
 
-    /// A relation may be there to be watched alone: its tuples come from outside.
+    /// A relation may be used by `watch` alone: its tuples come from outside.
     fn watched(&mut self, name: &Name) {
         if name.resolved != PERIODIC {
             self.symbols.enter(name).watched = true;

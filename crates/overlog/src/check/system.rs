@@ -12,7 +12,7 @@ pub(crate) struct SystemTable {
 }
 
 impl SystemTable {
-    /// Whether it holds what traces record: a program may declare how long and how many.
+    /// Whether it holds what traces record: a program may declare its lifetime and size.
     pub fn is_recorded(&self) -> bool {
         [RULE_EXEC, TUPLE, CONTENT].contains(&self.name)
     }
@@ -22,25 +22,24 @@ impl SystemTable {
         self.name == FLOW_CONFIG || self.name == PROGRAM_RULES
     }
 
-    /// Whether its rows are looked at now and then, and the differences brought to nodes that read
-    /// it.
+    /// Whether its rows are sampled, and the differences passed to nodes that read it.
     pub fn is_sampled(&self) -> bool {
         SAMPLED.contains(&self.name)
     }
 }
 
-/// What traced rules did: location, rule, the tuples that came in and went out, whether the latter
-/// went to another node, when either happened, and what the first one was: `"EVENT"` or
+/// The executions of traced rules: location, rule, the tuples that came in and went out, whether
+/// the latter went to another node, when either happened, and what the first one was: `"EVENT"` or
 /// `"PRECOND"`.
 pub(crate) const RULE_EXEC: &str = "sys::ruleExec";
 
-/// Where tuples come from: location, id, the node where they come from, and their id there.
+/// The senders of tuples: location, id, the sending node, and their id there.
 pub(crate) const TUPLE: &str = "sys::tuple";
 
-/// What tuples are of the record: location, id, relation, columns.
+/// The contents of recorded tuples: location, id, relation, columns.
 pub(crate) const CONTENT: &str = "sys::content";
 
-/// Rows that each of these tables holds at most, unless the program says otherwise.
+/// The most rows of each of these tables, unless the program declares another size.
 pub(crate) const RECORDS_MAX: u64 = 100_000;
 
 /// The rules of the program and the declarations of its tables: location, name of the rule or

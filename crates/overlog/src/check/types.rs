@@ -24,7 +24,7 @@ use crate::ast::{
 use crate::exports;
 use crate::options::{Given, Options};
 
-/// What was inferred.
+/// The inferred types.
 #[derive(Default)]
 pub(crate) struct Types {
     /// By position among the symbols, by column.
@@ -55,7 +55,7 @@ pub(crate) fn infer(
                 break;
             }
         }
-        // What nothing in the program fills can come from outside.
+        // Columns that nothing in the program fills may come from outside.
         if !infer.open_empty() {
             break;
         }
@@ -77,15 +77,15 @@ pub(crate) fn infer(
     Types { columns: infer.columns, variables }
 }
 
-/// What other parts fill and other nodes do not.
+/// Relations that other parts fill and other nodes do not.
 fn filled<'o>(program: &Program, options: &'o Options) -> SortedMap<&'o str, &'o [TypeSet]> {
     let exported = exports::exported(program, options);
     let filled = options.filled.iter().filter(|(name, _)| !exported.contains_key(*name));
     filled.map(|(name, types)| (name.as_str(), types.as_slice())).collect()
 }
 
-/// What is known before any rule: nothing of derived relations, of others what other parts give,
-/// or else anything.
+/// The types before any rule: none for derived relations; for others those that other parts
+/// declare, or else any.
 fn start(symbols: &Symbols<'_>, given: &SortedMap<&str, &[TypeSet]>) -> Vec<Vec<TypeSet>> {
     let column = |derived: bool| if derived { TypeSet::NONE } else { TypeSet::ANY };
     let columns = symbols.iter().map(|symbol| match symbol.known_columns() {
@@ -117,7 +117,7 @@ fn comparable(one: Type, other: Type) -> bool {
     one == other || family.contains(one) && family.contains(other)
 }
 
-/// What a variable can hold that must equal values of both sets.
+/// The types of a variable that must equal values of both sets.
 fn meet(one: TypeSet, other: TypeSet) -> TypeSet {
     let fits = |set: TypeSet, t: Type| set.iter().any(|other| comparable(t, other));
     one.union(other).iter().filter(|&t| fits(one, t) && fits(other, t)).collect()
@@ -153,8 +153,8 @@ impl Infer<'_> {
         }
     }
 
-    /// Takes what another part says of an event that it alone gives. Of others the border checks
-    /// whether both sides can mean the same.
+    /// Takes the types that another part declares for an event that it alone fills. For others the
+    /// border checks that both sides agree.
     fn given(&mut self, given: &Given) {
         let Some(at) = self.symbols.position(&given.relation) else { return };
         let fits = |symbol: &Symbol<'_>| {
@@ -178,7 +178,7 @@ impl Infer<'_> {
         self.add(stage.output, &types, &spans)
     }
 
-    /// Holds operators and functions in facts against what their operands are.
+    /// Checks operators and functions in facts against the types of their operands.
     fn judge_facts(&self, program: &Program, diagnostics: &mut Vec<Diagnostic>) {
         let found = Some((diagnostics, &self.origins));
         let mut judge = Judge { found, ..Judge::default() };
@@ -191,7 +191,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Holds what is written to a table of another part against what that says of its columns.
+    /// Checks what is written to a table of another part against its declaration.
     fn judge_foreign(&self, functor: &Functor, types: &[TypeSet], judge: &mut Judge<'_, '_>) {
         let symbol = self.symbols.get(&functor.name.resolved);
         let Some(table) = symbol.and_then(|symbol| symbol.foreign) else { return };
@@ -216,14 +216,14 @@ impl Infer<'_> {
     /// Adds types, which come from these places, to the columns of a relation; true if they grew.
     fn add(&mut self, at: usize, types: &[TypeSet], spans: &[Span]) -> bool {
         if self.symbols.at(at).is_some_and(|symbol| symbol.foreign.is_some()) {
-            return false; // it holds what its declaration says
+            return false; // its declaration gives its types
         }
         let location = self.symbols.at(at).and_then(fixed_location);
         let mut grown = false;
         let given = types.iter().zip(spans);
         for (column, (known, (types, span))) in self.columns[at].iter_mut().zip(given).enumerate() {
             if Some(column) == location {
-                continue; // what is no address goes nowhere
+                continue; // a value that is no address is never shipped
             }
             let all = known.union(*types);
             if all != *known {
@@ -328,7 +328,7 @@ impl Infer<'_> {
         judge.bind(result, result_types);
     }
 
-    /// Holds columns and conditions against what they are used for.
+    /// Checks columns and conditions against their uses.
     fn judge_term<'r>(&self, term: &'r Term, judge: &mut Judge<'r, '_>) {
         match term {
             Term::Predicate(predicate) => {
@@ -518,7 +518,7 @@ impl<'r> Judge<'r, '_> {
         }
     }
 
-    /// What an expression can be; nothing while what it is made of is nothing yet.
+    /// The types of an expression; none while its operands have none yet.
     fn expr(&mut self, expr: &'r Expr) -> TypeSet {
         match &expr.kind {
             ExprKind::Literal(literal) => literal_type(literal),
@@ -672,7 +672,7 @@ impl<'r> Judge<'r, '_> {
     }
 }
 
-/// Why a call of literals fails, if it does so whatever happens.
+/// Why a call of literals always fails, if it does.
 fn always_fails(function: FunctionId, arguments: &[Expr]) -> Option<String> {
     let literals = arguments.iter().map(|argument| match &argument.kind {
         ExprKind::Literal(literal) => Some(literal_value(literal)),
@@ -683,7 +683,7 @@ fn always_fails(function: FunctionId, arguments: &[Expr]) -> Option<String> {
     result.err().map(|reason| reason.to_string())
 }
 
-/// What to write for a text that is an address, beside something that is bytes.
+/// The help for a text that is an address, beside an operand of bytes.
 fn address_help(text: &Expr, beside: TypeSet) -> Option<String> {
     let ExprKind::Literal(Literal::Str(text)) = &text.kind else { return None };
     let is_mac = || text.split([':', '-']).filter(|group| group.len() == 2).count() == 6;

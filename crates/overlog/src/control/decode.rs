@@ -1,4 +1,4 @@
-//! Control messages from bytes that anyone may have sent.
+//! Decoding control messages from untrusted bytes.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use super::fields::{CONTROL, Fields, UNSUPPORTED};
 use super::message::{Control, End, Message, Status};
 use crate::net::values::{self, Reader};
 
-/// Messages inside each other: those of a value that nests as deep as it may, and four around it.
+/// The maximal nesting of messages: that of a value of maximal depth, and four around it.
 const DEPTH_MAX: usize = 2 * values::NESTING_MAX + 8;
 
 /// A frame that cannot be read.

@@ -39,7 +39,7 @@ pub fn install(id: u64, node: &str, name: &str, text: &str) -> Vec<u8> {
     })
 }
 
-/// A request to take rules away.
+/// A request to remove rules.
 pub fn uninstall(id: u64, node: &str, name: &str) -> Vec<u8> {
     message(id, |to, fields| {
         to.put_message(fields.uninstall, |to| {
@@ -54,7 +54,7 @@ pub fn top(id: u64) -> Vec<u8> {
     message(id, |to, fields| to.put_message(fields.top, |_| {}))
 }
 
-/// The same, which has the costs of rules measured.
+/// The same, with the costs of rules.
 pub fn top_of_costs(id: u64) -> Vec<u8> {
     message(id, |to, fields| {
         to.put_message(fields.top, |to| to.put_bool(fields.top_costs, true));
@@ -67,7 +67,7 @@ pub fn row_fits<'v>(mut row: impl Iterator<Item = Value<'v>>) -> bool {
 }
 
 /// Appends a row, which [`row_fits`], to a part of an answer. A message that comes twice is merged
-/// with what came before, so each row stands by itself.
+/// with the first, so each row is a message of its own.
 pub fn append_row<'v>(out: &mut Vec<u8>, row: impl Iterator<Item = Value<'v>> + Clone) {
     let fields = &*CONTROL;
     encode::append(&fields.schema, out, |to| {

@@ -14,14 +14,13 @@ const PACKAGE: &str = "tidemill.control";
 
 /// The messages.
 ///
-/// A lock, though below the floor where locks begin: it guards only the first use, of tables that
-/// never change.
+/// The lock guards only the first use, of tables that never change.
 pub(super) static CONTROL: LazyLock<Fields> = LazyLock::new(|| {
     let compiled = compile(&["control.proto"], &Texts::from_iter([("control.proto", PROTO)]));
     Fields::of(compiled.schema.expect("the text is part of the program"))
 });
 
-/// Requests of which this version knows the name only.
+/// Requests that this version knows by name only.
 pub(super) const UNSUPPORTED: [&str; 2] = ["inject", "why"];
 
 /// The schema and its fields.

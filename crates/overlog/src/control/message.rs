@@ -1,4 +1,4 @@
-//! What tools and runs say to each other.
+//! The messages between tools and runs.
 
 use tidemill_relation::OwnedValue;
 
@@ -7,39 +7,39 @@ use tidemill_relation::OwnedValue;
 pub struct Control {
     /// The tool's number for its request.
     pub id: u64,
-    /// What it says; nothing that this version knows, if `None`.
+    /// The content; `None` if this version does not know it.
     pub message: Option<Message>,
 }
 
-/// What a frame says.
+/// The content of a frame.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Message {
-    /// Asks for the rows of a table, or for the answer of a rule.
+    /// Requests the rows of a table, or the answer of a rule.
     Query {
-        /// What the node is called; empty for the only one.
+        /// The name of the node; empty for the only one.
         node: String,
         /// A table or a rule.
         text: String,
     },
-    /// Asks for counters and the component tree.
+    /// Requests counters and the component tree.
     Top {
-        /// Has what rules cost measured for some seconds.
+        /// Measures the costs of rules for some seconds.
         costs: bool,
     },
     /// Adds rules.
     Install {
         /// As in a query.
         node: String,
-        /// What they are called.
+        /// Their name.
         name: String,
         /// The rules.
         text: String,
     },
-    /// Takes rules away.
+    /// Removes rules.
     Uninstall {
         /// As in a query.
         node: String,
-        /// What they are called.
+        /// Their name.
         name: String,
     },
     /// A request that this version knows by name only.
@@ -55,7 +55,7 @@ pub enum Message {
 }
 
 impl Message {
-    /// What a request is called; `None` for a part of an answer.
+    /// The name of a request; `None` for a part of an answer.
     pub fn request(&self) -> Option<&'static str> {
         match self {
             Message::Query { .. } => Some("query"),
@@ -71,34 +71,34 @@ impl Message {
 /// How an answer ends.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct End {
-    /// Whether it is whole.
+    /// Whether it is complete.
     pub status: Status,
     /// The name of the table, or of the rule's head.
     pub name: String,
-    /// Why it is not.
+    /// Why it is not complete.
     pub reason: String,
 }
 
 impl End {
-    /// The end of an answer that there is not.
+    /// The end of an answer without content: a refusal.
     pub fn refusal(status: Status, reason: impl Into<String>) -> End {
         End { status, name: String::new(), reason: reason.into() }
     }
 
-    /// The refusal of a request that runs like this one do not answer, or no run does yet.
+    /// The refusal of a request that this kind of run, or no run yet, serves.
     pub fn unsupported(request: &str) -> End {
         let reason = format!("`{request}` is not supported by this version");
         End::refusal(Status::Unsupported, reason)
     }
 }
 
-/// Whether an answer is whole.
+/// Whether an answer is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Status {
-    /// It is.
+    /// It is complete.
     #[default]
     Done,
-    /// The request is wrong.
+    /// The request is invalid.
     Wrong,
     /// Answering it takes more than one asker may have.
     Limit,
@@ -116,7 +116,7 @@ impl Status {
         self as i32
     }
 
-    /// A number of a later version is read as what it must be: not done.
+    /// An unknown number, of a later version, cannot mean done.
     pub(super) fn of(number: i32) -> Status {
         let known = usize::try_from(number).ok().and_then(|number| Status::ALL.get(number));
         known.copied().unwrap_or(Status::Unavailable)

@@ -1,9 +1,9 @@
 //! The messages that tools and runs exchange: requests, and the parts of their answers.
 //!
 //! Their definition is a text, [`PROTO`], which `tidemill schema --control` prints; it is read
-//! once, and what is sent and what comes goes through the project's own encoder and decoder. What
-//! comes is hostile: it has a length limit ([`REQUEST_BYTES_MAX`], [`ANSWER_BYTES_MAX`]), nests to
-//! a fixed depth, and is text where it claims to be.
+//! once, and messages go through the project's own encoder and decoder. Input is hostile: it has a
+//! length limit ([`REQUEST_BYTES_MAX`], [`ANSWER_BYTES_MAX`]), nests to a fixed depth, and is text
+//! where it claims to be.
 
 mod decode;
 mod encode;

@@ -1,4 +1,4 @@
-//! What comes for a node's mail becomes events, and what its turns send goes to the mail.
+//! Datagrams become events of a node, and sends of its turns go to its mail.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::node::{Event, Received, Traced};
 const CEILING: Level = Level::Trace;
 
 impl Alive {
-    /// Logs why something of a peer was dropped, if it was since there were `drops`.
+    /// Logs why something of a peer was dropped, if there are more drops than `drops`.
     pub(super) fn log_drop(&mut self, from: &str, bytes: usize, drops: u64) {
         let Some(reason) = self.mail.counters().dropped_since(drops) else { return };
         let (name, text) = (&self.node.identity().address, reason.name());
@@ -38,7 +38,7 @@ impl Alive {
             arrived.push((delivery.relation, row, delivery.delete));
         });
         self.log_drop(from, bytes, drops);
-        // What a peer's earlier life left goes before what its new life brings.
+        // Events about a peer's earlier life come before those of its new one.
         let mut count = self.settle_fates();
         let has_origins = self.node.program().has_origins();
         let own = &self.node.identity().address;
@@ -63,8 +63,8 @@ impl Alive {
         count
     }
 
-    /// Retracts what lost peers supported and reminds those that have forgotten us; returns how
-    /// many events came of it.
+    /// Retracts what lost peers supported and sends again to those that have forgotten us; returns
+    /// how many events came of it.
     pub(super) fn settle_fates(&mut self) -> usize {
         let mut count = 0;
         for fate in self.mail.fates() {

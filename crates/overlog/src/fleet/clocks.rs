@@ -1,4 +1,4 @@
-//! What time it is on the clock of the loop, and on that of the wall.
+//! The clock of the loop, and the wall clock.
 
 use tidemill_event::Loop;
 
@@ -15,7 +15,7 @@ impl Clocks {
         Clocks { now_ns: events.now().0, wall_ns: events.wall() }
     }
 
-    /// When something was on the clock of the loop, since the epoch.
+    /// Converts a time on the clock of the loop to the wall clock, since the epoch.
     pub(super) fn wall_of(self, at_ns: u64) -> i64 {
         let ago = i64::try_from(self.now_ns.saturating_sub(at_ns)).unwrap_or(i64::MAX);
         self.wall_ns.saturating_sub(ago)

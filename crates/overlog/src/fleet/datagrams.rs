@@ -9,7 +9,7 @@ use super::state::NodeId;
 use super::turns;
 use super::world::World;
 
-/// Datagrams read at a stretch before others get their turn.
+/// Datagrams read in one call before other work runs.
 const RECEIVE_BATCH: usize = 64;
 
 pub(super) fn watch_datagrams<W: World>(

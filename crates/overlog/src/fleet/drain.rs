@@ -1,8 +1,8 @@
-//! Ending in order: no new work, but what was begun is finished and what was sent is delivered.
+//! Draining: no new work, but what was begun is finished and what was sent is delivered.
 //!
 //! Periodics stop, and nothing is taken any more from nodes outside of the fleet, so those who send
-//! it reliably keep it. What waits in inboxes is worked off, and what reliable links have not yet
-//! delivered is sent until it is acknowledged.
+//! it reliably keep it. Inboxes are emptied, and what reliable links have not yet delivered is sent
+//! until it is acknowledged.
 
 use tidemill_event::Loop;
 use tidemill_stdx::sorted::SortedSet;
@@ -11,7 +11,7 @@ use super::state::Fleet;
 use super::world::World;
 use crate::net::address::canonical;
 
-/// Begins it, for all living nodes; [`Fleet::is_drained`] says when it is done.
+/// Begins to drain all living nodes; [`Fleet::is_drained`] says when it is done.
 pub fn drain<W: World>(world: &mut W, events: &mut Loop<W>) {
     let fleet = world.fleet();
     let addresses = fleet.slots.iter().map(|slot| canonical(&slot.identity.address).into_owned());

@@ -1,4 +1,4 @@
-//! What other parts of a program give a node, and read of it.
+//! Handing tuples to a node from other parts of a program, and reading its tables.
 
 use tidemill_event::Loop;
 use tidemill_relation::plan::RelationId;
@@ -9,7 +9,7 @@ use super::turns;
 use super::world::World;
 use crate::node::Event;
 
-/// Gives a node an event from outside; false if it is not alive or its inbox is full.
+/// Queues an event from outside at a node; false if it is not alive or its inbox is full.
 pub fn inject<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, event: Event) -> bool {
     let Some((life, _, node)) = world.fleet().with_room(id) else { return false };
     node.enqueue(event);
@@ -22,7 +22,7 @@ pub fn inject<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, event: 
 /// full.
 ///
 /// # Errors
-/// What `fill` says: then nothing is handed over.
+/// The error of `fill`: then nothing is handed over.
 pub fn hand<W: World, E>(
     world: &mut W,
     events: &mut Loop<W>,

@@ -1,4 +1,4 @@
-//! Other keys for all nodes, while they run.
+//! Replacing the keys of all nodes, while they run.
 
 use tidemill_event::Loop;
 use tidemill_fabric::counters::Count;

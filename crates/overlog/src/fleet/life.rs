@@ -26,13 +26,13 @@ use crate::node::{Identity, Node};
 /// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Info;
 
-/// What is open for a node.
+/// The open ports of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ports {
     /// For datagrams: tuples, unless they travel by streams.
     pub datagrams: Endpoint,
     /// For connections, of the same address. Where tuples travel by streams and this is missing,
-    /// it is opened under the node's address; elsewhere it is not looked at.
+    /// it is opened under the node's address; otherwise it is ignored.
     pub listener: Option<Endpoint>,
 }
 
@@ -47,7 +47,7 @@ impl From<Endpoint> for Ports {
 /// Its facts and the extra tuples become its first events; then its periodics start.
 ///
 /// # Errors
-/// What the host says about watching the ports, or opening the one for connections.
+/// The host's errors on watching the ports, or opening the one for connections.
 pub fn start<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -63,8 +63,7 @@ pub fn start<W: World>(
 }
 
 /// Notes a node that is run by another part of a simulation: here it has a number and a name, and
-/// does not live. What its start draws from the host is drawn, so that the next start draws what it
-/// would after this one.
+/// is not alive. Draws from the host what its start would, so that later starts draw the same.
 ///
 /// # Errors
 /// No random numbers.
@@ -181,7 +180,7 @@ fn bring_up<W: World>(
     Ok(())
 }
 
-/// The node of a new life, with what it begins with in its inbox.
+/// The node of a new life, with its first events in its inbox.
 fn new_node(fleet: &Fleet, id: NodeId, hash_secret: Secret) -> Node {
     let slot = &fleet.slots[id.0 as usize];
     let lives = u64::from(slot.life) << 32 | u64::from(id.0);

@@ -1,4 +1,4 @@
-//! The sockets of connections, and what the host waits for on them.
+//! The sockets of connections, and their watches.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use tidemill_fabric::connections::{ConnectionId, Connections, Context};
 use tidemill_fabric::counters::Counters;
 use tidemill_fabric::seal::NoEntropy;
 
-/// A connection, or the port for them, and who hears of it.
+/// A connection, or the port for them, with its watch.
 #[derive(Clone, Copy)]
 pub(super) struct Link {
     pub(super) endpoint: Endpoint,
@@ -26,16 +26,16 @@ impl Link {
 
 /// The connections of one node; see [`streams`](super::streams).
 pub(super) struct Streams {
-    /// Where others connect to.
+    /// The listener.
     pub(super) port: Link,
     pub(super) links: OrderedMap<ConnectionId, Link>,
     pub(super) connections: Connections,
-    /// Nothing is read meanwhile, for the node has too much to do.
+    /// Reading is paused, as the node has too much to do.
     pub(super) is_paused: bool,
 }
 
 impl Streams {
-    /// Ends all connections at once; what waits goes with them.
+    /// Ends all connections; what waits is dropped.
     pub(super) fn close<W: 'static>(self, events: &mut Loop<W>) {
         self.links.into_values().chain([self.port]).for_each(|link| link.close(events));
     }
@@ -45,7 +45,7 @@ impl Streams {
         self.connections.send(to, envelope, now_ns, counters);
     }
 
-    /// What connects, writes and closes.
+    /// The state machine of the connections.
     pub(super) fn connections(&self) -> &Connections {
         &self.connections
     }
@@ -59,7 +59,7 @@ impl Streams {
         self.connections.guard().is_some()
     }
 
-    /// Gives the connections a turn.
+    /// Runs `work` on the connections.
     pub(super) fn with<T>(
         &mut self,
         host: &mut dyn Host,
@@ -71,7 +71,7 @@ impl Streams {
         f(&mut self.connections, &mut Context { now_ns, entropy: &mut entropy, counters })
     }
 
-    /// What is to be waited for on a connection that is there.
+    /// The interest in an established connection.
     pub(super) fn interest(&self, id: ConnectionId) -> Interest {
         let is_read = !self.is_paused || !self.connections.reads(id);
         match (is_read, !self.connections.unwritten(id).is_empty()) {
@@ -82,7 +82,7 @@ impl Streams {
         }
     }
 
-    /// Has the host wait for what concerns a connection now.
+    /// Updates the watch of a connection to its present interest.
     pub(super) fn rewatch<W: 'static>(
         &mut self,
         events: &mut Loop<W>,

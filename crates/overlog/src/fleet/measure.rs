@@ -1,5 +1,5 @@
-//! When it is measured what rules cost: all the time where a run is profiled or its program reads
-//! `Ns` of `sys::rule`, else while tools look.
+//! When the costs of rules are measured: always where a run is profiled or its program reads `Ns`
+//! of `sys::rule`, else while tools read them.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use super::state::{Fleet, NodeId};
 use super::world::World;
 use crate::node::{Profile, rule_costs};
 
-/// How long a tool is taken to look after it has asked.
+/// How long costs are measured after a tool has requested them.
 const LOOKS: Duration = Duration::from_secs(3);
 
 impl Fleet {
-    /// Measures what rules cost at all nodes by this clock, from now on.
+    /// Measures the costs of rules at all nodes by this clock, from now on.
     pub fn measure(&mut self, clock: Clock) {
         self.clock = Some(clock);
         for alive in self.slots.iter_mut().filter_map(|slot| slot.alive.as_mut()) {
@@ -24,7 +24,7 @@ impl Fleet {
         }
     }
 
-    /// What rules have cost so far at all nodes, as far as it was measured.
+    /// The costs of rules so far at all nodes, as far as they were measured.
     pub fn profile(&self) -> Profile {
         let mut profile = self.ended.clone();
         let nodes = self.slots.iter().filter_map(|slot| Some(&slot.alive.as_ref()?.node));
@@ -32,7 +32,7 @@ impl Fleet {
         profile
     }
 
-    /// What each rule has cost so far at all nodes, by its name, as far as it was measured.
+    /// The costs of each rule so far at all nodes, by its name, as far as they were measured.
     pub fn rule_costs(&self) -> OrderedMap<&str, Cost> {
         let nodes = self.slots.iter().filter_map(|slot| Some(&slot.alive.as_ref()?.node));
         let mut costs = rule_costs(self.program.plan(), nodes);
@@ -42,7 +42,7 @@ impl Fleet {
         costs
     }
 
-    /// Whether it is measured now what rules cost.
+    /// Whether the costs of rules are measured now.
     pub fn is_measuring(&self) -> bool {
         let nodes = self.slots.iter().filter_map(|slot| slot.alive.as_ref());
         nodes.into_iter().any(|alive| alive.node.is_measuring())
@@ -55,8 +55,8 @@ impl Fleet {
     }
 }
 
-/// Measures what rules cost for a while, as a tool looks at it. Where work takes no time that a
-/// program may see, as in a simulation, nothing is done.
+/// Measures the costs of rules for a while, for a tool. Does nothing where a program may not see
+/// the time of work, as in a simulation.
 pub fn look_at_costs<W: World>(world: &mut W, events: &mut Loop<W>) {
     let Some(clock) = events.host().stopwatch() else { return };
     let until = events.now() + LOOKS;
@@ -70,7 +70,7 @@ pub fn look_at_costs<W: World>(world: &mut W, events: &mut Loop<W>) {
     }
 }
 
-/// Ends the measurement at that time, unless a tool has asked again.
+/// Ends the measurement at that time, unless a tool has requested costs again.
 fn end_at<W: World>(events: &mut Loop<W>, at: Time) {
     events.timer(at, |world: &mut W, events: &mut Loop<W>| {
         match world.fleet().looked_at {
@@ -84,7 +84,7 @@ fn end_at<W: World>(events: &mut Loop<W>, at: Time) {
     });
 }
 
-/// A node ends: what its rules have cost is kept.
+/// Keeps the costs of the rules of a node that ends.
 pub(super) fn keep(fleet: &mut Fleet, id: NodeId) {
     let slot = fleet.slots.get(id.0 as usize);
     let alive = slot.and_then(|slot| slot.alive.as_ref());

@@ -1,5 +1,5 @@
-//! The clock of a node that is not that of the loop, and turns that do not begin at once: of nodes
-//! of a simulation that are slow, pause, or have a wrong clock.
+//! Simulated faults of time: clocks of nodes that differ from that of the loop, and turns that are
+//! slow or paused.
 
 use tidemill_event::Time;
 
@@ -18,7 +18,7 @@ pub struct Skew {
 const MILLION: i128 = 1_000_000;
 
 impl Skew {
-    /// What the clock says when that of the loop says this.
+    /// The time of this clock at a time of the loop's.
     fn wall(self, now: Time, wall_ns: i64) -> i64 {
         let passed = i128::from(now.0.saturating_sub(self.since.0));
         let gained = passed * i128::from(self.drift_ppm) / MILLION;
@@ -33,26 +33,26 @@ impl Skew {
     }
 }
 
-/// What keeps a node from being as quick and as right as the loop.
+/// The faults of time of a node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
     pub(super) skew: Skew,
     /// How long each turn takes.
     pub(super) turn_ns: u64,
-    /// No turn begins before.
+    /// No turn begins before this time.
     pub(super) until: Time,
-    /// Events of the loop that came before.
+    /// Events of the loop that were deferred.
     pub(super) waiting: usize,
-    /// A timer lets them go on.
+    /// A timer that resumes them is set.
     pub(super) is_armed: bool,
 }
 
 /// Whether a turn may begin.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum May {
-    /// It begins, and the clock says this.
+    /// It begins, at this time of the node's clock.
     Begin { wall_ns: i64 },
-    /// It waits.
+    /// It must wait.
     Wait,
 }
 
@@ -62,7 +62,7 @@ impl Pace {
         Pace { skew: self.skew, turn_ns: self.turn_ns, ..Pace::default() }
     }
 
-    /// A turn is about to begin.
+    /// Asks whether a turn may begin.
     pub(super) fn begin(&mut self, now: Time, wall_ns: i64) -> May {
         if now < self.until {
             self.waiting += 1;
@@ -72,7 +72,7 @@ impl Pace {
         May::Begin { wall_ns: self.skew.wall(now, wall_ns) }
     }
 
-    /// How many of those that wait may go on now.
+    /// Takes the number of deferred events that may run now.
     pub(super) fn release(&mut self) -> usize {
         let count = if self.turn_ns > 0 { self.waiting.min(1) } else { self.waiting };
         self.waiting -= count;

@@ -1,5 +1,4 @@
-//! What a simulation does to the time of nodes: it holds their turns up, sets their clocks, and
-//! fires their timers.
+//! Control of the time of nodes by a simulation: pauses and slow turns, clocks, and timers.
 
 use tidemill_event::{Loop, Time};
 
@@ -14,12 +13,12 @@ impl Fleet {
         self.pace(id, |pace| pace.skew = skew);
     }
 
-    /// Has each turn of a node take this long, in this life and later ones.
+    /// Makes each turn of a node take this long, in this life and later ones.
     pub fn slow_down(&mut self, id: NodeId, turn_ns: u64) {
         self.pace(id, |pace| pace.turn_ns = turn_ns);
     }
 
-    /// Has timers of periodics fire by [`fire_timer`] alone.
+    /// Holds timers of periodics, which then fire by [`fire_timer`] alone.
     pub fn hold_timers(&mut self) {
         self.holds_timers = true;
     }
@@ -33,7 +32,7 @@ impl Fleet {
     }
 }
 
-/// Has no turn of a node begin before a time; nothing happens if it does not live.
+/// Pauses the turns of a node until a time; does nothing if it is not alive.
 pub fn pause<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, until: Time) {
     let Some(slot) = world.fleet().slots.get_mut(id.0 as usize) else { return };
     let life = slot.life;

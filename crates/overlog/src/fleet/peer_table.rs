@@ -6,7 +6,7 @@ use tidemill_relation::plan::{Plan, RelationId};
 
 use crate::query::PEER;
 
-/// What is known of a peer.
+/// The state of a peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Row {
     pub(super) identity: String,

@@ -1,8 +1,8 @@
 //! The table of peers: `sys::peer(@N, Address, Identity, Since, State)`.
 //!
-//! A node whose program reads the table keeps it: the loop puts in rows as events of later
-//! turns, when a peer comes, goes or changes. Without such a program nothing is done; a query for
-//! the table alone is answered from what the node knows at that time.
+//! A node whose program reads the table keeps it: the loop queues changes of rows as events of
+//! later turns, when a peer is added, removed or changed. Other programs cost nothing; a query for
+//! the table alone is answered from the present state.
 
 use tidemill_fabric::seal::{PeerInfo, PeerState};
 use tidemill_relation::{OwnedValue, SeqBuilder, Value};
@@ -39,7 +39,7 @@ fn columns(node: &str, name: &str, row: &Row, clocks: Clocks) -> Vec<OwnedValue>
 }
 
 impl Alive {
-    /// Has changes of peers noted from now on, if the program reads them.
+    /// Watches changes of peers from now on, if the program reads them.
     pub(super) fn watch_peers(&mut self) {
         if self.peers.is_none() {
             return;
@@ -67,8 +67,8 @@ impl Alive {
         }
     }
 
-    /// Puts what has changed into the node's inbox; returns how many events came of it. What finds
-    /// no room there comes the next time.
+    /// Queues changes in the node's inbox; returns the number of events. Changes that find no room
+    /// are retried the next time.
     pub(super) fn note_peers(&mut self, clocks: Clocks) -> usize {
         let Some(mut peers) = self.peers.take() else { return 0 };
         let mut count = 0;

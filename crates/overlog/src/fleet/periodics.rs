@@ -14,7 +14,7 @@ use crate::node::Periodic;
 /// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
-/// The least time between two firings: what one of period 0 costs.
+/// The least time between two firings, for a period of 0.
 const PERIOD_MIN: Duration = Duration::from_micros(1);
 
 /// Starts the timers of a node, each after its period or at the time that is `due`.

@@ -1,4 +1,4 @@
-//! Posting: what a node's mail has ready is sent, and sent again when it is time.
+//! Posting: sends what a node's mail has ready, and retransmits it on timeouts.
 
 use tidemill_event::{Loop, Time};
 use tidemill_stdx::log::Level;
@@ -23,7 +23,7 @@ pub(super) fn post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     arm_post(world, events, id, life);
 }
 
-/// Sets the timer for what the node's mail and its connections have to do next.
+/// Sets the timer for the next timeout of the node's mail and its connections.
 pub(super) fn arm_post<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let clocks = Clocks::of(events);
@@ -53,7 +53,7 @@ fn overdue<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32)
 }
 
 impl Alive {
-    /// Gives what may go now to the host, or to the node's connections.
+    /// Passes what may be sent now to the host, or to the node's connections.
     fn flush<W: World>(&mut self, events: &mut Loop<W>, now_ns: u64) {
         let endpoint = self.endpoint;
         if self.guard.is_some() {

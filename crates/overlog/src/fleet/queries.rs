@@ -26,7 +26,7 @@ const COPY_ROWS: u64 = 512;
 /// Steps of evaluation in one call.
 const STEPS: u64 = 1024;
 
-/// Puts a question to a node; the parts of the answer go to [`World::answered`].
+/// Asks a node; the parts of the answer go to [`World::answered`].
 ///
 /// # Errors
 /// The end of its answer, if it is not taken.
@@ -53,7 +53,7 @@ pub fn forget<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId) {
     begin(world, events);
 }
 
-/// Goes on for an asker that takes more again.
+/// Resumes the answer for an asker that takes more again.
 pub fn resume<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId) {
     world.fleet().desk.resume(asker);
     go_on(world, events);
@@ -72,7 +72,7 @@ fn begin<W: World>(world: &mut W, events: &mut Loop<W>) {
     }
 }
 
-/// Ends a question whose node has ended.
+/// Fails a question whose node has ended.
 fn give_up<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId) {
     if let Some(reply) = world.fleet().desk.give_up_copy(asker) {
         deliver(world, events, reply);
@@ -128,7 +128,7 @@ fn system_rows<W: World>(
     }
     let fleet = world.fleet();
     let table = system::find(&name)?;
-    // Those of these that the node keeps may be without what is counted or measured now.
+    // The node's own copies of these tables may lack present counts and measurements.
     let is_of_now = name == COUNTER || name == RULE;
     if !is_of_now && fleet.program.plan().find(&name).is_some() {
         return None;
@@ -139,7 +139,7 @@ fn system_rows<W: World>(
     }
     let rows = table.is_sampled().then(|| rows(world, events, NodeId(asked.node), &name));
     if name == RULE {
-        // What comes from now on is in later answers.
+        // Costs from now on are in later answers.
         look_at_costs(world, events);
     }
     rows

@@ -1,4 +1,4 @@
-//! The nodes of a fleet go on with another program.
+//! Replacing the program of all nodes of a fleet.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,11 +21,11 @@ use crate::node::{Event, Kept, Program, Replacement};
 /// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Info;
 
-/// When it is tried again where a node was in the middle of a turn.
+/// The delay before the next try if a node was in the middle of a turn.
 const AGAIN: Duration = Duration::from_micros(100);
 
-/// Has all nodes go on with another program, between two turns; nodes that start later start with
-/// it. See [`Node::prepare`](crate::node::Node::prepare).
+/// Switches all nodes to another program, between two turns; nodes that start later start with it.
+/// See [`Node::prepare`](crate::node::Node::prepare).
 ///
 /// # Errors
 /// Why a node cannot; then none does. If one is in the middle of a turn it is tried again, with the
@@ -41,8 +41,8 @@ pub fn replace<W: World>(
     }
 }
 
-/// Whether all nodes could go on with another program now, as far as they are not in the middle of
-/// a turn; none does.
+/// Checks whether all nodes that are not in the middle of a turn could switch to another program
+/// now, without switching.
 ///
 /// # Errors
 /// Why a node cannot.
@@ -99,7 +99,7 @@ fn attempt<W: World>(world: &mut W, events: &mut Loop<W>) -> Result<(), Kept> {
     Ok(())
 }
 
-/// What nodes begin with from now on is of another program; gives the one before.
+/// Switches what new nodes begin with to another program; returns the old one.
 fn take_over(fleet: &mut Fleet, program: Arc<Program>) -> Arc<Program> {
     let old = std::mem::replace(&mut fleet.program, program);
     let plan = fleet.program.plan();
@@ -147,7 +147,7 @@ fn replace_one<W: World>(
     let of_new = |old: &Option<usize>| old.and_then(|old| due[old]);
     let due: Vec<Option<Time>> = replaced.timers.iter().map(of_new).collect();
     start_periodics(world, events, id, life, &due);
-    // Questions that are being answered stand in the tables of the old program.
+    // Questions under way read the tables of the old program.
     node_ended(world, events, id);
     turns::schedule(world, events, id, life, retired + replaced.follows);
     post(world, events, id, life);

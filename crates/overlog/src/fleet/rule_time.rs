@@ -5,7 +5,7 @@ use tidemill_relation::table::Access;
 
 use crate::node::Program;
 
-/// The relation that says what rules cost, and its column that has the time.
+/// The relation of the costs of rules, and its column with the time.
 pub(super) const RULE: &str = "sys::rule";
 pub(super) const NS: usize = 4;
 

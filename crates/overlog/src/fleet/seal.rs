@@ -17,7 +17,7 @@ const PEERS_MAX: usize = 4096;
 /// How the nodes of a fleet seal what they send each other.
 #[derive(Clone, Debug)]
 pub struct Seal {
-    /// What they all have.
+    /// The keys of the fleet.
     pub keys: FleetKeys,
     /// Their identities; if `None`, each node draws a new one at each start.
     pub identity: Option<Keys>,

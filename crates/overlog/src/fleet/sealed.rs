@@ -25,7 +25,7 @@ impl Port for HostPort<'_> {
 }
 
 impl Alive {
-    /// Takes a sealed datagram, which is opened where it lies; returns how many events came of it.
+    /// Takes a sealed datagram, which is opened in place; returns the number of events.
     pub(super) fn open(
         &mut self,
         host: &mut dyn Host,
@@ -60,7 +60,7 @@ impl Alive {
         self.mail.count_unsent(port.unsent);
     }
 
-    /// Gives the guard a turn; nothing if the node has none.
+    /// Runs `work` on the guard; `None` if the node has none.
     pub(super) fn guarded<T>(
         &mut self,
         host: &mut dyn Host,

@@ -1,4 +1,4 @@
-//! A fleet, its nodes, and what they have while they live.
+//! A fleet, its nodes, and their state while they are alive.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -35,11 +35,11 @@ pub(super) struct Slot {
     pub(super) life: u32,
     pub(super) alive: Option<Alive>,
     pub(super) restarts: u64,
-    /// What its next life has of the pace of this one.
+    /// The faults of time that its next life inherits.
     pub(super) pace: Option<Box<Pace>>,
 }
 
-/// What a node has while it lives.
+/// The state of a node while it is alive.
 pub(super) struct Alive {
     pub(super) node: Node,
     pub(super) mail: Mail,
@@ -52,15 +52,15 @@ pub(super) struct Alive {
     pub(super) expiry: Option<TimerId>,
     pub(super) release: Option<TimerId>,
     pub(super) post: Option<TimerId>,
-    /// For each periodic that goes on: its timer, and when that fires next.
+    /// For each active periodic: its timer, and when that fires next.
     pub(super) periodics: Vec<Option<(TimerId, Time)>>,
-    /// What has been logged of what peers sent.
+    /// The refusals of peers that were logged.
     pub(super) refusals: Refusals,
     /// The table of its peers, if the program reads that.
     pub(super) peers: Option<Peers>,
     /// The tables of the system that the program reads, if it reads any.
     pub(super) system: Option<SystemTables>,
-    /// What keeps it from being as quick and as right as the loop, in a simulation.
+    /// Its faults of time, in a simulation.
     pub(super) pace: Option<Box<Pace>>,
     /// When this life began.
     pub(super) started: Time,
@@ -69,7 +69,7 @@ pub(super) struct Alive {
 }
 
 impl Alive {
-    /// How long a span of its clock is on that of the loop.
+    /// Converts a span of its clock to that of the loop.
     pub(super) fn span_ns(&self, ns: u64) -> u64 {
         self.pace.as_ref().map_or(ns, |pace| pace.span_ns(ns))
     }
@@ -84,34 +84,34 @@ impl Alive {
 /// Nodes of one program; see the [module](super).
 pub struct Fleet {
     pub(super) program: Arc<Program>,
-    /// The program that nodes go on with when none is in the middle of a turn.
+    /// The program to which nodes switch when none is in the middle of a turn.
     pub(super) pending: Option<Arc<Program>>,
     pub(super) fabric: Fabric,
     pub(super) seal: Option<Seal>,
     pub(super) seed: u64,
     pub(super) slots: Vec<Slot>,
     pub(super) observer: Box<dyn Observer>,
-    /// Tuples given on the command line: put in after the program's facts.
+    /// Tuples given on the command line, inserted after the program's facts.
     pub(super) extra: Vec<Extra>,
     /// The queries under way, by asker.
     pub(super) desk: Desk,
-    /// The owner of what queries take, once there was one.
+    /// The owner of the slices of queries, once there was a query.
     pub(super) queries: Option<Owner>,
     /// A slice for queries is queued.
     pub(super) slice_is_queued: bool,
-    /// What a turn of a node may derive, if not the default.
+    /// The limit of tuples per turn, if not the default.
     pub(super) turn_tuples_max: Option<u64>,
-    /// What nodes that start begin with.
+    /// The first event of nodes that start.
     pub(super) opening: Option<Event>,
-    /// Ends all that nodes do.
+    /// Interrupts all nodes.
     pub(super) interrupt: Option<Arc<AtomicBool>>,
     /// Timers fire explicitly, not by themselves.
     pub(super) holds_timers: bool,
-    /// Measures what rules cost all the time.
+    /// The clock, if the costs of rules are always measured.
     pub(super) clock: Option<Clock>,
-    /// Until when tools look at what rules cost.
+    /// Until when costs are measured for tools.
     pub(super) looked_at: Option<Time>,
-    /// What rules have cost at nodes that have ended.
+    /// The costs of rules at nodes that have ended.
     pub(super) ended: Profile,
     pub(super) buffer: Vec<u8>,
 }
@@ -123,7 +123,7 @@ pub struct Extra {
     pub relation: RelationId,
     /// Its columns, without registers.
     pub columns: Vec<tidemill_relation::expr::Expr>,
-    /// The column that says where it lies.
+    /// The column of its location.
     pub location: u32,
 }
 
@@ -158,17 +158,17 @@ impl Fleet {
         }
     }
 
-    /// Adds a tuple to what nodes get when they start, after the facts.
+    /// Adds a tuple that nodes get when they start, after the facts.
     pub fn add_extra(&mut self, extra: Extra) {
         self.extra.push(extra);
     }
 
-    /// Has nodes that start from now on seal what they send each other, and hear nothing else.
+    /// Makes nodes that start from now on seal what they send each other, and refuse all else.
     pub fn seal_with(&mut self, seal: Seal) {
         self.seal = Some(seal);
     }
 
-    /// Has queries for the counters of the process answered.
+    /// Enables queries for the counters of the process.
     pub fn show(&mut self, shown: Shown) {
         self.desk.show(shown);
     }
@@ -178,14 +178,14 @@ impl Fleet {
         self.opening = Some(opening);
     }
 
-    /// Has nodes that start from now on give up turns that derive more than this: see
+    /// Makes nodes that start from now on give up turns that derive more than this: see
     /// [`Node::limit_turns`].
     pub fn limit_turns(&mut self, tuples_max: u64) {
         self.turn_tuples_max = Some(tuples_max);
     }
 
-    /// Has nodes that start from now on do nothing more once the flag is true, even in the middle
-    /// of a turn. The loop must see the flag as well ([`Loop::stop_when`]).
+    /// Makes nodes that start from now on stop once the flag is true, even in the middle of a turn.
+    /// The loop must see the flag as well ([`Loop::stop_when`]).
     pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
         self.interrupt = Some(flag);
     }
@@ -200,7 +200,7 @@ impl Fleet {
         self.fabric
     }
 
-    /// The observer, to take out what it has gathered.
+    /// The observer, to take what it has collected.
     pub fn observer(&mut self) -> &mut dyn Observer {
         &mut *self.observer
     }
@@ -210,7 +210,7 @@ impl Fleet {
         (0..self.slots.len() as u32).map(NodeId)
     }
 
-    /// What a node is called.
+    /// The identity of a node.
     pub fn identity(&self, id: NodeId) -> &Identity {
         &self.slots[id.0 as usize].identity
     }
@@ -225,7 +225,7 @@ impl Fleet {
         self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.node)
     }
 
-    /// What a node is called.
+    /// The address of a node.
     pub fn address(&self, id: NodeId) -> Option<&str> {
         self.slots.get(id.0 as usize).map(|slot| slot.identity.address.as_str())
     }
@@ -235,7 +235,7 @@ impl Fleet {
         self.slots.get(id.0 as usize)?.alive.as_ref().map(|alive| &alive.mail)
     }
 
-    /// What queries to its nodes have counted.
+    /// The counters of queries to its nodes.
     pub fn queries(&self) -> QueryCounters {
         self.desk.counters()
     }
@@ -245,7 +245,7 @@ impl Fleet {
         self.desk.is_busy(asker)
     }
 
-    /// What each query, and all together, may take from now on.
+    /// Sets the limits of each query, and of all together.
     pub fn limit_queries(&mut self, limits: Limits, bytes_max: usize) {
         self.desk.limit(limits, bytes_max);
     }

@@ -1,6 +1,6 @@
 //! The sockets of a node whose tuples travel by connections.
 //!
-//! What goes over them, when they are made and when they end is decided by
+//! Their contents, and when they are made and ended, are decided by
 //! [`Connections`](tidemill_fabric::connections::Connections); here are the sockets and the loop.
 //!
 //! ```text
@@ -29,21 +29,21 @@ use super::world::{Call, World};
 /// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Trace;
 
-/// Connections taken at a stretch before others get their turn.
+/// Connections accepted in one call before other work runs.
 const ACCEPT_BATCH: usize = 16;
 
-/// Reads, and writes, at a stretch.
+/// Reads, and writes, in one call.
 const READ_BATCH: usize = 4;
 const WRITE_BATCH: usize = 16;
 
-/// How long the port rests when the system has no descriptors left.
+/// How long accepting pauses when the system has no descriptors left.
 const REST: Duration = Duration::from_millis(500);
 
 /// Events in the inbox above which nothing is read, and below which reading goes on.
 const PAUSE_ABOVE: usize = INBOX_MAX / 2;
 const RESUME_BELOW: usize = INBOX_MAX / 8;
 
-/// How a connection goes on after a read.
+/// The state of a connection after a read.
 enum After {
     /// It may have more.
     More,
@@ -59,14 +59,14 @@ enum After {
     Tool(Vec<u8>),
 }
 
-/// Which node, in which of its lives.
+/// A node, in one of its lives.
 type Whose = (NodeId, u32);
 
 impl Streams {
-    /// Takes connections from `port`, a listener. `address` is what the node is called.
+    /// Takes connections from `port`, a listener. `address` is the name of the node.
     ///
     /// # Errors
-    /// What the host says about watching the port; it is closed then.
+    /// The host's error on watching the port, which is closed then.
     pub(super) fn open<W: World>(
         events: &mut Loop<W>,
         port: Endpoint,
@@ -149,7 +149,7 @@ fn accept<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose) {
     arm_post(world, events, whose.0, whose.1);
 }
 
-/// The port would be ready again and again with nothing to be done about it.
+/// Pauses accepting: the port would be ready again and again without a free descriptor.
 fn rest<W: World>(events: &mut Loop<W>, port: WatchId) {
     if events.modify(port, Interest::None).is_ok() {
         let at = events.now() + REST;
@@ -190,7 +190,7 @@ fn read<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose, id: Connect
 }
 
 impl Alive {
-    /// Reads once; adds to `count` how many events came of it.
+    /// Reads once; adds the number of events to `count`.
     fn read<W: World>(
         &mut self,
         events: &mut Loop<W>,
@@ -199,7 +199,7 @@ impl Alive {
         count: &mut usize,
     ) -> After {
         let now_ns = events.now().0;
-        // What comes for the node needs the rest of it.
+        // Taking frames needs the rest of the node.
         let Some(mut streams) = self.streams.take() else { return After::Quiet };
         let after = self.read_link(&mut streams, events, id, buffer, count, now_ns);
         self.streams = Some(streams);
@@ -233,7 +233,7 @@ impl Alive {
         end.unwrap_or(rest)
     }
 
-    /// Takes the whole frames in; whether the connection has to end.
+    /// Takes the complete frames; returns whether the connection has to end.
     fn take_frames(
         &mut self,
         streams: &mut Streams,
@@ -278,7 +278,7 @@ fn give_away<W: World>(
     world.called(events, whose.0, Call { endpoint: link.endpoint, from: &from, bytes: &bytes });
 }
 
-/// Logs why a connection ends by what it brought.
+/// Logs that a connection ends because of its content.
 fn refuse<W: World>(world: &mut W, whose: Whose, id: ConnectionId, reason: Count) {
     let Some((alive, _)) = world.fleet().alive(whose.0, whose.1) else { return };
     let Alive { streams: Some(streams), refusals, node, .. } = alive else { return };
@@ -323,7 +323,7 @@ fn end<W: World>(
     }
 }
 
-/// A connection takes bytes, for the first time or again.
+/// Handles a connection that has become writable.
 fn write<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose, id: ConnectionId) {
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(whose.0, whose.1) else { return };
@@ -369,7 +369,7 @@ impl Alive {
     }
 }
 
-/// Sends what waits, as far as it goes now.
+/// Sends what waits, as far as possible now.
 pub(super) fn pump<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
@@ -380,7 +380,7 @@ pub(super) fn pump<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, li
     act(world, events, (id, life));
 }
 
-/// Does what the time asks for.
+/// Handles what is due.
 pub(super) fn on_time<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now_ns = events.now().0;
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
@@ -390,7 +390,7 @@ pub(super) fn on_time<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId,
     });
 }
 
-/// Does what the connections ask for.
+/// Carries out the actions of the connections.
 fn act<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose) {
     loop {
         let Some((alive, _)) = world.fleet().alive(whose.0, whose.1) else { return };
@@ -418,7 +418,7 @@ fn act<W: World>(world: &mut W, events: &mut Loop<W>, whose: Whose) {
     }
 }
 
-/// Goes on reading once the node has caught up.
+/// Resumes reading once the node has caught up.
 pub(super) fn resume<W: World>(alive: &mut Alive, events: &mut Loop<W>) {
     let waiting = alive.node.waiting();
     if let Some(streams) = &mut alive.streams

@@ -1,10 +1,10 @@
 //! Tables of the system that a program reads: `sys::turn`, `sys::rule`, `sys::app` and the like.
 //!
 //! A node whose program reads such a table keeps it: at its start, after a turn, and when the world
-//! asks for it ([`sample`](super::sample)), but once a second at most, its rows are compared with
-//! what they were, and the differences become events of later turns. Turns that only bring these
-//! differences do not lead to another comparison, so a node that rests does nothing. Without such a
-//! program nothing is done; a query for a table alone is answered with the rows of that time.
+//! requests it ([`sample`](super::sample)), but once a second at most, its rows are compared with
+//! the last ones, and the differences become events of later turns. Turns that only take these
+//! differences do not lead to another comparison, so an idle node does nothing. Other programs cost
+//! nothing; a query for a table alone is answered with the present rows.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::world::World;
 use crate::check::system::SOURCE;
 use crate::node::Node;
 
-/// Compares the tables of a node with what they were; returns how many events came of it.
+/// Compares the tables of a node with the last ones; returns the number of events.
 pub(super) fn compare<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -40,7 +40,7 @@ pub(super) fn compare<W: World>(
     let Some((alive, _)) = world.fleet().alive(id, life) else { return 0 };
     let waited = alive.node.waiting();
     let room = INBOX_MAX.saturating_sub(waited);
-    // What has no room now is compared again the next time; its rows are forgotten until then.
+    // Changes without room are compared again the next time; their rows are forgotten until then.
     let count = changes.len().min(room);
     changes.drain(count..).for_each(|change| system.forget(&change));
     changes.into_iter().for_each(|change| alive.node.enqueue(change));
@@ -51,7 +51,7 @@ pub(super) fn compare<W: World>(
     count
 }
 
-/// The rows of a table of the system as they are now, at one node.
+/// The present rows of a table of the system, at one node.
 pub(super) fn rows<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -74,7 +74,7 @@ pub(super) fn rows<W: World>(
     located(rows, &address)
 }
 
-/// The rows that a table of another part of the program has now, at one node.
+/// The present rows of a table of another part of the program, at one node.
 pub(super) fn foreign_rows<W: World>(
     world: &mut W,
     id: NodeId,
@@ -90,7 +90,7 @@ fn located(mut rows: Vec<Vec<OwnedValue>>, address: &str) -> Vec<Vec<OwnedValue>
     rows
 }
 
-/// A number that a counter has.
+/// The value of a counter.
 fn count(value: u64) -> Value<'static> {
     Value::Int(i64::try_from(value).unwrap_or(i64::MAX))
 }
@@ -110,7 +110,7 @@ fn turn_rows<W: 'static>(events: &mut Loop<W>) -> Vec<Vec<OwnedValue>> {
     of_kind.collect()
 }
 
-/// Rules; how long they took is null if it was never measured, or nothing may follow it.
+/// Rules; their time is null if it was never measured, or no result may depend on it.
 fn rule_rows(node: &Node, has_time: bool) -> Vec<Vec<OwnedValue>> {
     let costs = node.rule_costs().filter(|_| has_time);
     let mut rules: SortedMap<&str, (u64, u64)> = SortedMap::new();

@@ -1,4 +1,4 @@
-//! The tables of the system that a node keeps, and how their rows differ from what they were.
+//! The tables of the system that a node keeps, and the changes of their rows.
 
 use tidemill_stdx::ordered::OrderedMap;
 
@@ -18,7 +18,7 @@ pub(super) struct SystemTables {
     pub(super) timer: Option<TimerId>,
     /// When rows were last compared.
     pub(super) compared: Option<Time>,
-    /// External turns of the node up to which only differences were brought.
+    /// External turns of the node up to which only differences were passed.
     pub(super) quiet_turns: u64,
 }
 
@@ -46,7 +46,7 @@ impl SystemTables {
 }
 
 impl SystemTables {
-    /// A change was not brought to the node.
+    /// Forgets a change that was not passed to the node.
     pub(super) fn forget(&mut self, change: &Event) {
         let Event::Tuple { relation, row, .. } = change else { return };
         for kept in self.tables.iter_mut().filter(|kept| kept.relation == *relation) {
@@ -62,7 +62,7 @@ impl Kept {
         self.table.key.iter().filter_map(column).collect()
     }
 
-    /// Takes the rows of now; what is different from before is added to `changes`.
+    /// Takes the present rows; differences from the last ones are added to `changes`.
     pub(super) fn compare(&mut self, rows: Vec<Vec<OwnedValue>>, changes: &mut Vec<Event>) {
         let relation = self.relation;
         let change = |row, delete| Event::Tuple { relation, row, delete, received: false };

@@ -1,4 +1,4 @@
-//! Turns of nodes as events, calls and actions of the loop, and the timers that bring a turn.
+//! Turns of nodes as events, calls and actions of the loop, and the timers that cause a turn.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::world::World;
 use super::{streams, system};
 use crate::node::Event;
 
-/// How long the rows of a table may be old.
+/// The maximal age of the rows of a table.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Event tuples whose strands run in one call before the loop may let others run.
@@ -60,7 +60,7 @@ fn begin<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     }
 }
 
-/// Has turns of a node that wait begin when they may.
+/// Begins deferred turns of a node when they may.
 pub(super) fn go_on<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let now = events.now();
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
@@ -100,7 +100,7 @@ fn refine<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
     let progress = alive.node.refine(observer);
     if alive.node.is_interrupted() {
-        return; // what is there is incomplete
+        return; // its derivations are incomplete
     }
     match progress {
         Progress::More => events.action(move |world, events| refine(world, events, id, life)),
@@ -120,7 +120,7 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     let Some((alive, observer)) = world.fleet().alive(id, life) else { return };
     let follows = alive.node.finish(observer);
     let has_sent = alive.hand_over(now_ns);
-    // What a turn leaves to peers and connections besides comes to their notice there.
+    // The post also handles other effects of a turn on peers and connections.
     let posts = has_sent || alive.streams.is_some() || alive.peers.is_some();
     let crossings = alive.node.take_crossings();
     schedule(world, events, id, life, follows);
@@ -136,7 +136,7 @@ fn finish<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) 
     world.turned(events, id);
 }
 
-/// Sets the timers of a node that its tables ask for.
+/// Sets the timers that a node's tables need.
 pub(super) fn arm_timers<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     arm_expiry(world, events, id, life);
     arm_release(world, events, id, life);
@@ -165,7 +165,7 @@ fn arm_release<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: 
     });
 }
 
-/// Has the tables of a node compared, now that it has had a turn.
+/// Compares the system tables of a node after a turn.
 fn compare_after_turn<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId, life: u32) {
     let Some((alive, _)) = world.fleet().alive(id, life) else { return };
     let turns = alive.node.counters().external_turns;
@@ -174,7 +174,7 @@ fn compare_after_turn<W: World>(world: &mut W, events: &mut Loop<W>, id: NodeId,
     }
 }
 
-/// Has the tables of all nodes compared that read some, as something else than their turns may have
+/// Compares the system tables of all nodes that read some, as more than their turns may have
 /// changed them.
 pub fn sample<W: World>(world: &mut W, events: &mut Loop<W>) {
     for number in 0..world.fleet().slots.len() {

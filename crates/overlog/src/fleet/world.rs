@@ -1,4 +1,4 @@
-//! What a program that runs a fleet does of its own.
+//! The callbacks of a program that runs a fleet.
 
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ pub trait World: Sized + 'static {
     /// The fleet.
     fn fleet(&mut self) -> &mut Fleet;
 
-    /// Called after each turn of a node, to look at what it did or to stop the loop.
+    /// Called after each turn of a node, to observe it or to stop the loop.
     fn turned(&mut self, events: &mut Loop<Self>, node: NodeId) {
         let _ = (events, node);
     }
 
-    /// Called when all nodes have gone on with another program, before anything else happens.
+    /// Called when all nodes have switched to another program, before anything else happens.
     fn replaced(&mut self, events: &mut Loop<Self>, switched: Switched) {
         let _ = (events, switched);
     }
@@ -30,8 +30,8 @@ pub trait World: Sized + 'static {
         let _ = (events, node, tuples);
     }
 
-    /// The rows of a table of the system at a node, without the location, of tables that are not of
-    /// the fleet: `sys::app`, `sys::component` and the like.
+    /// The rows of a table of the system at a node, without the location, for tables that the fleet
+    /// does not keep: `sys::app`, `sys::component` and the like.
     fn system_rows(
         &mut self,
         events: &mut Loop<Self>,
@@ -42,8 +42,8 @@ pub trait World: Sized + 'static {
         Vec::new()
     }
 
-    /// The rows that a table of another part has now at a node, without the location; nothing, if
-    /// there is no such table.
+    /// The present rows of a table of another part at a node, without the location; `None` if there
+    /// is no such table.
     fn foreign_rows(&mut self, node: NodeId, name: &str) -> Option<Vec<Vec<OwnedValue>>> {
         let _ = (node, name);
         None
@@ -63,20 +63,19 @@ pub trait World: Sized + 'static {
     }
 }
 
-/// Nodes have gone on with another program, which is that of the fleet now.
+/// The switch of all nodes to another program, which is now the fleet's.
 #[derive(Debug)]
 pub struct Switched {
-    /// The one that they had before.
+    /// The old program.
     pub old: Arc<Program>,
-    /// What the tables of each node that others than nodes see hold now and did not before, and the
-    /// other way round.
+    /// The differences in the tables of each node that cross to other parts of the program.
     pub crossings: Vec<(NodeId, TupleBuf<Crossing>)>,
 }
 
 /// Whether an asker takes more of its answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Takes {
-    /// At once.
+    /// Immediately.
     More,
     /// Not before [`resume`](super::resume).
     Later,
@@ -89,6 +88,6 @@ pub struct Call<'a> {
     pub endpoint: Endpoint,
     /// Where it comes from.
     pub from: &'a str,
-    /// What was read of it.
+    /// The bytes read so far.
     pub bytes: &'a [u8],
 }

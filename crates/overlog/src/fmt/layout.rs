@@ -60,7 +60,7 @@ fn width(words: &[Word]) -> usize {
     first.iter().map(Word::width).sum()
 }
 
-/// One statement on its way to lines.
+/// One statement to be broken into lines.
 pub(super) struct Layout {
     words: Vec<Word>,
     indent: usize,
@@ -132,7 +132,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Puts a term where it fits: on this line, on the next, or broken over several.
+    /// Places a term on this line, on the next, or broken over several.
     fn fill(&mut self, words: &[Word]) {
         let width = width(words);
         if self.column.is_some_and(|column| column + width > WIDTH)

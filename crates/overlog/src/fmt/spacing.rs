@@ -1,4 +1,4 @@
-//! Which tokens stand tight, and where a line may end.
+//! Blanks between tokens, and where a line may end.
 
 use super::measures::slice;
 use crate::lex::{Sym, Token, TokenKind};
@@ -18,7 +18,7 @@ pub(super) enum LineBreak {
 pub(super) struct Spacing<'a> {
     text: &'a str,
     previous: Option<Token>,
-    /// The token before was an operator before its operand.
+    /// The token before was a prefix operator.
     prefix: bool,
     /// Open brackets.
     depth: usize,
@@ -91,7 +91,7 @@ impl<'a> Spacing<'a> {
         }
     }
 
-    /// Whether the two would be read as something else without a blank between them.
+    /// Whether the two would lex differently without a blank between them.
     fn would_merge(&self, previous: &Token, token: &Token) -> bool {
         let (TokenKind::Sym(a), TokenKind::Sym(_)) = (&previous.kind, &token.kind) else {
             return previous.kind.word().is_some() && token.kind.word().is_some();

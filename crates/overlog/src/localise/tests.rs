@@ -81,7 +81,7 @@ fn hard_state_is_exported_by_views() {
     assert_eq!(wire, ["out", "p", "q", "r::1", "soft"]);
 }
 
-/// `NODE` is the node that the event happened on, also in what another node computes.
+/// `NODE` is the node on which the event occurred, also in what another node computes.
 #[test]
 fn what_the_node_knows_of_itself_is_shipped() {
     let plan = compiled(&format!("{TABLES}r x(@B, NODE_ID) :- e(@A, B), p(@B, _).")).plan;

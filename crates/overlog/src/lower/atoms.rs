@@ -1,4 +1,4 @@
-//! How a predicate becomes a trigger, a lookup or a negation.
+//! Lowering of predicates to triggers, lookups and negations.
 
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Param, Reg};
@@ -10,8 +10,8 @@ use super::{Builder, Indexing, Open, Pending, Work};
 use crate::ir::Atom;
 
 impl Builder<'_> {
-    /// Binds columns: variables that have no value yet get one, others are compared. Columns for
-    /// which `given` has an answer get that. The steps are for after the binding.
+    /// Binds columns: variables without a value get one, others are compared. Columns for which
+    /// `given` returns a binding get that. The steps follow the binding.
     pub(super) fn bind_columns(
         &mut self,
         columns: &[Pattern],
@@ -67,7 +67,7 @@ impl Builder<'_> {
         reg
     }
 
-    /// A pattern as it stands inside a list.
+    /// A pattern inside a list.
     fn inner_pattern(&mut self, pattern: &Pattern) -> Pattern {
         match pattern {
             Pattern::Any => Pattern::Any,
@@ -123,7 +123,7 @@ impl Builder<'_> {
         (by_key, bound.count(), !self.catalog.recursive.contains(&open.atom.relation))
     }
 
-    /// The columns that find rows, and how.
+    /// The access path: the columns by which rows are found.
     fn access(&mut self, relation: RelationId, known: &[Option<Expr>]) -> (Access, Vec<u32>) {
         let constant = self.catalog.constant_column(relation);
         let Storage::Table { spec, .. } = &mut self.catalog.relation_mut(relation).storage else {
@@ -160,7 +160,8 @@ impl Builder<'_> {
         let key = by.iter().filter_map(|&column| known[column as usize].clone()).collect();
         let constant = self.catalog.constant_column(relation).map(|at| at as usize);
         let local = open.atom.location(self.catalog);
-        // Rows lie where their location column says: at home it has been compared already.
+        // Rows are stored at the node of their location column: at home it has been compared
+        // already.
         let at_home = local == self.here || local.is_here();
         let here_known = self.can_evaluate(&local.expr()) && at_home;
         let (columns, after) = self.bind_columns(&open.atom.columns, |column, builder| {
@@ -171,8 +172,8 @@ impl Builder<'_> {
         (Lookup { relation, atom: open.number, access, key, columns }, after)
     }
 
-    /// Whether something of this strand has compared the address already: variables are bound
-    /// from rows that lie here, fixed addresses only once a row was found.
+    /// Whether this strand has compared the address already: variables are bound from rows stored
+    /// here, fixed addresses only once a row was found.
     pub(super) fn location_is_compared(&self) -> bool {
         match &self.here {
             crate::ir::Location::Var(reg) => self.is_bound(*reg),
@@ -190,8 +191,9 @@ impl Builder<'_> {
         self.lies_at_home(&open.atom, compared);
     }
 
-    /// A row of this predicate has been found. If its relation is moving, the row lies here and
-    /// its location column may still name another node, which is then not what the rule means.
+    /// A row of this predicate has been found. If its relation is moving, the row may be stored
+    /// here although the location column of this use names another node; such rows must be left
+    /// out.
     pub(super) fn lies_at_home(&mut self, atom: &Atom, compared: bool) {
         let location = atom.location(self.catalog);
         if !compared && !location.is_here() && self.catalog.is_moving(atom.relation) {
@@ -201,7 +203,7 @@ impl Builder<'_> {
         self.compared = true;
     }
 
-    /// Asks that a predicate have no row.
+    /// Lowers a negated predicate, which must have no row.
     pub(super) fn absent(&mut self, at: usize) {
         let open = self.open.remove(at);
         let before = self.bound.clone();

@@ -1,9 +1,9 @@
 //! Joins that stop at their first match.
 //!
-//! A join whose variables are needed nowhere later only asks whether there is a row: all that it
-//! finds derive the same. That may stop early where deriving a row twice is deriving it once: in
-//! views, and in rules that put rows into a table or take them out. Events are a bag, aggregates
-//! count what they find, and a table of bounded size keeps the rows that were last put in.
+//! A join whose variables are not needed later only tests whether there is a row: all rows derive
+//! the same. It may stop early where duplicates have no effect: in views, and in rules that insert
+//! or delete rows of a table. Events are a bag, aggregates count what they find, and a table of
+//! bounded size keeps the rows that were inserted last.
 
 use tidemill_relation::expr::Reg;
 use tidemill_relation::plan::{Bind, HeadColumn, Lookup, Pattern, Relation, Step, Strand};
@@ -13,7 +13,7 @@ use tidemill_stdx::sorted::SortedSet;
 pub(crate) fn stop_early(strand: &mut Strand, head: &Relation) {
     let bounded = head.table().is_none_or(|spec| spec.size_max.is_some());
     let bag = head.table().is_none_or(|spec| spec.key == tidemill_relation::table::Key::Bag);
-    // What is drawn for each row differs from row to row.
+    // Random numbers differ from row to row.
     if bounded || bag || strand.output.aggregates() || !strand.is_pure() {
         return;
     }
@@ -42,7 +42,7 @@ fn binds(lookup: &Lookup) -> impl Iterator<Item = Reg> {
     })
 }
 
-/// The registers that a step reads; those that it also binds do no harm.
+/// The registers that a step reads; including some that it binds itself, which is harmless.
 fn reads(step: &Step, needed: &mut SortedSet<Reg>) {
     let mut need = |reg: Reg| {
         needed.insert(reg);

@@ -1,12 +1,11 @@
 //! Lowering: from rules over relations to strands of a plan.
 //!
 //! A [`Builder`] makes one strand. It binds the trigger's columns, then joins predicates one
-//! after the other ([`order`] chooses), and puts assignments, conditions and negations in as soon
-//! as their variables are bound ([`atoms`] says how a predicate becomes a lookup). A join that
-//! only asks whether there is a row stops at the first ([`exists`]). Conditions that say what a
-//! variable is give it its value ([`solve`]). Registers are
-//! the rule's variables until the strand is finished; then they are numbered in the order in
-//! which they are bound ([`renumber`]).
+//! after the other ([`order`] chooses), and inserts assignments, conditions and negations as soon
+//! as their variables are bound ([`atoms`] says how a predicate becomes a lookup). A join that only
+//! tests whether there is a row stops at the first ([`exists`]). Conditions that determine a
+//! variable bind it ([`solve`]). Registers are the rule's variables until the strand is finished;
+//! then they are numbered in the order in which they are bound ([`renumber`]).
 
 mod atoms;
 mod exists;
@@ -48,12 +47,12 @@ pub(crate) struct Open {
     pub atom: Atom,
 }
 
-/// Whether the strand may ask tables for new indexes.
+/// Whether the strand may add new indexes to tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Indexing {
-    /// It is worth an index.
+    /// It may add indexes.
     Wanted,
-    /// It runs seldom: only those that are there.
+    /// It runs rarely: only existing indexes.
     Existing,
 }
 
@@ -62,15 +61,15 @@ pub(crate) struct Builder<'c> {
     catalog: &'c mut Catalog,
     rule: RuleId,
     indexing: Indexing,
-    /// By variable: it has a value.
+    /// By variable: whether it has a value.
     bound: Vec<bool>,
-    /// By variable: how often it occurs in the rule.
+    /// By variable: the number of its occurrences in the rule.
     uses: Vec<u32>,
-    /// By variable: what it may hold.
+    /// By variable: its types.
     types: Vec<TypeSet>,
     /// Where the strand runs.
     here: Location,
-    /// A row that lies here has been found, so the address is what the rule wants.
+    /// A row stored here has been found, so the address matches the rule.
     compared: bool,
     open: Vec<Open>,
     pending: Vec<Pending>,
@@ -78,7 +77,7 @@ pub(crate) struct Builder<'c> {
 }
 
 impl<'c> Builder<'c> {
-    /// A strand of `rule` that has none of its terms done yet.
+    /// A strand of `rule` without any terms yet.
     pub fn new(
         rule: &Rule,
         here: Location,
@@ -90,7 +89,7 @@ impl<'c> Builder<'c> {
         rule.body.iter().for_each(|term| term.for_each_reg(&mut count));
         rule.head.for_each_reg(&mut count);
         for atom in rule.atoms().filter(|atom| catalog.is_moving(atom.relation)) {
-            // Compared with the node's address besides.
+            // It is also compared with the node's address.
             if let Location::Var(reg) = atom.location(catalog) {
                 count(reg);
             }
@@ -159,7 +158,7 @@ impl<'c> Builder<'c> {
         self.bound[reg.0 as usize] = true;
     }
 
-    /// A register that the rule has no variable for.
+    /// A register without a variable of the rule.
     fn temporary(&mut self, types: TypeSet) -> Reg {
         let reg = Reg(u16::try_from(self.bound.len()).unwrap_or(u16::MAX));
         self.bound.push(true);
@@ -186,7 +185,7 @@ impl<'c> Builder<'c> {
         ready
     }
 
-    /// Starts with the row of a predicate; a positive one is done with.
+    /// Starts with the row of a predicate; a positive one is then complete.
     pub fn trigger(&mut self, number: u16) -> Vec<Bind> {
         let Some(at) = self.open.iter().position(|open| open.number == number) else {
             return Vec::new();
@@ -236,7 +235,8 @@ impl<'c> Builder<'c> {
             .collect()
     }
 
-    /// What is left of the rule after the steps so far, for a strand that goes on elsewhere.
+    /// The rest of the rule after the steps so far, for a strand that continues at another
+    /// location.
     pub fn continuation(&self) -> Continuation {
         Continuation {
             open: self.open.clone(),
@@ -246,7 +246,7 @@ impl<'c> Builder<'c> {
         }
     }
 
-    /// Goes on with what another strand has left.
+    /// Continues the rest of another strand.
     pub fn resume(
         rule: &Rule,
         here: Location,
@@ -268,7 +268,7 @@ impl<'c> Builder<'c> {
         }
     }
 
-    /// Takes a value from the trigger of a strand that goes on elsewhere.
+    /// Binds a variable from the trigger of a continued strand.
     pub fn receive(&mut self, reg: Reg) -> Bind {
         match self.is_bound(reg) {
             true => Bind::Equal(Expr::Reg(reg)),

@@ -171,7 +171,7 @@ impl Lexer<'_> {
     }
 
     /// Keeps the first error of the token being read.
-    fn wrong(&mut self, diagnostic: Diagnostic) {
+    fn set_error(&mut self, diagnostic: Diagnostic) {
         self.error.get_or_insert_with(|| Box::new(diagnostic));
     }
 
@@ -230,14 +230,14 @@ impl Lexer<'_> {
             Block::Closed { nested: Some(inner) } => {
                 let message = "`/*` inside a comment: comments do not nest";
                 let end = self.cursor.at();
-                self.wrong(
+                self.set_error(
                     Diagnostic::warning("nested-comment", self.span(inner, inner + 2), message)
                         .label(self.span(end - 2, end), "the comment ends here"),
                 );
             }
             Block::Open => {
                 let open = self.span(start, start + 2);
-                self.wrong(
+                self.set_error(
                     Diagnostic::error("unterminated-comment", open, "comment has no end")
                         .help("close it with `*/`"),
                 );
@@ -291,7 +291,7 @@ impl Lexer<'_> {
         if !help.is_empty() {
             error = error.help(help);
         }
-        self.wrong(error);
+        self.set_error(error);
         TokenKind::Comment
     }
 

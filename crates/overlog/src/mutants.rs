@@ -1,9 +1,8 @@
-//! Programs that are wrong in one place: what tests are there to find.
+//! Mutants: programs with one mistake, which tests should find.
 //!
-//! A mutant is a program of which one rule lacks a term, compares the other way round or up to the
-//! other end, has two columns in the wrong order, or is not there. Rules that say what must hold
-//! (those of `violation`, `unsettled`, `history`) stay as they are: a test is no better without
-//! them.
+//! A mutant is a program in which one rule lacks a term, has a reversed comparison or another
+//! bound, has two columns swapped, or is missing. Rules that state properties (those of
+//! `violation`, `unsettled`, `history`) are not mutated: they are part of the test.
 
 use std::fmt;
 
@@ -14,7 +13,7 @@ use crate::ast::{
 };
 use crate::check::rule::name_of;
 
-/// What properties are derived as.
+/// The relations that properties derive.
 const PROPERTIES: [&str; 3] = ["violation", "unsettled", "history"];
 
 /// A change of one rule.
@@ -22,24 +21,24 @@ const PROPERTIES: [&str; 3] = ["violation", "unsettled", "history"];
 pub struct Mutant {
     /// The rule, by its label or one made from its position.
     pub rule: String,
-    /// Where the rule stands.
+    /// The place of the rule.
     pub span: Span,
-    /// What is different.
+    /// The difference.
     pub change: Change,
     /// The position of the rule among all.
     position: usize,
-    /// The rule instead; none if it is gone.
+    /// The changed rule; `None` if it is removed.
     instead: Option<Rule>,
 }
 
-/// What is different in a mutant.
+/// The difference of a mutant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// The rule is gone.
+    /// The rule is removed.
     Rule,
-    /// A term is gone.
+    /// A term is removed.
     Dropped(String),
-    /// A term, or the head, is another.
+    /// A term, or the head, is replaced.
     Replaced(String, String),
 }
 
@@ -54,7 +53,7 @@ impl fmt::Display for Change {
 }
 
 impl Mutant {
-    /// Makes a program the mutant that this is of it.
+    /// Applies the mutation to a program.
     pub fn apply(&self, program: &mut Program) {
         let mut position = 0;
         change(&mut program.statements, self, &mut position);
@@ -82,8 +81,8 @@ fn change(statements: &mut Vec<Statement>, mutant: &Mutant, position: &mut usize
     }
 }
 
-/// All mutants of a program, in the order of its rules. Some are no programs: a variable may have
-/// no value any more.
+/// All mutants of a program, in the order of its rules. Some do not compile: a variable may have no
+/// value any more.
 pub fn mutants(program: &Program) -> Vec<Mutant> {
     let rules: Vec<&Rule> = program
         .flat()
@@ -104,7 +103,7 @@ pub fn mutants(program: &Program) -> Vec<Mutant> {
     all
 }
 
-/// The changes of a rule, each with the rule instead.
+/// The changes of a rule, each with the changed rule.
 fn of_rule(rule: &Rule) -> Vec<(Change, Option<Rule>)> {
     let mut all = vec![(Change::Rule, None)];
     for at in 0..rule.body.len() {
@@ -128,7 +127,7 @@ fn of_rule(rule: &Rule) -> Vec<(Change, Option<Rule>)> {
     all
 }
 
-/// A term that compares otherwise, or has two columns in the wrong order.
+/// The mutations of a term: another comparison, or two columns swapped.
 fn others(term: &Term) -> Vec<Term> {
     match term {
         Term::Predicate(it) => swapped(&it.functor)
@@ -144,7 +143,7 @@ fn others(term: &Term) -> Vec<Term> {
     }
 }
 
-/// The same with two neighbouring variables the other way round; locations stay.
+/// Copies with two neighbouring variables swapped; locations stay.
 fn swapped(functor: &Functor) -> Vec<Functor> {
     let location = functor.location.unwrap_or(usize::MAX);
     let variable = |at: usize| match &functor.args.get(at)? {

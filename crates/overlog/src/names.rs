@@ -13,7 +13,7 @@ struct Named {
     naming: Naming,
     /// Leading columns that do not count.
     skip: usize,
-    /// Of rows that are shipped, the column that says where to.
+    /// The column with the destination, for rows that are shipped.
     ships_to: Option<u32>,
 }
 
@@ -54,7 +54,7 @@ impl Names {
         self.0[relation.index()].skip
     }
 
-    /// The column of a row of a view that says to which node it is shipped, if it is.
+    /// The column of a view's row with the node to which it is shipped, if it is.
     pub(crate) fn ships_to(&self, relation: RelationId) -> Option<u32> {
         self.0[relation.index()].ships_to
     }

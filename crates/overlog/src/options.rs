@@ -1,4 +1,4 @@
-//! What the compiler should know besides the program.
+//! The options of the compiler.
 
 use std::sync::Arc;
 
@@ -8,45 +8,45 @@ use tidemill_stdx::sorted::SortedMap;
 
 use crate::stage::Registry;
 
-/// What the compiler should know besides the program.
+/// The options of the compiler.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Operators that `stage` may name.
     pub operators: Arc<Registry>,
     /// Relations whose insertions are taken from the network beside those that the program exports.
     pub exports: Vec<String>,
-    /// Events that other parts of the program give the rules.
+    /// Events that other parts of the program pass to the rules.
     pub given: Vec<Given>,
-    /// What the columns, without the location, of relations hold that other parts of the program
-    /// fill, unless something else does, too: else they could hold anything.
+    /// The types of the columns, without the location, of relations that other parts of the program
+    /// fill, unless something else does, too: else they could hold any.
     pub filled: SortedMap<String, Vec<TypeSet>>,
     /// Tables that other parts of the program have.
     pub foreign: Vec<ForeignTable>,
 }
 
 /// A table that another part of the program has, and which rules read or write by its name, without
-/// a declaration of their own. Its rows do not expire here: that part says when they go.
+/// a declaration of their own. Its rows do not expire here: that part removes them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ForeignTable {
     /// Its name, with its namespace.
     pub relation: String,
-    /// What each column holds; the first is the location.
+    /// The types of each column; the first is the location.
     pub columns: Vec<TypeSet>,
     /// Columns (from 0) of the primary key.
     pub key: Vec<u32>,
-    /// Who fills it: then rules only read it.
+    /// The part that fills it, if one does: then rules only read it.
     pub filled_by: Option<String>,
-    /// How a rule writes it, with a name for each column.
+    /// Its form in rules, with a name for each column.
     pub form: String,
     /// Where it is declared.
     pub span: Span,
 }
 
-/// An event that another part of the program gives the rules, whose columns it knows.
+/// An event that another part of the program passes to the rules, with known columns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Given {
     /// The relation, with its namespace.
     pub relation: String,
-    /// What each column holds, and where that is said; the first is the location.
+    /// The types of each column, and the place of their declaration; the first is the location.
     pub columns: Vec<(TypeSet, Span)>,
 }

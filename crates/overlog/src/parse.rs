@@ -1,9 +1,9 @@
-//! Tokens to the tree, and the front door of the front end.
+//! Parsing tokens to the tree, and the entry points of the front end.
 //!
 //! The parser is written by hand, one function per rule of the grammar. It always yields a
-//! [`Program`]: a statement that is wrong is reported and left out, and reading goes on at the
-//! next `,` inside it to find what else is wrong, then behind its `.`. Who gets errors should
-//! stop there: what is left out would be missed by any later check.
+//! [`Program`]: a malformed statement is reported and left out, and parsing resumes at the next `,`
+//! inside it to find further errors, then behind its `.`. A caller that gets errors should stop
+//! there: later checks would miss the statements left out.
 //!
 //! | part | holds |
 //! |---|---|
@@ -28,11 +28,11 @@ use tidemill_stdx::sort;
 
 /// How deep expressions, lists and namespaces nest in the text.
 const NESTING_MAX: usize = 100;
-/// How high an expression's tree grows: a chain of operators is as high as it is long.
+/// The maximal height of an expression's tree: a chain of operators is as high as it is long.
 const HEIGHT_MAX: usize = 400;
 /// Findings after which a file is given up.
 const DIAGNOSTICS_MAX: usize = 100;
-/// What is said about a `?` that has no parentheses around its parts, too.
+/// The help for a `?` without parentheses around its parts.
 const CONDITIONAL: &str = "write `(condition ? value : value)`";
 
 /// Parses the files of one program, each with its own macros, and resolves names over all.
@@ -70,7 +70,7 @@ pub fn parse_all(
     join.finish()
 }
 
-/// Parses one program from `text`, which diagnostics call `name`.
+/// Parses one program from `text`, named `name` in diagnostics.
 pub fn parse_text(
     name: &str,
     text: &str,
@@ -102,7 +102,7 @@ pub fn parse_tuple(
     (tuple, diagnostics)
 }
 
-/// Several files on their way to one program.
+/// Several files that are joined into one program.
 #[derive(Default)]
 struct Join {
     program: Program,
@@ -125,13 +125,13 @@ impl Join {
     }
 }
 
-/// Orders findings by place and drops those said twice.
+/// Orders findings by place and drops duplicates.
 fn tidy(diagnostics: &mut Vec<Diagnostic>) {
     sort::by_key(diagnostics, |it| (it.span.file, it.span.start));
     diagnostics.dedup();
 }
 
-/// Something was wrong, and has been reported.
+/// An error that has been reported.
 #[derive(Debug)]
 struct Failed;
 
@@ -150,7 +150,7 @@ struct Parser {
     spaces: usize,
     /// The height of the expression read last.
     height: usize,
-    /// The expression read last stood in parentheses.
+    /// The expression read last was in parentheses.
     wrapped: bool,
 }
 
@@ -292,12 +292,12 @@ impl Parser {
         if self.diagnostics.len() < DIAGNOSTICS_MAX {
             self.diagnostics.push(diagnostic);
         } else {
-            // There is no use in going on.
+            // Stops parsing.
             self.at = self.tokens.len() - 1;
         }
     }
 
-    /// Fails because something else was expected here; `help` says what it is for.
+    /// Fails because something else was expected here; `help` is the hint.
     fn expected<T>(&mut self, what: &str, help: &str) -> Parsed<T> {
         let found = self.kind().describe();
         let error = self.error("unexpected-token", format!("expected {what}, found {found}"));
@@ -321,7 +321,7 @@ impl Parser {
         self.fail(error.help("name a part of it with `:=`"))
     }
 
-    // Going on after an error.
+    // Recovery from errors.
 
     /// Skips to the next `,` or closing bracket that belongs to the list being read, or to what
     /// ends the statement.
@@ -361,8 +361,8 @@ impl Parser {
         }
     }
 
-    /// Items between `open`, already consumed, and `close`. Goes on behind a wrong one, and fails
-    /// after the last.
+    /// Items between `open`, already consumed, and `close`. Resumes behind a malformed one, and
+    /// fails after the last.
     fn items<T>(
         &mut self,
         close: Sym,

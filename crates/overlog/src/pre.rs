@@ -12,12 +12,12 @@
 //! end of a line continues it. Macros have no parameters.
 //!
 //! A token out of a macro has the span of the macro's use; [`MacroUse`] says where the macro was
-//! defined. What is switched off by a condition is not even looked at for wrong literals. A file
-//! that begins with `#ifndef NAME` may be included while it is read: once NAME is defined, there is
+//! defined. Text switched off by a condition is not checked for malformed literals. A file that
+//! begins with `#ifndef NAME` may be included while it is read: once NAME is defined, there is
 //! nothing in it.
 //!
-//! Hostile sources end in a diagnostic, not in a full memory: macros and includes nest to a
-//! limit, and what they multiply to has a limit too.
+//! Hostile sources end in a diagnostic, not in a full memory: macros and includes nest to a limit,
+//! and their expansion has a limit too.
 
 mod condition;
 mod directive;
@@ -46,7 +46,7 @@ const DIAGNOSTICS_MAX: usize = 100;
 /// Bytes of one file; spans count in 32 bits.
 const FILE_BYTES_MAX: usize = 1 << 30;
 
-/// What the command line says about a program's sources.
+/// The command-line options of a program's sources.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// `-D NAME=VALUE`, as one string each.
@@ -55,14 +55,14 @@ pub struct Options {
     pub include_dirs: Vec<PathBuf>,
 }
 
-/// What the preprocessor yields for one file and its includes.
+/// The output of the preprocessor for one file and its includes.
 #[derive(Debug, Default)]
 pub struct Preprocessed {
     /// Without comments and directives; the last is [`TokenKind::End`].
     pub tokens: Vec<Token>,
     /// In the order of use.
     pub macro_uses: Vec<MacroUse>,
-    /// What was wrong.
+    /// The errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -79,7 +79,7 @@ pub fn preprocess_file(
         Err(error) => {
             let file = pre.sources.add(path.display().to_string(), "");
             let message = format!("cannot read the file: {error}");
-            pre.wrong(Diagnostic::error("file-unreadable", start_of(file), message));
+            pre.report(Diagnostic::error("file-unreadable", start_of(file), message));
             (file, false)
         }
     };
@@ -89,8 +89,8 @@ pub fn preprocess_file(
     (file, pre.finish(file))
 }
 
-/// Preprocesses `text`, which diagnostics call `name`; its includes are looked for from the
-/// current directory.
+/// Preprocesses `text`, named `name` in diagnostics; its includes are searched from the current
+/// directory.
 pub fn preprocess_text(
     name: &str,
     text: &str,
@@ -179,7 +179,7 @@ impl<'a> Preprocessor<'a> {
         self.out
     }
 
-    fn wrong(&mut self, diagnostic: Diagnostic) {
+    fn report(&mut self, diagnostic: Diagnostic) {
         self.stopped |= self.out.diagnostics.len() + 1 >= DIAGNOSTICS_MAX;
         self.out.diagnostics.push(diagnostic);
     }
@@ -188,7 +188,7 @@ impl<'a> Preprocessor<'a> {
     fn stop(&mut self, diagnostic: Diagnostic) {
         if !self.stopped {
             self.stopped = true;
-            self.wrong(diagnostic);
+            self.report(diagnostic);
         }
     }
 
@@ -201,18 +201,18 @@ impl<'a> Preprocessor<'a> {
         if whole_name.is_none() {
             let message = format!("`{name}` cannot be defined");
             let help = "write -D NAME=VALUE, NAME of letters, digits and `_`";
-            self.wrong(Diagnostic::error("bad-directive", span, message).help(help));
+            self.report(Diagnostic::error("bad-directive", span, message).help(help));
             return;
         }
         self.define(name, span, tokens.skip(1));
     }
 
-    /// Keeps a macro; what is wrong in its value is reported here, once.
+    /// Defines a macro; errors in its value are reported here, once.
     fn define(&mut self, name: &str, defined: Span, value: impl Iterator<Item = Token>) {
         let mut body = Vec::new();
         for mut token in value {
             if let Some(error) = token.error.take() {
-                self.wrong(*error);
+                self.report(*error);
             }
             if !matches!(token.kind, TokenKind::Comment | TokenKind::End) {
                 body.push(token);
@@ -227,7 +227,7 @@ impl<'a> Preprocessor<'a> {
             let warning = Diagnostic::warning("macro-redefined", defined, message)
                 .label(old.defined, "it had another value here")
                 .help("guard it with `#ifndef`, or `#undef` it first");
-            self.wrong(warning);
+            self.report(warning);
         }
     }
 
@@ -259,7 +259,7 @@ impl<'a> Preprocessor<'a> {
             && !self.stopped
         {
             let message = "this condition is not closed in its file";
-            self.wrong(
+            self.report(
                 Diagnostic::error("unbalanced-conditional", open.span, message)
                     .help("end it with `#endif`"),
             );
@@ -270,7 +270,7 @@ impl<'a> Preprocessor<'a> {
     /// Passes on one token of the text, expanded.
     fn pass(&mut self, mut token: Token) {
         if let Some(error) = token.error.take() {
-            self.wrong(*error);
+            self.report(*error);
         }
         if token.kind == TokenKind::Comment {
             return;
@@ -336,11 +336,11 @@ impl<'a> Preprocessor<'a> {
             Diagnostic::error("macro-too-large", used, message)
         };
         let error = error.label(*defined, format!("macro `{name}` is defined here"));
-        self.wrong(error);
+        self.report(error);
     }
 }
 
-/// What a token out of a macro counts: long texts more than others.
+/// The weight of a token out of a macro: more for long texts.
 fn weight(kind: &TokenKind) -> usize {
     match kind {
         TokenKind::Str(text) => 1 + text.len() / 64,

@@ -1,4 +1,4 @@
-//! A compiled program: what runs on every node alike.
+//! A compiled program, the same on every node.
 
 use std::sync::Arc;
 
@@ -9,34 +9,34 @@ use crate::arrivals::Arrivals;
 use crate::node::Stages;
 use crate::traces::Traces;
 
-/// A program as the compiler leaves it. Nothing in it depends on a node: what does is an
-/// [`Expr::Param`], evaluated when a node starts.
+/// The output of the compiler. Nothing in it depends on a node, except [`Expr::Param`], evaluated
+/// when a node starts.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Compiled {
-    /// The package of the wire messages: the first file's name without folder and ending, with
-    /// `_` for what a package name cannot hold.
+    /// The package of the wire messages: the first file's name without folder and ending, with `_`
+    /// for characters that a package name cannot have.
     pub package: String,
     /// Relations, strands and views.
     pub plan: Plan,
     /// Tuples that are true from the start, in source order.
     pub facts: Vec<Fact>,
-    /// What is watched, in source order; a relation may stand there more than once.
+    /// The watches, in source order; a relation may occur more than once.
     pub watches: Vec<Watch>,
     /// Standing queries, in source order.
     pub queries: Vec<Query>,
     /// External operators, in source order.
     pub stages: Vec<StageUse>,
-    /// Files that tuples go to, in source order.
+    /// Files to which tuples are written, in source order.
     pub sinks: Vec<SinkUse>,
     /// Views whose rows belong to other nodes.
     pub exports: Vec<Export>,
     /// The relations that have a message, by name.
     pub wire: Vec<RelationId>,
-    /// What other nodes may send.
+    /// The tuples that other nodes may send.
     pub arrivals: Arrivals,
-    /// What is traced, if anything is.
+    /// The traces, if anything is traced.
     pub traces: Option<Traces>,
-    /// Its rules at `@SIM`, which nodes do not know.
+    /// Its rules at `@SIM`, which nodes do not run.
     pub global: Option<Box<Global>>,
     /// Its rules, and the declarations of its tables, as sources.
     pub written: Arc<Vec<Written>>,
@@ -61,7 +61,7 @@ pub struct Global {
     /// The tables that it reads. There rows have two columns more: the address of the node that
     /// holds it, and that of the one node.
     pub reads: Vec<GlobalRead>,
-    /// What it derives.
+    /// The tables of its rules.
     pub heads: Vec<GlobalHead>,
 }
 
@@ -79,13 +79,13 @@ pub struct GlobalRead {
 pub struct GlobalHead {
     /// In the program of the one node.
     pub relation: RelationId,
-    /// What its rows are rows of: `violation`, `unsettled` or `history`.
+    /// The relation of its rows: `violation`, `unsettled` or `history`.
     pub name: String,
     /// The rule.
     pub rule: String,
     /// The tables that it reads, in the program of the nodes.
     pub reads: Vec<RelationId>,
-    /// What of them is watched.
+    /// The watched stages.
     pub stages: Stages,
 }
 
@@ -96,7 +96,7 @@ pub struct Fact {
     pub relation: RelationId,
     /// One per column; they read no registers.
     pub columns: Vec<Expr>,
-    /// The column that says where it lies.
+    /// The column of its location.
     pub location: u32,
     /// `file:line:column`.
     pub place: String,
@@ -127,11 +127,11 @@ pub struct Query {
 pub struct StageUse {
     /// The operator.
     pub operator: String,
-    /// What it reads: an event, or, of a stage that is worked on outside, a table.
+    /// The relation that it reads: an event, or a table if the operator works outside.
     pub input: RelationId,
     /// The event it yields.
     pub output: RelationId,
-    /// Who works on what it reads.
+    /// What works on its inputs.
     pub by: WorkedBy,
     /// `file:line:column`.
     pub place: String,
@@ -142,13 +142,14 @@ pub struct StageUse {
 pub struct SinkUse {
     /// The file, as it is written.
     pub file: String,
-    /// Whose tuples go there: each of an event, each row that is inserted into a table.
+    /// The relation whose tuples are written: each of an event, each row that is inserted into a
+    /// table.
     pub relation: RelationId,
     /// `file:line:column`.
     pub place: String,
 }
 
-/// Who works on the inputs of a stage.
+/// What works on the inputs of a stage.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WorkedBy {
     /// An operator of the node, in the turn.
@@ -163,9 +164,9 @@ pub enum WorkedBy {
 
 /// A view whose rows belong to other nodes.
 ///
-/// Whenever a row of `out` comes or goes, the same row is put into, or taken out of, `into` at the
-/// node that its location column in `into` names; at this very node by an event of a later turn.
-/// The last column of both is the address of the node that sends.
+/// Whenever a row of `out` is inserted or deleted, the same is done to `into` at the node that its
+/// location column in `into` names; at this node by an event of a later turn. The last column of
+/// both is the address of the node that sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Export {
     /// The hidden table that the view fills here.

@@ -78,7 +78,7 @@ pub(super) enum Verdict {
     /// A term does not hold.
     Fails {
         term: String,
-        kind: Kind,
+        kind: TermKind,
         /// Values of its variables.
         values: Vec<(String, OwnedValue)>,
         /// All others hold.
@@ -90,7 +90,7 @@ pub(super) enum Verdict {
 
 /// The kind of a term that does not hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum TermKind {
     /// A row is missing.
     NoRow,
     /// A negated row is present.

@@ -3,12 +3,12 @@
 use tidemill_relation::OwnedValue;
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
-use super::answer::{Attempt, Kind, Skipped, Verdict, Wanted};
+use super::answer::{Attempt, TermKind, Skipped, Verdict, Wanted};
 use super::known::Known;
 use super::made::expr;
 use super::rules::Named;
 use super::terms::{
-    Step, at_node, filled, is_predicate, literal, order, relation, shown, valued, variables,
+    TermStep, at_node, filled, is_predicate, literal, order, relation, shown, valued, variables,
 };
 use crate::ast::{Arg, BinaryOp, Expr, ExprKind, Literal, Source, Term};
 use crate::query::Failure;
@@ -70,9 +70,9 @@ impl<'r> Ready<'r> {
     fn probe(
         &self,
         known: &Known,
-        steps: &[Step],
+        steps: &[TermStep],
     ) -> Result<Option<SortedMap<String, OwnedValue>>, Failure> {
-        let is_empty = |step: &Step| relation(&step.probed).is_some_and(|it| known.is_empty(it));
+        let is_empty = |step: &TermStep| relation(&step.probed).is_some_and(|it| known.is_empty(it));
         if steps.iter().any(|it| is_predicate(&it.probed) && is_empty(it)) {
             return Ok(None);
         }
@@ -93,7 +93,7 @@ impl<'r> Ready<'r> {
     }
 
     /// Steps for its terms without some; `None` if others then lack a variable.
-    fn without(&self, left_out: &[usize]) -> Option<Vec<Step>> {
+    fn without(&self, left_out: &[usize]) -> Option<Vec<TermStep>> {
         let mut bound = self.bound();
         let terms = self.terms.iter().enumerate().filter(|(at, _)| !left_out.contains(at));
         let (steps, open) = order(terms, &mut bound);
@@ -123,8 +123,8 @@ pub(super) fn attempt(
     wanted: &Wanted,
 ) -> Option<(Attempt, Option<Wanted>)> {
     let ready = Ready::new(known, named, wanted)?;
-    let Looked { held, mut values, failed, skipped } = ready.look(known);
-    let in_body = |step: &&Step| step.term < ready.count;
+    let Probed { held, mut values, failed, skipped } = ready.probe_terms(known);
+    let in_body = |step: &&TermStep| step.term < ready.count;
     let mut held_count = held.iter().filter(in_body).count();
     let mut lacks = None;
     let verdict = match failed {
@@ -170,9 +170,9 @@ pub(super) fn attempt(
 }
 
 /// The result of evaluating terms one after the other.
-struct Looked {
+struct Probed {
     /// Steps that hold together.
-    held: Vec<Step>,
+    held: Vec<TermStep>,
     /// Values for which they hold.
     values: SortedMap<String, OwnedValue>,
     /// The term that does not hold with them.
@@ -182,7 +182,7 @@ struct Looked {
 
 impl Ready<'_> {
     /// Evaluates one term more each time, until one fails.
-    fn look(&self, known: &Known) -> Looked {
+    fn probe_terms(&self, known: &Known) -> Probed {
         let is_silent = |term: &Term| relation(term).is_some_and(|it| !known.knows(it));
         let (silent, asked): (Vec<_>, Vec<_>) =
             self.terms.iter().enumerate().partition(|(_, term)| is_silent(term));
@@ -201,7 +201,7 @@ impl Ready<'_> {
                 }
                 Ok(None) => {
                     held.pop();
-                    return Looked { held, values, failed: Some(term), skipped };
+                    return Probed { held, values, failed: Some(term), skipped };
                 }
                 Err(Failure::Limit(_)) => Skipped::Long,
                 Err(Failure::Wrong(_)) => Skipped::Open,
@@ -209,7 +209,7 @@ impl Ready<'_> {
             held.pop();
             skipped.push((term, why));
         }
-        Looked { held, values, failed: None, skipped }
+        Probed { held, values, failed: None, skipped }
     }
 
     /// The term without which all others hold, and values for that: the one that failed first, or
@@ -218,7 +218,7 @@ impl Ready<'_> {
         &self,
         known: &Known,
         failed: usize,
-        held: &[Step],
+        held: &[TermStep],
         skipped: &[(usize, Skipped)],
     ) -> Option<(usize, SortedMap<String, OwnedValue>)> {
         let before = held.iter().rev().map(|it| it.term).filter(|it| *it < self.count);
@@ -233,7 +233,7 @@ impl Ready<'_> {
     }
 
     /// The value of the head's aggregate, if it differs from the required one.
-    fn differs(&self, known: &Known, wanted: &Wanted, held: &[Step]) -> Option<Verdict> {
+    fn differs(&self, known: &Known, wanted: &Wanted, held: &[TermStep]) -> Option<Verdict> {
         let head = &self.rule.rule.head;
         let mut aggregates = head.args.iter().zip(&wanted.columns).enumerate();
         let (column, value) = aggregates.find_map(|(column, (arg, value))| match (arg, value) {
@@ -262,13 +262,13 @@ fn fails(
     let (text, kind, missing) = match term {
         Term::Predicate(it) => {
             let wanted = filled(&it.functor, values);
-            let kind = if it.negated { Kind::Row } else { Kind::NoRow };
+            let kind = if it.negated { TermKind::Row } else { TermKind::NoRow };
             (shown(&it.functor, values), kind, (!it.negated).then_some(wanted))
         }
-        _ => (ready.show(at, values), Kind::Condition, None),
+        _ => (ready.show(at, values), TermKind::Condition, None),
     };
     let mut named: Vec<(String, OwnedValue)> = Vec::new();
-    if kind == Kind::Condition {
+    if kind == TermKind::Condition {
         let all = variables(term).into_iter();
         let all = all.filter(|name| !name.starts_with(COLUMN));
         named.extend(all.filter_map(|name| Some((name.clone(), values.get(&name)?.clone()))));

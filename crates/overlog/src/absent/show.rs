@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::answer::{Attempt, Kind, Skipped, Standing, Verdict, Wanted, WhyNot};
+use super::answer::{Attempt, TermKind, Skipped, Standing, Verdict, Wanted, WhyNot};
 
 /// Terms of one kind that are named.
 const NAMED_MAX: usize = 3;
@@ -70,9 +70,9 @@ impl Display for Attempt {
         match &self.verdict {
             Verdict::Fails { term, kind, values, is_alone } => {
                 match kind {
-                    Kind::NoRow => write!(f, "there is no {term}")?,
-                    Kind::Row => write!(f, "there is a {term}")?,
-                    Kind::Condition => write!(f, "not {term}")?,
+                    TermKind::NoRow => write!(f, "there is no {term}")?,
+                    TermKind::Row => write!(f, "there is a {term}")?,
+                    TermKind::Condition => write!(f, "not {term}")?,
                 }
                 for (position, (name, value)) in values.iter().enumerate() {
                     let before = if position > 0 { ", " } else { " with " };

@@ -146,7 +146,7 @@ fn here(it: &mut Expr, address: &Expr) {
 
 /// A term in the order of evaluation.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct TermStep {
     /// Which of the terms it is.
     pub term: usize,
     /// The term to evaluate.
@@ -158,7 +158,7 @@ pub(super) struct Step {
 pub(super) fn order<'t>(
     terms: impl Iterator<Item = (usize, &'t Term)>,
     bound: &mut SortedSet<String>,
-) -> (Vec<Step>, Vec<usize>) {
+) -> (Vec<TermStep>, Vec<usize>) {
     let mut waiting: Vec<(usize, &Term)> = terms.collect();
     let mut steps = Vec::with_capacity(waiting.len());
     while !waiting.is_empty() {
@@ -175,7 +175,7 @@ pub(super) fn order<'t>(
             it => it.clone(),
         };
         bound.extend(gives(it));
-        steps.push(Step { term, probed });
+        steps.push(TermStep { term, probed });
     }
     (steps, waiting.into_iter().map(|(term, _)| term).collect())
 }

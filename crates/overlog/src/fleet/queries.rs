@@ -18,7 +18,7 @@ use super::system::{foreign_rows, rows};
 use super::world::{Takes, World};
 use crate::check::system;
 use crate::control::{End, Status};
-use crate::query::{Asked, AskerId, COUNTER, Copied, PEER, Reply};
+use crate::query::{QueriedNode, AskerId, COUNTER, Copied, PEER, Reply};
 
 /// Rows that are copied in one call before the loop may let others run.
 const COPY_ROWS: u64 = 512;
@@ -42,7 +42,7 @@ pub fn ask<W: World>(
     let Some(slot) = slot else {
         return Err(End::refusal(Status::Unavailable, "the node has ended"));
     };
-    fleet.desk.ask(asker, id, Asked { node: node.0, life: slot.life }, text)?;
+    fleet.desk.ask(asker, id, QueriedNode { node: node.0, life: slot.life }, text)?;
     begin(world, events);
     Ok(())
 }
@@ -89,7 +89,7 @@ pub(super) fn node_ended<W: World>(world: &mut W, events: &mut Loop<W>, id: Node
     }
 }
 
-fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: Asked) {
+fn copy<W: World>(world: &mut W, events: &mut Loop<W>, asker: AskerId, asked: QueriedNode) {
     let began = events.host().now();
     let system = system_rows(world, events, asker, asked);
     let fleet = world.fleet();
@@ -119,7 +119,7 @@ fn system_rows<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
     asker: AskerId,
-    asked: Asked,
+    asked: QueriedNode,
 ) -> Option<Vec<Vec<OwnedValue>>> {
     let fleet = world.fleet();
     let name = fleet.desk.text_of(asker)?.to_owned();

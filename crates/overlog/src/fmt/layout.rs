@@ -8,11 +8,11 @@ pub(super) struct Word {
     text: String,
     space: bool,
     place: LineBreak,
-    kind: Kind,
+    kind: WordKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WordKind {
     Plain,
     /// A comment between tokens of a line.
     Inline,
@@ -26,20 +26,20 @@ enum Kind {
 
 impl Word {
     pub(super) fn plain(text: String, space: bool, place: LineBreak) -> Word {
-        Word { text, space, place, kind: Kind::Plain }
+        Word { text, space, place, kind: WordKind::Plain }
     }
 
     pub(super) fn comment(text: String, own_line: bool, last: bool) -> Word {
         let kind = match (own_line, last) {
-            (true, _) => Kind::OwnLine,
-            (false, true) => Kind::Trailing,
-            (false, false) => Kind::Inline,
+            (true, _) => WordKind::OwnLine,
+            (false, true) => WordKind::Trailing,
+            (false, false) => WordKind::Inline,
         };
         Word { text, space: true, place: LineBreak::Tight, kind }
     }
 
     pub(super) fn directive(text: String) -> Word {
-        Word { text, space: false, place: LineBreak::Tight, kind: Kind::Directive }
+        Word { text, space: false, place: LineBreak::Tight, kind: WordKind::Directive }
     }
 
     /// Its columns on the line where it begins, with the blank before it; a comment may go on.
@@ -82,7 +82,7 @@ impl Layout {
 
     pub(super) fn add(&mut self, mut word: Word) {
         // A comment that ended a line would be a trailing one when it is read again.
-        if word.kind == Kind::Plain && self.words.last().is_some_and(|it| it.kind == Kind::Inline) {
+        if word.kind == WordKind::Plain && self.words.last().is_some_and(|it| it.kind == WordKind::Inline) {
             word.place = LineBreak::Tight;
         }
         self.words.push(word);
@@ -95,9 +95,9 @@ impl Layout {
         let mut rest = &self.words[..];
         while let Some(first) = rest.first() {
             let mut length = 1;
-            if matches!(first.kind, Kind::Plain | Kind::Inline) {
+            if matches!(first.kind, WordKind::Plain | WordKind::Inline) {
                 let same = |word: &&Word| {
-                    matches!(word.kind, Kind::Plain | Kind::Inline) && word.place != LineBreak::Term
+                    matches!(word.kind, WordKind::Plain | WordKind::Inline) && word.place != LineBreak::Term
                 };
                 length += rest[1..].iter().take_while(same).count();
             }
@@ -113,18 +113,18 @@ impl Layout {
 impl Lines<'_> {
     fn term(&mut self, words: &[Word]) {
         match words[0].kind {
-            Kind::Plain | Kind::Inline => self.fill(words),
-            Kind::Trailing => {
+            WordKind::Plain | WordKind::Inline => self.fill(words),
+            WordKind::Trailing => {
                 self.trailing.extend(self.column.map(|_| self.out.len()));
                 self.put(&words[0]);
                 self.end();
             }
-            Kind::OwnLine => {
+            WordKind::OwnLine => {
                 self.end();
                 self.put(&words[0]);
                 self.end();
             }
-            Kind::Directive => {
+            WordKind::Directive => {
                 self.end();
                 self.out.push_str(&words[0].text);
                 self.out.push('\n');

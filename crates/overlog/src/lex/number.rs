@@ -76,7 +76,7 @@ impl Lexer<'_> {
             Ok(Ok(ns)) => return ns,
             Err(BadNumber::Decimals) => {
                 let message = "a time has at most 9 decimals";
-                self.wrong(Diagnostic::error("bad-number", self.since(start), message));
+                self.set_error(Diagnostic::error("bad-number", self.since(start), message));
             }
             _ => self.too_large(start, "a time has at most 63 bits of nanoseconds"),
         }
@@ -89,13 +89,13 @@ impl Lexer<'_> {
         if suffix.eq_ignore_ascii_case("i") {
             wrong = wrong.help("identifiers are hexadecimal: `0x2AI`");
         }
-        self.wrong(wrong);
+        self.set_error(wrong);
         TokenKind::Int(0)
     }
 
     fn too_large(&mut self, start: usize, help: &str) {
         let message = "literal is too large";
         let error = Diagnostic::error("literal-too-large", self.since(start), message);
-        self.wrong(error.help(help));
+        self.set_error(error.help(help));
     }
 }

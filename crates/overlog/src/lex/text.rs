@@ -59,7 +59,7 @@ impl Lexer<'_> {
             Err(BadEscape::Digits | BadEscape::Letter(_)) => {
                 let c = self.cursor.next_char()?;
                 let message = format!("`\\{}` is no escape", c.escape_debug());
-                self.wrong(
+                self.set_error(
                     Diagnostic::error("bad-escape", self.since(start), message)
                         .help(r#"escapes are \n \r \t \f \" \\ and \xHH with two digits"#),
                 );
@@ -69,7 +69,7 @@ impl Lexer<'_> {
     }
 
     fn unterminated(&mut self, start: usize) {
-        self.wrong(
+        self.set_error(
             Diagnostic::error(
                 "unterminated-string",
                 self.since(start),

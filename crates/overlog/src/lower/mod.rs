@@ -287,7 +287,7 @@ impl<'c> Builder<'c> {
     }
 }
 
-/// What one strand of a rule leaves to the next.
+/// The rest of a rule, from one strand to the next.
 #[derive(Clone, Debug)]
 pub(crate) struct Continuation {
     open: Vec<Open>,

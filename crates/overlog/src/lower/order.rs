@@ -1,10 +1,10 @@
 //! The order of a strand's steps.
 //!
-//! Next comes the predicate whose whole key is known, else the one with the most known columns,
-//! else one of a table that does not grow meanwhile, else the first in the program.
-//! Assignments, conditions and negations come as soon as their variables have values, in
-//! textual order; those that take the time or random numbers also wait for the predicates
-//! written before them, so that each row gets its own. Then [equations](super::solve) are solved.
+//! The next predicate is the one whose whole key is known, else the one with the most known
+//! columns, else one of a table that does not grow meanwhile, else the first in the program.
+//! Assignments, conditions and negations follow as soon as their variables have values, in textual
+//! order; those that use the time or random numbers also wait for the predicates written before
+//! them, so that each row gets its own. Then [equations](super::solve) are solved.
 
 use tidemill_relation::expr::Expr;
 use tidemill_relation::operator::Binary;
@@ -15,7 +15,7 @@ use super::{Builder, Open, Pending, Work};
 use crate::ir::{Atom, Location, is_impure};
 
 impl Builder<'_> {
-    /// Joins all predicates that lie here, and whatever else can be done.
+    /// Joins all predicates at this location, and adds all terms that are ready.
     pub fn run(&mut self) {
         self.flush();
         while let Some(at) = self.next_join() {
@@ -24,7 +24,7 @@ impl Builder<'_> {
         }
     }
 
-    /// True once nothing of the body is left.
+    /// True once all of the body is done.
     pub fn is_done(&self) -> bool {
         self.open.is_empty() && self.pending.is_empty()
     }
@@ -38,7 +38,7 @@ impl Builder<'_> {
         *location == self.here || location.is_here()
     }
 
-    /// Whether a predicate lies where the strand runs.
+    /// Whether a predicate is located where the strand runs.
     pub fn is_local(&self, atom: &Atom) -> bool {
         self.lies_here(&atom.location(self.catalog))
     }
@@ -57,7 +57,7 @@ impl Builder<'_> {
         best.map(|(at, _)| at)
     }
 
-    /// Does all that waits for nothing more.
+    /// Adds all terms that are ready.
     pub(super) fn flush(&mut self) {
         loop {
             if let Some(at) = self.pending.iter().position(|pending| self.can_do(pending)) {
@@ -89,7 +89,7 @@ impl Builder<'_> {
     fn work(&mut self, work: Work) {
         let step = match work {
             Work::Filter(condition) => Step::Filter(condition),
-            // The trigger has given the variable its value: the two must agree.
+            // The trigger has bound the variable: the two values must agree.
             Work::Let(reg, value) if self.is_bound(reg) => {
                 let operands = Box::new([Expr::Reg(reg), value]);
                 Step::Filter(Expr::Binary(Binary::Equal, operands))

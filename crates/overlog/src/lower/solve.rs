@@ -1,11 +1,11 @@
-//! Equations give variables their values.
+//! Solving equations for variables.
 //!
-//! `J == I + 1` beside `t(@N, J)` says which rows of `t` are meant, so `J` is computed before the
-//! rows are looked up, and nothing is gone through. It may also be solved the other way, for `I`:
-//! a sum or difference of integers or IDs has one operand that makes it what it must be.
+//! `J == I + 1` beside `t(@N, J)` determines the rows of `t`, so `J` is computed before they are
+//! looked up, and nothing is scanned. It may also be solved for `I`: a sum or difference of
+//! integers or IDs has exactly one operand for each result.
 //!
 //! An equation is used only where equal values are the same value: 1 equals 1.0, and a number of
-//! seconds an interval, but what a rule yields says which of them it was.
+//! seconds an interval, but the results of a rule differ.
 
 use tidemill_relation::TypeSet;
 use tidemill_relation::expr::{Expr, Reg};
@@ -17,7 +17,8 @@ use crate::glance::type_of_expr;
 use crate::ir::{Location, is_impure};
 
 impl Builder<'_> {
-    /// Takes an equation that says what a variable of a predicate is that is not joined yet.
+    /// Solves an equation for a variable of a predicate that is not joined yet; false if there is
+    /// none.
     pub(super) fn solve(&mut self) -> bool {
         let solved = self.pending.iter().enumerate().find_map(|(at, pending)| {
             let (variable, value) = match &pending.work {
@@ -81,8 +82,8 @@ impl Builder<'_> {
             }
     }
 
-    /// Whether a predicate that is not joined yet has a column that is this variable. Not where it
-    /// says where rows lie: places are compared, not looked up.
+    /// Whether a predicate that is not joined yet has this variable as a column, other than its
+    /// location: locations are compared, not looked up.
     fn is_sought(&self, reg: Reg) -> bool {
         let place = Location::Var(reg);
         let is_place = |at: &Location| *at == place;

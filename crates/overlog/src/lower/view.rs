@@ -22,7 +22,7 @@ pub(crate) fn view(rule: &Rule, kind: ViewKind, catalog: &mut Catalog) -> ViewRu
         ViewKind::Plain => None,
         ViewKind::Maintained | ViewKind::Grouped => Some(check(rule, &here, catalog)),
     };
-    // Last: it looks for no index of its own.
+    // Last, as it adds no index of its own.
     let scan = scan(rule, &here, catalog);
     let head = rule.head.relation;
     let mut view = ViewRule { rule: rule.id, kind, head, body, scan, deltas, check };
@@ -33,7 +33,7 @@ pub(crate) fn view(rule: &Rule, kind: ViewKind, catalog: &mut Catalog) -> ViewRu
     view
 }
 
-/// Where the body lies.
+/// The location of the body.
 pub(crate) fn home(rule: &Rule, catalog: &Catalog) -> Location {
     let mut locations = rule.atoms().map(|atom| atom.location(catalog));
     let first = locations.next();
@@ -44,7 +44,7 @@ pub(crate) fn home(rule: &Rule, catalog: &Catalog) -> Location {
     }
 }
 
-/// One output per binding: aggregates give their inputs.
+/// One output per binding, with the inputs of aggregates.
 fn plain_output(rule: &Rule) -> Output {
     let column = |column: &HeadColumn| match column {
         HeadColumn::Value(expr) => HeadColumn::Value(expr.clone()),
@@ -109,8 +109,8 @@ fn check(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Strand {
 }
 
 impl Builder<'_> {
-    /// The row of the head that is given lies where the body does, so it says where that is,
-    /// unless its relation is moving: then it must be compared.
+    /// The given row of the head is stored at the location of the body, so its location column has
+    /// that address, unless its relation is moving: then it must be compared.
     fn head_lies_at_home(&mut self, rule: &Rule, location: Location) {
         if self.catalog.is_moving(rule.head.relation) {
             let operands = Box::new([location.expr(), Expr::Param(Param::Node)]);
@@ -120,8 +120,8 @@ impl Builder<'_> {
         self.compared = true;
     }
 
-    /// Takes a column of the head for given: how it is bound, and the expression that yields it
-    /// from then on.
+    /// Binds a given column of the head; returns the binding, and the expression that yields the
+    /// column from then on.
     fn given(&mut self, expr: &Expr) -> (Bind, Expr) {
         match expr {
             Expr::Reg(reg) => (self.receive(*reg), Expr::Reg(*reg)),

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// One spelling for the addresses of this host, so that where a datagram came from and where one
-/// is sent are the same peer.
+/// One spelling for the addresses of this host, so that the source of a datagram and the
+/// destination of another are the same peer.
 pub fn canonical(address: &str) -> Cow<'_, str> {
     match address.strip_prefix("localhost:") {
         Some(port) => Cow::Owned(format!("127.0.0.1:{port}")),

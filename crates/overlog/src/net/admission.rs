@@ -1,5 +1,5 @@
-//! Which tuples from the network a node takes: [`Arrivals`](crate::arrivals::Arrivals) by the
-//! numbers of messages.
+//! Admission of tuples from the network: [`Arrivals`](crate::arrivals::Arrivals) by the numbers of
+//! messages.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use tidemill_relation::Seq;
 use super::address::canonical;
 use crate::arrivals::Arrival;
 
-/// What the nodes of a program take, by the numbers of their messages.
+/// The tuples that nodes of a program admit, by the numbers of their messages.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// From number 1 on; of relations that never arrive neither insertions nor deletions.
     arrivals: Vec<Arrival>,
 }
 
-/// What one node takes.
+/// The tuples that one node admits.
 #[derive(Clone, Debug)]
 pub struct Admission {
     /// The table and the node's own address; `None` takes everything.
@@ -29,24 +29,24 @@ impl Table {
         Table { arrivals: arrivals.into_iter().collect() }
     }
 
-    /// What may arrive by that number; `None` if the program has no such message.
+    /// What may arrive by this number; `None` if the program has no such message.
     fn get(&self, number: u32) -> Option<&Arrival> {
         self.arrivals.get((number as usize).checked_sub(1)?)
     }
 }
 
 impl Admission {
-    /// What the node of that address takes.
+    /// The admission of the node of this address.
     pub fn new(table: Arc<Table>, address: &str) -> Admission {
         Admission { limits: Some((table, canonical(address).into())) }
     }
 
-    /// Takes every tuple, wherever it is located: for tests of what lies below.
+    /// Admits every tuple, at any location: for tests of the layers below.
     pub fn everything() -> Admission {
         Admission { limits: None }
     }
 
-    /// Whether a tuple of that message is taken at all.
+    /// Whether a tuple of this message is admitted at all.
     ///
     /// # Errors
     /// Why it is not.

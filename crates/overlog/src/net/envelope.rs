@@ -1,5 +1,5 @@
-//! The tuples of an envelope, which is what a datagram or a frame holds. The rest of it is the
-//! fabric's ([`tidemill_fabric::head`]).
+//! The tuples of an envelope, the content of a datagram or frame. The rest of it is the fabric's
+//! ([`tidemill_fabric::head`]).
 
 use tidemill_relation::{SeqBuilder, Value};
 use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Writer, encode};
@@ -8,7 +8,7 @@ use super::protocol::{Fields, PROTOCOL};
 use super::schema::ProgramSchema;
 use super::values::{self, Reader};
 
-/// What of a message of the wire concerns tuples.
+/// The part of an envelope that concerns tuples.
 #[derive(Clone, Debug, Default)]
 pub struct Envelope<'a> {
     /// The identity of the sender's program, 0 if it does not say.
@@ -17,14 +17,14 @@ pub struct Envelope<'a> {
     pub tuples: Vec<Tuple<'a>>,
 }
 
-/// A tuple as it came: either `relation` and `body`, or `name` and `columns`.
+/// A tuple as received: either `relation` and `body`, or `name` and `columns`.
 #[derive(Clone, Debug, Default)]
 pub struct Tuple<'a> {
     /// The relation's number in the program, from 1; 0 if `name` says which.
     pub relation: u32,
     /// The columns as the relation's message.
     pub body: &'a [u8],
-    /// Take the row out instead of putting it in.
+    /// Delete the row instead of inserting it.
     pub delete: bool,
     /// The relation's name.
     pub name: &'a str,
@@ -97,8 +97,8 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// The tuples of a message, as nodes of this program read it: names and columns. Nothing of what
-/// cannot be read.
+/// The tuples of a message, as nodes of this program read it: names and columns. Empty if it cannot
+/// be read.
 pub fn tuples(schema: &ProgramSchema, bytes: &[u8]) -> Vec<(String, SeqBuilder)> {
     let Ok(envelope) = Envelope::decode(bytes) else { return Vec::new() };
     let one = |tuple: Tuple<'_>| {
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(bytes, b"\x1a\x06\x08\x03\x12\x02xy");
     }
 
-    /// What the fabric reads and what is read here are parts of the same envelope.
+    /// The fabric's head and the tuples are parts of the same envelope.
     #[test]
     fn heads_and_tuples_share_an_envelope() {
         let fragment = Fragment { message: 1, index: 2, count: 3, total: 4, data: b"d" };

@@ -1,8 +1,8 @@
-//! A node's mail: what its turns send, as the network takes it, and what comes for it.
+//! A node's mail: sends of its turns, and received tuples.
 //!
-//! A thin layer over [`Endpoint`] that knows the program's relations, which tuples must not be
-//! lost (changes of views never, others as the fabric says), and whose rows stand here only while
-//! their sender lives.
+//! A thin layer over [`Endpoint`] that knows the program's relations, which tuples must not be lost
+//! (changes of views always, others depending on the fabric), and whose rows are valid here only
+//! while their sender lives.
 
 use std::sync::Arc;
 
@@ -38,31 +38,30 @@ pub enum Fabric {
     Tcp,
 }
 
-/// Bytes of an envelope on a connection: any message goes in one, for there is nothing to gain
-/// from fragments.
+/// Bytes of an envelope on a connection: any message fits in one, as fragments would gain nothing.
 const FRAME_BYTES: usize = MESSAGE_BYTES_MAX + HEADER_BYTES_MAX;
 
-/// A tuple that has come for this node.
+/// A tuple received for this node.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery<'a> {
     /// Its relation.
     pub relation: RelationId,
     /// Its columns.
     pub columns: Seq<'a>,
-    /// Take the row out instead of putting it in.
+    /// Delete the row instead of inserting it.
     pub delete: bool,
 }
 
-/// What has happened to a peer that concerns the node's views.
+/// An event of a peer that concerns the node's views.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// What this address has put into our views no longer stands.
+    /// Rows from this address in our views are no longer supported.
     Gone(String),
-    /// This address has forgotten what our views have put there.
+    /// This address has lost the rows that our views have sent there.
     Forgot(String),
 }
 
-/// The messages of a program and which of its relations they are.
+/// The messages of a program with their relations.
 #[derive(Clone, Debug)]
 pub struct Post {
     schema: Arc<ProgramSchema>,
@@ -70,9 +69,9 @@ pub struct Post {
     relations: Vec<RelationId>,
     /// By relation: its number, 0 for those that never travel.
     numbers: Vec<u32>,
-    /// Tables that rows of other nodes' views are put into.
+    /// Tables that receive rows of other nodes' views.
     imports: SortedSet<RelationId>,
-    /// What other nodes may send.
+    /// The tuples that other nodes may send.
     admission: Arc<admission::Table>,
 }
 
@@ -132,7 +131,7 @@ pub struct Mail {
     post: Arc<Post>,
     fabric: Fabric,
     endpoint: Endpoint,
-    /// Peers whose rows stand in our views, by where their datagrams come from.
+    /// Peers whose rows are in our views, by the source of their datagrams.
     supporters: OrderedMap<String, OrderedSet<String>>,
     /// What has happened to peers and was not reported yet.
     fates: Vec<Fate>,
@@ -141,8 +140,8 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// No mail yet, for the node of that address. `secret`: random bytes, others for each start of
-    /// a node; `datagram_bytes`: how long datagrams may be, if that is less than usual.
+    /// The mail of the node of this address. `secret`: random bytes, new for each start of a node;
+    /// `datagram_bytes`: the limit of datagrams, if it is less than usual.
     pub fn new(
         post: Arc<Post>,
         fabric: Fabric,
@@ -161,14 +160,14 @@ impl Mail {
         Mail { post, fabric, endpoint, supporters: OrderedMap::new(), fates: Vec::new(), unsent: 0 }
     }
 
-    /// From now on the node of that address runs another program.
+    /// Switches the node of this address to another program.
     pub fn replace(&mut self, post: Arc<Post>, address: &str, now_ns: u64) {
         let admission = Admission::new(post.admission.clone(), address);
         self.endpoint.replace(post.schema.clone(), admission, now_ns);
         self.post = post;
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         self.endpoint.counters()
     }
@@ -188,7 +187,7 @@ impl Mail {
         self.endpoint.counters_mut()
     }
 
-    /// What keeps the state of peers.
+    /// The fabric's endpoint, with the state of peers.
     pub fn endpoint(&self) -> &tidemill_fabric::endpoint::Endpoint {
         self.endpoint.fabric()
     }
@@ -245,7 +244,7 @@ impl Mail {
             }
             deliver(Delivery { relation, columns, delete: received.delete });
         });
-        // A datagram of a new life ends what the earlier one supported, not what itself brings.
+        // A datagram of a new life ends the support of the earlier one, not that of its own rows.
         self.gather_fates();
         if !senders.is_empty() {
             self.supporters.entry(from.to_string()).or_default().extend(senders);
@@ -253,7 +252,7 @@ impl Mail {
         }
     }
 
-    /// Gives the datagrams that may go now.
+    /// Sends the datagrams that may go now.
     pub fn flush(&mut self, now_ns: u64, send: &mut dyn FnMut(&str, &[u8])) {
         self.endpoint.flush(now_ns, &mut |to, datagram| send(to, datagram));
     }
@@ -263,7 +262,7 @@ impl Mail {
         self.endpoint.next_timeout()
     }
 
-    /// From now on takes nothing from others than these peers: see
+    /// From now on takes tuples only from these peers: see
     /// [`tidemill_fabric::endpoint::Endpoint::take_only_from`].
     pub fn take_only_from(&mut self, members: SortedSet<String>) {
         self.endpoint.take_only_from(members);
@@ -279,7 +278,7 @@ impl Mail {
         self.endpoint.only_upkeep()
     }
 
-    /// Does what the time asks for.
+    /// Handles what is due.
     pub fn on_time(&mut self, now_ns: u64) {
         self.endpoint.on_time(now_ns);
     }

@@ -1,6 +1,6 @@
 //! Envelopes and bodies as nodes write them, read in one loop: each field once, in ascending order,
-//! no values that have parts. Of anything else nothing is read: it is left to the decoder, which
-//! also says what is wrong. So where something is read here, the decoder would have read the same.
+//! no values that have parts. All other forms are left to the decoder, which also reports errors.
+//! Where this reader succeeds, the decoder reads the same.
 
 use smallvec::SmallVec;
 use tidemill_relation::{SeqBuilder, Value};
@@ -56,7 +56,7 @@ fn tuple(bytes: &[u8]) -> Option<PlainTuple<'_>> {
     (tuple.relation > 0).then_some(tuple)
 }
 
-/// Reads a body and appends its columns to `out`; nothing if it is left to the decoder.
+/// Reads a body and appends its columns to `out`; `None` if it is left to the decoder.
 pub(super) fn body(
     columns: impl ExactSizeIterator<Item = ColumnType>,
     body: &[u8],

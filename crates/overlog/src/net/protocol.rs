@@ -138,7 +138,7 @@ impl Fields {
     }
 }
 
-/// The fabric reads and writes this by itself.
+/// The fabric reads and writes this message by itself.
 fn declare_fragment(b: &mut SchemaBuilder, fragment: MessageId) {
     b.field(fragment, "message", 1, Scalar::Uint64, Label::Implicit);
     b.field(fragment, "index", 2, Scalar::Uint32, Label::Implicit);
@@ -147,7 +147,7 @@ fn declare_fragment(b: &mut SchemaBuilder, fragment: MessageId) {
     b.field(fragment, "data", 5, Scalar::Bytes, Label::Implicit);
 }
 
-/// And this.
+/// The fabric reads and writes this message, too.
 fn declare_ack(b: &mut SchemaBuilder, ack: MessageId) {
     b.field(ack, "incarnation", 1, Scalar::Fixed64, Label::Implicit);
     b.field(ack, "peer", 2, Scalar::Fixed64, Label::Implicit);

@@ -1,7 +1,7 @@
 //! The `Value` message: any value of the language, with its type.
 //!
 //! Writing is a walk over the value; reading keeps a stack of the lists that are open, since
-//! elements come before their list is complete. A message that sets nothing is null.
+//! elements are read before their list is complete. A message that sets nothing is null.
 
 use tidemill_relation::{Id, SeqBuilder, Value};
 use tidemill_wire::{FieldId, Flow, Stop, Writer};
@@ -52,7 +52,7 @@ pub(super) fn id_from_bytes(bytes: &[u8]) -> Result<Id, Stop> {
     Ok(Id::from_be_bytes(bytes.try_into().map_err(|_| Stop)?))
 }
 
-/// Which kind of sequence is open.
+/// The kind of an open sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SeqKind {
     List,

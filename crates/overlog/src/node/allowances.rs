@@ -1,4 +1,4 @@
-//! What a turn may take.
+//! The limits of a turn.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,11 +9,11 @@ use tidemill_relation::view::{COMPUTED_MAX, DERIVED_MAX, Overrun};
 /// otherwise.
 pub const TURN_TUPLES_MAX: u64 = 10_000_000;
 
-/// Tuples of any kind (events, table changes, those for other nodes) that rules may derive which go
-/// round a cycle. A turn without end does nothing else, and these take some tenths of a second.
+/// Tuples of any kind (events, table changes, those for other nodes) that rules on a cycle may
+/// derive. A turn without end derives nothing else, and this number takes some tenths of a second.
 pub const CYCLE_TUPLES_MAX: u64 = 500_000;
 
-/// Rows of tables that joins may look at for each of those.
+/// Rows of tables that joins may examine for each of those.
 pub(super) const CYCLE_ROWS_PER_TUPLE: u64 = 20;
 
 /// Table changes and tuples for other nodes that a turn may derive.
@@ -30,13 +30,13 @@ pub enum Limit {
     Looked(u64),
     /// The limit of table changes and tuples for other nodes.
     Changes(u64),
-    /// What its views may do in a commit.
+    /// The limits of its views in a commit.
     Views(Overrun),
 }
 
-/// How much of something a turn may take. What is given up would cost as much each time it is
-/// tried, so each time halves it, to a 64th; a turn that ends within it and took more than half
-/// doubles it again.
+/// An adaptive limit of a turn. A turn that is given up would cost as much each time it is tried,
+/// so each failure halves the limit, down to a 64th; a turn that ends within it and took more than
+/// half doubles it again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
     whole: u64,
@@ -67,7 +67,7 @@ impl Allowance {
     }
 }
 
-/// What a turn may take.
+/// The limits of a turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowances {
     pub(super) tuples: Allowance,
@@ -75,7 +75,7 @@ pub(super) struct Allowances {
     pub(super) cycle_rows: Allowance,
     /// Rows that views which compute values as they recurse may change in a commit.
     pub(super) computed: Allowance,
-    /// Rows that all views may.
+    /// Rows that all views may change in a commit.
     pub(super) rows: Allowance,
 }
 
@@ -91,19 +91,19 @@ impl Default for Allowances {
     }
 }
 
-/// What the running turn has taken.
+/// The consumption of the running turn.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Taken {
     /// Event tuples that were derived, but for those of the next generation.
     pub(super) tuples: u64,
-    /// Tuples that rules derived which go round a cycle, and rows looked at for them.
+    /// Tuples that rules on a cycle derived, and rows examined for them.
     pub(super) cycle_tuples: u64,
     pub(super) cycle_rows: u64,
-    /// How many derivations lie between the current tuples and the one that started the turn.
+    /// The number of derivations between the tuple that started the turn and the current ones.
     pub(super) generation: usize,
 }
 
-/// A turn that was given up: nothing of it is left.
+/// A turn that was given up and rolled back.
 #[derive(Clone, Debug)]
 pub struct GivenUp<'a> {
     /// The node.
@@ -112,21 +112,21 @@ pub struct GivenUp<'a> {
     pub start: &'a str,
     /// How often turns of this node were given up with these rules, this one included.
     pub times: u64,
-    /// Why.
+    /// The limit that it reached.
     pub limit: Limit,
     /// The rules of the cycle, or those at work if there is none, in program order: the label
     /// and the place of each.
     pub rules: Vec<(&'a str, &'a str)>,
 }
 
-/// The wish that all that runs comes to an end, for good.
+/// The flag that interrupts all work for good.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interrupt(pub(super) Option<Arc<AtomicBool>>);
 
 impl Interrupt {
     #[inline]
     pub(super) fn is_set(&self) -> bool {
-        // Relaxed: a wish, which nothing else is published with.
+        // Relaxed: the flag publishes nothing but itself.
         self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }

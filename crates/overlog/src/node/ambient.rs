@@ -1,4 +1,4 @@
-//! What rules can know of the node they run on.
+//! The environment of rules on a node.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tidemill_stdx::rng::Rng;
 
 use super::allowances::Interrupt;
 
-/// How a node is called and where it stands among those started with it.
+/// The name of a node and its number among those started with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Identity {
     /// `host:port`; the node *is* this text.
@@ -24,13 +24,12 @@ pub struct Identity {
     pub landmark: String,
 }
 
-/// What is random at a node that is explored: all that it can be is tried.
+/// The random choices of a node that is explored: all possible ones are tried.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Chosen {
-    /// How coins fall, in the order in which they are flipped. Those beyond its end are false, and
-    /// are appended.
+    /// The results of coin flips, in order. Flips beyond its end are false, and are appended.
     pub flips: Vec<bool>,
-    /// The number of the next symbol: what is random otherwise is different each time.
+    /// The number of the next symbol: all other random values are distinct symbols.
     pub symbol: u64,
 }
 
@@ -39,7 +38,7 @@ pub struct Chosen {
 pub(super) struct NodeAmbient {
     now_ns: Cell<i64>,
     random: RefCell<Rng>,
-    /// What is random instead, and how many coins have been flipped.
+    /// The random choices of an exploration, and the number of coins flipped.
     chosen: RefCell<Option<(Chosen, usize)>>,
     node: OwnedValue,
     landmark: OwnedValue,
@@ -75,12 +74,12 @@ impl NodeAmbient {
         self.messages = messages;
     }
 
-    /// Says what is random from now on.
+    /// Sets the random choices from now on.
     pub(super) fn choose(&self, chosen: Chosen) {
         *self.chosen.borrow_mut() = Some((chosen, 0));
     }
 
-    /// What was, with the coins that were flipped.
+    /// The random choices, with the coins that were flipped.
     pub(super) fn chosen(&self) -> Chosen {
         self.chosen.borrow_mut().take().map(|(chosen, _)| chosen).unwrap_or_default()
     }

@@ -11,14 +11,14 @@ use super::dispatch::Start;
 use super::event::{Event, Received, Traced};
 use super::program::Program;
 use super::stages::Stage;
-use super::tuples::{Derived, Origin};
+use super::tuples::{Derived, TupleOrigin};
 use super::turn::Turn;
 use super::watch::Observer;
 
 impl Node {
     /// Takes the first waiting event and starts its turn; false if none waits.
     ///
-    /// `now_ns` is the loop's clock, `wall_ns` what rules see as the time.
+    /// `now_ns` is the loop's clock, `wall_ns` the time that rules see.
     pub fn begin(&mut self, now_ns: u64, wall_ns: i64, observer: &mut dyn Observer) -> bool {
         let Some(event) = self.inbox.begin() else { return false };
         self.counters.turns += 1;
@@ -54,7 +54,7 @@ impl Node {
 
     fn begin_other<const MEASURES: bool>(&mut self, event: &Event, observer: &mut dyn Observer) {
         match event {
-            // It has begun where it lies.
+            // It is read in place, in the inbox.
             Event::Tuple { .. } => {}
             &Event::Change { relation, ref row } => {
                 self.run_strands::<MEASURES>(Start::Change, relation, row.as_seq(), observer);
@@ -167,7 +167,7 @@ fn take(
         (true, false) => (&mut turn.changes, Action::Insert),
         (true, true) => (&mut turn.changes, Action::Delete),
     };
-    to.push_seq(Derived { relation, origin: Origin::Outside, action }, columns);
+    to.push_seq(Derived { relation, origin: TupleOrigin::Outside, action }, columns);
     marks::arrive("rules/turn");
     true
 }

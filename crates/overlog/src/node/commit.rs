@@ -1,4 +1,4 @@
-//! The last parts of a turn: table changes, views, and what comes of them.
+//! The last parts of a turn: table changes, views, and announcing the net changes.
 
 use tidemill_relation::expr::Scope;
 use tidemill_relation::plan::Action;
@@ -114,8 +114,8 @@ impl Node {
         follows + put_off
     }
 
-    /// Ships the net changes of the turn, shows them to those who watch, and queues those that
-    /// trigger rules; how many events came of it.
+    /// Ships the net changes of the turn, shows them to observers, and queues those that trigger
+    /// rules; returns the number of events.
     fn announce(&mut self, observer: &mut dyn Observer) -> usize {
         if !self.views.has_net() && self.program.compiled.exports.is_empty() {
             return 0;
@@ -185,13 +185,13 @@ impl Node {
         changes
     }
 
-    /// Ends the turn as if it had not been.
+    /// Rolls the turn back.
     pub fn abandon(&mut self) {
         self.counters.turns_abandoned += 1;
         say!(Debug, "node", "{}: a turn derives too much and is given up", self.identity.address);
         self.views.roll_back(&mut self.database);
         self.inbox.end();
-        // Much of it may be left: the memory goes, too.
+        // It may have grown large: its memory is freed.
         self.turn = Turn { now_ns: self.turn.now_ns, ..Turn::default() };
         for stage in self.staging.abandon() {
             self.counters.stages[stage].failed += 1;
@@ -199,7 +199,7 @@ impl Node {
         self.scratch.reset();
     }
 
-    /// Hands over what the turn has to send, in order.
+    /// Takes the sends of the turn, in order.
     pub fn take_sends(&mut self, take: impl FnMut(Send, Seq<'_>)) {
         if self.turn.sends.is_empty() {
             return;

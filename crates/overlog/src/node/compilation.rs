@@ -1,10 +1,10 @@
 //! When the strands of a program become machine code.
 //!
-//! They are interpreted at first, and what their registers hold is noted. When they have run often,
-//! a thread makes code of those that have run, for what was noted, while the nodes go on; when it
-//! is there they use it. Strands that begin to run later have their turn later. All nodes of a
-//! program share its code. What is derived is the same with it and without, so it does not matter
-//! when it comes.
+//! They are interpreted at first, and the types in their registers are profiled. When they have run
+//! often, a thread compiles those that have run, for the observed types, while the nodes continue,
+//! and then use the code. Strands that begin to run later are compiled later. All nodes of a
+//! program share its code. Code and interpreter derive the same, so the time of the switch does not
+//! matter.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -25,12 +25,12 @@ const CEILING: Level = Level::Debug;
 /// some 100 to 1000 runs, which this number amortises.
 const RUNS: [u64; 3] = [30_000, 300_000, 3_000_000];
 
-/// The code of a program's strands, and how it comes to be.
+/// The code of a program's strands, and its compilation.
 #[derive(Debug)]
 pub(super) struct Compilation {
     profiles: Vec<TypeProfile>,
     interpreted: AtomicU64,
-    /// What was made each time; nothing if it could not be.
+    /// The code of each compilation; `None` if it failed.
     codes: [OnceLock<Option<Native>>; RUNS.len()],
     interprets: bool,
 }
@@ -50,7 +50,7 @@ impl Compilation {
         Compilation { interprets: true, ..Compilation::new(plan) }
     }
 
-    /// Code of all strands, made now, for integers wherever there may be some.
+    /// Compiles all strands now, for integers wherever there may be some.
     pub(super) fn at_once(plan: &Plan) -> Result<Compilation, native::Error> {
         let code = all(plan, Options::named("rules"))?;
         let compilation = Compilation::none(plan);
@@ -65,7 +65,7 @@ impl Compilation {
         codes.into_iter().find(|code| code.has(strand))
     }
 
-    /// A strand is about to be interpreted: where to note what it holds.
+    /// The profile of a strand that is about to be interpreted.
     pub(super) fn note(
         self: &Arc<Self>,
         compiled: &Compiled,
@@ -81,8 +81,8 @@ impl Compilation {
         self.profiles.get(strand)
     }
 
-    /// Makes code on a thread of its own. It gets plain data, hands over one value, once, and ends
-    /// with that; a loop that compiled would stand still meanwhile.
+    /// Makes code on a thread of its own. It gets plain data, hands over one value and ends;
+    /// compiling on the loop would block it meanwhile.
     fn start(self: &Arc<Self>, compiled: &Compiled, time: usize) {
         let (compilation, plan) = (self.clone(), compiled.plan.clone());
         let work = move || {
@@ -106,7 +106,7 @@ impl Compilation {
     }
 }
 
-/// What the code of a strand is called in profiles and listings.
+/// The name of a strand's code in profiles and listings.
 fn name(plan: &Plan, strand: usize) -> String {
     format!("{}/{strand}", plan.rules[plan.strands[strand].rule.index()].name)
 }

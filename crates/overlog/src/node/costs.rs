@@ -1,4 +1,4 @@
-//! What has a cost at a node: what starts turns, and what works in them.
+//! Costs at a node, by what starts turns and by what runs in them.
 
 use tidemill_relation::cost::Cost;
 use tidemill_relation::plan::RelationId;
@@ -7,7 +7,7 @@ use tidemill_stdx::sorted::SortedMap;
 
 use super::event::{Event, Traced};
 
-/// What starts a turn.
+/// The kind of a turn, by what starts it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum TurnKind {
     Insert(RelationId),
@@ -21,7 +21,7 @@ pub(super) enum TurnKind {
     Record,
     Lost,
     Forgotten,
-    /// It had begun before it was measured.
+    /// It had begun before the measurement.
     Before,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct TurnCosts {
     pub(super) engine: SortedMap<Engine, Cost>,
 }
 
-/// The parts of a turn; what their rules and operators cost is not among it.
+/// The parts of a turn, without the cost of their rules and operators.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Engine {
     /// An event becomes tuples.

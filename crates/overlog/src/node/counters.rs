@@ -1,4 +1,4 @@
-//! What a node counts.
+//! The counters of a node.
 
 use crate::program::Compiled;
 
@@ -7,7 +7,7 @@ use crate::program::Compiled;
 pub struct Counters {
     /// Turns run.
     pub turns: u64,
-    /// Of these, those that did not just go on with what an earlier one has changed.
+    /// Of these, those that did not just continue an earlier one's changes.
     pub external_turns: u64,
     /// Turns whose commit was given up because it derived too much.
     pub turns_abandoned: u64,
@@ -47,11 +47,11 @@ pub struct Counters {
 /// Counters of one table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TableCounters {
-    /// Rows put in by turns (not by views).
+    /// Rows inserted by turns (not by views).
     pub inserted: u64,
-    /// Rows taken out by turns (not by views).
+    /// Rows deleted by turns (not by views).
     pub deleted: u64,
-    /// Rows whose time was over.
+    /// Rows that expired.
     pub expired: u64,
 }
 
@@ -71,7 +71,7 @@ pub struct RuleCounters {
 pub struct StageCounters {
     /// Tuples given to the operator.
     pub inputs: u64,
-    /// Of these, those it did not take: wrong columns, or too many at a time.
+    /// Of these, those refused: wrong columns, or too many at a time.
     pub refused: u64,
     /// Tuples it has yielded.
     pub outputs: u64,
@@ -83,8 +83,7 @@ pub struct StageCounters {
 }
 
 impl Counters {
-    /// Those of another program, which go on with what was counted so far: of tables and rules by
-    /// their names.
+    /// The counters for another program, continued by the names of tables and rules.
     pub(super) fn carried_to(&self, old: &Compiled, new: &Compiled) -> Counters {
         let mut counters = Counters::new(new);
         for (number, relation) in new.plan.relations.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! Which rules have done something at a node.
+//! The rules that have run at a node.
 
 use tidemill_relation::plan::RuleId;
 
 use super::Node;
 
-/// What a rule has done.
+/// The coverage of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RuleCoverage {
     /// How often it was started: by an event, a timer, a row that changed. Of a view: whether its
@@ -15,7 +15,7 @@ pub struct RuleCoverage {
 }
 
 impl Node {
-    /// Adds what each rule of the program has done here, by number.
+    /// Adds the coverage of each rule of the program here, by number.
     pub fn add_coverage(&self, sums: &mut Vec<RuleCoverage>) {
         let plan = self.program.plan();
         sums.resize(plan.rules.len(), RuleCoverage::default());

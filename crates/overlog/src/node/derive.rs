@@ -16,7 +16,7 @@ use super::dispatch::Start;
 use super::failing::Failing;
 use super::recording::Recording;
 use super::stages::Stage;
-use super::tuples::{Columns, Crossing, CrossingKind, Derived, Origin};
+use super::tuples::{Columns, Crossing, CrossingKind, Derived, TupleOrigin};
 use super::watch::Observer;
 use crate::traces::Traces;
 
@@ -31,7 +31,7 @@ impl Node {
         }
     }
 
-    /// The same; code that does not measure has no trace of the measurement.
+    /// The same; without measurement it is compiled without any of its code.
     fn derive_all<const MEASURES: bool>(
         &mut self,
         tuples_max: usize,
@@ -65,7 +65,7 @@ impl Node {
                 tuples_left -= 1;
                 let ran = self.derive_one::<MEASURES>(derived, columns, observer);
                 self.turn.position += 1;
-                // Nothing else takes anything.
+                // Nothing else counts against the limits.
                 if ran && !self.may_go_on()? {
                     return Ok(Progress::More);
                 }
@@ -91,7 +91,7 @@ impl Node {
         }
     }
 
-    /// Runs all that an event tuple starts; false if that is nothing.
+    /// Runs all that an event tuple starts; false if it starts nothing.
     fn derive_one<const MEASURES: bool>(
         &mut self,
         derived: Derived,
@@ -116,11 +116,11 @@ impl Node {
         has_strands || has_stages
     }
 
-    /// Gives an event tuple to others than strands and stages.
+    /// Shows an event tuple to observers, checks and crossings.
     fn show_event(&mut self, derived: Derived, columns: Seq<'_>, observer: &mut dyn Observer) {
         let (relation, rule) = (derived.relation, derived.origin.rule());
         let is_open = self.program.plan().relation(relation).is_open();
-        if derived.origin != Origin::Outside || is_open {
+        if derived.origin != TupleOrigin::Outside || is_open {
             self.sight(relation, Stage::Received, rule, columns, observer);
         }
         if self.program.watching.violation == Some(relation) {
@@ -145,7 +145,7 @@ impl Node {
         columns: Seq<'_>,
         observer: &mut dyn Observer,
     ) {
-        // One look decides for all strands: their plain variant knows nothing of traces.
+        // One test decides for all strands: their plain variant has no tracing.
         match self.program.watching.sees_joins(relation) {
             false => self.run_each::<MEASURES, false>(start, relation, columns, observer),
             true => self.run_each::<MEASURES, true>(start, relation, columns, observer),
@@ -205,7 +205,7 @@ impl Node {
             let number = position as usize;
             let recorded = traces.filter(|traces| traces.strand(number));
             let names = explained.or(recorded.map(Traces::names));
-            // Code knows nothing of watches.
+            // Machine code has no watches.
             let code = program.compilation.code(number).filter(|_| !traced);
             let probes = match (names, code) {
                 (Some(names), _) => {

@@ -1,4 +1,4 @@
-//! What becomes of the tuples that strands derive.
+//! Taking the tuples that strands derive.
 
 use tidemill_relation::expr::EvalError;
 use tidemill_relation::plan::{Action, Output, RelationId, RuleId};
@@ -11,14 +11,14 @@ use tidemill_stdx::say;
 use super::allowances::{TURN_CHANGES_MAX, Taken};
 use super::failing::Failing;
 use super::stages::Stage;
-use super::tuples::{Columns, Derived, Origin, Send};
+use super::tuples::{Columns, Derived, TupleOrigin, Send};
 use super::watch::Sighting;
 use crate::net::address::is_address;
 
 /// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
-/// Where a node's strands put what they derive.
+/// The sink of a node's strands.
 pub(super) struct Deriving<'n> {
     pub(super) failing: Failing<'n>,
     pub(super) now_ns: u64,
@@ -30,13 +30,13 @@ pub(super) struct Deriving<'n> {
     pub(super) rule: RuleId,
     /// Event tuples that the turn may still derive.
     pub(super) tuples_left: usize,
-    /// Rows that joins have looked at.
+    /// Rows that joins have examined.
     pub(super) looked: u64,
-    /// What is taken, where the trigger comes out of a cycle of rules.
+    /// The consumption of a cycle, if the trigger was derived by a cycle of rules.
     pub(super) cycle: Option<Cycle<'n>>,
 }
 
-/// What strands take in a cycle of rules.
+/// The consumption of a cycle of rules.
 pub(super) struct Cycle<'n> {
     pub(super) taken: &'n mut Taken,
     pub(super) tuples_max: u64,
@@ -65,7 +65,7 @@ impl Deriving<'_> {
         }
     }
 
-    /// Whether a tuple stays here; `None` if it has no place to go.
+    /// Whether a tuple stays here; `None` if it has no valid location.
     fn is_local(&self, location: u32, columns: &[Value<'_>]) -> Option<bool> {
         let address = columns.get(location as usize)?.as_str()?;
         if address == self.failing.node {
@@ -76,7 +76,7 @@ impl Deriving<'_> {
 }
 
 impl Deriving<'_> {
-    /// Takes a tuple; whether it stays here, or `None` if it has no place to go.
+    /// Takes a tuple; returns whether it stays here, or `None` if it has no valid location.
     #[inline]
     pub(super) fn take(&mut self, output: &Output, columns: &[Value<'_>]) -> Option<bool> {
         let relation = output.relation;
@@ -88,7 +88,7 @@ impl Deriving<'_> {
         if let Some(cycle) = &mut self.cycle {
             cycle.taken.cycle_tuples += 1;
         }
-        let derived = Derived { relation, origin: Origin::Rule(self.rule), action: output.action };
+        let derived = Derived { relation, origin: TupleOrigin::Rule(self.rule), action: output.action };
         let location = output
             .location
             .unwrap_or_else(|| self.failing.program.plan().relation(relation).location);

@@ -1,4 +1,4 @@
-//! Which strands a tuple, a change or a timer starts; made once per program.
+//! The strands that a tuple, a change or a timer starts; made once per program.
 
 use tidemill_relation::plan::{On, RelationId};
 
@@ -21,7 +21,7 @@ pub(super) struct Dispatch {
     pub(super) event_relations: usize,
 }
 
-/// What starts strands.
+/// A trigger of strands.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Start {
     /// A tuple of an event relation.
@@ -33,7 +33,7 @@ pub(super) enum Start {
 }
 
 impl Dispatch {
-    /// The strands that something of a relation starts.
+    /// The strands that a trigger of a relation starts.
     #[inline]
     pub(super) fn strands(&self, start: Start, relation: RelationId) -> &[u32] {
         match start {

@@ -1,4 +1,4 @@
-//! What starts turns.
+//! The events that start turns.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::records::Records;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{OwnedValue, SeqBuilder};
 
-/// What starts a turn.
+/// An event, which starts a turn.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
     /// A tuple: a fact, an injected one, one from the network or from another part of the program.
@@ -15,7 +15,7 @@ pub enum Event {
         relation: RelationId,
         /// Its columns; [`Node::spare_row`](super::Node::spare_row) gives memory for them.
         row: SeqBuilder,
-        /// For a table: take the row out instead of putting it in.
+        /// For a table: delete the row instead of inserting it.
         delete: bool,
         /// It came from the network, or from another part of the program.
         received: bool,
@@ -34,9 +34,9 @@ pub enum Event {
         /// Position among [`Node::periodics`](super::Node::periodics).
         timer: usize,
     },
-    /// Rows of some table have lived long enough.
+    /// Rows of some table have expired.
     Expiry,
-    /// Rows of views that were held back may go.
+    /// The hold of rows of views has ended.
     Release,
     /// An operator has more rows for an input of an earlier turn.
     Resume,
@@ -45,7 +45,8 @@ pub enum Event {
         /// Each with its relation.
         tuples: Vec<(RelationId, SeqBuilder)>,
     },
-    /// Rows of tables that come and go, in one commit: each with its table, and whether it goes.
+    /// Insertions and deletions of rows of tables, in one commit: each with its table, and whether
+    /// it is a deletion.
     Rows {
         /// In this order.
         rows: Vec<(RelationId, bool, SeqBuilder)>,
@@ -57,20 +58,20 @@ pub enum Event {
         /// The rows without their location.
         rows: Arc<Vec<Vec<OwnedValue>>>,
     },
-    /// What a sender has put into views here no longer stands.
+    /// Rows of a sender in views here are no longer supported.
     Lost {
-        /// As its rows call it.
+        /// Its name in these rows.
         sender: String,
     },
-    /// A peer has forgotten what exported views have put there.
+    /// A peer has lost the rows that exported views have sent there.
     Forgotten {
-        /// Where it is.
+        /// Its address.
         peer: String,
     },
 }
 
 impl Event {
-    /// Whether its turn just goes on with what an earlier one has changed.
+    /// Whether its turn just continues the changes of an earlier one.
     pub(super) fn follows(&self) -> bool {
         match self {
             Event::Change { .. } | Event::Resume => true,
@@ -80,23 +81,23 @@ impl Event {
     }
 }
 
-/// What starts turns of programs that trace.
+/// The events of programs that trace.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Traced {
-    /// A tuple from the network of which it is recorded where it comes from.
+    /// A tuple from the network whose origin is recorded.
     Received(Received),
-    /// What views have derived in an earlier turn, to be recorded.
+    /// Derivations of views in an earlier turn, to be recorded.
     Recorded(Records),
 }
 
-/// A tuple from the network, and who sent it.
+/// A tuple from the network, and its sender.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Received {
     /// Its relation.
     pub relation: RelationId,
     /// Its columns.
     pub row: SeqBuilder,
-    /// For a table: take the row out instead of putting it in.
+    /// For a table: delete the row instead of inserting it.
     pub delete: bool,
     /// The node that sent it.
     pub sender: Arc<str>,

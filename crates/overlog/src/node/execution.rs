@@ -15,11 +15,11 @@ pub struct Execution<'a> {
     pub node: &'a str,
     /// The rule.
     pub rule: &'a Rule,
-    /// What it has derived.
+    /// The derived tuple.
     pub output: &'a Named<'a>,
-    /// Whether that goes to another node.
+    /// Whether it is sent to another node.
     pub is_remote: bool,
-    /// What that was derived from: first the tuple that started the rule.
+    /// The tuples that it was derived from, the one that started the rule first.
     pub inputs: &'a [Named<'a>],
 }
 
@@ -30,9 +30,9 @@ pub struct Receipt<'a> {
     pub at_ns: u64,
     /// The node.
     pub node: &'a str,
-    /// Who sent it.
+    /// The sender.
     pub sender: &'a str,
-    /// What came.
+    /// The tuple.
     pub tuple: &'a Named<'a>,
 }
 
@@ -45,7 +45,7 @@ pub struct Named<'a> {
     pub relation: &'a str,
     /// Whether it is only passed between the parts of a rule.
     pub is_part: bool,
-    /// The node that has it, if that is not the one of the execution.
+    /// The node that holds it, if that is not the one of the execution.
     pub holder: Option<&'a str>,
     /// Its columns.
     pub columns: Vec<Value<'a>>,

@@ -1,9 +1,9 @@
-//! A node whose runs are explored: copied, run for one turn at a time, compared by what it holds.
+//! A node whose runs are explored: copied, run for one turn at a time, compared by its state.
 //!
-//! Tables are read in the order of their rows, so that order is part of a node's state unless
-//! nothing follows from it. What may follow from it: which of two changes of one row comes last,
-//! and in which order changes are queued. Where a rule derives at most one tuple in a turn, program
-//! order decides both.
+//! Tables are read in the order of their rows, so that order is part of a node's state unless it
+//! has no effect. It may affect which of two changes of one row comes last, and in which order
+//! changes are queued. Where a rule derives at most one tuple in a turn, program order decides
+//! both.
 
 use tidemill_relation::plan::{Action, RelationId};
 use tidemill_relation::table::{Access, Key, RowId, Table, Visible};
@@ -23,20 +23,20 @@ use super::tuples::Send;
 use super::turn::Turn;
 use super::watch::Observer;
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Clone, Debug)]
 pub struct Turned {
     /// Tuples for other nodes, in the order of derivation.
     pub sends: Vec<(Send, SeqBuilder)>,
-    /// Events of later turns.
+    /// The events that it queued for later turns.
     pub follows: Vec<Event>,
-    /// More may have followed from the order of rows than the order of `sends`.
+    /// The order of rows may have affected more than the order of `sends`.
     pub is_ordered: bool,
 }
 
 impl Node {
-    /// A node that goes on as this one would. No turn is running and no event waits; operators of
-    /// stages start anew.
+    /// Copies the node, which must have no running turn and no waiting event; operators of stages
+    /// start anew.
     pub fn fork(&self) -> Node {
         Node {
             program: self.program.clone(),
@@ -59,17 +59,17 @@ impl Node {
         }
     }
 
-    /// Says what is random in the next turn.
+    /// Sets the random choices of the next turn.
     pub fn choose(&mut self, chosen: Chosen) {
         self.ambient.choose(chosen);
     }
 
-    /// What was, with all coins that were flipped.
+    /// The random choices, with all coins that were flipped.
     pub fn chosen(&mut self) -> Chosen {
         self.ambient.chosen()
     }
 
-    /// Says how many firings a periodic has left, as rules see it.
+    /// Sets the number of firings that a periodic has left.
     pub fn set_left(&mut self, timer: usize, left: Option<u64>) {
         self.periodics[timer].left = left;
     }
@@ -149,9 +149,9 @@ impl Node {
         strata.any(|it| it.heads.contains(relation) || it.selected.contains(relation))
     }
 
-    /// Appends what its tables hold, as bytes that are equal if it is: with the order of rows or
-    /// without. Of rows with a lifetime their age at `now_ns` is part of it, but not how long ago
-    /// their time was over.
+    /// Appends the contents of its tables in a canonical form, with the order of rows or without.
+    /// For rows with a lifetime it includes their age at `now_ns`, but not how long ago they
+    /// expired.
     pub fn append_state(&self, in_order: bool, now_ns: u64, out: &mut Vec<u8>) {
         for (relation, table) in self.database.iter().filter(|(_, table)| !table.is_empty()) {
             let mut rows: Vec<(RowId, Vec<u8>)> = table
@@ -176,8 +176,8 @@ impl Node {
     }
 }
 
-/// Appends when rows were inserted or refreshed last, as far as something follows from it: which
-/// goes first if there are too many, and when their time is over.
+/// Appends when rows were inserted or refreshed last, as far as it has an effect: on the order of
+/// eviction, and on expiry.
 fn append_ages(table: &Table, rows: &[(RowId, Vec<u8>)], now_ns: u64, out: &mut Vec<u8>) {
     if let Some(lifetime_ns) = table.spec().lifetime_ns {
         let ages = rows.iter().filter_map(|(row, _)| table.touched_ns(*row));

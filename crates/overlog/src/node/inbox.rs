@@ -6,8 +6,8 @@ use super::event::Event;
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::{SeqBuilder, SpareRows};
 
-/// See the module. An event stays where it was put until its turn ends: what is moved right after
-/// it was written waits for the writes.
+/// See the module. An event stays in its slot until its turn ends: moving it right after it was
+/// written would stall on the stores.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     events: VecDeque<Event>,
@@ -18,13 +18,13 @@ pub(super) struct Inbox {
 }
 
 impl Inbox {
-    /// Puts an event behind all others.
+    /// Queues an event.
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
-    /// Puts a tuple behind all others, whose columns are to be appended.
+    /// Queues a tuple, whose columns the caller appends.
     #[inline]
     pub(super) fn push_tuple(
         &mut self,
@@ -55,10 +55,10 @@ impl Inbox {
         self.events.front().filter(|_| self.runs)
     }
 
-    /// Takes it out for as long as it is read by what changes the node.
+    /// Takes it out while it is read by code that changes the node.
     pub(super) fn borrow_running(&mut self) -> Option<Event> {
         match self.events.front_mut() {
-            // In its place nothing is needed that says anything.
+            // A cheap placeholder takes its slot.
             Some(event) if self.runs => Some(std::mem::replace(event, Event::Expiry)),
             _ => None,
         }
@@ -93,14 +93,14 @@ impl Inbox {
         self.events.len() - usize::from(self.runs)
     }
 
-    /// Takes out the newest that wait.
+    /// Removes the newest waiting events.
     pub(super) fn drain_newest(&mut self, count: usize) -> impl Iterator<Item = Event> {
         let keep = self.events.len() - count.min(self.waiting());
         self.events.drain(keep..)
     }
 
-    /// Keeps of the events that wait what `translate` makes of them; how many it made nothing of.
-    /// None has its turn.
+    /// Replaces the waiting events by what `translate` returns; returns the number dropped. No turn
+    /// may be running.
     pub(super) fn translate(&mut self, translate: impl FnMut(Event) -> Option<Event>) -> usize {
         let count = self.events.len();
         self.events = std::mem::take(&mut self.events).into_iter().filter_map(translate).collect();

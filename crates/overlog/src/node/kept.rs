@@ -1,11 +1,11 @@
-//! Why a node keeps its program.
+//! Why a program could not be replaced.
 
 use std::fmt;
 
-/// Why the old program goes on.
+/// Why the old program is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kept {
-    /// A turn has begun that is not at its end, or a stage has rows left: try again.
+    /// A turn is running, or a stage has rows left: try again.
     Busy,
     /// The views of the new program derive more than a commit may.
     TooMuch,

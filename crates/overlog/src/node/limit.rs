@@ -1,4 +1,4 @@
-//! Turns that would not end: they are given up, and the rules that keep them going are named.
+//! Turns that would not end: they are given up, and the rules of their cycle are reported.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +36,8 @@ impl Node {
         self.allowances.rows = Allowance::new(rows_max);
     }
 
-    /// Once the flag is true the node does nothing to the end, and must not be driven further.
+    /// Once the flag is true the node stops in the middle of its work, and must not be driven
+    /// further.
     pub fn interrupt_by(&mut self, flag: Arc<AtomicBool>) {
         self.ambient.interrupt = Interrupt(Some(flag));
     }
@@ -54,7 +55,7 @@ impl Node {
         self.turn.taken.generation > self.program.dispatch.event_relations
     }
 
-    /// The limit that the running turn has passed while deriving.
+    /// The limit that the running turn has exceeded while deriving.
     #[inline]
     pub(super) fn passed(&self) -> Option<Limit> {
         let (turn, most) = (&self.turn, &self.allowances);
@@ -71,13 +72,13 @@ impl Node {
         (changes > TURN_CHANGES_MAX).then_some(Limit::Changes(TURN_CHANGES_MAX as u64))
     }
 
-    /// What views may do in the running commit.
+    /// Sets the limits of views in the running commit.
     pub(super) fn limit_views(&mut self) {
         self.views.limit(self.allowances.rows.get());
         self.views.limit_computed(self.allowances.computed.get());
     }
 
-    /// The turn has ended within its limits.
+    /// Notes that the turn has ended within its limits.
     pub(super) fn stayed_within_limits(&mut self) {
         let (taken, most) = (&self.turn.taken, &mut self.allowances);
         most.tuples.ended(taken.tuples);
@@ -88,7 +89,7 @@ impl Node {
         most.rows.ended(changed);
     }
 
-    /// Reports a turn that is given up because of what it derives.
+    /// Reports a turn that is given up because it derives too much.
     pub(super) fn report_turn(&mut self, limit: Limit, observer: &mut dyn Observer) {
         let current = self.turn.current.as_ref().and_then(|all| all.get(self.turn.position));
         let Some((derived, _)) = current.or_else(|| self.turn.queue.get(0)) else {
@@ -101,7 +102,7 @@ impl Node {
         self.report_given_up(limit, rules, observer);
     }
 
-    /// Reports a commit that is given up because of what its views derive.
+    /// Reports a commit that is given up because its views derive too much.
     pub(super) fn report_commit(&mut self, overrun: Overrun, observer: &mut dyn Observer) {
         let rules = self.views.rules_at_work(self.program.plan());
         self.report_given_up(Limit::Views(overrun), rules.into_iter().collect(), observer);
@@ -134,7 +135,7 @@ impl Node {
         observer.given_up(GivenUp { node, start, times, limit, rules });
     }
 
-    /// What starts a turn, in a few words.
+    /// A short description of what starts a turn.
     fn describe(&self, event: &Event) -> String {
         let plan = self.program.plan();
         let tuple = |relation: RelationId, row: &SeqBuilder| {
@@ -191,7 +192,7 @@ fn cycle_through(program: &Program, relation: RelationId) -> SortedSet<RuleId> {
     edges.iter().filter(inside).filter_map(|&(_, _, rule)| rule).collect()
 }
 
-/// What can be reached, the start included.
+/// The reachable relations, the start included.
 fn reached(
     start: RelationId,
     edges: impl Iterator<Item = (RelationId, RelationId)> + Clone,

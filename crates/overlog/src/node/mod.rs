@@ -89,8 +89,8 @@ pub use staging::{BYTES_PER_TURN_MAX, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX};
 pub use tuples::{Crossing, CrossingKind, Send};
 pub use watch::{Observer, Sighting};
 
-/// What each rule of a plan has cost at nodes that have it, by its name; those of earlier programs
-/// are among them.
+/// The costs of each rule of a plan at some nodes, by its name, including those of earlier
+/// programs.
 pub fn rule_costs<'n>(
     plan: &'n Plan,
     nodes: impl Iterator<Item = &'n Node>,
@@ -127,11 +127,11 @@ pub struct Node {
     firing: Vec<bool>,
     inbox: Inbox,
     counters: Counters,
-    /// Measures what rules cost, while a caller asks for it.
+    /// Measures the costs of rules, while a caller requires it.
     profiler: Profiler,
     /// Rules whose first failure has been reported.
     reported: Vec<bool>,
-    /// What a turn may take.
+    /// The limits of a turn.
     allowances: Allowances,
     /// How often turns were given up, by the first of the rules.
     given_up: SortedMap<Option<RuleId>, u64>,
@@ -183,18 +183,17 @@ impl Node {
         &self.database
     }
 
-    /// What it has counted.
+    /// Its counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// What the driver counts for it.
+    /// Its counters, for those that the driver keeps.
     pub fn counters_mut(&mut self) -> &mut Counters {
         &mut self.counters
     }
 
-    /// Measures what rules cost from now on, by this clock; or no more. What has been measured
-    /// stays.
+    /// Measures the costs of rules from now on by this clock, or stops. Measured costs stay.
     pub fn measure(&mut self, clock: Option<Clock>) {
         if self.profiler.clock().is_some() != clock.is_some() {
             self.profiler.set_clock(clock);
@@ -202,12 +201,12 @@ impl Node {
         }
     }
 
-    /// What each rule has cost so far, by its name; nothing if that was never measured.
+    /// The costs of each rule so far, by its name; `None` if they were never measured.
     pub fn rule_costs(&self) -> Option<OrderedMap<&str, Cost>> {
         self.profiler.has_measured().then(|| rule_costs(self.program.plan(), [self].into_iter()))
     }
 
-    /// Whether it is measured now.
+    /// Whether costs are measured now.
     pub fn is_measuring(&self) -> bool {
         self.profiler.is_on()
     }
@@ -222,7 +221,7 @@ impl Node {
         result
     }
 
-    /// What has been measured so far; nothing if it never was.
+    /// The measured costs so far; `None` if they were never measured.
     pub fn profile(&self) -> Option<Profile> {
         let has_measured = self.profiler.has_measured();
         has_measured.then(|| self.profiler.profile(&self.program.compiled))
@@ -272,7 +271,7 @@ impl Node {
             .collect()
     }
 
-    /// The event that puts in a tuple given by expressions without registers; `None` if its
+    /// The event that inserts a tuple given by expressions without registers; `None` if its
     /// location is not this node.
     pub fn tuple(
         &self,
@@ -298,8 +297,8 @@ impl Node {
     }
 
     /// Queues a tuple, whose columns the caller appends: a fact, an injected one, one that was
-    /// `received` from the network or from another part of the program. `delete`: for a table, take
-    /// the row out instead of putting it in.
+    /// `received` from the network or from another part of the program. `delete`: for a table,
+    /// delete the row instead of inserting it.
     #[inline]
     pub fn enqueue_tuple(
         &mut self,
@@ -310,7 +309,7 @@ impl Node {
         self.inbox.push_tuple(relation, (delete, received))
     }
 
-    /// Gives up the newest events, for which there is no room in the loop; they are counted.
+    /// Drops the newest events, for which there is no room in the loop; they are counted.
     pub fn drop_newest(&mut self, count: usize) {
         for event in self.inbox.drain_newest(count) {
             self.counters.dropped_queue_full += 1;
@@ -322,13 +321,13 @@ impl Node {
         }
     }
 
-    /// An empty row to be filled for an [`Event::Tuple`]: in memory that earlier ones have used.
+    /// An empty row to be filled for an [`Event::Tuple`], from the pool.
     #[inline]
     pub fn spare_row(&mut self) -> SeqBuilder {
         self.inbox.spare.take()
     }
 
-    /// Takes a row back whose memory may be used again.
+    /// Returns a row to the pool.
     pub fn reuse_row(&mut self, row: SeqBuilder) {
         self.inbox.spare.give(row);
     }
@@ -338,7 +337,7 @@ impl Node {
         self.inbox.waiting()
     }
 
-    /// True if events wait or a turn has begun that is not at its end.
+    /// True if events wait or a turn is running.
     pub fn is_busy(&self) -> bool {
         self.inbox.waiting() > 0 || self.inbox.running().is_some()
     }
@@ -365,7 +364,7 @@ impl Node {
             let seconds = number(period).filter(|seconds| *seconds >= 0.0);
             let count = count.as_ref().and_then(number).unwrap_or(0.0);
             Periodic {
-                // What is no period never fires.
+                // An invalid period never fires.
                 period_ns: seconds.map_or(0, |seconds| (seconds * 1e9) as u64),
                 left: match seconds {
                     None => Some(0),
@@ -403,12 +402,12 @@ impl Node {
         self.firing[timer]
     }
 
-    /// Takes out what rows of this sender support.
+    /// Removes rows that came from this sender.
     fn lose(&mut self, sender: &str) {
         let program = self.program.clone();
         for export in &program.compiled.exports {
             let mut lost = TupleBuf::new();
-            // The last column of an imported row says who sent it.
+            // The last column of an imported row is its sender.
             self.rows(export.into, |row| {
                 if row.last().and_then(Value::as_str) == Some(sender) {
                     lost.push((), row);
@@ -420,7 +419,7 @@ impl Node {
         }
     }
 
-    /// Sends once more what exported views hold for a peer that has forgotten it.
+    /// Sends the rows of exported views again to a peer that has lost them.
     fn remind(&mut self, peer: &str) {
         let program = self.program.clone();
         for export in &program.compiled.exports {

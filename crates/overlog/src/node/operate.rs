@@ -9,7 +9,7 @@ use tidemill_stdx::marks;
 use super::Node;
 use super::stages::Stage;
 use super::staging::{BYTES_PER_TURN_MAX, FEW, INPUTS_AT_WORK_MAX, ROWS_PER_TURN_MAX, Work};
-use super::tuples::{Derived, Origin};
+use super::tuples::{Derived, TupleOrigin};
 use super::watch::Observer;
 use crate::program::StageUse;
 use crate::stage::{Failure, Input, Next, Phase, Rows, output_columns};
@@ -62,7 +62,7 @@ impl Node {
         operator.start(Input::new(&columns))
     }
 
-    /// Goes on with the input whose turn it is.
+    /// Continues with the next input that has rows left.
     pub(super) fn resume_stage(&mut self, observer: &mut dyn Observer) {
         if let Some(work) = self.staging.waiting.pop_front() {
             let (stage, began) = (work.stage, self.profiler.now());
@@ -95,7 +95,7 @@ impl Node {
         self.staging.begun.push(work);
     }
 
-    /// Makes a row a tuple of the running turn.
+    /// Adds a row as a tuple of the running turn.
     fn yield_row(&mut self, stage: usize, row: &SeqBuilder, observer: &mut dyn Observer) {
         let program = self.program.clone();
         let relation = program.compiled.stages[stage].output;
@@ -109,7 +109,7 @@ impl Node {
         match output_columns(row.as_seq(), address, location, arity) {
             Some(columns) => {
                 self.counters.stages[stage].outputs += 1;
-                let derived = Derived { relation, origin: Origin::Stage, action: Action::Emit };
+                let derived = Derived { relation, origin: TupleOrigin::Stage, action: Action::Emit };
                 self.turn.taken.cycle_tuples += u64::from(self.in_cycle());
                 let number = self.turn.queue.len();
                 self.turn.queue.push(derived, &columns);

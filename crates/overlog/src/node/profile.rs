@@ -1,4 +1,4 @@
-//! What the rules of a program have cost, by names.
+//! The costs of the rules of a program, by names.
 
 use tidemill_relation::cost::Cost;
 use tidemill_relation::plan::{On, Plan, RuleId};
@@ -8,14 +8,14 @@ use tidemill_stdx::ordered::OrderedMap;
 use super::costs::{Engine, TurnCosts, TurnKind};
 use crate::program::Compiled;
 
-/// Costs by where they arose, of one node or of many.
+/// Costs by their source, of one node or of many.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Profile {
     /// The costs.
     pub costs: OrderedMap<Spot, Cost>,
 }
 
-/// Where a cost arose.
+/// The source of a cost.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Spot {
     /// What started the turn, such as `event ping` or `timer of r1`.
@@ -24,7 +24,7 @@ pub struct Spot {
     pub worker: Worker,
 }
 
-/// What has a cost.
+/// A part of a program with a cost.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Worker {
     /// A rule.
@@ -50,7 +50,7 @@ impl Profile {
         }
     }
 
-    /// What each rule has cost, by its name.
+    /// The costs of each rule, by its name.
     pub fn rules(&self) -> OrderedMap<&str, Cost> {
         let mut rules: OrderedMap<&str, Cost> = OrderedMap::new();
         for (spot, cost) in &self.costs {

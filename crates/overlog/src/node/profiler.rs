@@ -1,8 +1,8 @@
-//! Measures what the rules of a node cost, while a caller asks for it.
+//! Measures the costs of the rules of a node, while a caller requires it.
 //!
-//! Costs are kept by what started the turn, and by the strand, view rule or operator that ran. What
-//! a turn does beside those is the cost of the engine, by the [part](Engine) of the turn. Without a
-//! clock nothing is measured: each part of a turn tests for that once.
+//! Costs are kept by what started the turn, and by the strand, view rule or operator that ran. The
+//! rest of a turn is the cost of the engine, by the [part](Engine) of the turn. Without a clock
+//! nothing is measured: each part of a turn tests that once.
 
 use tidemill_relation::cost::{Clock, Cost};
 use tidemill_relation::plan::Plan;
@@ -14,17 +14,17 @@ use super::event::Event;
 use super::profile::Profile;
 use crate::program::Compiled;
 
-/// What is measured at a node.
+/// The measurements at a node.
 #[derive(Debug, Default)]
 pub(super) struct Profiler {
     clock: Option<Clock>,
     kinds: SortedMap<TurnKind, usize>,
     turns: Vec<TurnCosts>,
-    /// That of the running turn in `turns`.
+    /// The running turn's kind in `turns`.
     current: usize,
-    /// What ran in the running part of the turn and has a cost of its own, nanoseconds.
+    /// Time in the running part of the turn that is charged to rules and operators, nanoseconds.
     own_ns: u64,
-    /// Costs of programs that the node had before.
+    /// Costs of earlier programs of the node.
     earlier: Profile,
     /// Whether there was a clock at some time.
     has_measured: bool,
@@ -34,7 +34,7 @@ pub(super) struct Profiler {
 pub(super) struct Began(u64);
 
 impl Profiler {
-    /// Measures from now on by this clock, or no more; what was measured stays.
+    /// Measures from now on by this clock, or stops; measured costs stay.
     pub(super) fn set_clock(&mut self, clock: Option<Clock>) {
         self.clock = clock;
         self.has_measured |= clock.is_some();
@@ -63,7 +63,7 @@ impl Profiler {
         self.clock.is_some()
     }
 
-    /// A turn begins that this event starts, and its first part.
+    /// Begins the turn of this event, and its first part.
     pub(super) fn start(&mut self, event: &Event) -> Began {
         self.enter(TurnKind::of(event));
         self.begin()
@@ -83,7 +83,7 @@ impl Profiler {
         Began(self.now().unwrap_or(0))
     }
 
-    /// It ends: what had no cost of its own in it is the engine's.
+    /// Ends a part: time not charged otherwise is the engine's.
     pub(super) fn end(&mut self, Began(began): Began, engine: Engine) {
         let Some(now) = self.now() else { return };
         let ns = now.saturating_sub(began).saturating_sub(self.own_ns);
@@ -93,7 +93,7 @@ impl Profiler {
         }
     }
 
-    /// A strand has run since then; the time of now.
+    /// Charges a strand that has run since then; returns the present time.
     pub(super) fn end_strand(&mut self, began: u64, strand: u32, cost: Cost) -> Option<u64> {
         let now = self.now()?;
         let ns = now.saturating_sub(began);
@@ -104,7 +104,7 @@ impl Profiler {
         Some(now)
     }
 
-    /// An operator has worked.
+    /// Charges an operator.
     pub(super) fn add_stage(&mut self, stage: usize, cost: Cost) {
         self.own_ns += cost.ns;
         if let Some(turn) = self.turns.get_mut(self.current) {
@@ -112,7 +112,7 @@ impl Profiler {
         }
     }
 
-    /// View rules have run.
+    /// Charges view rules.
     pub(super) fn add_views(&mut self, costs: &mut ViewCosts) {
         let Some(turn) = self.turns.get_mut(self.current) else { return };
         for (&part, &cost) in costs.iter() {
@@ -122,7 +122,7 @@ impl Profiler {
         costs.clear();
     }
 
-    /// The node goes on with another program, whose strands are others.
+    /// Starts anew for another program, whose strands are different.
     pub(super) fn start_over(&mut self, old: &Compiled) {
         if self.has_measured {
             self.earlier = self.profile(old);
@@ -135,7 +135,7 @@ impl Profiler {
         }
     }
 
-    /// Adds what each rule has cost with this program, by position in the plan.
+    /// Adds the costs of each rule of this program, by position in the plan.
     pub(super) fn add_to_rules(&self, plan: &Plan, sums: &mut [Cost]) {
         for turn in &self.turns {
             for (&strand, &cost) in &turn.strands {
@@ -148,7 +148,7 @@ impl Profiler {
         }
     }
 
-    /// What was measured with programs that the node had before.
+    /// The costs measured with earlier programs of the node.
     pub(super) fn earlier(&self) -> &Profile {
         &self.earlier
     }

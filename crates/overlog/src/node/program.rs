@@ -21,19 +21,19 @@ use crate::stage::Registry;
 /// The most verbose level of this file's log lines.
 const CEILING: Level = Level::Debug;
 
-/// A program made ready to run on any number of nodes.
+/// A program prepared to run on any number of nodes.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What the compiler gave.
+    /// The output of the compiler.
     pub compiled: Compiled,
     pub(super) dispatch: Dispatch,
     pub(super) watching: Watching,
-    /// Relations that become events of their own when their rows change, or are watched.
+    /// Relations whose changes start events, or are watched.
     pub(super) observed: Vec<RelationId>,
     /// By relation: its tuples are also for the world outside the fleet.
     pub(super) crossing: Vec<bool>,
-    /// By relation: its event tuples are for others than strands and stages: those who watch, the
-    /// check for violations, histories, the world outside the fleet.
+    /// By relation: its event tuples are shown beyond strands and stages: to observers, the check
+    /// for violations, histories, the world outside the fleet.
     pub(super) shown: Vec<bool>,
     post: Arc<Post>,
     pub(super) registry: Arc<Registry>,
@@ -104,7 +104,7 @@ impl Program {
         })
     }
 
-    /// Makes code of its strands now, before any has run.
+    /// Compiles its strands now, before any has run.
     ///
     /// # Errors
     /// Why no code can be made for this machine.
@@ -113,13 +113,13 @@ impl Program {
         Ok(())
     }
 
-    /// Its strands are interpreted, however often they run.
+    /// Makes its strands always interpreted.
     pub fn interpret(&mut self) {
         self.compilation = Arc::new(Compilation::none(&self.compiled.plan));
     }
 
-    /// Observers hear of each execution of a rule, and of each tuple that comes from another node.
-    /// Nothing else follows from it.
+    /// Reports each execution of a rule, and each tuple from another node, to observers. It has no
+    /// other effect.
     pub fn explain(&mut self) {
         let exports = self.compiled.exports.iter().map(|export| (export.out, export.into));
         let shipped: Vec<_> = exports.collect();
@@ -139,23 +139,23 @@ impl Program {
         }
     }
 
-    /// Whether tuples of a relation are shown to those who watch.
+    /// Whether tuples of a relation are shown to observers.
     pub fn watches(&self, relation: RelationId) -> bool {
         self.watching.watches(relation)
     }
 
-    /// Whether it is recorded where some tuples come from.
+    /// Whether the origin of some tuples is recorded.
     pub(crate) fn has_origins(&self) -> bool {
         self.explained.is_some() || self.compiled.traces.is_some()
     }
 
-    /// Whether it is recorded where tuples of a relation come from.
+    /// Whether the origin of tuples of a relation is recorded.
     pub(crate) fn records_origin(&self, relation: RelationId) -> bool {
         self.explained.is_some()
             || self.compiled.traces.as_ref().is_some_and(|traces| traces.takes(relation))
     }
 
-    /// Has the views of a node note what traced rules derive.
+    /// Makes the views of a node note what traced rules derive.
     pub(super) fn trace(&self, views: &mut Views) {
         let traces = self.compiled.traces.as_ref();
         let is_explained = self.explained.is_some();

@@ -1,8 +1,8 @@
-//! What is recorded becomes rows of the tables of the record.
+//! Records become rows of the tables of traces.
 //!
-//! The rows are table changes at the end of the turn, behind its own. What views derive is known
-//! only when the commit has come to its end, so it is recorded by an event that goes before the
-//! changes which the commit has queued: rules that these start see all of it.
+//! The rows are table changes at the end of the turn, behind its own. Derivations of views are
+//! known only at the end of the commit, so they are recorded by an event before the changes which
+//! the commit has queued: rules that these start see all of them.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tidemill_relation::{Seq, TupleBuf, Value};
 use super::Node;
 use super::event::{Event, Traced};
 use super::execution::{Execution, Named, Receipt};
-use super::records::{Content, Executed, Input, NotedIds, Origin, Records, Role};
+use super::records::{Content, Executed, Input, NotedIds, ReceivedFrom, Records, Role};
 use super::watch::Observer;
 use crate::traces::{TUPLE_INDEX, Traces, is_part};
 
@@ -33,7 +33,7 @@ impl Node {
         let program = self.program.clone();
         if let Some(traces) = program.compiled.traces.as_ref().filter(|it| it.takes(relation)) {
             let id = traces.names().id(relation, row.iter());
-            self.turn.records.received.push(Origin { id, sender: sender.clone() });
+            self.turn.records.received.push(ReceivedFrom { id, sender: sender.clone() });
         }
         if let Some(names) = &program.explained {
             observer.received(Receipt {
@@ -45,7 +45,7 @@ impl Node {
         }
     }
 
-    /// Makes table changes of what the turn has recorded.
+    /// Queues what the turn has recorded as table changes.
     #[inline]
     pub(super) fn record(&mut self) {
         if !self.turn.records.is_empty() {
@@ -62,7 +62,7 @@ impl Node {
         let address = self.identity.address.clone();
         let own = Value::Str(&address);
         let NotedIds { mut known, mut made } = std::mem::take(&mut self.turn.noted);
-        for Origin { id, sender } in &received {
+        for ReceivedFrom { id, sender } in &received {
             let (id, sender) = (Value::Int(*id), Value::Str(sender));
             known.extend(id.as_int());
             self.turn.put(traces.tuple, Action::Insert, &[own, id, sender, id]);
@@ -91,7 +91,7 @@ impl Node {
         known.clear();
         for (Content { id, relation }, columns) in contents.iter() {
             if known.insert(id) {
-                // What is passed between the parts of a rule has no name.
+                // Tuples passed between the parts of a rule have no name.
                 let it = program.plan().relation(relation);
                 let name = if is_part(program.plan(), relation) { "" } else { it.name.as_str() };
                 let skip = traces.names().skipped(relation);
@@ -122,8 +122,8 @@ impl Node {
         table.rows(access, &[Value::Int(id)], Visible::Live).next().is_some()
     }
 
-    /// Queues what views have derived in the running commit, to be recorded; how many events came
-    /// of it. An observer who explains hears of it now.
+    /// Queues the derivations of views in the running commit to be recorded; returns the number of
+    /// events. Reports them to an observer that explains.
     pub(super) fn record_views(&mut self, observer: &mut dyn Observer) -> usize {
         if !self.views.is_traced() {
             return 0;
@@ -149,7 +149,7 @@ impl Node {
         self.views.derivations(plan, &mut self.database, scope, &mut take);
         for ((executed, premises), (head, columns)) in found.iter().zip(heads.iter()) {
             let row = |it: &JoinedRow| self.database.table(it.relation).values(it.row);
-            // Where all is explained, not all is traced.
+            // If all is explained, not all is traced.
             let recorded = match program.explained {
                 None => traces,
                 Some(_) => traces.filter(|it| it.view_rule(plan, executed.rule)),

@@ -1,4 +1,4 @@
-//! The traced variant of a strand's sink: it also notes what came of what.
+//! The traced variant of a strand's sink: it also records derivations.
 
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::EvalError;
@@ -16,14 +16,14 @@ pub(super) struct Recording<'n, 'd> {
     pub(super) inner: Deriving<'n>,
     pub(super) names: &'d Names,
     pub(super) database: &'d Database,
-    /// Where it is recorded, if it is.
+    /// The records, if it is recorded.
     pub(super) records: Option<&'d mut Records>,
-    /// Whether the observer hears of it.
+    /// Whether it is reported to the observer.
     pub(super) is_explained: bool,
     pub(super) premises: Premises,
     /// The tuple that started the strand.
     pub(super) trigger: (RelationId, Seq<'d>),
-    /// As rules see the time.
+    /// The time as rules see it.
     pub(super) at_ns: i64,
 }
 

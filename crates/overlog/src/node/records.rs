@@ -1,4 +1,4 @@
-//! What a turn records of traced rules.
+//! The records of traced rules in a turn.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use tidemill_stdx::hash::Set;
 /// Executions that a turn records; those beyond are counted.
 pub const RECORDED_MAX: usize = 100_000;
 
-/// What a turn records.
+/// The records of a turn.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Records {
     pub(super) executions: Vec<Input>,
-    pub(super) received: Vec<Origin>,
-    /// What the tuples of both are.
+    pub(super) received: Vec<ReceivedFrom>,
+    /// The contents of the tuples of both.
     pub(super) contents: TupleBuf<Content>,
-    /// The last of these: an execution often begins with what the one before has made.
+    /// The last of these: an execution often begins with the output of the one before.
     pub(super) last: Option<i64>,
     /// Executions beyond [`RECORDED_MAX`].
     pub(super) beyond: u64,
@@ -29,20 +29,20 @@ pub(super) struct Content {
     pub(super) relation: RelationId,
 }
 
-/// A tuple that came in, and the one that came of it.
+/// An input tuple, and the output tuple.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Input {
     pub(super) rule: RuleId,
     pub(super) input: i64,
     pub(super) output: i64,
-    /// The output goes to another node.
+    /// The output is sent to another node.
     pub(super) remote: bool,
     pub(super) role: Role,
-    /// As rules see the time.
+    /// The time as rules see it.
     pub(super) at_ns: i64,
 }
 
-/// What a tuple was to an execution.
+/// The role of a tuple in an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     /// It started it.
@@ -62,7 +62,7 @@ impl Role {
 
 /// A tuple of another node.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Origin {
+pub(super) struct ReceivedFrom {
     pub(super) id: i64,
     pub(super) sender: Arc<str>,
 }
@@ -76,7 +76,7 @@ pub(super) struct Executed {
     pub(super) at_ns: i64,
 }
 
-/// Tuples whose origin the record of the running turn says.
+/// Tuples whose origin is recorded in the running turn.
 #[derive(Debug, Default)]
 pub(super) struct NotedIds {
     /// All of them.
@@ -101,7 +101,7 @@ impl Records {
         self.executions.push(Input { rule, input, output, remote, role, at_ns });
     }
 
-    /// Notes what a tuple is.
+    /// Notes the content of a tuple.
     pub(super) fn content<'v>(
         &mut self,
         id: i64,
@@ -114,7 +114,7 @@ impl Records {
         }
     }
 
-    /// Adds what an earlier commit has derived.
+    /// Adds the records of an earlier commit.
     pub(super) fn append(&mut self, other: &Records) {
         self.executions.extend_from_slice(&other.executions);
         self.received.extend_from_slice(&other.received);

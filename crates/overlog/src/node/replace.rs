@@ -1,10 +1,10 @@
-//! A node goes on with another program.
+//! Replacing the program of a node.
 //!
 //! The tables of the new program are filled beside those of the old one: tables that both declare
-//! alike keep the rows that stand by themselves, but for those of facts that are gone, and views
-//! are evaluated over them. If that cannot be done the old program goes on. Then the new one takes
-//! its place, between two turns, and what its views hold that those of the old one did not is
-//! queued, shown and shipped as the changes of a commit are.
+//! alike keep their asserted rows, except those of removed facts, and views are evaluated over
+//! them. If that fails the old program is kept. Else the new one takes its place, between two
+//! turns, and the differences of its views from the old ones are queued, shown and shipped like the
+//! changes of a commit.
 
 use std::sync::Arc;
 
@@ -29,34 +29,34 @@ use super::turn::Turn;
 use super::watch::Observer;
 use crate::program::Export;
 
-/// What has come of it.
+/// The result of a replacement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Replaced {
     /// Events that were queued, beside those that waited.
     pub follows: usize,
-    /// Events that waited and are no more.
+    /// Waiting events that were dropped.
     pub dropped: usize,
     /// For each periodic of the new program, the one of the old whose phase it keeps.
     pub timers: Vec<Option<usize>>,
 }
 
-/// What a node needs to go on with another program, made beside what it has.
+/// The state of a node for another program, prepared beside its present state.
 pub struct Replacement {
     program: Arc<Program>,
     database: Database,
     views: Views,
     counters: Counters,
     reported: Vec<bool>,
-    /// Facts that come.
+    /// New facts.
     facts: Vec<Event>,
-    /// What tables hold otherwise.
+    /// The differences of tables.
     changes: TupleBuf<Change>,
 }
 
 impl Node {
-    /// Takes back what views have put elsewhere that the new program has not. The sends go by the
-    /// messages of the old program: to be [taken](Node::take_sends) before [`Node::replace`]. How
-    /// many events were queued of what they have put here.
+    /// Retracts rows that views have shipped and that the new program does not have. The sends use
+    /// the messages of the old program: to be [taken](Node::take_sends) before [`Node::replace`].
+    /// Returns the number of events queued for such rows here.
     pub fn retire(&mut self, new: &Replacement) -> usize {
         let (program, new) = (self.program.clone(), &*new.program);
         let mut here = 0;
@@ -83,10 +83,10 @@ impl Node {
         here
     }
 
-    /// Makes what is needed to go on with another program; the node stays as it is.
+    /// Prepares the state for another program; the node is unchanged.
     ///
     /// # Errors
-    /// Why its own program must go on.
+    /// Why its program must be kept.
     pub fn prepare(
         &self,
         program: &Arc<Program>,
@@ -117,7 +117,7 @@ impl Node {
         Ok(new)
     }
 
-    /// Goes on with another program, for which this node has [prepared](Node::prepare) since its
+    /// Switches to another program, for which this node has [prepared](Node::prepare) since its
     /// last turn.
     pub fn replace(
         &mut self,
@@ -167,7 +167,7 @@ impl Node {
         stated(of).into_iter().filter(is_new).map(|(_, _, event)| event).collect()
     }
 
-    /// Takes out the rows of facts that are gone.
+    /// Removes the rows of facts that are gone.
     fn take_out(&self, gone: &[Event], new: &mut Replacement) {
         let (old, plan) = (self.program.plan(), new.program.plan());
         for event in gone {
@@ -210,8 +210,7 @@ impl Node {
         Ok(())
     }
 
-    /// Puts the rows into the new tables that stand by themselves in the old ones, as old as they
-    /// are.
+    /// Copies asserted rows of the old tables to the new ones, with their ages.
     fn carry(&self, new: &mut Replacement) {
         let (old, plan) = (self.program.plan(), new.program.plan());
         for (id, relation) in (0..).map(RelationId).zip(&plan.relations) {
@@ -220,7 +219,7 @@ impl Node {
                 continue;
             }
             let Some(from) = old.find(&relation.name) else { continue };
-            // Of a row that another has displaced only the candidate is left.
+            // For a displaced row, only the candidate exists.
             let candidates = old.relation(from).candidates;
             let table = self.database.table(candidates.unwrap_or(from));
             let stands = |row: RowId| match candidates {
@@ -237,8 +236,7 @@ impl Node {
         }
     }
 
-    /// What the observed tables of the new program hold that the old ones do not, and the other
-    /// way round.
+    /// The differences between the observed tables of the new program and the old ones.
     fn differences(&self, program: &Program, database: &Database) -> TupleBuf<Change> {
         let (old, new) = (self.program.plan(), program.plan());
         let mut changes = TupleBuf::new();
@@ -266,7 +264,7 @@ impl Node {
         changes
     }
 
-    /// The new program takes the place of the old; how many waiting events went.
+    /// Replaces the old program by the new one; returns the number of waiting events dropped.
     fn take_over(
         &mut self,
         program: &Arc<Program>,
@@ -319,7 +317,7 @@ fn translated(event: Event, old: &Plan, new: &Plan, timers: &[Option<usize>]) ->
                 it.relation = same(old, new, it.relation)?;
                 Event::Traced(traced)
             }
-            // What the rules of the old program did is named by their numbers.
+            // Records of the old program name its rules by number.
             Traced::Recorded(_) => return None,
         },
         Event::Change { relation, row } => {
@@ -376,7 +374,7 @@ fn same_table(old: &Plan, new: &Plan, relation: RelationId) -> bool {
     })
 }
 
-/// The export of the new program whose rows go where those of one of the old went.
+/// The export of the new program with the same destination as one of the old.
 fn counterpart(old: &Program, new: &Program, export: Export) -> Option<Export> {
     let out = same(old.plan(), new.plan(), export.out)?;
     let into = same(old.plan(), new.plan(), export.into)?;

@@ -1,19 +1,19 @@
-//! Rows of views that go to other nodes, and when they go.
+//! Shipping rows of views to other nodes, and holding them back.
 //!
-//! Rows with trails ([`crate::rewrite`]) may stand on what another node is about to take back.
-//! Shipped at once, each would be answered by the next best one, and in a dense graph that is a
-//! walk over all its paths. As in BGP (RFC 4271, MinRouteAdvertisementInterval) *bad news goes at
-//! once, the rest waits*: when a row goes, or its trail gets longer, the node announces nothing for
-//! [`HOLD_NS`] and then what stands at that time. So rows are explored in rounds, all ways of one
-//! length at a time: a row goes to a peer once per round, and the rounds are at most the shipments
-//! on the longest trail.
+//! Rows with trails ([`crate::rewrite`]) may depend on rows that another node is about to retract.
+//! Shipped immediately, each would be answered by the next best one, and in a dense graph that
+//! explores all its paths. As in BGP (RFC 4271, MinRouteAdvertisementInterval) *bad news goes at
+//! once, the rest waits*: when a row is removed, or its trail gets longer, the node announces
+//! nothing for [`HOLD_NS`] and then the rows at that time. So rows are explored in rounds, all ways
+//! of one length at a time: a row goes to a peer once per round, and the rounds are at most the
+//! shipments on the longest trail.
 //!
 //! ```text
 //! row goes, trail gets longer     --> deletion goes now, hold begins
 //! row comes, trail changes        --> now; during a hold into `waiting`
 //! end of the hold                 --> what of `waiting` still stands goes
 //! ```
-//! A network where only rows come has no hold.
+//! A network without removals has no hold.
 
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::view::{Change, ChangeKind};
@@ -44,8 +44,8 @@ impl Node {
         self.shipping.release = true;
     }
 
-    /// Sends the changes of exported views to where their rows belong; how many stay here, where
-    /// each becomes an event of a later turn as it does elsewhere.
+    /// Ships the changes of exported views; returns the number of rows for this node, each of which
+    /// becomes an event of a later turn as on other nodes.
     pub(super) fn ship(&mut self, program: &Program, changes: &TupleBuf<Change>) -> usize {
         if program.compiled.exports.is_empty() {
             return 0;
@@ -54,7 +54,7 @@ impl Node {
         if std::mem::take(&mut self.shipping.release) {
             self.shipping.until_ns = None;
             let mut waiting = std::mem::take(&mut self.shipping.waiting);
-            // What this very turn changes goes by its change.
+            // Rows that this turn changes are shipped as changes.
             for (out, columns) in waiting.iter() {
                 let columns: Vec<Value<'_>> = columns.iter().collect();
                 let table = self.database.table(out);
@@ -82,7 +82,7 @@ impl Node {
                     0
                 }
                 ChangeKind::Insert => self.send_row(program, export, false, &columns),
-                // The row that has come in its place takes its place there too.
+                // The row that replaces it here replaces it there, too.
                 ChangeKind::Delete if self.database.table(export.out).find(&columns).is_some() => 0,
                 ChangeKind::Delete => self.send_row(program, export, true, &columns),
             };
@@ -90,7 +90,7 @@ impl Node {
         local
     }
 
-    /// Whether a row with a trail has gone or has a longer one.
+    /// Whether a row with a trail was removed or has a longer trail.
     fn is_bad_news(&self, program: &Program, changes: &TupleBuf<Change>) -> bool {
         let mut columns = Vec::new();
         changes.iter().any(|(change, row)| {
@@ -110,7 +110,7 @@ impl Node {
         })
     }
 
-    /// Sends a row, or its deletion, to where its location column says; 1 if that is here.
+    /// Sends a row, or its deletion, to the node of its location column; 1 if that is this node.
     fn send_row(
         &mut self,
         program: &Program,

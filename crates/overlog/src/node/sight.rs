@@ -1,4 +1,4 @@
-//! Showing tuples to those who watch.
+//! Showing tuples to observers.
 
 use tidemill_relation::plan::{RelationId, RuleId};
 use tidemill_relation::{Seq, Value};
@@ -9,7 +9,7 @@ use super::tuples::Columns;
 use super::watch::{Observer, Sighting};
 
 impl Node {
-    /// Shows a tuple to those who watch it.
+    /// Shows a tuple to the observer if it is watched.
     #[inline]
     pub(super) fn sight(
         &self,

@@ -66,7 +66,7 @@ impl Stage {
 pub struct Stages(u16);
 
 impl Stages {
-    /// All of them: what `watch(p)` asks for.
+    /// All of them: the stages of `watch(p)`.
     pub const ALL: Stages = Stages((1 << Stage::ALL.len()) - 1);
 
     /// The stages that `letters` names; `Err` with the first letter that names none.

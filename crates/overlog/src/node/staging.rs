@@ -1,9 +1,9 @@
-//! External operators at work on a node: their instances, and what they have yet to yield.
+//! External operators of a node: their instances, and their inputs with rows left.
 //!
-//! What an operator computes joins the turn of its input; what it reads from outside comes in
-//! later ones ([`Phase`]). Either goes as far as one turn takes it
-//! ([`ROWS_PER_TURN_MAX`], [`BYTES_PER_TURN_MAX`]). The rest waits: when the turn ends, an event
-//! of its own is queued for every input with rows left, and so on until there are none.
+//! Rows that an operator computes join the turn of its input; rows that it reads from outside join
+//! later ones ([`Phase`]). Both stop at the limit of a turn ([`ROWS_PER_TURN_MAX`],
+//! [`BYTES_PER_TURN_MAX`]). The rest waits: when the turn ends, an event of its own is queued for
+//! every input with rows left, and so on until there are none.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -38,7 +38,7 @@ pub(super) struct Staging {
     pub(super) reported: Vec<bool>,
 }
 
-/// An operator as this node runs it, and what it is declared as.
+/// An operator's instance at this node, and its declaration.
 pub(super) type Known = (Arc<Declaration>, Box<dyn Operator>);
 
 /// An input that an operator works on.
@@ -62,7 +62,7 @@ impl Staging {
         }
     }
 
-    /// The turn has ended: what it has left goes on in later ones. Returns how many there are.
+    /// Ends the turn: inputs with rows left continue in later ones. Returns their number.
     #[inline]
     pub(super) fn put_off(&mut self) -> usize {
         match self.begun.is_empty() {
@@ -77,7 +77,7 @@ impl Staging {
         count
     }
 
-    /// The turn has been given up: what it was at is, too.
+    /// Gives up the inputs of a turn that is given up.
     pub(super) fn abandon(&mut self) -> impl Iterator<Item = usize> {
         self.begun.drain(..).map(|work| work.stage)
     }

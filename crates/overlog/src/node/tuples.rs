@@ -1,4 +1,4 @@
-//! Tuples on their way through a turn, and out of it.
+//! Tuples within a turn, and out of it.
 
 use smallvec::SmallVec;
 use tidemill_relation::Value;
@@ -12,11 +12,11 @@ pub(super) type Columns<'a> = SmallVec<[Value<'a>; 8]>;
 pub struct Send {
     /// The relation.
     pub relation: RelationId,
-    /// Take the row out instead of putting it in.
+    /// Delete the row instead of inserting it.
     pub delete: bool,
-    /// A change of a view: goes by reliable ordered delivery.
+    /// A change of a view: sent by reliable ordered delivery.
     pub view: bool,
-    /// The column that says where it goes.
+    /// The column with its destination.
     pub location: u32,
 }
 
@@ -25,18 +25,18 @@ pub struct Send {
 pub struct Crossing {
     /// Its relation.
     pub relation: RelationId,
-    /// What became of it.
+    /// The kind of crossing.
     pub kind: CrossingKind,
 }
 
-/// What became of a tuple for the world outside the fleet.
+/// The kind of a tuple for the world outside the fleet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CrossingKind {
-    /// It is an event, which was taken.
+    /// An event that was taken.
     Event,
-    /// It is a row, which was inserted.
+    /// A row that was inserted.
     Insert,
-    /// It is a row, which was deleted.
+    /// A row that was deleted.
     Delete,
 }
 
@@ -44,13 +44,13 @@ pub enum CrossingKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Derived {
     pub(super) relation: RelationId,
-    pub(super) origin: Origin,
+    pub(super) origin: TupleOrigin,
     pub(super) action: Action,
 }
 
-/// Where a tuple comes from.
+/// The origin of a tuple.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Origin {
+pub(super) enum TupleOrigin {
     /// From outside: it started the turn.
     Outside,
     /// A rule.
@@ -59,11 +59,11 @@ pub(super) enum Origin {
     Stage,
 }
 
-impl Origin {
+impl TupleOrigin {
     pub(super) fn rule(self) -> Option<RuleId> {
         match self {
-            Origin::Rule(rule) => Some(rule),
-            Origin::Outside | Origin::Stage => None,
+            TupleOrigin::Rule(rule) => Some(rule),
+            TupleOrigin::Outside | TupleOrigin::Stage => None,
         }
     }
 }

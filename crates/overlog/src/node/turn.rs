@@ -6,14 +6,14 @@ use tidemill_relation::{TupleBuf, Value};
 
 use super::allowances::Taken;
 use super::records::{NotedIds, Records};
-use super::tuples::{Crossing, Derived, Origin, Send};
+use super::tuples::{Crossing, Derived, TupleOrigin, Send};
 
-/// What the running turn has gathered.
+/// The state of the running turn.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) now_ns: u64,
-    /// Event tuples whose strands run now, and how many have. It and the queue change places, so
-    /// both lie where they need not be copied.
+    /// Event tuples whose strands run now, and how many have run. It is swapped with the queue, so
+    /// both are boxed.
     pub(super) current: Option<Box<TupleBuf<Derived>>>,
     pub(super) position: usize,
     pub(super) taken: Taken,
@@ -30,10 +30,10 @@ pub(super) struct Turn {
     pub(super) crossings: TupleBuf<Crossing>,
     /// The net changes of the turn before, kept for their memory.
     pub(super) net: TupleBuf<Change>,
-    /// What traced rules have done.
+    /// The records of traced rules.
     pub(super) records: Records,
     pub(super) noted: NotedIds,
-    /// Rows that have lived long enough go in its commit.
+    /// Its commit removes expired rows.
     pub(super) expiry: bool,
 }
 
@@ -46,6 +46,6 @@ impl Turn {
 
     /// Notes a change of a table that comes from outside.
     pub(super) fn put(&mut self, relation: RelationId, action: Action, columns: &[Value<'_>]) {
-        self.changes.push(Derived { relation, origin: Origin::Outside, action }, columns);
+        self.changes.push(Derived { relation, origin: TupleOrigin::Outside, action }, columns);
     }
 }

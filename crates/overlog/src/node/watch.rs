@@ -12,7 +12,7 @@ use super::stages::{Stage, Stages};
 use crate::program::Query;
 use crate::traces::Traces;
 
-/// What happened to a watched tuple.
+/// An event in the life of a watched tuple.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
     /// Nanoseconds since the start of the loop.
@@ -29,7 +29,7 @@ pub struct Sighting<'a> {
     pub columns: &'a [Value<'a>],
 }
 
-/// Receives what a program's watches and the run-time checks have to say.
+/// Receives the reports of a program's watches and run-time checks.
 pub trait Observer {
     /// A watched tuple reached a watched stage.
     fn sighted(&mut self, sighting: Sighting<'_>);
@@ -45,7 +45,7 @@ pub trait Observer {
     /// A rule dropped a derivation for the first time.
     fn rule_failed(&mut self, node: &str, rule: &str, place: &str, reason: &str);
 
-    /// The nodes go on with their program, although another was to take its place.
+    /// The nodes keep their program, although another was to replace it.
     fn kept(&mut self, why: Kept) {
         let _ = why;
     }
@@ -66,7 +66,7 @@ pub trait Observer {
     }
 }
 
-/// What of each relation is watched.
+/// The watched stages of each relation.
 #[derive(Clone, Debug)]
 pub(super) struct Watching {
     stages: Vec<Stages>,
@@ -139,7 +139,7 @@ impl Watching {
             || self.queries[index].iter().any(|query| fits(&query.columns, columns, ambient))
     }
 
-    /// All joins are seen from now on.
+    /// Makes all joins visible from now on.
     pub(super) fn see_joins(&mut self) {
         self.traced = vec![true; self.stages.len()];
         self.any = true;

@@ -47,7 +47,7 @@ pub(super) enum Bar {
     Or,
 }
 
-/// How tight an operator between values binds.
+/// The binding level of an operator between values.
 fn value_operator(kind: &TokenKind) -> Option<(BinaryOp, u8)> {
     let TokenKind::Sym(sym) = kind else { return None };
     Some(match sym {
@@ -76,7 +76,8 @@ const EQUALITY: u8 = 2;
 /// The level of `<`.
 const ORDER: u8 = 3;
 
-/// How tight an operator of conditions binds: other levels than those between values.
+/// The binding level of an operator of conditions; the levels are separate from those between
+/// values.
 fn condition_operator(kind: &TokenKind) -> Option<(BinaryOp, u8)> {
     let TokenKind::Sym(sym) = kind else { return None };
     Some(match sym {
@@ -94,8 +95,8 @@ fn condition_operator(kind: &TokenKind) -> Option<(BinaryOp, u8)> {
 
 impl Parser {
     // A level of parentheses takes the frames of the functions from here to `parenthesised`, and
-    // there may be many levels: what is rare stands in functions of its own, so that its
-    // temporaries do not lie in each of those frames.
+    // there may be many levels: rare cases are in functions of their own, so that their temporaries
+    // are not in each of those frames.
 
     /// A value or a condition.
     pub(super) fn expr(&mut self) -> Parsed<Expr> {
@@ -245,7 +246,7 @@ impl Parser {
         Ok(left)
     }
 
-    /// Old programs meant `(A << I) + N` where `A << I + N` stands.
+    /// Old programs mean `(A << I) + N` by `A << I + N`.
     fn warn_shift(&mut self, shift: BinaryOp, left: (&Expr, bool), right: (&Expr, bool)) {
         for (operand, wrapped) in [left, right] {
             let ExprKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), ..) = operand.kind else {
@@ -262,7 +263,7 @@ impl Parser {
         }
     }
 
-    /// What stands between operators, with `-` or `~` before it.
+    /// An operand, with `-` or `~` before it.
     fn operand(&mut self) -> Parsed<Expr> {
         match self.kind() {
             TokenKind::Sym(Sym::Tilde | Sym::Minus) => self.prefixed(),
@@ -392,7 +393,7 @@ impl Parser {
         let start = self.span();
         let function = Ident { text: self.kind().word().unwrap_or("").into(), span: start };
         self.next();
-        // Oldest programs say where: `f_now@X()`, which is where the rule runs.
+        // The oldest programs write the location: `f_now@X()`, which is where the rule runs.
         if self.is(Sym::At) && matches!(self.ahead(1), TokenKind::Var(_)) {
             self.next();
             self.next();

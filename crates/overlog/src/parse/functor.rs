@@ -9,7 +9,7 @@ use tidemill_diag::{Diagnostic, Span};
 
 const AGGREGATE: &str = "write `a_MIN<X>` or `a_COUNT<*>`; compute values before, `X := ...`";
 
-/// What a relation with arguments is there.
+/// The position of a relation with arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
     /// A rule's head, or a fact: which of them shows only behind it. May aggregate.
@@ -166,8 +166,8 @@ impl Parser {
     }
 }
 
-/// The column of the location of `name@X(args)`: where `X` or an aggregate of it stands, else a
-/// new first one. So `lookup@B(min<B>, K)` goes to the least `B`.
+/// The column of the location of `name@X(args)`: that of `X` or an aggregate of it, else a new
+/// first one. So `lookup@B(min<B>, K)` goes to the least `B`.
 fn place_location(args: &mut Vec<Arg>, located: Expr) -> usize {
     for (index, arg) in args.iter_mut().enumerate() {
         let same = match arg {

@@ -11,7 +11,7 @@ use tidemill_stdx::sorted::SortedSet;
 /// Relations of the system that have plain names.
 const SYSTEM: &[&str] = &["periodic", "ruleExecTable", "tupleTable"];
 
-/// What a name does where it stands.
+/// The role of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// Makes the relation, if it is a plain name.
@@ -113,7 +113,7 @@ fn plain(name: &str, space: &str, defined: &SortedSet<String>) -> String {
     find(name, space, defined).unwrap_or_else(unknown)
 }
 
-/// Calls `see` with every name, its role, and the namespace that it stands in.
+/// Calls `see` with every name, its role, and its namespace.
 fn visit_all(
     statements: &mut [Statement],
     space: &str,

@@ -177,7 +177,8 @@ impl Parser {
         Ok(self.since(start))
     }
 
-    /// The `.` of a statement. One that is missing before the next statement does no harm.
+    /// The `.` of a statement. A missing one before the next statement is reported, and parsing
+    /// continues.
     fn period(&mut self) -> Parsed<()> {
         if !self.eat(Sym::Dot) {
             if !self.starts_statement() && !self.is_end() && !self.is(Sym::RBrace) {
@@ -267,7 +268,7 @@ impl Parser {
         Ok(Statement::Namespace(Namespace { name, statements, span: self.since(start) }))
     }
 
-    /// The name of a namespace. What stands in it is read under a wrong one too.
+    /// The name of a namespace. The contents are read under an invalid one, too.
     fn space_name(&mut self) -> Parsed<Name> {
         let span = self.span();
         let name = self.relation_name();
@@ -323,7 +324,8 @@ impl Parser {
             && (self.ahead_is(ahead + 1, Sym::LParen) || self.ahead_is(ahead + 1, Sym::At))
     }
 
-    /// A word that is nearly a declaration, with a name in it, which no fact begins with.
+    /// A word that is probably a misspelt declaration, as a name follows, with which no fact
+    /// begins.
     fn misspelt(&self) -> Option<&'static str> {
         let TokenKind::Name(word) = self.kind() else { return None };
         let TokenKind::Name(first) = self.ahead(2) else { return None };
@@ -463,7 +465,7 @@ impl Parser {
         Ok(Term::AggView(AggView { func, group, result, of, span: self.since(start) }))
     }
 
-    /// Arguments in parentheses of their own; a location mark there says nothing.
+    /// Arguments in parentheses of their own; a location mark there has no meaning.
     fn group(&mut self) -> Parsed<Vec<Expr>> {
         self.expect(Sym::LParen, AGG_VIEW)?;
         self.items(Sym::RParen, |it| {
@@ -473,7 +475,7 @@ impl Parser {
     }
 }
 
-/// The number that a constant expression is.
+/// The value of a constant expression.
 fn fold(expr: &Expr) -> Option<f64> {
     match &expr.kind {
         ExprKind::Literal(Literal::Int(value)) => Some(*value as f64),

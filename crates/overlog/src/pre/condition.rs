@@ -1,4 +1,4 @@
-//! What `#if` and `#elif` ask: whole numbers, `defined NAME`, and the operators of C.
+//! The conditions of `#if` and `#elif`: whole numbers, `defined NAME`, and the operators of C.
 //!
 //! Macros in it are expanded; a name that is none is 0. From the loosest to the tightest:
 //! `||`, `&&`, `|`, `^`, `&`, `== !=`, `< <= > >=`, `<< >>`, `+ -`, `* / %`, `! ~ + -`.
@@ -24,25 +24,25 @@ const LEVELS: &[&[Sym]] = &[
 /// Parentheses and signs within each other.
 const DEPTH_MAX: usize = 64;
 
-/// What is wrong with a condition, and where.
-struct Wrong(Span, &'static str);
+/// An error in a condition, with its place.
+struct ConditionError(Span, &'static str);
 
 struct Reader<'t> {
     tokens: &'t [Token],
     at: usize,
     depth: usize,
-    /// Where the directive stands.
+    /// The place of the directive.
     line: Span,
 }
 
 impl Preprocessor<'_> {
-    /// Whether the condition behind `#if` or `#elif` holds; a wrong one is reported.
+    /// Whether the condition behind `#if` or `#elif` holds; an invalid one is reported.
     pub(super) fn holds(&mut self, line: Span, condition: &[Token]) -> bool {
         let mut tokens = Vec::new();
         let mut rest = condition.iter().peekable();
         while let Some(token) = rest.next() {
             if let Some(error) = &token.error {
-                self.wrong((**error).clone());
+                self.report((**error).clone());
                 return false;
             }
             if token.kind.word() != Some("defined") {
@@ -56,7 +56,7 @@ impl Preprocessor<'_> {
             let Some(name) = name.filter(|_| closed) else {
                 let error =
                     Diagnostic::error("bad-directive", token.span, "what is to be defined?");
-                self.wrong(error.help("write `defined NAME` or `defined(NAME)`"));
+                self.report(error.help("write `defined NAME` or `defined(NAME)`"));
                 return false;
             };
             let is_defined = self.current.contains_key(name);
@@ -65,13 +65,13 @@ impl Preprocessor<'_> {
         let mut reader = Reader { tokens: &tokens, at: 0, depth: 0, line };
         let value = reader.level(0).and_then(|value| match reader.peek() {
             None => Ok(value),
-            Some(token) => Err(Wrong(token.span, "an operator is missing before it")),
+            Some(token) => Err(ConditionError(token.span, "an operator is missing before it")),
         });
         match value {
             Ok(value) => value != 0,
-            Err(Wrong(span, message)) => {
+            Err(ConditionError(span, message)) => {
                 let error = Diagnostic::error("bad-directive", span, message);
-                self.wrong(
+                self.report(
                     error.help(
                         "a condition has whole numbers, `defined NAME`, macros and operators",
                     ),
@@ -110,28 +110,28 @@ impl Reader<'_> {
         Some(found)
     }
 
-    fn level(&mut self, level: usize) -> Result<i64, Wrong> {
+    fn level(&mut self, level: usize) -> Result<i64, ConditionError> {
         let Some(symbols) = LEVELS.get(level) else { return self.operand() };
         let mut left = self.level(level + 1)?;
         while let Some(symbol) = self.next_if(symbols) {
             let span = self.tokens[self.at - 1].span;
             let right = self.level(level + 1)?;
-            left = apply(symbol, left, right).ok_or(Wrong(span, "this has no value of 64 bits"))?;
+            left = apply(symbol, left, right).ok_or(ConditionError(span, "this has no value of 64 bits"))?;
         }
         Ok(left)
     }
 
-    fn operand(&mut self) -> Result<i64, Wrong> {
+    fn operand(&mut self) -> Result<i64, ConditionError> {
         if self.depth == DEPTH_MAX {
-            return Err(Wrong(self.line, "the condition nests too deeply"));
+            return Err(ConditionError(self.line, "the condition nests too deeply"));
         }
-        let Some(token) = self.peek() else { return Err(Wrong(self.line, "a value is missing")) };
+        let Some(token) = self.peek() else { return Err(ConditionError(self.line, "a value is missing")) };
         let (kind, span) = (token.kind.clone(), token.span);
         self.at += 1;
         self.depth += 1;
         let value = match kind {
             TokenKind::Int(value) => {
-                i64::try_from(value).map_err(|_| Wrong(span, "the number is too large"))
+                i64::try_from(value).map_err(|_| ConditionError(span, "the number is too large"))
             }
             TokenKind::Name(_) | TokenKind::Var(_) => Ok(0),
             TokenKind::Sym(Sym::Not) => self.operand().map(|value| i64::from(value == 0)),
@@ -142,10 +142,10 @@ impl Reader<'_> {
                 let value = self.level(0)?;
                 match self.next_if(&[Sym::RParen]) {
                     Some(_) => Ok(value),
-                    None => Err(Wrong(span, "this is not closed")),
+                    None => Err(ConditionError(span, "this is not closed")),
                 }
             }
-            _ => Err(Wrong(span, "this is no whole number")),
+            _ => Err(ConditionError(span, "this is no whole number")),
         };
         self.depth -= 1;
         value

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tidemill_diag::{Diagnostic, FileId, Span};
 
 impl Preprocessor<'_> {
-    /// Obeys the directive of `line`, which follows a `#` at `hash`.
+    /// Executes the directive of `line`, which follows a `#` at `hash`.
     pub(super) fn directive(
         &mut self,
         hash: Span,
@@ -41,7 +41,7 @@ impl Preprocessor<'_> {
             "else" => self.otherwise(span, None, conditionals),
             "endif" => {
                 if conditionals.pop().is_none() {
-                    self.wrong(unbalanced(span, "`#endif` closes nothing"));
+                    self.report(unbalanced(span, "`#endif` closes nothing"));
                 }
             }
             _ if !active => {}
@@ -59,19 +59,19 @@ impl Preprocessor<'_> {
     fn unknown(&mut self, span: Span, word: &str) {
         let message = format!("`#{word}` is no directive");
         let known = "#define, #undef, #include, #ifdef, #ifndef, #if, #elif, #else and #endif are";
-        self.wrong(Diagnostic::error("unknown-directive", span, message).help(known));
+        self.report(Diagnostic::error("unknown-directive", span, message).help(known));
     }
 
     fn macro_name(&mut self, span: Span, token: Option<&Token>) -> Option<(String, Span)> {
         let named = token.and_then(|it| Some((it.kind.word()?.to_string(), it.span)));
         if named.is_none() {
             let message = "this directive needs the name of a macro";
-            self.wrong(Diagnostic::error("bad-directive", span, message));
+            self.report(Diagnostic::error("bad-directive", span, message));
         }
         named
     }
 
-    /// The next part of a condition: with what it asks itself, or what is left.
+    /// The next part of a condition: `#elif` with its own condition, or `#else`.
     fn otherwise(
         &mut self,
         span: Span,
@@ -80,7 +80,7 @@ impl Preprocessor<'_> {
     ) {
         let word = if condition.is_some() { "elif" } else { "else" };
         let Some(it) = conditionals.last_mut() else {
-            return self.wrong(unbalanced(span, format!("`#{word}` belongs to no condition")));
+            return self.report(unbalanced(span, format!("`#{word}` belongs to no condition")));
         };
         if it.else_seen {
             let message = match word {
@@ -88,7 +88,7 @@ impl Preprocessor<'_> {
                 _ => "a condition has one `#else` at most",
             };
             let error = unbalanced(span, message).label(it.span, "the condition begins here");
-            return self.wrong(error);
+            return self.report(error);
         }
         let is_due = it.outer && !it.taken;
         it.active = is_due && condition.is_none_or(|condition| self.holds(span, condition));
@@ -104,7 +104,7 @@ impl Preprocessor<'_> {
         });
         if parameters {
             let message = format!("macro `{name}` has parameters");
-            self.wrong(
+            self.report(
                 Diagnostic::error("bad-directive", defined, message)
                     .help("macros are plain names; put a blank before `(` if it begins the value"),
             );
@@ -116,7 +116,7 @@ impl Preprocessor<'_> {
     fn include(&mut self, span: Span, name: Option<&Token>) {
         let Some((TokenKind::Str(name), at)) = name.map(|token| (&token.kind, token.span)) else {
             let error = Diagnostic::error("bad-directive", span, "which file is to be included?");
-            return self.wrong(error.help("write `#include \"file\"`"));
+            return self.report(error.help("write `#include \"file\"`"));
         };
         self.includes += 1;
         if self.includes > INCLUDES_MAX || self.including.len() >= INCLUDE_DEPTH_MAX {
@@ -158,7 +158,7 @@ impl Preprocessor<'_> {
                 let chain: Vec<_> = files.map(|it| it.path.display().to_string()).collect();
                 let message = format!("`{}` includes itself", path.display());
                 let error = Diagnostic::error("include-cycle", at, message);
-                self.wrong(error.help(format!("it is reached by {}", chain.join(" -> "))));
+                self.report(error.help(format!("it is reached by {}", chain.join(" -> "))));
                 return None;
             }
             if let Some(&file) = self.known.get(&path) {
@@ -173,13 +173,13 @@ impl Preprocessor<'_> {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => {
                     let message = format!("cannot read `{}`: {error}", path.display());
-                    self.wrong(Diagnostic::error("file-unreadable", at, message));
+                    self.report(Diagnostic::error("file-unreadable", at, message));
                     return None;
                 }
             }
         }
         let message = format!("there is no file `{name}`");
-        self.wrong(
+        self.report(
             Diagnostic::error("include-not-found", at, message)
                 .help("it is looked for beside this file and in each -I directory"),
         );
@@ -188,7 +188,7 @@ impl Preprocessor<'_> {
 }
 
 impl Conditional {
-    /// A condition that begins where lines count.
+    /// A condition that begins in active lines.
     fn opened(span: Span, active: bool) -> Conditional {
         Conditional { span, outer: true, active, taken: active, else_seen: false }
     }

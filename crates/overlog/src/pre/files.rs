@@ -1,4 +1,4 @@
-//! Where source files come from.
+//! Sources of files.
 
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Component, Path, PathBuf};

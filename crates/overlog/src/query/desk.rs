@@ -1,4 +1,4 @@
-//! Questions to the nodes of a run: who asks what, whose turn it is, and what each may take.
+//! Questions to the nodes of a run: the askers, their turns, and the limits of each.
 //!
 //! ```text
 //! asker 1   [question, question ...]      one connection; its first question is worked on
@@ -8,8 +8,8 @@
 //! ```
 //! So each asker has the same share of the time, however many others ask, and however long their
 //! questions take. Each question has [`Limits`]; all together have a limit on memory, which ends
-//! the largest. A part of an answer is made when its asker can take it, so that one that does not
-//! read costs what its question may take, and no more.
+//! the largest. A part of an answer is made when its asker can take it, so that an asker that does
+//! not read costs no more than the limit of its question.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -44,25 +44,25 @@ pub type Copyable<'a> = (&'a Node, Option<Vec<Vec<OwnedValue>>>);
 /// The relation of the counters.
 pub const COUNTER: &str = "sys::counter";
 
-/// Who asks: a connection, by the number that its owner gave it.
+/// An asker: a connection, by the number that its owner gave it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct AskerId(pub u64);
 
 /// The node of a query, in which of its lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Asked {
+pub struct QueriedNode {
     /// The node's number in its fleet.
     pub node: u32,
     /// Counts its restarts.
     pub life: u32,
 }
 
-/// What queries have counted.
+/// The counters of queries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct QueryCounters {
     /// Queries whose evaluation was begun.
     pub evaluated: u64,
-    /// Queries that were answered with what is wrong with them.
+    /// Queries that were invalid.
     pub failed: u64,
     /// Queries that were ended because they, or all together, took too much.
     pub limited: u64,
@@ -102,25 +102,25 @@ impl fmt::Debug for Shown {
 /// A message for an asker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// Who gets it.
+    /// Its receiver.
     pub asker: AskerId,
     /// The encoded [`Control`](control::Control).
     pub message: Vec<u8>,
 }
 
-/// How far the copy of tables is.
+/// The progress of copying tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Copied {
-    /// There is more of it.
+    /// There is more to copy.
     More,
-    /// The question can go on without the node, or is over.
+    /// The question can continue without the node, or is over.
     Done,
 }
 
 #[derive(Debug)]
 struct Question {
     id: u64,
-    asked: Asked,
+    asked: QueriedNode,
     part: Part,
     /// Time that work on it has taken.
     spent_ns: u64,
@@ -140,7 +140,7 @@ enum Part {
 }
 
 impl Part {
-    /// What it is, leaving something of no worth.
+    /// Takes the value, leaving a placeholder.
     fn take(&mut self) -> Part {
         std::mem::replace(self, Part::Text(String::new()))
     }
@@ -163,7 +163,7 @@ struct Asker {
     is_paused: bool,
     /// It is in the ring.
     is_queued: bool,
-    /// Bytes that its first question had when it was last looked at.
+    /// Bytes of its first question at the last check.
     bytes: usize,
 }
 
@@ -196,17 +196,17 @@ impl Default for Desk {
 }
 
 impl Desk {
-    /// Questions for the counters of the process are answered from now on.
+    /// Enables questions for the counters of the process.
     pub fn show(&mut self, shown: Shown) {
         self.shown = Some(shown);
     }
 
-    /// What questions may take from now on.
+    /// Sets the limits of questions.
     pub fn limit(&mut self, limits: Limits, bytes_max: usize) {
         (self.limits, self.bytes_max) = (limits, bytes_max);
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counters(&self) -> QueryCounters {
         self.counters
     }
@@ -215,7 +215,7 @@ impl Desk {
     ///
     /// # Errors
     /// The end of its answer, if it is not taken.
-    pub fn ask(&mut self, asker: AskerId, id: u64, asked: Asked, text: &str) -> Result<(), End> {
+    pub fn ask(&mut self, asker: AskerId, id: u64, asked: QueriedNode, text: &str) -> Result<(), End> {
         let most = control::TEXT_BYTES_MAX;
         if text.len() > most {
             self.counters.failed += 1;
@@ -265,7 +265,7 @@ impl Desk {
         }
     }
 
-    /// Puts an asker into the ring whose question can go on.
+    /// Puts an asker into the ring if its question can continue.
     fn queue(&mut self, id: AskerId) {
         let Some(asker) = self.askers.get_mut(&id) else { return };
         let can_go_on = matches!(
@@ -292,7 +292,7 @@ impl Desk {
     }
 
     /// The next question whose tables are to be copied, if none is being copied.
-    pub fn next_copy(&mut self) -> Option<(AskerId, Asked)> {
+    pub fn next_copy(&mut self) -> Option<(AskerId, QueriedNode)> {
         if self.copying.is_some() {
             return None;
         }
@@ -356,7 +356,7 @@ impl Desk {
     }
 
     /// The question whose tables are being copied.
-    pub fn copying(&self) -> Option<(AskerId, Asked)> {
+    pub fn copying(&self) -> Option<(AskerId, QueriedNode)> {
         let id = self.copying?;
         Some((id, self.askers.get(&id)?.questions.front()?.asked))
     }
@@ -410,7 +410,7 @@ impl Desk {
         self.askers.get_mut(&id)?.questions.front_mut()
     }
 
-    /// Looks how much memory a question takes; if all take too much, ends the largest.
+    /// Updates the memory that a question takes; if all take too much, ends the largest.
     fn weigh(&mut self, id: AskerId) -> Option<Reply> {
         let asker = self.askers.get_mut(&id)?;
         asker.bytes = asker.questions.front().map_or(0, Question::bytes);
@@ -453,7 +453,7 @@ impl Desk {
     }
 }
 
-/// How a slice went.
+/// The result of a slice.
 enum Went {
     On,
     /// A part of the answer.

@@ -29,7 +29,7 @@ use crate::ast::Rule;
 use crate::node::{Identity, Node, node_id};
 use crate::stage::Registry;
 
-/// What one query may take.
+/// The limits of one query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Rows that the tables it reads, and its answer, may have.
@@ -38,7 +38,7 @@ pub struct Limits {
     pub bytes: usize,
     /// Rows that it may derive, equal ones included.
     pub derived: u64,
-    /// Steps that it may take: rows looked at, copied, sorted.
+    /// Steps that it may take: rows examined, copied, sorted.
     pub steps: u64,
     /// Time that work on it may take, others' turns not counted.
     pub time_ns: u64,
@@ -59,9 +59,9 @@ impl Default for Limits {
 /// Why a query has no answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// What is wrong with it, as lines that name its places.
+    /// The query is invalid: the errors, as lines with places.
     Wrong(String),
-    /// Which limit it has reached.
+    /// The limit that it has reached.
     Limit(String),
 }
 
@@ -113,7 +113,7 @@ fn compare(a: Seq<'_>, b: Seq<'_>) -> Ordering {
     differs.into_iter().find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
 }
 
-/// What a query reads: the tables of a node, and what rules there know besides.
+/// What a query reads: the tables of a node, and the environment of its rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder<'a> {
     pub plan: &'a Plan,
@@ -133,7 +133,7 @@ impl<'a> From<&'a Node> for Holder<'a> {
     }
 }
 
-/// Answers a query from the tables of a node at a stretch.
+/// Answers a query from the tables of a node in one call.
 ///
 /// # Errors
 /// Why there is none.
@@ -145,10 +145,10 @@ pub fn evaluate(node: &Node, text: &str) -> Result<Answer, Failure> {
     Ok(evaluation.into_answer())
 }
 
-/// The first row that a rule derives, given as the tree of a query; it looks no further.
+/// The first row that a rule derives, given as the tree of a query; it stops there.
 ///
 /// # Errors
-/// Why nothing can be said.
+/// Why it cannot be evaluated.
 pub(crate) fn first(
     holder: Holder<'_>,
     rule: Rule,
@@ -169,7 +169,7 @@ pub(crate) fn first(
     Ok(answer.row(0).map(|row| row.iter().map(OwnedValue::new).collect()))
 }
 
-/// Where an evaluation stands after the tables are copied.
+/// The progress of an evaluation after the tables are copied.
 #[derive(Clone, Debug)]
 enum Part {
     /// A rule, by its place among all rules, and where its joins rest.
@@ -221,7 +221,7 @@ struct Groups {
 }
 
 impl Evaluation {
-    /// Understands a query; or says what is wrong with it.
+    /// Compiles a query.
     pub(super) fn new(
         holder: Holder<'_>,
         text: &str,
@@ -286,7 +286,7 @@ impl Evaluation {
         let Some(table) = holder.database.get(from) else {
             return Err("no such table".to_owned().into());
         };
-        // Rows that are gone count: they have to be looked at.
+        // Dead rows count, as they are visited too.
         let end = table.next_row().0;
         let until = end.min(self.next_row.saturating_add(u32::try_from(rows).unwrap_or(u32::MAX)));
         let mut columns = Vec::new();
@@ -309,7 +309,7 @@ impl Evaluation {
             self.sources.pop();
         }
         if let Some(into) = into {
-            // Little by little, lest an index is made at a stretch.
+            // Incrementally, as building an index in one step would take too long.
             self.database.table_mut(into).prepare_all();
         }
         self.check_size()?;
@@ -321,7 +321,7 @@ impl Evaluation {
         let tables = self.database.iter().map(|(_, table)| table.bytes()).sum::<usize>();
         let groups = self.groups.accumulators.len() * size_of::<Accumulator>();
         let group_rows = self.groups.rows.as_ref().map_or(0, Table::bytes);
-        // A place in the order, twice while it is sorted, and what finds the row.
+        // A place in the order, two while it is sorted, and the offset of the row.
         tables + groups + group_rows + self.rows.bytes() + self.rows.len() * 32
     }
 
@@ -555,7 +555,7 @@ impl Groups {
     }
 }
 
-/// Takes what the joins of a rule find, and the first reason why a derivation was dropped.
+/// Collects the results of the joins of a rule, and the first reason why a derivation was dropped.
 #[derive(Default)]
 struct Found {
     rows: TupleBuf<()>,
@@ -572,7 +572,7 @@ impl Sink for Found {
     }
 }
 
-/// What a query knows of the node.
+/// The environment of a query.
 struct Here<'n> {
     identity: &'n Identity,
     operators: &'n Registry,
@@ -583,7 +583,7 @@ impl Ambient for Here<'_> {
         self.operators.messages().map(Arc::as_ref)
     }
 
-    /// Functions that would ask are refused before.
+    /// Functions that read it are refused before.
     fn now_ns(&self) -> i64 {
         0
     }

@@ -16,7 +16,7 @@ mod question;
 mod sorting;
 
 pub use desk::{
-    Asked, AskerId, COUNTER, Copied, Copyable, Desk, PEER, QueryCounters, Reply, Shown, WAITING_MAX,
+    QueriedNode, AskerId, COUNTER, Copied, Copyable, Desk, PEER, QueryCounters, Reply, Shown, WAITING_MAX,
 };
 pub use evaluate::{Answer, Failure, Limits, evaluate};
 pub(crate) use evaluate::{Holder, first};

@@ -1,4 +1,4 @@
-//! What a query asks: a table of the node, or a program of its own over copies of the tables that
+//! The compiled query: a table of the node, or a program of its own over copies of the tables that
 //! it mentions.
 //!
 //! The rule is compiled as a view of a small program whose tables are declared like the node's.
@@ -25,10 +25,10 @@ use crate::stage::Registry;
 /// The head of the small program; no program can write such a name.
 pub(super) const HEAD: &str = "query!answer";
 
-/// Terms that the rule of a query may have: it is planned in one piece, while others wait.
+/// Terms that the rule of a query may have: it is planned in one step, while others wait.
 const TERMS_MAX: usize = 64;
 
-/// A query that has been understood.
+/// A compiled query.
 #[derive(Clone, Debug)]
 pub(super) enum Question {
     /// The rows of a table.
@@ -38,8 +38,7 @@ pub(super) enum Question {
 }
 
 impl Question {
-    /// What `text` asks a node that runs `plan`; or what is wrong with it, as lines that name its
-    /// places.
+    /// Compiles `text` for a node that runs `plan`; or returns its errors, as lines with places.
     pub(super) fn read(
         plan: &Plan,
         operators: &Arc<Registry>,
@@ -56,7 +55,7 @@ impl Question {
         Ok(Question::Table { name: name.to_owned(), relation })
     }
 
-    /// A rule whose tree is there, such as part of another.
+    /// Compiles a rule given as a tree, such as part of another.
     pub(super) fn of_rule(
         plan: &Plan,
         operators: &Arc<Registry>,
@@ -164,8 +163,8 @@ fn small_program(plan: &Plan, tree: Program) -> Result<(Program, String), Diagno
     Ok((program, name))
 }
 
-/// Makes all predicates of a rule speak of this node, gives its head a location before its
-/// columns, and gathers the tables that it mentions.
+/// Locates all predicates of a rule at this node, gives its head a location before its columns, and
+/// collects the tables that it mentions.
 fn locate_here<'p>(
     plan: &'p Plan,
     rule: &mut Rule,
@@ -215,7 +214,7 @@ fn locate_here<'p>(
 }
 
 /// Puts `NODE` into the location column of a predicate, the one marked with `@` if the relation
-/// has its location there in some rules; gives back what stood there.
+/// has its location there in some rules; returns the old location.
 fn replace_location(functor: &mut Functor, relation: &Relation) -> Option<Expr> {
     let place = functor.location.unwrap_or(relation.location as usize);
     functor.location = Some(place);
@@ -232,7 +231,7 @@ fn here(span: Span) -> Expr {
     Expr { kind: ExprKind::Var(Param::Node.name().to_owned()), span }
 }
 
-/// A declaration of a table like the node's, without end.
+/// A declaration of a table like the node's, without lifetime.
 fn declaration(relation: &Relation, span: Span) -> Statement {
     let columns = match relation.table().map(|spec| &spec.key) {
         Some(Key::Columns(columns)) => columns.iter().map(|column| column + 1).collect(),

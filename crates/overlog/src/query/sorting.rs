@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// An order in the making of things numbered from 0.
+/// An incremental sort of items numbered from 0.
 ///
 /// ```text
 /// order   [ run | run | run | run ]    runs of `width` in order; one pair after the other
@@ -20,7 +20,7 @@ pub(super) struct Sorting {
 }
 
 impl Sorting {
-    /// Of things numbered below `count`, in the order of their numbers.
+    /// Items numbered below `count`, in the order of their numbers.
     pub(super) fn new(count: u32) -> Sorting {
         let order: Vec<u32> = (0..count).collect();
         let merged = Vec::with_capacity(order.len());

@@ -6,8 +6,8 @@
 //! r!agg(@N, D, a_MIN<C>) :- path(@N, D, P, C).       grouped, keyed by N and D
 //! best(@N, D, C) :- r!agg(@N, D, C).
 //! ```
-//! The hidden table lies where the body lies. It is kept up to date whatever the state of the
-//! body; over soft state it passes refreshes on.
+//! The hidden table has the location of the body. It is kept up to date for hard and soft state;
+//! over soft state it passes refreshes on.
 //!
 //! A MIN or MAX keeps the columns of the row that wins if the key of its table lacks them:
 //! ```text
@@ -262,7 +262,7 @@ fn lost_group(rule: &Rule, at: usize, catalog: &Catalog) -> Diagnostic {
     ))
 }
 
-/// The rule that takes rows of a hidden table as they are, but for the first `skip` columns.
+/// The rule that copies rows of a hidden table without the first `skip` columns.
 fn copy(
     rule: &Rule,
     from: tidemill_relation::plan::RelationId,
@@ -285,8 +285,7 @@ fn copy(
     }
 }
 
-/// Joins a body of several locations in a hidden table first; the rule that is left ranges over
-/// that.
+/// Joins a body of several locations in a hidden table first; the remaining rule ranges over that.
 fn gather(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<Rule, Diagnostic> {
     let mut vars = SortedSet::new();
     for term in &rule.body {

@@ -1,7 +1,7 @@
-//! Tables whose rows are chosen among several derivations.
+//! Tables whose rows are selected among several derivations.
 //!
-//! Where maintained rules fill a table whose key is not its whole row, two derivations may want
-//! the place of one row. They stand in a hidden table of *candidates*, the number of the rule
+//! Where maintained rules fill a table whose key is not its whole row, two derivations may have the
+//! key of one row. They are kept in a hidden table of *candidates*, with the number of the rule
 //! before the columns; the view engine keeps the last of each key in the table itself.
 
 use tidemill_relation::expr::Expr;
@@ -14,7 +14,7 @@ use crate::ir::{Catalog, Softness, Term, whole_row};
 use crate::program::Fact;
 use crate::translate::count_once;
 
-/// Gives candidates to the tables that need them, and sends their rules there.
+/// Adds candidates to the tables that need them, and redirects their rules there.
 pub(crate) fn candidates(parts: &mut Parts, facts: &[Fact], catalog: &mut Catalog) {
     let maintained = |view: &&View| view.kind == ViewKind::Maintained;
     let mut tables: Vec<RelationId> =
@@ -43,11 +43,11 @@ pub(crate) fn candidates(parts: &mut Parts, facts: &[Fact], catalog: &mut Catalo
     }
 }
 
-/// The number of a rule that candidates have which stand by themselves.
+/// The rule number of asserted candidates.
 pub(super) const ASSERTED: i64 = tidemill_relation::view::ASSERTED;
 
-/// The candidates of a table, which gets them whether or not its rows are chosen: for those who
-/// need to know which rows stand by themselves.
+/// The candidates of a table, which gets them even if its rows are not selected: for rewrites that
+/// need to know which rows are asserted.
 pub(super) fn forced(table: RelationId, catalog: &mut Catalog) -> RelationId {
     count_once(catalog, table);
     match catalog.relation(table).candidates {
@@ -56,7 +56,7 @@ pub(super) fn forced(table: RelationId, catalog: &mut Catalog) -> RelationId {
     }
 }
 
-/// Sends what rules derive for a table to its candidates.
+/// Redirects derivations for a table to its candidates.
 fn redirect(parts: &mut Parts, table: RelationId, candidates: RelationId) {
     for view in &mut parts.views {
         let head = &mut view.rule.head;
@@ -99,7 +99,7 @@ fn keeps_keys(view: &View, catalog: &Catalog) -> bool {
     !atom.negated && body_key.iter().filter(|column| Some(**column) != constant).all(kept)
 }
 
-/// Whether something other than maintained rules puts rows into a table.
+/// Whether something other than maintained rules inserts rows into a table.
 fn is_written(table: RelationId, strands: &[Strand], views: &[View], facts: &[Fact]) -> bool {
     strands.iter().any(|strand| strand.output.relation == table)
         || facts.iter().any(|fact| fact.relation == table)

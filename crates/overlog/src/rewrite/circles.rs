@@ -1,16 +1,16 @@
-//! Which tables support themselves through other nodes.
+//! The tables that support themselves through other nodes.
 //!
 //! An edge leads from a table to the head of a view over it, and from a table whose rows are
-//! shipped to the one they are put into. Tables on a cycle through such a shipment may hold, on
-//! several nodes, rows that support each other in a circle that no node sees as a whole. What is
-//! negated supports nothing, nor does what is counted or summed: only of a MIN or MAX it can be
-//! said from which rows it comes.
+//! shipped to the one that receives them. Tables on a cycle through such a shipment may hold, on
+//! several nodes, rows that support each other in a cycle that no node sees as a whole. Negated
+//! rows support nothing, nor do counted or summed ones: only a MIN or MAX follows from certain
+//! rows.
 //!
-//! A rule that puts itself in front of a list on which it is not yet, as path-vector does,
+//! A rule that prepends itself to a list on which it is not yet, as path-vector does,
 //! ```text
 //! path(@X, Z, f_cons(X, P)) :- link(@Y, X), path(@Y, Z, P), !f_member(P, X).
 //! ```
-//! closes no circle: its rows say themselves what they came through.
+//! closes no cycle: its rows contain their own trail.
 
 use tidemill_relation::Value;
 use tidemill_relation::expr::{Expr, Reg};
@@ -22,7 +22,7 @@ use super::parts::{Parts, View};
 use crate::ir::{Rule, Term};
 use crate::stratify::improves;
 
-/// By table on a cycle: which cycle, named by one of its tables.
+/// The cycle of each table on one, named by one of its tables.
 pub(super) type Circles = SortedMap<RelationId, RelationId>;
 
 type Edges = SortedMap<RelationId, SortedSet<RelationId>>;
@@ -68,7 +68,7 @@ fn reachable(from: RelationId, edges: &Edges) -> SortedSet<RelationId> {
     found
 }
 
-/// Whether rows of the head rest on certain rows of the body that may rest on them in turn.
+/// Whether rows of the head depend on certain rows of the body that may depend on them in turn.
 fn supports(view: &View) -> bool {
     match view.kind {
         ViewKind::Plain => false,
@@ -77,7 +77,7 @@ fn supports(view: &View) -> bool {
     }
 }
 
-/// Whether the rule adds to a list what it has made sure is not on it.
+/// Whether the rule adds to a list an element that it has checked is not on it.
 fn lists_itself(rule: &Rule) -> bool {
     let definition = |reg: Reg| {
         rule.body.iter().find_map(|term| match term {

@@ -1,13 +1,13 @@
-//! Rewriting: what a rule means in terms of strands and views at one location.
+//! Rewriting rules into strands and views at one location.
 //!
 //! 1. An aggregate over a table, as a term or in the head of a rule without an event, becomes a
 //!    hidden table with one row per group, and a rule over that ([`aggregates`]).
 //! 2. A rule with an event becomes strands ([`crate::localise`]).
 //! 3. A rule without an event whose head is a table is a *view*: maintained if all of it is hard
 //!    state, else plain; across locations it is shipped ([`remote`]). All other rules without an
-//!    event fire for each row that comes, once per table of the body.
-//! 4. Tables whose rows may support each other in a circle through several nodes get hidden
-//!    tables of what their rows came through ([`trails`]).
+//!    event fire for each new row, once per table of the body.
+//! 4. Tables whose rows may support each other in a cycle through several nodes get hidden tables
+//!    of the trails of their rows ([`trails`]).
 //! 5. Tables whose rows are chosen among several derivations get a hidden table of those
 //!    ([`candidates`]).
 

@@ -1,4 +1,4 @@
-//! What rules become, and queries on a rule during the rewriting.
+//! The result of the rewriting, and queries on a rule.
 
 use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
@@ -17,7 +17,7 @@ pub(crate) struct View {
     pub kind: ViewKind,
 }
 
-/// What the rules of a program become.
+/// The rewritten rules of a program.
 #[derive(Default)]
 pub(crate) struct Parts {
     pub strands: Vec<Strand>,

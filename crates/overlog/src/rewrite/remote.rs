@@ -6,17 +6,17 @@
 //! at X: part(@Y, X) :- link(@X, Y).                     [`split`]
 //! at Y: reach(@X, Z) :- part(@Y, X), reach(@Y, Z).
 //! ```
-//! A rule whose head lies elsewhere than its body ships the rows of its head ([`export`]):
+//! A rule whose head is at another location than its body ships the rows of its head ([`export`]):
 //!
 //! ```text
 //! at X: out(@X; Y, X) :- link(@X, Y).       its last column is the node that ships
 //! at Y: part(@Y, X) :- into(@Y, X, from).   rows that came
 //! ```
 //! The node ships insertions and deletions of `out` to `into`, to itself by a turn of its own. So
-//! a view across nodes consists of views within nodes, and what is no longer derivable goes
-//! everywhere. Of rows of several nodes that support each other in a circle no node sees the whole:
-//! see [`super::trails`]. Where soft state takes part, rows are sent like those of any rule and end
-//! by their lifetimes.
+//! a view across nodes consists of views within nodes, and rows that are no longer derivable are
+//! removed everywhere. Rows of several nodes may support each other in a cycle that no node sees as
+//! a whole: see [`super::trails`]. Where soft state takes part, rows are sent like those of any
+//! rule and end by their lifetimes.
 
 use tidemill_diag::Diagnostic;
 use tidemill_relation::TypeSet;
@@ -32,7 +32,7 @@ use crate::lower::home;
 use crate::program::Export;
 
 /// Splits a body of several locations: the part at one of them, and a rule over that part and
-/// the rest, which lies where the part is sent.
+/// the rest, at the location to which the part is sent.
 pub(super) fn split(rule: Rule, catalog: &mut Catalog) -> Result<[Rule; 2], Diagnostic> {
     let places = locations(&rule, catalog);
     for here in &places {
@@ -102,7 +102,7 @@ fn split_at(rule: &Rule, here: &Location, catalog: &mut Catalog) -> Option<[Rule
     Some([Rule { head, body: first, ..rule.clone() }, Rule { body, ..rule }])
 }
 
-/// The hidden table that holds the first part where the rest lies.
+/// The hidden table that holds the first part at the location of the rest.
 fn part_table(rule: &Rule, first: &[Term], needed: &[Reg], catalog: &mut Catalog) -> RelationId {
     let types = std::iter::once(TypeSet::TEXT).chain(needed.iter().map(|reg| type_of(rule, *reg)));
     let types: Vec<TypeSet> = types.collect();
@@ -128,7 +128,7 @@ fn part_table(rule: &Rule, first: &[Term], needed: &[Reg], catalog: &mut Catalog
 /// Divides the terms of a rule into those that can be done at one location and the rest.
 struct Split<'a> {
     bound: SortedSet<Reg>,
-    /// Comparisons that were taken out of predicates because their variables come later.
+    /// Comparisons that were moved out of predicates because their variables are bound later.
     added: Vec<Term>,
     /// By variable: how often it occurs in the body.
     uses: Vec<u32>,
@@ -203,8 +203,8 @@ impl Split<'_> {
         inside.iter().all(|(reg, times)| self.bound.contains(reg) || alone(reg, *times))
     }
 
-    /// A column that must equal what only the rest can compute is a variable here, and compared
-    /// there.
+    /// A column that must equal a value that only the rest can compute is a variable here, and
+    /// compared there.
     fn postpone(&mut self, pattern: &mut Pattern, vars: &mut Vec<Var>) {
         match pattern {
             Pattern::Any | Pattern::Reg(_) => {}
@@ -238,7 +238,7 @@ fn bind(pattern: &Pattern, bound: &mut SortedSet<Reg>) {
     }
 }
 
-/// Ships the rows of a maintained head to where they lie.
+/// Ships the rows of a maintained head to their location.
 pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     let home = home(&rule, catalog);
     let location = rule.head.location_column(catalog);
@@ -271,7 +271,7 @@ pub(super) fn export(rule: Rule, catalog: &mut Catalog, parts: &mut Parts) {
     parts.views.push(View { rule: come, kind: ViewKind::Maintained });
 }
 
-/// The rule that puts shipped rows where they belong.
+/// The rule that moves received rows to their table.
 fn arrival(rule: &Rule, from: RelationId, types: &[TypeSet]) -> Rule {
     let vars = types.iter().map(|types| Var { name: rule.name.clone(), types: *types }).collect();
     let last = types.len() - 1;

@@ -32,7 +32,7 @@ pub(super) fn rewrite(
     Ok(())
 }
 
-/// One strand for each table of the body: what its new rows derive.
+/// One strand for each table of the body, started by its new rows.
 fn on_change(rule: &Rule, catalog: &mut Catalog, parts: &mut Parts) -> Result<(), Diagnostic> {
     for (number, atom) in rule.atoms().enumerate() {
         if !atom.negated {
@@ -48,7 +48,7 @@ fn is_maintained(rule: &Rule, catalog: &Catalog) -> bool {
     tables(rule).all(|table| catalog.is_exact(table)) && catalog.is_hard(rule.head.relation)
 }
 
-/// Whether the head lies where the body does.
+/// Whether the head is at the location of the body.
 fn stays_home(rule: &Rule, catalog: &Catalog) -> bool {
     let Some(head) = rule.head_location(catalog) else { return false };
     let home = crate::lower::home(rule, catalog);

@@ -1,9 +1,9 @@
-//! Rows that several nodes derive from each other say what they came through.
+//! Trails of rows that several nodes derive from each other.
 //!
 //! The view engine detects cycles within a node, but not cycles through several nodes. So each row
 //! on such a cycle of tables ([`circles`]) has a *trail*: the shipped rows that it came through. A
-//! node ships no row that came through itself, as in path-vector routing, and what rests on itself
-//! alone goes:
+//! node ships no row that came through itself, as in path-vector routing, and rows that depend on
+//! themselves alone are removed:
 //!
 //! ```text
 //! r1 reach(@X, Z) :- link(@X, Y).
@@ -19,25 +19,25 @@
 //! each as the hash of its table and columns. Trails sort by height, then size: nothing that is
 //! derived from a row has a lesser trail than the row, and what was shipped has a greater. So
 //!
-//! * *no circle stays*: at rest each trail holds all of those below it, and in a circle some
-//!   shipped row would be on its own trail;
-//! * *nothing else goes*: of the rows that follow from the base by `n` shipments the best trails
-//!   hold rows of fewer only, by induction on `n`;
+//! * *no cycle stays*: at rest each trail holds all of those below it, and in a cycle some shipped
+//!   row would be on its own trail;
+//! * *nothing else is removed*: of the rows that follow from the base by `n` shipments the best
+//!   trails hold rows of fewer only, by induction on `n`;
 //! * *it ends*: trails do not repeat rows, and lesser ones displace greater ones; soon, as rows are
-//!   shipped in rounds once one has gone (`node/shipping.rs`).
+//!   shipped in rounds once one was removed (`node/shipping.rs`).
 //!
-//! The table itself is what its rules say, without trails: circles within the node are the view
-//! engine's to break, and the table is complete before its trails are looked for. A row that only
-//! changes its trail stays where it is then; were it derived from the trail, a better one would
-//! take out what follows from the row, and in a circle the row itself, round by round.
+//! The table itself is what its rules say, without trails: cycles within the node are left to the
+//! view engine, and the table is complete before its trails are computed. So a row that only
+//! changes its trail stays; were it derived from the trail, a better one would retract all that
+//! follows from the row, and in a cycle the row itself, round by round.
 //!
-//! A MIN or MAX may take a new value from what came of its old one, round by round without end
-//! (distances to a node that is cut off). So the row of a group is on the trail of what comes
-//! from it too, without its value, and a group takes nothing that came from itself. All tables on a
+//! A MIN or MAX may take a new value from rows derived from its old one, round by round without end
+//! (distances to a node that is cut off). So the row of a group is on the trail of rows derived
+//! from it too, without its value, and a group takes no row derived from itself. All tables on a
 //! cycle with such a group are derived from trails.
 //!
-//! What stands by itself has the empty trail. It is found among the candidates of the table, which
-//! thus has some.
+//! Asserted rows have the empty trail. They are found among the candidates of the table, which thus
+//! has some.
 
 use tidemill_relation::aggregate::Aggregate;
 use tidemill_relation::expr::{Expr, Reg};
@@ -54,7 +54,7 @@ use super::circles::{Circles, circles};
 use super::parts::{Parts, View};
 use crate::ir::{ANYWHERE, Atom, Catalog, Head, Rule, Softness, Term, whole_row};
 
-/// Gives trails to the views that need them.
+/// Adds trails to the views that need them.
 pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
     let circles = circles(parts);
     if circles.is_empty() {
@@ -94,20 +94,20 @@ pub(crate) fn trails(parts: &mut Parts, catalog: &mut Catalog) {
     parts.views = trails.views;
 }
 
-/// Where the trails of a table's rows are.
+/// The tables with the trails of a table's rows.
 #[derive(Clone, Copy)]
 struct Trailed {
-    /// All of them; of a table that rows are put into there are no others than the best.
+    /// All of them; a table that receives rows has only the best.
     every: Option<RelationId>,
     /// The best of each row.
     best: RelationId,
-    /// Which column of both is the trail; the others are those of the table.
+    /// The column of the trail in both; the others are those of the table.
     at: usize,
 }
 
 struct Trails<'c> {
     circles: Circles,
-    /// Cycles with a group that must not take what came from itself.
+    /// Cycles with a group that must not take rows derived from itself.
     choosing: SortedSet<RelationId>,
     tables: Map<RelationId, Trailed>,
     /// Tables whose best trails have their view.
@@ -120,7 +120,7 @@ struct Trails<'c> {
 type Origins = Vec<(Reg, Reg)>;
 
 impl Trails<'_> {
-    /// Gives a table that is shipped a column for the trail, before that for the sender.
+    /// Adds a column for the trail to a table that is shipped, before that for the sender.
     fn widen(&mut self, table: RelationId) {
         if self.tables.contains_key(&table) {
             return;
@@ -205,7 +205,7 @@ impl Trails<'_> {
                 self.views.push(View { rule: own, kind });
             }
         }
-        // The trail was made the last column.
+        // The trail is the last column.
         if let Some(trail) = trailed.head.columns.pop() {
             trailed.head.columns.insert(at, trail);
         }
@@ -216,7 +216,7 @@ impl Trails<'_> {
         }
     }
 
-    /// The rule as it is, but for the trails in tables that are shipped.
+    /// The rule without trails, except in tables that are shipped.
     fn without_trails(&self, rule: &Rule) -> Rule {
         let mut rule = rule.clone();
         for term in &mut rule.body {
@@ -263,7 +263,7 @@ impl Trails<'_> {
         call("sha1", vec![Expr::List(parts)])
     }
 
-    /// The row of the head as a predicate: only what a group has chosen has a trail.
+    /// The row of the head as a predicate: only the chosen row of a group has a trail.
     fn itself(&self, rule: &mut Rule) -> Atom {
         let pattern = |column: &mut HeadColumn| {
             let expr = match column {
@@ -281,7 +281,7 @@ impl Trails<'_> {
         Atom { relation, negated: false, columns, place, span: rule.span }
     }
 
-    /// The view of the best trails of a table, and the trails of what stands there by itself.
+    /// The view of the best trails of a table, and the trails of its asserted rows.
     fn choose(&mut self, rule: &Rule, table: RelationId, shipped: bool) {
         let Some(&Trailed { every: Some(every), best, at }) = self.tables.get(&table) else {
             return;
@@ -290,7 +290,7 @@ impl Trails<'_> {
         let mut view = Rule { vars: Vec::new(), body: Vec::new(), ..rule.clone() };
         let regs: Vec<Reg> = types.iter().map(|types| view.fresh("_", *types)).collect();
         let all: Vec<Pattern> = regs.iter().map(|reg| Pattern::Reg(*reg)).collect();
-        // All rows of this node, whatever column says that they lie here.
+        // All rows of this node, regardless of their location column.
         let place = self.catalog.is_moving(table).then_some(ANYWHERE);
         let atom = |relation: RelationId, columns: &[Pattern]| {
             let columns = columns.to_vec();
@@ -344,13 +344,13 @@ fn call(name: &str, operands: Vec<Expr>) -> Expr {
     Expr::Call(function, operands)
 }
 
-/// That a row is not on a trail.
+/// The condition that a row is not on a trail.
 fn absent(rows: &Expr, id: &Expr) -> Term {
     let member = call("member", vec![rows.clone(), id.clone()]);
     Term::Filter(Expr::Unary(Unary::Not, Box::new(member)))
 }
 
-/// Height and rows of what is derived from rows with these trails.
+/// Height and rows of the trail of a row derived from rows with these trails.
 fn joined(origins: &[(Reg, Reg)]) -> (Expr, Expr) {
     let mut heights = origins.iter().map(|(height, _)| Expr::Reg(*height));
     let height = heights.next().unwrap_or_else(|| Expr::constant(Value::Int(0)));
@@ -364,7 +364,7 @@ fn joined(origins: &[(Reg, Reg)]) -> (Expr, Expr) {
     (height, rows)
 }
 
-/// The trail of what is derived from rows with these, and comes through `id`.
+/// The trail of a row derived from rows with these trails, through `id`.
 fn trail(origins: &[(Reg, Reg)], id: Option<Expr>, shipments: i64) -> Expr {
     let (mut height, mut rows) = joined(origins);
     if let Some(id) = id {

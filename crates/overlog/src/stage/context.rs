@@ -1,12 +1,12 @@
-//! What operators are given.
+//! The environment of operators.
 
 use std::sync::Arc;
 
 use super::files::DataFiles;
 
-/// What operators may use of the world.
+/// The environment of operators.
 #[derive(Clone)]
 pub struct Context {
-    /// Where files come from.
+    /// The source of files.
     pub files: Arc<dyn DataFiles>,
 }

@@ -1,5 +1,5 @@
-//! `CSV` and `CSVtuple`: the lines of a file of comma-separated values, as RFC 4180 has them and
-//! as P2 read them.
+//! `CSV` and `CSVtuple`: the lines of a file of comma-separated values, in the form of RFC 4180 and
+//! in that of P2.
 //!
 //! The turn of the input only notes the name. The file is opened and read, a bounded piece at a
 //! time, by later events ([`Phase::Later`]).
@@ -13,7 +13,7 @@ use super::context::Context;
 use super::records::{BadRecord, Dialect, Field, Outcome, Quoting, Records};
 use super::{DataFiles, Declaration, Failure, Input, Next, Operator, Phase, Rows};
 
-/// What both yield of this input.
+/// What both yield for this input.
 const EXAMPLE: (&str, &[&str]) = (
     r#"load("n0:1", "mills.csv")"#,
     &[

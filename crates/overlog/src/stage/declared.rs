@@ -1,4 +1,4 @@
-//! What an operator is called, reads and yields: said once, for all who ask.
+//! The declaration of an operator: its name, and what it reads and yields.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,20 +23,20 @@ pub struct Declaration {
     pub inputs: Vec<Column>,
     /// The columns of the output event, the location not among them.
     pub outputs: Columns,
-    /// Where else it is declared, if somewhere in the sources of the program.
+    /// The place of its declaration, if somewhere in the sources of the program.
     pub source: Option<Span>,
     /// What it does, in a sentence or two.
     pub doc: Cow<'static, str>,
-    /// Inputs, and what they yield.
+    /// Inputs with their outputs.
     pub examples: Vec<Example>,
 }
 
 /// A column that an operator reads or yields.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// What the declaration calls it.
+    /// Its name.
     pub name: Cow<'static, str>,
-    /// What it may hold.
+    /// The types that it may hold.
     pub types: TypeSet,
     /// Where it is declared, if somewhere in the sources of the program.
     pub source: Option<Span>,
@@ -69,7 +69,7 @@ pub enum Leading {
 pub enum Columns {
     /// These.
     Fixed(Vec<Column>),
-    /// As many as the program's output event has, of whatever type.
+    /// Those of the program's output event, of any type.
     Any,
 }
 
@@ -78,7 +78,7 @@ pub enum Columns {
 pub struct Example {
     /// The input.
     pub input: &'static str,
-    /// What it yields, in order.
+    /// The outputs, in order.
     pub outputs: &'static [&'static str],
 }
 
@@ -137,13 +137,13 @@ impl Declaration {
         Declaration { outputs: Columns::Any, ..self }
     }
 
-    /// Has inputs worked on outside the node.
+    /// Makes it work outside the node.
     #[must_use]
     pub fn works_outside(self) -> Declaration {
         Declaration { works: Works::Outside, ..self }
     }
 
-    /// Says what it does.
+    /// Sets its documentation.
     #[must_use]
     pub fn doc(self, doc: impl Into<Cow<'static, str>>) -> Declaration {
         Declaration { doc: doc.into(), ..self }
@@ -197,7 +197,7 @@ impl Declaration {
     /// Whether an input of these columns, the location not among them, is as declared.
     ///
     /// # Errors
-    /// The first thing that is not.
+    /// The first mismatch.
     pub fn check(&self, columns: &[Value<'_>]) -> Result<(), Failure> {
         let Some(leading) = self.leading_of(columns.len(), self.inputs.len()) else {
             return Err(Failure::Arity { expected: self.inputs.len(), given: columns.len() });

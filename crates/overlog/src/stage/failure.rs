@@ -16,18 +16,18 @@ pub enum Failure {
     },
     /// A column of the input is of the wrong type.
     Type {
-        /// What the declaration calls it.
+        /// Its name in the declaration.
         column: String,
-        /// What it may be.
+        /// The types that it may have.
         expected: TypeSet,
-        /// What it was.
+        /// The type given.
         given: Type,
     },
     /// A file cannot be read, or does not hold what it should.
     File {
         /// The file as the program names it.
         path: String,
-        /// The line from 1, where one is to blame.
+        /// The line at fault, from 1.
         line: Option<u64>,
         /// What is wrong.
         reason: String,

@@ -1,5 +1,5 @@
-//! Operators whose names begin alike, each made when a program names it: how other parts of the
-//! system offer themselves to rules.
+//! Families of operators with a common prefix, each made when a program names it: the interface of
+//! other parts of the system to rules.
 
 use tidemill_diag::Span;
 
@@ -7,7 +7,7 @@ use super::{Declaration, Operator};
 
 /// Operators of one prefix.
 pub trait Family: Send + Sync {
-    /// What their names begin with, such as `proto:`.
+    /// The prefix of their names, such as `proto:`.
     fn prefix(&self) -> &str;
 
     /// The declaration of the operator of this name, prefix included.
@@ -16,7 +16,7 @@ pub trait Family: Send + Sync {
     /// What is wrong with the name.
     fn declaration(&self, name: &str) -> Result<Declaration, Missing>;
 
-    /// Where in the sources of the program a name leads to, whether there is an operator or not.
+    /// The place in the sources of the program that a name refers to, even if there is no operator.
     fn source(&self, _name: &str) -> Option<Span> {
         None
     }

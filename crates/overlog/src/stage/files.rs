@@ -1,4 +1,4 @@
-//! Where operators find files: a folder of the system, or memory in tests and simulations.
+//! The files of operators: a folder of the system, or memory in tests and simulations.
 
 use std::fs::File;
 use std::io::{Cursor, Error, ErrorKind, Read, Result};
@@ -12,7 +12,7 @@ pub trait DataFiles: Send + Sync {
     /// The contents of the file of this name, from its start.
     ///
     /// # Errors
-    /// [`ErrorKind::NotFound`] where there is none, or what the system says.
+    /// [`ErrorKind::NotFound`] where there is none, or the system's error.
     fn open(&self, path: &str) -> Result<Box<dyn Read + Send>>;
 }
 
@@ -23,7 +23,7 @@ pub struct Folder {
     bounds: Bounds,
 }
 
-/// What of the system a [`Folder`] opens.
+/// The files that a [`Folder`] opens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Bounds {
     Everything,

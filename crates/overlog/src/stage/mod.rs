@@ -6,18 +6,17 @@
 //! line(@N, Delimiters, Text) -> operator -> word(@N, Token), word(@N, Token), ...
 //! ```
 //! For each tuple of the input event the operator is started once and yields rows, which join the
-//! turn as tuples of the output event, in order; rows that come from outside, such as those of a
-//! file, come in later turns ([`Phase`]). Columns are matched by position. The location is
-//! not the operator's concern: it sees the other columns, and what it yields lies where its input
-//! lay.
+//! turn as tuples of the output event, in order; rows from outside, such as those of a file, join
+//! later turns ([`Phase`]). Columns are matched by position. The location is not the operator's
+//! concern: it sees the other columns, and its output has the location of its input.
 //!
 //! Rows are *pulled*: the node requests one after the other, and when a turn has reached its limit
 //! the rest waits for a later turn. So an operator that reads a file of any size needs no more
 //! memory than a row, and blocks no turn.
 //!
-//! An operator is declared once ([`Declaration`]); the checker, the check of inputs at run time
-//! and the catalogue take their knowledge from there. The [`Registry`] holds the built-in ones
-//! and those that a program's host adds:
+//! An operator is declared once ([`Declaration`]); the checker, the check of inputs at run time and
+//! the catalogue use that. The [`Registry`] holds the built-in ones and those that a program's host
+//! adds:
 //!
 //! ```
 //! use tidemill_overlog::stage::{Declaration, Failure, Input, Operator, Registry, Rows, rows};
@@ -66,7 +65,7 @@ pub use registry::{NameTaken, Registry};
 
 /// An operator as one node runs it: it may keep state from one input to the next.
 pub trait Operator: Send {
-    /// Takes an input and starts to yield what follows from it.
+    /// Takes an input and starts to yield its rows.
     ///
     /// # Errors
     /// What is wrong with this input: it is dropped, counted, and reported once per stage.
@@ -77,8 +76,8 @@ pub trait Operator: Send {
 pub trait Rows: Send {
     /// Puts the columns of the next row, without the location, into `row`, which is empty.
     ///
-    /// Should do no more work than one row is worth, and answer [`Next::Skipped`] where it finds
-    /// none with that.
+    /// Should do no more work than for one row, and return [`Next::Skipped`] if it finds none with
+    /// that.
     ///
     /// # Errors
     /// Why this row cannot be had; the next one will still be requested.
@@ -90,16 +89,16 @@ pub trait Rows: Send {
     }
 }
 
-/// When rows begin to come.
+/// The phase in which rows are yielded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phase {
-    /// In the turn of the input: for what is computed.
+    /// In the turn of the input, for computed rows.
     Now,
-    /// In turns of their own, for what comes from outside: no turn waits for a file.
+    /// In turns of their own, for rows from outside: no turn waits for a file.
     Later,
 }
 
-/// What asking for a row gave.
+/// The result of requesting a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// A row.
@@ -117,7 +116,7 @@ pub struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// An input of these columns, which the declaration has been asked about.
+    /// An input of these columns, which were checked against the declaration.
     pub fn new(columns: &'a [Value<'a>]) -> Input<'a> {
         Input { columns }
     }

@@ -6,8 +6,7 @@
 //! field  = '"' { any but '"', or '""' } '"' | { any but ",", LF }
 //! ```
 //! Beyond the RFC: lines may end with LF alone, and a quote inside a plain field is an ordinary
-//! character. What is wrong in one record spoils that record alone: reading goes on at the next
-//! line.
+//! character. An error in one record spoils that record alone: reading resumes at the next line.
 //!
 //! P2 read such files a little differently ([`Dialect::P2`]): a line whose first character other
 //! than a blank is `#` is a comment, and blanks (spaces and tabs) around a field are not part of
@@ -23,7 +22,7 @@ pub(super) const FIELDS_MAX: usize = 4096;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Which files are read.
+/// The dialect of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Dialect {
     /// Blanks belong to fields, and `#` is a character like others.
@@ -39,14 +38,14 @@ pub(super) struct Field<'a> {
     pub quoting: Quoting,
 }
 
-/// Whether a field stands in quotes.
+/// Whether a field is in quotes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Quoting {
     Plain,
     Quoted,
 }
 
-/// What reading gave.
+/// The result of reading a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Outcome {
     Record,
@@ -62,7 +61,7 @@ pub(super) struct BadRecord {
     pub reason: String,
 }
 
-/// Reads records; each takes the place of the one before.
+/// Reads records; each replaces the one before.
 pub(super) struct Records<R> {
     input: BufReader<R>,
     dialect: Dialect,
@@ -86,7 +85,7 @@ enum Reading {
     Over,
 }
 
-/// Where in a record the reader stands.
+/// The state of the reader within a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FieldState {
     FieldStart,
@@ -115,7 +114,7 @@ impl<R: Read> Records<R> {
             let text = str::from_utf8(&self.bytes[std::mem::replace(&mut start, end)..end]);
             text.map(|text| Field { text, quoting })
         });
-        // Blame the line on which the record ends: it has been read as a whole.
+        // The error names the line on which the record ends, which has been read as a whole.
         let bad = |_| BadRecord { line: self.lines, reason: "not UTF-8".to_owned() };
         fields.collect::<Result<_, _>>().map_err(bad)
     }

@@ -21,7 +21,7 @@ pub struct Registry {
     context: Context,
 }
 
-/// A name that has been given to another operator before.
+/// A name that another operator has already.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NameTaken(pub String);
 
@@ -111,7 +111,7 @@ impl Registry {
         self.family(name)?.declaration(name).err()
     }
 
-    /// Where in the sources of the program a name of a family leads to.
+    /// The place in the sources of the program that a name of a family refers to.
     pub fn source(&self, name: &str) -> Option<Span> {
         self.family(name)?.source(name)
     }

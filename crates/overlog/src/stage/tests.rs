@@ -1,4 +1,4 @@
-//! Examples of the declarations, and what goes wrong.
+//! Examples of the declarations, and errors.
 
 use std::sync::Arc;
 
@@ -229,7 +229,7 @@ fn families_have_operators_for_names() {
     assert!(registry.find("twice:text").is_none() && registry.missing("CSV").is_none());
     assert_eq!(registry.missing("twice:text").expect("a reason").message, "no twice:text");
 
-    // Leading columns are whatever is left, and stand in outputs as they came.
+    // Leading columns are all that are left, and are copied to outputs.
     assert_eq!([1, 2, 4].map(|arity| found.leading_of(arity, 2)), [None, Some(0), Some(2)]);
     let (text, int) = (TypeSet::TEXT, TypeSet::INT);
     assert_eq!(found.output_types(&[TypeSet::BOOL], 0, 4), [text, TypeSet::BOOL, int, int]);

@@ -1,5 +1,4 @@
-//! Tuples through an endpoint of the fabric: how they are encoded for a peer, and what of those
-//! that come is taken.
+//! Tuples through an endpoint of the fabric: encoding for a peer, and admission of received tuples.
 
 #[cfg(test)]
 mod tests;
@@ -21,25 +20,25 @@ use crate::net::plain::{self, PlainTuple};
 use crate::net::schema::{BodyError, ProgramSchema};
 use crate::net::values;
 
-/// Bytes that a tuple's message has beside the tuple: the program's identity.
+/// Bytes of a tuple's message besides the tuple: the program's identity.
 const PROGRAM_BYTES: usize = 9;
 
-/// Bytes that the columns of most tuples have room in.
+/// The initial capacity for columns, enough for most tuples.
 const COLUMNS_BYTES: usize = 128;
 
 /// Earlier programs of a node whose messages it can still read.
 const EARLIER_MAX: usize = 3;
 
-/// A tuple that has come.
+/// A received tuple.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
     /// The relation's number in this node's program.
     pub relation: u32,
-    /// Its columns, as many as the relation has, of whatever types.
+    /// Its columns, in the number of the relation, of any types.
     pub columns: Seq<'a>,
-    /// Take the row out instead of putting it in.
+    /// Delete the row instead of inserting it.
     pub delete: bool,
-    /// How it came.
+    /// The mode of its delivery.
     pub mode: Mode,
 }
 
@@ -47,7 +46,7 @@ pub struct Received<'a> {
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     schema: Arc<ProgramSchema>,
-    /// The messages of programs that the node ran before, the last first: some under way may be
+    /// The messages of programs that the node ran before, the last first: tuples under way may be
     /// theirs.
     earlier: Vec<Arc<ProgramSchema>>,
     admission: Admission,
@@ -55,14 +54,14 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint without peers, for a node of that program.
+    /// An endpoint without peers, for a node of this program.
     pub fn new(schema: Arc<ProgramSchema>, admission: Admission, config: Config) -> Endpoint {
         let peers = fabric::Endpoint::new(schema.program(), config);
         Endpoint { schema, earlier: Vec::new(), admission, peers }
     }
 
-    /// From now on the node runs another program. Tuples under way are taken as it knows their
-    /// relations, by name.
+    /// Switches the node to another program. Tuples under way are read by the names of their
+    /// relations.
     pub fn replace(&mut self, schema: Arc<ProgramSchema>, admission: Admission, now_ns: u64) {
         self.peers.set_program(schema.program(), now_ns);
         let before = std::mem::replace(&mut self.schema, schema);
@@ -77,7 +76,7 @@ impl Endpoint {
         &self.schema
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         self.peers.counters()
     }
@@ -92,7 +91,7 @@ impl Endpoint {
         self.peers.peers()
     }
 
-    /// What keeps the state of peers.
+    /// The fabric's endpoint, with the state of peers.
     pub fn fabric(&self) -> &tidemill_fabric::endpoint::Endpoint {
         &self.peers
     }
@@ -158,7 +157,7 @@ impl Endpoint {
         self.peers.next_timeout()
     }
 
-    /// Does what the time asks for; `flush` sends what comes of it.
+    /// Handles what is due; `flush` sends the resulting datagrams.
     pub fn on_time(&mut self, now_ns: u64) {
         self.peers.on_time(now_ns);
     }
@@ -168,13 +167,13 @@ impl Endpoint {
         self.peers.poll_event()
     }
 
-    /// Asks for a lease of a peer: something here stands only while that peer lives. See
+    /// Holds a lease of a peer: something here is valid only while that peer lives. See
     /// [`tidemill_fabric::reliable::Reliable::hold_lease`].
     pub fn hold_lease(&mut self, address: &str, now_ns: u64) {
         self.peers.hold_lease(address, now_ns);
     }
 
-    /// Asks for no lease of that peer any more.
+    /// Releases the lease of that peer.
     pub fn release_lease(&mut self, address: &str) {
         self.peers.release_lease(address);
     }
@@ -243,8 +242,8 @@ fn encode(
     (tuple.len() <= MESSAGE_BYTES_MAX - PROGRAM_BYTES).then_some(tuple)
 }
 
-/// Relation and columns of a tuple that came under `program`, or why it is dropped; `space` is
-/// where a body's columns are put.
+/// Relation and columns of a tuple that came under `program`, or why it is dropped; `space` holds
+/// the columns of a body.
 fn resolve<'a>(
     (schema, earlier): Messages<'_>,
     admission: &Admission,
@@ -256,7 +255,7 @@ fn resolve<'a>(
         if tuple.name.is_empty() {
             return Err(Count::NoRelation);
         }
-        // What the system asks and says has frames of its own.
+        // Messages of the system have frames of their own.
         if is_reserved(tuple.name) {
             return Err(Count::NotExported);
         }
@@ -297,7 +296,7 @@ fn by_name<'a>(
 ) -> Result<(u32, Seq<'a>), Count> {
     let number = schema.number(name).ok_or(Count::UnknownRelation)?;
     admission.admit(number, delete)?;
-    // Of a relation without columns nothing says how many there are.
+    // A relation without declared columns may have any number.
     let fits = |known| known == columns.len() || known == 0 && !columns.is_empty();
     match schema.columns(number).is_some_and(fits) {
         true => Ok((number, columns)),

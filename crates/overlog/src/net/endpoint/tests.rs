@@ -81,7 +81,7 @@ fn a_peer_is_sent_bodies_once_its_program_is_known() {
     let mut delivered = Vec::new();
     receive(&mut pair[1], &address(0), &first[0], 0, &mut delivered);
     assert_eq!(delivered, expected);
-    // Whatever the other side says is enough to know its program.
+    // Any message of the other side is enough to know its program.
     let relation = pair[1].schema().number("any").unwrap();
     let columns = [Value::Null, Value::Null];
     pair[1].post(&address(0), relation, &columns, true, Mode::BestEffort, 0);

@@ -1,7 +1,7 @@
 //! Tuples as their relation's message.
 //!
 //! A body holds the columns as fields `a1 .. an`, absent for null. A value that is not of its
-//! column's type has no place in it: such a tuple goes by name and columns.
+//! column's type does not fit: such a tuple is sent by name and columns.
 
 use tidemill_relation::{SeqBuilder, Value};
 use tidemill_wire::{DecodeError, Decoder, FieldId, Flow, Sink, Writer, encode};
@@ -55,8 +55,7 @@ impl ProgramSchema {
         }))
     }
 
-    /// Reads a body and appends its columns, as many as the relation has, to `out`; nothing if it
-    /// is refused.
+    /// Reads a body and appends the relation's columns to `out`; appends nothing if it is refused.
     ///
     /// # Errors
     /// What is wrong with the bytes, as in [`crate::net::envelope::Envelope::decode`];
@@ -74,7 +73,7 @@ impl ProgramSchema {
         }
     }
 
-    /// The same for bodies of whatever form.
+    /// The same for bodies of any form.
     pub(super) fn decode_any(
         &self,
         relation: &Relation,
@@ -145,7 +144,7 @@ impl<'a> Sink<'a> for BodySink<'_, 'a> {
         }
         let column = field.index() - self.first;
         self.column = Some(column);
-        // The same column again is merged with what it holds already.
+        // A repeated column is merged with its first value.
         let held = std::mem::replace(&mut self.slots[column], Slot::Plain(Value::Null));
         self.reader.resume(held);
         Ok(())

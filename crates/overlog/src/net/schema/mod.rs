@@ -8,9 +8,9 @@
 //! message <relation> { ... }      sorted by message name; the n-th is relation number n
 //! message Value ... Values ... Envelope ... Tuple ... Fragment ... Ack
 //! ```
-//! The shared messages always stand at the end, so that the file explains every byte of a
+//! The shared messages always follow at the end, so that the file explains every byte of a
 //! datagram. The identity is the first 8 bytes of the text's SHA-256, kept as a little-endian
-//! number: as `fixed64` they stand on the wire as they stand in the hash. Two programs of one
+//! number: as `fixed64` they have the same order on the wire as in the hash. Two programs of one
 //! identity agree in all that they send.
 //!
 //! [`ProgramSchema::encode_body`] and [`ProgramSchema::decode_body`] turn tuples into these
@@ -31,7 +31,7 @@ pub use body::BodyError;
 
 use crate::net::protocol::{Fields, ValueFields};
 
-/// The type of a column as the wire sees it.
+/// The type of a column on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ColumnType {
     /// Integers, as `sint64`.
@@ -130,7 +130,7 @@ impl ProgramSchema {
         &self.text
     }
 
-    /// The identity, as [`crate::net::envelope::Envelope::program`] has it.
+    /// The identity, as in [`crate::net::envelope::Envelope::program`].
     pub fn program(&self) -> u64 {
         self.program
     }

@@ -1,19 +1,19 @@
 //! Messages one after the other, each behind its length.
 //!
 //! Two framings: a fixed `u32`, little endian ([`split`], [`write`](write())), as transports use
-//! it, and a varint ([`split_varint`], [`write_varint`]), as files of "delimited" messages have it.
+//! it, and a varint ([`split_varint`], [`write_varint`]), as in files of "delimited" messages.
 
 use crate::varint::{self, VarintError};
 
 /// Bytes of the fixed length.
 pub const HEADER_BYTES: usize = 4;
 
-/// Why a frame was refused; the stream cannot be read on after it.
+/// Why a frame was refused; the stream cannot be read further.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameError {
     /// The announced length is over the limit.
     TooLong {
-        /// What was announced, in bytes.
+        /// The announced length, in bytes.
         bytes: u64,
     },
     /// The varint of the length does not end.
@@ -58,7 +58,7 @@ fn take(rest: &[u8], length: u64, bytes_max: usize) -> Split<'_> {
     Ok(rest.split_at_checked(length as usize))
 }
 
-/// Appends `content` as a frame; refuses what no `u32` can announce.
+/// Appends `content` as a frame; refuses content whose length exceeds a `u32`.
 pub fn write(out: &mut Vec<u8>, content: &[u8]) -> Result<(), FrameError> {
     let length = u32::try_from(content.len())
         .map_err(|_| FrameError::TooLong { bytes: content.len() as u64 })?;

@@ -8,8 +8,8 @@
 //! write:   the same calls take the sizes from there
 //! ```
 //! So no length is moved or patched, and the size is known before memory is taken. Fields are
-//! checked against the schema's types; a mismatch is a fault of the program, no input can cause
-//! it, and panics.
+//! checked against the schema's types; a mismatch is a bug of the program that no input can cause,
+//! and panics.
 
 mod back;
 mod error;
@@ -272,7 +272,7 @@ impl<'s> Writer<'s> {
     }
 }
 
-/// A value as its wire type sees it.
+/// A value by its wire type.
 #[derive(Clone, Copy)]
 enum Raw {
     Varint(u64),
@@ -322,7 +322,7 @@ fn raw<T: Number>(schema: &Schema, field: FieldId, value: T) -> Raw {
 pub trait Number: Copy + ToRaw {}
 
 trait ToRaw {
-    /// How `self` lies in bytes as that scalar, if it is one.
+    /// The encoding of `self` as this scalar, if it is one.
     fn raw(self, scalar: Scalar) -> Option<Raw>;
 }
 

@@ -1,18 +1,18 @@
-//! Escapes of C in strings and bytes, as texts, descriptors and the text format have them.
+//! Escapes of C in strings and bytes, in `.proto` texts, descriptors and the text format.
 
 use tidemill_diag::text::Cursor;
 
-/// Where readers of escapes differ.
+/// The dialects of escapes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dialect {
-    /// `.proto` texts and descriptors: octal numbers lose what is above 255, and a pair of
+    /// `.proto` texts and descriptors: octal numbers are truncated to eight bits, and a pair of
     /// surrogates is one character.
     Schema,
-    /// The text format: both are wrong.
+    /// The text format: both are errors.
     Text,
 }
 
-/// A bad escape: where it begins and ends, and what is wrong.
+/// A malformed escape: its range, and its error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BadEscape {
     /// First byte.

@@ -1,8 +1,8 @@
-//! Whether a walk goes on.
+//! Whether a walk continues.
 
 /// A sink ends the walk; it keeps the reason itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stop;
 
-/// Go on, or stop.
+/// Continue, or stop.
 pub type Flow = Result<(), Stop>;

@@ -1,5 +1,5 @@
-//! Messages inside of `google.protobuf.Any`: a sink that has opened one itself, with the type in
-//! it, hears only of what is inside, and closes it itself.
+//! Messages inside of `google.protobuf.Any`: a sink that has opened one itself, with its type,
+//! receives only the events inside, and closes it itself.
 
 use crate::schema::{FieldId, MessageId};
 use crate::sink::{Flow, Sink};

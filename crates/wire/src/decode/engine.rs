@@ -1,9 +1,9 @@
-//! What reads messages: the tables, or code that was made of them.
+//! The engine that reads messages: the tables, or code compiled from them.
 
 #[cfg(feature = "native")]
 use super::native::Unit;
 
-/// What reads the middle of the input.
+/// The reader of the middle of the input.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Engine<'w> {
     /// The table decoder, which needs nothing else.

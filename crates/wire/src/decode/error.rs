@@ -1,4 +1,4 @@
-//! What is wrong with a message, and where.
+//! Decode errors with their place.
 
 use std::fmt::{self, Write};
 
@@ -7,14 +7,14 @@ use super::tables::Tables;
 use super::tally::Tally;
 use crate::schema::{FieldId, Schema};
 
-/// The kinds of fault that bytes can have, and the sink's wish to stop.
+/// The kinds of errors of bytes, and a stop by the sink.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ErrorKind {
     /// The input ends inside a field.
     Truncated,
     /// A field reaches over the end of the sub-message it stands in.
     PastParent,
-    /// A varint goes on after ten bytes.
+    /// A varint of more than ten bytes.
     VarintTooLong,
     /// Field number 0, or above the highest.
     BadFieldNumber,
@@ -79,7 +79,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// The error of that kind at the field where `state` is; `tally` has read up to its tag.
+/// The error of this kind at the current field of `state`; `tally` has read up to its tag.
 #[cold]
 pub(super) fn error(
     kind: ErrorKind,
@@ -93,7 +93,7 @@ pub(super) fn error(
     for (depth, frame) in frames.iter().enumerate() {
         let entry = tables.entry(frame.entry);
         let index = entry.repeated.then(|| tally.count_at(depth, frame.start, entry.number()));
-        // The element that it stands in was counted when it began.
+        // The element around it was counted when it began.
         add(&mut path, schema, entry.field, index.flatten().and_then(|count| count.checked_sub(1)));
     }
     if state.number != 0 {

@@ -23,12 +23,12 @@ use crate::utf8;
 use crate::varint::unzigzag;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
-    /// Reads fields until one is not complete, or something is begun that has a loop of its own.
+    /// Reads fields until one is incomplete, or one begins that has a loop of its own.
     ///
     /// # Safety
     /// From every place before `zone.to`, [`super::load::SLACK`] bytes can be read.
     // Long, as the loop keeps place, bounds and expected entry in registers across all kinds of
-    // fields; a call would have it stored and loaded for each field.
+    // fields; a call would spill them for each field.
     pub(super) unsafe fn fields(&mut self, zone: Zone) -> Step {
         let tables = self.tables;
         let have = self.have();
@@ -55,7 +55,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
             let entry = match tables.entries().get(expected as usize) {
                 Some(entry) if u64::from(entry.tag) == tag && value <= bound => entry,
                 _ => {
-                    // Rarely what follows the most common way.
+                    // Unlikely.
                     if tag_bytes == 0 {
                         return self.cut_long(pos, pos, 0);
                     }
@@ -173,7 +173,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 Action::Uint32 => varint!(u32, v => v as u32),
                 Action::Bool => varint!(bool, v => v != 0),
                 Action::Sint64 => varint!(i64, v => unzigzag(v)),
-                // Bits above the 32nd have no place, as in any 32-bit varint.
+                // Bits above the 32nd are dropped, as in any 32-bit varint.
                 Action::Sint32 => varint!(i32, v => unzigzag(v & u64::from(u32::MAX)) as i32),
                 Action::Double => fixed!(f64, u64_at, 8, v => f64::from_bits(v)),
                 Action::Fixed64 => fixed!(u64, u64_at, 8, v => v),

@@ -3,7 +3,7 @@
 //! ```text
 //!   group 1 { 2: number of the extension   3: bytes of its message }    in any order
 //! ```
-//! The number may come behind the message, so an item is read once all of it is there.
+//! The number may come behind the message, so an item is read once it is complete.
 
 use super::nodes::{Action, Entry};
 use super::state::Why;
@@ -53,7 +53,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         self.over_slice(message, body)?;
         self.last = last;
         if self.state.frames.len() >= depth {
-            // Nothing inside can wait for more, because its end is there.
+            // Nothing inside can be incomplete, as its end is there.
             return self.too_long(start, entry.number());
         }
         (self.state.next, self.state.end) = (next, outer);

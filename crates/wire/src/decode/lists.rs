@@ -10,12 +10,12 @@ use crate::sink::{Sink, Wants};
 use crate::varint::{self as varints, unzigzag};
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
-    /// Reads elements up to the end of the list, where it gives true, or of what is there.
+    /// Reads elements up to the end of the list, where it returns true, or of the available bytes.
     pub(super) fn packed(&mut self, zone: Zone, place: u32, outer_end: usize) -> Step<bool> {
         let entry = *self.tables.entry(place);
         let end = self.state.end;
         let bound = end.min(self.have());
-        // Of a seam the elements come one by one.
+        // In a seam the elements are read one by one.
         if self.state.pos >= self.piece_start {
             self.many(&entry, bound)?;
         }
@@ -28,7 +28,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 return Err(ErrorKind::VarintTooLong);
             }
             if bytes == 0 || pos + bytes > bound {
-                // An element that runs over the end of the list is the list's fault.
+                // An element that crosses the end of the list is an error of the list.
                 return if end > self.have() { Ok(false) } else { Err(ErrorKind::PackedLength) };
             }
             self.emit_element(&entry, value)?;
@@ -62,8 +62,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         proceed(flow)
     }
 
-    /// Reads elements behind one that its closed enum does not have up to the next such; gives how
-    /// many bytes that was. Storages do this by themselves.
+    /// Reads elements behind one that its closed enum does not have up to the next such; returns
+    /// the bytes consumed. Storages do this by themselves.
     fn named(&mut self, entry: &Entry, pos: usize, bound: usize) -> Step<usize> {
         if S::wants() == Wants::NONE || self.sink.storage().is_some() {
             return Ok(0);
@@ -92,7 +92,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                     None => sink.unknown_element(entry.number(), raw),
                 }
             }
-            // Only numbers have packed lists, and those that are skipped are no lists.
+            // Only numbers have packed lists; skipped ones do not get here.
             _ => Ok(()),
         })
     }

@@ -1,4 +1,4 @@
-//! Reads that look at no end: their callers have made sure of [`SLACK`] bytes.
+//! Unchecked reads: their callers guarantee [`SLACK`] bytes.
 
 /// The bytes that can be read from the start of a tag: two varints of maximal length, and what
 /// reading whole words adds.
@@ -28,7 +28,7 @@ pub(super) unsafe fn u16_at(at: *const u8) -> u16 {
     u16::from_le_bytes(unsafe { at.cast::<[u8; 2]>().read_unaligned() })
 }
 
-/// A varint and its length; a length of 0 if it goes on after ten bytes.
+/// A varint and its length; a length of 0 if it has more than ten bytes.
 ///
 /// # Safety
 /// Sixteen bytes can be read.
@@ -46,7 +46,7 @@ pub(super) unsafe fn varint(at: *const u8) -> (u64, usize) {
     unsafe { long_varint(at) }
 }
 
-/// The same, for those of three bytes and more: the sevens of eight bytes are pushed together in
+/// The same, for those of three bytes and more: the seven-bit groups of eight bytes are packed in
 /// three steps.
 ///
 /// # Safety
@@ -55,7 +55,7 @@ pub(super) unsafe fn long_varint(at: *const u8) -> (u64, usize) {
     // SAFETY: the caller guarantees that sixteen bytes can be read.
     let word = unsafe { u64_at(at) };
     let ends = !word & 0x8080_8080_8080_8080;
-    // Up to the first byte that says it is the last; all of them if there is none.
+    // Up to the first byte without a continuation bit; all of them if there is none.
     let value = together(word & (ends ^ ends.wrapping_sub(1)));
     if ends != 0 {
         return (value, ends.trailing_zeros() as usize / 8 + 1);

@@ -5,8 +5,8 @@
 //!     fields wanted ----'--> Native --native()---'
 //! ```
 //! The *table decoder* takes any schema at once and is the reference; the *native decoder* is code
-//! compiled for the same tables, and reads what lies in the middle of the input, while the table
-//! decoder has its seams. Both give the same events, the same errors, at the same places.
+//! compiled for the same tables, and reads the middle of the input, while the table decoder reads
+//! its seams. Both give the same events, the same errors, at the same places.
 //!
 //! | part | holds |
 //! |---|---|
@@ -101,7 +101,7 @@ impl<'s> Decoder<'s> {
         Decoder { depth_max, ..self }
     }
 
-    /// Sets how many bytes a message may have.
+    /// Sets the maximal length of a message in bytes.
     #[inline]
     pub fn bytes_max(self, bytes_max: usize) -> Decoder<'s> {
         Decoder { bytes_max: bytes_max.min(usize::MAX / 4), ..self }
@@ -116,7 +116,7 @@ impl<'s> Decoder<'s> {
         false
     }
 
-    /// How deep sub-messages may nest, how many bytes a message may have.
+    /// The maximal depth of sub-messages, and the maximal length of a message.
     pub(crate) fn limits(&self) -> (usize, usize) {
         (self.depth_max, self.bytes_max)
     }
@@ -124,7 +124,7 @@ impl<'s> Decoder<'s> {
     /// Walks `input`, which is one whole message of type `message`, for its errors alone.
     ///
     /// # Errors
-    /// The bytes are wrong.
+    /// The bytes are malformed.
     ///
     /// # Panics
     /// If the decoder's tables are a selection for another message.
@@ -137,7 +137,7 @@ impl<'s> Decoder<'s> {
     /// The sink has seen all events before the place of an error.
     ///
     /// # Errors
-    /// The bytes are wrong, or the sink stopped.
+    /// The bytes are malformed, or the sink stopped.
     ///
     /// # Panics
     /// If the decoder's tables are a selection for another message.
@@ -175,13 +175,13 @@ impl<'s> Decoder<'s> {
         result.map_err(|kind| self.explain(kind, node, input, &state))
     }
 
-    /// What the native decoder does instead: nothing.
+    /// Without the native decoder: does nothing.
     #[cfg(not(feature = "native"))]
     pub(crate) fn fill_whole(&self, _: MessageId, _: &[u8], _: &mut dyn Storage) -> bool {
         false
     }
 
-    /// Likewise.
+    /// Without the native decoder: does nothing.
     #[cfg(not(feature = "native"))]
     pub(crate) fn fill_listed(
         &self,
@@ -199,8 +199,8 @@ impl<'s> Decoder<'s> {
         self.tables.root(message).expect("the tables are made for this message")
     }
 
-    /// Goes by the tables of a native decoder, and uses it for sinks that want no more events than
-    /// it has code for.
+    /// Uses the tables of a native decoder, and its code for sinks that need no more events than it
+    /// covers.
     #[inline]
     #[cfg(feature = "native")]
     pub fn native(self, native: &'s Native) -> Decoder<'s> {
@@ -214,7 +214,7 @@ impl<'s> Decoder<'s> {
         error::error(kind, self.schema, self.tables, state, &tally)
     }
 
-    /// What reads for a sink.
+    /// The engine for a sink.
     #[inline]
     fn engine<'a, S: Sink<'a>>(&self, message: MessageId, sink: &mut S) -> Engine<'s> {
         #[cfg(feature = "native")]

@@ -25,7 +25,7 @@ use crate::schema::{
 /// No entry, no node.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What becomes of a field's value.
+/// The action on a field's value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Action {
@@ -90,7 +90,7 @@ impl Action {
         }
     };
 
-    /// The action of that number, which generated code has.
+    /// The action of this number, as in generated code.
     #[cfg(feature = "native")]
     pub(crate) fn from_number(number: u32) -> Action {
         let () = Action::NUMBERED;
@@ -131,7 +131,7 @@ impl Action {
 pub(crate) struct Entry {
     /// Number and wire type as the schema says.
     pub(crate) tag: u32,
-    /// The same in the other way that lists of numbers may be written; 0 for none.
+    /// The tag of the other form of lists of numbers, packed or not; 0 for none.
     pub(crate) other: u32,
     pub(crate) field: FieldId,
     /// The node of its message, the id of its closed enum.
@@ -177,7 +177,7 @@ impl Entry {
     }
 }
 
-/// A message in one place.
+/// A message in one context.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) message: MessageId,
@@ -193,8 +193,8 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// The entry that a message of this type probably begins with; [`NONE`] if it has none, as
-    /// what lies there belongs to the next node.
+    /// The entry that a message of this type probably begins with; [`NONE`] if it has none, as that
+    /// index belongs to the next node.
     #[inline]
     pub(crate) fn first(&self) -> u32 {
         if self.entries.0 < self.entries.1 { self.entries.0 } else { NONE }
@@ -286,14 +286,15 @@ impl Nodes {
     }
 }
 
-/// What becomes of required fields.
+/// Whether required fields are checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Required {
     Ignored,
     Checked,
 }
 
-/// Which node a message is: with which selection (numbered as they come), ended by which group.
+/// The key of a node: the message, its selection (numbered in order of appearance), and the group
+/// that ends it.
 type Key = (MessageId, u32, u32);
 
 struct Builder<'s> {
@@ -306,7 +307,7 @@ struct Builder<'s> {
     roots: Vec<u32>,
     known: Map<Key, u32>,
     selections: u32,
-    /// Nodes whose entries are not there yet.
+    /// Nodes whose entries are not made yet.
     open: Vec<(u32, Selection)>,
 }
 
@@ -332,7 +333,7 @@ impl<'s> Builder<'s> {
     fn node(&mut self, message: MessageId, selection: &Selection, end_tag: u32) -> u32 {
         let number = match selection {
             Selection::All => 0,
-            // Each partial selection stands in one place.
+            // Each partial selection occurs in one place.
             Selection::Some(_) => {
                 self.selections += 1;
                 self.selections
@@ -419,7 +420,7 @@ impl<'s> Builder<'s> {
     }
 }
 
-/// As long as at least about every fourth number is used.
+/// Dense as long as about every fourth number or more is used.
 fn dense(entries: &[Entry], first: u32) -> Box<[u32]> {
     let mut dense = Vec::new();
     for (count, entry) in entries.iter().enumerate() {

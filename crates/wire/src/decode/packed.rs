@@ -1,8 +1,8 @@
 //! Packed lists: numbers under one length.
 //!
-//! What is there of a list goes to a message at once, and to a sink in a loop of its own for each
-//! type. What stops such a loop, and numbers that a closed enum does not have, are for a loop that
-//! knows what to do with each.
+//! Available elements are stored into a message in bulk, and passed to a sink in a loop for each
+//! type. Elements that stop such a loop, such as numbers that a closed enum does not have, are
+//! handled one by one.
 
 use super::load::{SLACK, u32_at, u64_at, varint};
 use super::nodes::{Action, Entry};
@@ -11,7 +11,7 @@ use crate::schema::{FieldId, NamedNumbers};
 use crate::sink::{Flow, Sink};
 use crate::varint::{self as varints, unzigzag};
 
-/// How many bytes of a list need no other look if the sink does not need them.
+/// The bytes of a list that need no further check if the sink does not need them.
 #[inline]
 pub(super) fn checked(entry: &Entry, bytes: &[u8]) -> usize {
     match entry.single_tag() & 7 {
@@ -112,7 +112,7 @@ fn each_varint(
     (pos, Ok(()))
 }
 
-/// An element as it lies in bytes, and how many.
+/// The raw value of an element, and its length.
 ///
 /// # Safety
 /// Sixteen bytes can be read.

@@ -1,4 +1,4 @@
-//! Which fields are selected: a tree of them, read from paths.
+//! Selections of fields: a tree, read from paths.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub(crate) enum Selection {
     Some(Map<FieldId, Selection>),
 }
 
-/// A path that leads to no field.
+/// A path that names no field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SelectError {
     /// The path.
@@ -71,7 +71,7 @@ impl Selection {
             message = schema.field(field).field_type().message();
             where_ = message.map_or(name.to_owned(), |id| schema.full_name(id).to_owned());
             at = match at {
-                // All of it is selected already; the rest of the path is only checked.
+                // All of it is selected already; the rest of the path is only validated.
                 Selection::All => at,
                 Selection::Some(fields) => {
                     fields.entry(field).or_insert_with(|| Selection::Some(Map::default()))
@@ -82,7 +82,7 @@ impl Selection {
         Ok(())
     }
 
-    /// What is selected in a field; `None` if the field is not.
+    /// The selection in a field; `None` if the field is not selected.
     pub(crate) fn of_field(&self, field: FieldId) -> Option<&Selection> {
         match self {
             Selection::All => Some(&Selection::All),
@@ -91,7 +91,7 @@ impl Selection {
     }
 }
 
-/// The names of a path; that of an extension stands in brackets and has dots.
+/// The names of a path; that of an extension is in brackets and has dots.
 fn names(path: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     path.split(move |c| {

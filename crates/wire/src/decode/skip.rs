@@ -1,4 +1,4 @@
-//! Fields that are skipped: unwanted ones in silence, unknown ones with their bytes.
+//! Skipping fields: unselected ones are dropped, unknown ones are passed on as bytes.
 
 use super::error::ErrorKind;
 use super::load::varint;
@@ -27,14 +27,14 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         if wire_type == WireType::StartGroup {
             skip.groups.push(number);
         } else {
-            // Its value is read as if it stood in a group that ends after it.
+            // Its value is read as if in a group that ends after it.
             state.pos = start;
         }
     }
 
-    /// Skips what is there; true at the end of the field.
+    /// Skips the available bytes; true at the end of the field.
     pub(super) fn skip(&mut self, zone: Zone) -> Step<bool> {
-        // The field that is skipped is the one at fault, whatever is wrong inside it.
+        // Errors inside are reported at the field that is skipped.
         let (start, number) = (self.state.tag_start, self.state.number);
         let result = self.skip_on(zone);
         (self.state.tag_start, self.state.number) = (start, number);
@@ -128,7 +128,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         self.state.frames.len() + self.state.skip.groups.len()
     }
 
-    /// Keeps what was skipped of a field whose bytes are needed, before its piece goes.
+    /// Keeps the skipped bytes of a field that are needed, before the piece is dropped.
     fn collect(&mut self) {
         let skip = &self.state.skip;
         let (from, to) = (skip.collected_to, self.state.pos);
@@ -140,7 +140,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         self.state.skip.collected_to = to;
     }
 
-    /// At the end of a field that was skipped.
+    /// Ends a field that was skipped.
     fn skipped(&mut self, start: usize, number: u32) -> Step {
         self.state.within = Within::Fields;
         let why = self.state.skip.why;

@@ -1,4 +1,4 @@
-//! Where a decoder is in a message: all that is kept between two pieces of input.
+//! The state of a decoder in a message: all that is kept between two pieces of input.
 //!
 //! Places are bytes from the start of the whole input, wherever the bytes lie now.
 
@@ -10,13 +10,13 @@ use super::tables::Tables;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Frame {
-    /// Where the message outside ends. Groups leave it as it is, and need not write it.
+    /// The end of the outer message. Groups do not change it, and need not write it.
     pub(crate) end: usize,
-    /// Where the tag of the sub-message begins.
+    /// The start of the tag of the sub-message.
     pub(crate) start: usize,
-    /// The required fields that the message outside has had.
+    /// The required fields seen in the outer message.
     pub(crate) seen: u64,
-    /// The record outside, where generated code stores into a message in memory; anything else.
+    /// The outer record, where generated code stores into a message in memory; else arbitrary.
     pub(crate) record: usize,
     /// The entry of the sub-message; its owner is the node outside.
     pub(crate) entry: u32,
@@ -95,7 +95,7 @@ impl Frames {
         unsafe { std::slice::from_raw_parts_mut(used.as_mut_ptr().cast(), used.len()) }
     }
 
-    /// Says how many frames there are.
+    /// Sets the number of frames.
     ///
     /// # Safety
     /// The first `len` frames of the room were written.
@@ -106,7 +106,7 @@ impl Frames {
     }
 }
 
-/// What the next byte belongs to.
+/// The element that the next byte belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Within {
     /// The tag of a field, or the end of the message.
@@ -126,7 +126,7 @@ pub(crate) enum Why {
     Unwanted,
     /// It is unknown, and the sink needs those.
     Unknown,
-    /// It is an item of a `MessageSet`, which is read once all of it is there.
+    /// It is an item of a `MessageSet`, which is read once it is complete.
     Item,
 }
 
@@ -134,13 +134,13 @@ pub(crate) enum Why {
 #[derive(Debug)]
 pub(crate) struct Skip {
     pub(crate) why: Why,
-    /// Where the string ends that is being skipped.
+    /// The end of the string that is being skipped.
     pub(crate) to: usize,
     /// The numbers of the groups that are open, outermost first.
     pub(crate) groups: Vec<u32>,
-    /// Its bytes that are gone with earlier pieces, if they are needed.
+    /// Its bytes in earlier pieces, if they are needed.
     pub(crate) collected: Vec<u8>,
-    /// Up to where they are collected.
+    /// The place up to which they are collected.
     pub(crate) collected_to: usize,
 }
 
@@ -148,33 +148,33 @@ pub(crate) struct Skip {
 pub(crate) struct State {
     /// The next byte.
     pub(crate) pos: usize,
-    /// Where the innermost message that has a length ends; of the outermost, the limit of all.
+    /// The end of the innermost message with a length; for the outermost, the limit of all.
     pub(crate) end: usize,
     pub(crate) node: u32,
     /// The entry that probably comes next.
     pub(crate) next: u32,
-    /// The required fields that the message has had.
+    /// The required fields seen in the message.
     pub(crate) seen: u64,
-    /// Where the tag of the current field begins.
+    /// The start of the tag of the current field.
     pub(crate) tag_start: usize,
     /// The current field; 0 while its tag is not read.
     pub(crate) number: u32,
     pub(crate) within: Within,
     pub(crate) skip: Skip,
     pub(crate) frames: Frames,
-    /// Where a required field was found missing, which is at the end of its message.
+    /// The place where a required field was found missing, at the end of its message.
     pub(crate) missing_at: usize,
     /// Required fields from the 65th on: how deep, and which.
     pub(crate) seen_more: Vec<(usize, u16)>,
 }
 
 impl State {
-    /// At the start of a message that may have `bytes_max` bytes.
+    /// The state at the start of a message of at most `bytes_max` bytes.
     #[inline(always)]
     pub(crate) fn new(tables: &Tables, node: u32, bytes_max: usize) -> State {
         State {
             pos: 0,
-            // One more than it may have, so that the end of the outermost is never reached.
+            // One more than the limit, so that the end of the outermost is never reached.
             end: bytes_max.saturating_add(1),
             node,
             next: tables.node(node).first(),
@@ -195,8 +195,8 @@ impl State {
         }
     }
 
-    /// Up to where the fields are counted for the path of an error: to the tag of the one at fault,
-    /// or to the element of a list.
+    /// The place up to which fields are counted for the path of an error: to the tag of the one at
+    /// fault, or to the element of a list.
     pub(crate) fn counted_to(&self) -> usize {
         match self.within {
             Within::Packed { .. } => self.pos,

@@ -12,8 +12,8 @@ use crate::sink::Sink;
 
 /// A message that comes in pieces; made by [`Decoder::stream`].
 ///
-/// Each piece is read when it comes; between two of them at most 19 bytes are kept, and what an
-/// unknown field has had if the sink needs unknown fields. Strings are passed on as they arrive.
+/// Each piece is read when it comes; between two of them at most 19 bytes are kept, and the bytes
+/// so far of an unknown field if the sink needs those. Strings are passed on as they arrive.
 ///
 /// ```
 /// use tidemill_wire::sink::stream_events;
@@ -46,7 +46,7 @@ pub struct Stream<'s> {
     tally: Tally,
     residue: [u8; SLACK],
     residue_bytes: usize,
-    /// Bytes that have come.
+    /// The number of bytes received.
     total: usize,
     begun: bool,
     failed: Option<DecodeError>,
@@ -81,7 +81,8 @@ impl<'s> Stream<'s> {
     /// Reads a piece.
     ///
     /// # Errors
-    /// The bytes are wrong, or the sink stopped: then every further call gives the same error.
+    /// The bytes are malformed, or the sink stopped: then every further call returns the same
+    /// error.
     pub fn push<S>(&mut self, piece: &[u8], sink: &mut S) -> Result<(), DecodeError>
     where
         S: for<'a> Sink<'a>,
@@ -92,7 +93,7 @@ impl<'s> Stream<'s> {
         let before = self.residue;
         let before = &before[..self.residue_bytes];
         let result = self.read(before, piece, sink);
-        // What was read is gone after this call.
+        // The piece is dropped after this call.
         let to = match result {
             Ok(()) => self.state.pos,
             Err(_) => self.state.counted_to(),
@@ -109,7 +110,7 @@ impl<'s> Stream<'s> {
     where
         S: for<'a> Sink<'a>,
     {
-        // The first event may still be to come.
+        // The first event may not have been sent yet.
         self.push(&[], sink)?;
         let total = self.total;
         let (message, held) = (self.message, Held::default());
@@ -117,7 +118,7 @@ impl<'s> Stream<'s> {
         result.map_err(|kind| self.fail(kind))
     }
 
-    /// Bytes that have come.
+    /// The number of bytes received.
     pub fn bytes(&self) -> usize {
         self.total
     }

@@ -1,4 +1,4 @@
-//! What decoders go by: the nodes of a schema, and what fills messages by them.
+//! The tables of decoders: the nodes of a schema, and the plan for filling messages.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,7 +7,7 @@ use super::nodes::{Entry, Node, Nodes, Required};
 use super::select::{SelectError, Selection};
 use crate::schema::{Definitions, MessageId, SchemaMark};
 
-/// What decoders must know of each field, compiled from a schema and a selection. Cheap to clone.
+/// The decoders' tables of fields, compiled from a schema and a selection. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Tables(Arc<Inner>);
 
@@ -16,7 +16,8 @@ struct Inner {
     nodes: Nodes,
     /// The schema that they were made from.
     of: SchemaMark,
-    /// What fills messages by them, made when the first is decoded; two threads may come at once.
+    /// The plan for filling messages, made when the first is decoded; two threads may race to make
+    /// it.
     plan: OnceLock<Option<Plan>>,
 }
 
@@ -37,7 +38,7 @@ impl Tables {
     }
 
     /// Tables for one outermost message, with the fields that `paths` name: `a.b` is field `b` in
-    /// the message of field `a`, with all that is in it. Other fields are skipped in silence.
+    /// the message of field `a`, with all that is in it. Other fields are skipped.
     ///
     /// # Errors
     /// A path that does not lead to a field.
@@ -61,7 +62,7 @@ impl Tables {
         self.0.of.is_of(schema)
     }
 
-    /// What fills messages by them, made by `make` if it is not there.
+    /// The plan for filling messages, made by `make` if it is missing.
     #[inline]
     pub(super) fn plan_or(&self, make: impl FnOnce(&Nodes) -> Option<Plan>) -> Option<&Plan> {
         self.0.plan.get_or_init(|| make(&self.0.nodes)).as_ref()

@@ -1,8 +1,8 @@
-//! Which element of a list it is: counted for the paths of errors only.
+//! The index of an element in its list, counted only for the paths of errors.
 //!
-//! A second walk over the bytes that the decoder has passed, which skips all that is complete and
-//! counts the fields of the messages that are still open. It runs when an error is reported, and at
-//! the end of each piece of a stream, because then the bytes go. The hot loops count nothing.
+//! A second walk over the bytes that the decoder has passed, which skips complete messages and
+//! counts the fields of those that are still open. It runs when an error is reported, and at the
+//! end of each piece of a stream, whose bytes are dropped then. The hot loops count nothing.
 //!
 //! ```text
 //!   level 0   { phones: 4, name: 1 }     up to here, the outermost message has had these
@@ -23,9 +23,9 @@ pub(crate) struct Tally {
 }
 
 struct Level {
-    /// Where its tag begins.
+    /// The start of its tag.
     start: usize,
-    /// Where it ends; `None` for groups.
+    /// Its end; `None` for groups.
     end: Option<usize>,
     kind: Kind,
     /// Number and count of the fields that are lists.
@@ -34,11 +34,11 @@ struct Level {
 
 #[derive(Clone, Copy)]
 enum Kind {
-    /// A message of that node.
+    /// A message of this node.
     Message(u32),
     /// A packed list of that number, and the wire type of its elements.
     Packed(u32, u32),
-    /// A group whose fields do not matter.
+    /// A group whose fields are not counted.
     Unknown,
 }
 
@@ -48,14 +48,14 @@ impl Tally {
         Tally { pos: 0, levels: vec![Level { start: 0, end: None, kind, counts: Vec::new() }] }
     }
 
-    /// How many elements of a field the message had in which a frame stands, that frame's own
-    /// included; `None` where the walk does not know that frame.
+    /// The elements of a field so far in the message around a frame, that frame's own included;
+    /// `None` where the walk does not know that frame.
     pub(crate) fn count_at(&self, depth: usize, start: usize, number: u32) -> Option<u32> {
         let inner = self.levels.get(depth + 1)?;
         (inner.start == start).then(|| self.levels[depth].count(number))
     }
 
-    /// How many elements of a field the innermost message had before the one at `tag_start`.
+    /// The elements of a field in the innermost message before the one at `tag_start`.
     pub(crate) fn count(&self, frames: &[Frame], tag_start: usize, number: u32) -> Option<u32> {
         let level = self.levels.get(frames.len())?;
         let same = frames.last().is_none_or(|frame| frame.start == level.start);
@@ -68,7 +68,7 @@ impl Tally {
         same.then(|| level.count(number).saturating_sub(u32::from(itself)))
     }
 
-    /// Walks on up to `to`, where the decoder came to. `before` are the bytes that ended before
+    /// Walks on up to `to`, the place of the decoder. `before` are the bytes that ended before
     /// `start`, `piece` those after it.
     pub(crate) fn walk(
         &mut self,
@@ -90,14 +90,14 @@ impl Tally {
                 &piece[self.pos - start..]
             };
             if self.step(tables, rest, to).is_none() {
-                // Not what the decoder saw there: better no index than a wrong one.
+                // It differs from the decoder's result: no index is better than a wrong one.
                 self.levels.clear();
                 self.pos = usize::MAX;
             }
         }
     }
 
-    /// Over one field, or into it; `head` holds its first bytes.
+    /// Skips one field, or enters it; `head` holds its first bytes.
     // Long, as all kinds of fields move the one place and may open a level or close one.
     fn step(&mut self, tables: &Tables, head: &[u8], to: usize) -> Option<()> {
         let level = self.levels.last_mut()?;

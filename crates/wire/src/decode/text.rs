@@ -7,7 +7,7 @@ use super::walk::{Step, Walk, proceed};
 use crate::sink::Sink;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
-    /// A string or bytes whose end never comes: what is there of it may be wrong all the same.
+    /// A truncated string or bytes: its available bytes may be invalid, too.
     #[cold]
     pub(super) fn cut_text(&mut self, entry: &Entry, start: usize, body: usize) -> Step {
         let there = std::str::from_utf8(self.bytes(body, self.have()));
@@ -18,7 +18,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         self.cut(start, entry.number())
     }
 
-    /// Begins a string or bytes whose end is not there yet.
+    /// Begins a string or bytes whose end is in a later piece.
     pub(super) fn begin_text(&mut self, place: u32, start: usize, body: usize, end: usize) -> Step {
         let entry = self.tables.entry(place);
         let state = &mut *self.state;

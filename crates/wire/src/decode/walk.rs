@@ -1,6 +1,6 @@
-//! The walk over one piece of input: what both decoders share, and what only the table decoder has.
+//! The walk over one piece of input, shared by both decoders.
 //!
-//! The hot loop, [`Walk::fields`], reads without looking at the end of the input. So it works on
+//! The hot loop, [`Walk::fields`], reads without checks of the end of the input. So it works on
 //! *zones*: bytes behind which [`SLACK`] more can be read.
 //!
 //! ```text
@@ -9,8 +9,8 @@
 //!           [- in place, up to SLACK before the end -]
 //!                                       [- tail, copied, zeros behind -]
 //! ```
-//! A field that is not complete in the tail stays for the next piece: at most 19 bytes, tag and
-//! value. Strings are never copied: once tag and length are read, they are taken from the piece.
+//! An incomplete field in the tail is kept for the next piece: at most 19 bytes, tag and value.
+//! Strings are never copied: once tag and length are read, they are taken from the piece.
 
 use super::engine::Engine;
 use super::error::ErrorKind;
@@ -29,7 +29,7 @@ pub(super) fn proceed(flow: Flow) -> Step {
     flow.map_err(|_| ErrorKind::Stopped)
 }
 
-/// One piece of input, what was left of those before, and what looks at it.
+/// One piece of input, the rest of those before, and the sink.
 pub(super) struct Walk<'w, 'a, S> {
     pub(super) schema: &'w Schema,
     pub(super) tables: &'w Tables,
@@ -38,10 +38,10 @@ pub(super) struct Walk<'w, 'a, S> {
     /// The bytes of this piece; `piece_start` is the place of the first.
     pub(super) piece: &'a [u8],
     pub(super) piece_start: usize,
-    /// What was left, with the first bytes of the piece behind it; ends with those.
+    /// The rest of earlier pieces, with the first bytes of this piece behind it.
     pub(super) seam: &'a [u8],
     pub(super) seam_start: usize,
-    /// Nothing comes after this piece: what is not complete in it is no event.
+    /// No piece follows: an incomplete field in it is an error.
     pub(super) last: bool,
     pub(super) held: Option<&'a Held>,
     pub(super) depth_max: usize,
@@ -49,12 +49,12 @@ pub(super) struct Walk<'w, 'a, S> {
     pub(super) engine: Engine<'w>,
 }
 
-/// Where the bytes of a zone are.
+/// The bytes of a zone.
 #[derive(Clone, Copy)]
 pub(super) struct Zone {
-    /// The address of place 0 of the input, if it lay in one row with the zone.
+    /// The address of place 0 of the input, as if contiguous with the zone.
     pub(super) base: *const u8,
-    /// Where no more field may begin.
+    /// The place from which on no field may begin.
     pub(super) to: usize,
 }
 
@@ -70,15 +70,15 @@ impl Zone {
 }
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
-    /// Where the bytes end that are there.
+    /// The end of the available bytes.
     #[inline(always)]
     pub(super) fn have(&self) -> usize {
         self.piece_start + self.piece.len()
     }
 
-    /// Over what was left before the piece. True if all of that is done.
+    /// Reads the rest of earlier pieces. True if all of that is done.
     pub(super) fn over_seam(&mut self) -> Step<bool> {
-        // Zeros behind it.
+        // With zeros behind it.
         let mut bytes = [0; 4 * SLACK];
         bytes[..self.seam.len()].copy_from_slice(self.seam);
         let whole = self.seam_start + self.seam.len() == self.have();
@@ -87,7 +87,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         Ok(self.state.pos >= self.piece_start)
     }
 
-    /// Over the piece, up to the last field that is complete.
+    /// Reads the piece, up to the last complete field.
     #[inline]
     pub(super) fn over_piece(&mut self) -> Step {
         match self.engine {
@@ -133,7 +133,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         }
     }
 
-    /// Over a slice that is all of the innermost message.
+    /// Reads a slice that is all of the innermost message.
     pub(super) fn over_slice(&mut self, slice: &'a [u8], start: usize) -> Step {
         let piece = std::mem::replace(&mut self.piece, slice);
         let piece_start = std::mem::replace(&mut self.piece_start, start);
@@ -184,7 +184,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
     pub(super) fn end_of_length(&mut self) -> Step {
         let frame = self.pop_frame()?;
         if self.tables.node(self.tables.entry(frame.entry).sub).end_tag != 0 {
-            // The bytes end before the group does.
+            // The group has no end tag.
             return Err(ErrorKind::PastParent);
         }
         self.state.end = frame.end;
@@ -202,7 +202,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         proceed(self.sink.end_sub(self.tables.entry(frame.entry).field))
     }
 
-    /// Back to the message outside; the current field is the one that ends.
+    /// Returns to the outer message; the current field is the one that ends.
     #[inline]
     fn pop_frame(&mut self) -> Step<Frame> {
         self.check_required()?;
@@ -290,8 +290,8 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         proceed(self.sink.end_message(message))
     }
 
-    /// A field at `start`, of this number if its tag is read, is not complete at `to`, which must
-    /// be there for it: it waits, or runs over the end of its message.
+    /// A field at `start`, of this number if its tag is read, needs the bytes up to `to`: it waits
+    /// for them, or crosses the end of its message.
     #[cold]
     pub(super) fn cut(&mut self, start: usize, number: u32) -> Step {
         let end = self.state.end;
@@ -303,7 +303,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         Err(if end == self.root_end { ErrorKind::TooLarge } else { ErrorKind::PastParent })
     }
 
-    /// The same of a varint at `at` that has no end in ten bytes.
+    /// The same for a varint at `at` that has no end in ten bytes.
     #[cold]
     pub(super) fn cut_long(&mut self, start: usize, at: usize, number: u32) -> Step {
         if at + crate::varint::BYTES_MAX <= self.state.end.min(self.have()) {
@@ -313,7 +313,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         self.cut(start, number)
     }
 
-    /// A length that leads behind the end of the message.
+    /// A length beyond the end of the message.
     #[cold]
     pub(super) fn too_long(&mut self, start: usize, number: u32) -> Step {
         (self.state.tag_start, self.state.number) = (start, number);

@@ -4,17 +4,17 @@
 //!   bytes before | free ............ | what is written, up to the end of the room
 //!                limit             at ->  <- writing goes this way           end
 //! ```
-//! When the content of a sub-message is written, its length is known and goes before it. At the
-//! end all of it moves to behind the bytes before, or stays in an [`EncodeBuffer`].
+//! When the content of a sub-message is written, its length is known and goes before it. At the end
+//! all of it is moved behind the bytes before, or stays in an [`EncodeBuffer`].
 //!
 //! The place is a pointer, so that it stays in a register, and the buffer may move under it. So it
 //! is never copied: [`At`] and [`Roomy`] are used up by whatever may write or move, which gives the
-//! next one. A place from before a move cannot be used, as it is not there any more. `'b` names one
-//! buffer: it is another lifetime for each call of [`append()`], so no place of one buffer can be
-//! given to another.
+//! next one. A place from before a move cannot be used, as it was consumed. `'b` names one buffer:
+//! it is another lifetime for each call of [`append()`], so no place of one buffer can be given to
+//! another.
 //!
-//! What fails is noted and reported at the end: until then writing goes on in the room that there
-//! is, and no value asks whether the one before went well.
+//! Errors are noted and reported at the end: until then writing continues in the present room,
+//! without a check after each value.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -25,14 +25,14 @@ use crate::copy::copy_few;
 use crate::schema::{Tag, WireType};
 use crate::varint;
 
-/// Bytes that are free before a [`Roomy`]: a tag and a number, with what writing whole words
-/// touches before them.
+/// Bytes that are free before a [`Roomy`]: a tag and a number, and what writing whole words touches
+/// before them.
 const ROOM: usize = 32;
 
-/// Room that is taken first.
+/// The initial room.
 const FIRST_BYTES: usize = 256;
 
-/// Room that there is when writing goes on for nothing: for a piece of a packed list and more.
+/// The room in which writing continues after an error: enough for a piece of a packed list.
 const FAILED_BYTES: usize = 1024;
 
 type Of<'b> = PhantomData<Cell<&'b ()>>;
@@ -47,7 +47,7 @@ pub(super) struct Back<'b> {
     of: Of<'b>,
 }
 
-/// Where the first byte is that is written.
+/// The first byte written.
 #[must_use = "without its place writing cannot go on"]
 pub(super) struct At<'b>(*mut u8, Of<'b>);
 
@@ -55,7 +55,7 @@ pub(super) struct At<'b>(*mut u8, Of<'b>);
 #[must_use = "without its place writing cannot go on"]
 pub(super) struct Roomy<'b>(*mut u8, Of<'b>);
 
-/// A tag as it lies at the end of a word, which is stored as a whole.
+/// A tag at the end of a word, which is stored as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TagWord {
     word: u64,
@@ -91,7 +91,7 @@ impl EncodeBuffer {
         self.0.capacity()
     }
 
-    /// What `work` writes.
+    /// The bytes that `work` writes.
     ///
     /// # Errors
     /// As [`append()`].
@@ -111,7 +111,7 @@ impl std::fmt::Debug for EncodeBuffer {
     }
 }
 
-/// Appends to `out` what `work` writes; nothing if there is an error.
+/// Appends the bytes that `work` writes to `out`; nothing if there is an error.
 ///
 /// # Errors
 /// One was noted, or it is too large.
@@ -120,8 +120,8 @@ pub(super) fn append(
     work: impl for<'b> FnOnce(Back<'b>, At<'b>) -> (Back<'b>, At<'b>),
 ) -> Result<(), EncodeError> {
     let Written { room, start, bytes } = write(out, work)?;
-    // SAFETY: both are in the room, and from `start` on all is written; behind the bytes before
-    // there is then as much as was written.
+    // SAFETY: both are in the room, and from `start` on all is written; the moved bytes are within
+    // the room behind the old length.
     unsafe {
         room.copy_from(start, bytes);
         out.set_len(out.len() + bytes);
@@ -251,7 +251,7 @@ impl<'b> Back<'b> {
 }
 
 impl<'b> Roomy<'b> {
-    /// The place without what is known of its room.
+    /// The place without its guaranteed room.
     #[inline(always)]
     pub(super) fn at(self) -> At<'b> {
         At(self.0, PhantomData)

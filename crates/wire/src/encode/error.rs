@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How deep messages may nest that are encoded: more than any decoder takes by itself.
+/// The maximal nesting of encoded messages: more than any decoder takes by default.
 pub const DEPTH_MAX: usize = 1000;
 
 /// Bytes that an encoded message may have.
@@ -11,7 +11,7 @@ pub const BYTES_MAX: usize = i32::MAX as usize;
 /// Why a message was not encoded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum EncodeError {
-    /// A required field is not there: its path by names from the outermost message.
+    /// A required field is missing: its path by names from the outermost message.
     MissingRequired {
         /// The names, joined by dots.
         path: String,
@@ -20,7 +20,7 @@ pub enum EncodeError {
     TooDeep,
     /// It would have 2 GiB or more.
     TooLarge,
-    /// The message is of another schema than the encoder, or of a type it was not made for.
+    /// The message is of another schema than the encoder, or of another type than its code.
     WrongMessage,
 }
 

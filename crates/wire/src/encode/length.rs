@@ -1,4 +1,4 @@
-//! How many bytes messages take: a walk of its own, which writes nothing.
+//! The encoded length of messages, by a walk that writes nothing.
 
 use super::error::{BYTES_MAX, DEPTH_MAX, EncodeError};
 use super::packed::Varints;

@@ -5,24 +5,24 @@
 //!   spread         .0000000  .0101100  .1100101        seven bits a byte
 //!   written                  <--- 2c        e5 | what follows
 //! ```
-//! Each number is one store of eight bytes that end where the number before it begins: what is too
-//! much lies in front and is written over. No branch depends on how long a number is, but for
-//! those above 56 bits, and for runs of numbers of one byte, which are narrowed as a whole.
+//! Each number is one store of eight bytes that ends where the number before it begins: excess
+//! bytes are in front and are overwritten. No branch depends on how long a number is, but for those
+//! above 56 bits, and for runs of numbers of one byte, which are narrowed as a whole.
 
 use crate::schema::{FieldType, Scalar};
 use crate::varint::{self, BYTES_MAX, zigzag};
 
-/// Numbers that are written between two questions for room.
+/// Numbers that are written between two checks for room.
 const PIECE: usize = 64;
 
 /// Bytes that must be free before a piece of a list.
 const PIECE_BYTES: usize = PIECE * BYTES_MAX;
 
-/// How numbers of a list that are varints lie in memory.
+/// The form in memory of numbers that are varints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Varints {
-    /// 32 bits with a sign, which goes on to the 64th bit.
+    /// 32 bits with a sign, which is extended to 64 bits.
     Int32,
     Uint32,
     Sint32,
@@ -35,7 +35,7 @@ impl Varints {
     pub(super) const ALL: [Varints; 5] =
         [Varints::Int32, Varints::Uint32, Varints::Sint32, Varints::Whole64, Varints::Sint64];
 
-    /// Those of a type; bools, which are one byte each wherever they lie, are none.
+    /// Those of a type; not of bools, which are one byte each in memory and on the wire.
     pub(super) fn of(ty: FieldType) -> Option<Varints> {
         let scalar = match ty {
             FieldType::Enum(_) => return Some(Varints::Int32),
@@ -112,7 +112,7 @@ trait Number {
     /// Some of them take more than eight bytes.
     const LONG: bool;
 
-    /// As it is written.
+    /// The value to write as a varint.
     fn raw(cell: Self::Cell) -> u64;
 }
 
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
     use tidemill_stdx::rng::Rng;
 
-    /// The bytes of numbers, by a function that takes one and by those for many.
+    /// Compares the bytes of numbers by the function for one and by those for many.
     fn check(kind: Varints, numbers: &[u64]) {
         let mut expected = Vec::new();
         let mut cells = Vec::new();

@@ -1,9 +1,9 @@
-//! Events into bytes: whatever feeds a [`Sink`] can write a message.
+//! Events into bytes: all that feeds a [`Sink`] can write a message.
 //!
 //! Lengths are not known when a sub-message begins. Room for one is left, as wide as it was for
 //! that field the last time, and filled in at the end; where the guess was wrong the content
-//! moves by a few bytes. Lists of numbers that are packed by their feature are gathered while
-//! their elements follow each other.
+//! moves by a few bytes. Lists of numbers that are packed by their feature are collected while
+//! their elements are consecutive.
 //!
 //! ```text
 //! tag | room | content of the sub-message ... | next field
@@ -28,21 +28,21 @@ pub struct BinarySink<'s> {
     schema: &'s Schema,
     out: Vec<u8>,
     frames: Vec<Frame>,
-    /// The message whose fields come.
+    /// The message whose fields are being written.
     here: Kind,
-    /// The packed list whose elements come, and where they begin.
+    /// The packed list whose elements are being written, and where they begin.
     packed: Option<(FieldId, usize)>,
     guesses: [u8; GUESSES],
-    /// The number of the message whose fields come. Single messages inside have that of the one
-    /// around them, as they may come again and are merged then.
+    /// The number of the current message. Single messages inside have that of the one around them,
+    /// as they may be repeated and are merged then.
     serial: u32,
-    /// How many numbers were given.
+    /// The numbers given so far.
     serials: u32,
     /// By field without presence: the last message in which it was written. Empty before the first.
     written: Vec<u32>,
 }
 
-/// What is to be known of the message whose fields come.
+/// The kind of the message whose fields are being written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Plain,
@@ -54,10 +54,10 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     field: FieldId,
-    /// What the fields of the outer message are, and its number.
+    /// The kind of the outer message, and its number.
     outside: Kind,
     serial: u32,
-    /// Where the content begins.
+    /// The start of the content.
     start: usize,
     end: End,
 }
@@ -74,7 +74,7 @@ enum End {
 }
 
 impl<'s> BinarySink<'s> {
-    /// A sink for messages of that schema.
+    /// A sink for messages of this schema.
     pub fn new(schema: &'s Schema) -> BinarySink<'s> {
         BinarySink::onto(schema, Vec::new())
     }
@@ -86,17 +86,17 @@ impl<'s> BinarySink<'s> {
         BinarySink { schema, out, frames, here, packed, guesses, serial: 1, serials: 1, written }
     }
 
-    /// The bytes of the messages that came.
+    /// The bytes of the messages so far.
     pub fn bytes(&self) -> &[u8] {
         &self.out
     }
 
-    /// The bytes of the messages that came, taken out.
+    /// Takes the bytes of the messages so far.
     pub fn into_bytes(self) -> Vec<u8> {
         self.out
     }
 
-    /// Forgets all that came, and keeps the memory.
+    /// Drops the messages so far, and keeps the memory.
     pub fn clear(&mut self) {
         self.out.clear();
         self.frames.clear();
@@ -116,7 +116,7 @@ impl<'s> BinarySink<'s> {
     #[inline]
     fn next_serial(&mut self) -> u32 {
         self.serials = self.serials.checked_add(1).unwrap_or_else(|| {
-            // Whatever was written counts as written in all messages that are open.
+            // All that was written counts as written in all open messages.
             self.written.iter_mut().filter(|one| **one > 0).for_each(|one| *one = u32::MAX);
             1
         });
@@ -130,7 +130,7 @@ impl<'s> BinarySink<'s> {
             return false;
         }
         if is_zero {
-            // Later messages may be inside of this one and have written over its mark.
+            // Later messages may be inside of this one and have overwritten its mark.
             let last = self.written.get(field.index()).copied().unwrap_or(0);
             return last < self.serial;
         }
@@ -190,7 +190,7 @@ impl<'s> BinarySink<'s> {
         }
     }
 
-    /// Leaves room for a length; gives its width and where the content begins.
+    /// Leaves room for a length; returns its width and the start of the content.
     #[inline]
     fn leave_room(&mut self, field: FieldId) -> (u8, usize) {
         let width = self.guesses[field.index() % GUESSES];

@@ -1,14 +1,14 @@
-//! What the table encoder must know of each field, in one place.
+//! The table encoder's steps for each field, in one place.
 
 use super::back::TagWord;
 use crate::message::layout::{FieldLayout, Layouts, RecordLayout, Shape};
 use crate::schema::{Definitions, FieldId, FieldType, Label, MessageId, Scalar};
 
-/// What is written of a slot.
+/// How a slot is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Op {
-    /// A number as a varint: by how it lies in memory.
+    /// A number as a varint, by its form in memory.
     Bool,
     Int32,
     Uint32,
@@ -56,12 +56,12 @@ impl Op {
 pub(super) struct Step {
     pub(super) tag: TagWord,
     pub(super) number: u32,
-    /// Where its slot is in the record.
+    /// The offset of its slot in the record.
     pub(super) offset: u32,
     /// The message that it holds, of a map the entry; else the message that it is in.
     pub(super) of: MessageId,
     pub(super) op: Op,
-    /// What is written of each value: of single fields the same.
+    /// How each value is written; for single fields the same.
     pub(super) each: Op,
     /// Bytes of each value in memory.
     pub(super) cell_bytes: u8,

@@ -1,6 +1,6 @@
-//! Messages into bytes by tables, backwards in one pass: what is in a sub-message is written before
-//! its length, which is known then (`back.rs`). The tables are the steps of the
-//! schema, the pass is in `walk.rs`.
+//! Messages into bytes by tables, backwards in one pass: the content of a sub-message is written
+//! before its length, which is known then (`back.rs`). The tables are the steps of the schema, the
+//! pass is in `walk.rs`.
 //!
 //! It needs no compilation and is the reference for the native encoder. Fields are written
 //! ascending by number, extensions among them, then unknown fields as they came. Entries of maps
@@ -20,7 +20,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// An encoder that writes maps in the order in which they are stored and does not ask for
+    /// An encoder that writes maps in the order in which they are stored and does not check
     /// required fields.
     pub fn new() -> Encoder {
         Encoder::default()

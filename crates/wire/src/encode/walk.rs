@@ -11,7 +11,7 @@ use crate::message::slots::{List, Slot, View};
 use crate::schema::{FieldId, MessageId, Schema, WireType};
 use crate::varint::zigzag;
 
-/// What is written: a record of a message, `depth` others around it.
+/// The record to write, with `depth` others around it.
 #[derive(Clone, Copy)]
 pub(super) struct Whole<'s> {
     pub(super) schema: &'s Schema,
@@ -31,7 +31,7 @@ impl Whole<'_> {
 }
 
 /// An entry of a map whose value its closed enum does not have, as an unknown field of the message
-/// with the map: what was stored of it, then its own unknown fields.
+/// with the map: its stored parts, then its own unknown fields.
 pub(crate) fn odd_entry(
     schema: &Schema,
     map: FieldId,
@@ -51,7 +51,7 @@ struct Walk<'s, 'b> {
     schema: &'s Schema,
     steps: &'s Steps,
     order: MapOrder,
-    /// Messages that may still be inside one another.
+    /// The levels of messages left.
     levels_left: usize,
     out: Back<'b>,
 }
@@ -62,7 +62,7 @@ impl<'s, 'b> Walk<'s, 'b> {
         Walk { schema, steps: schema.encoding(), order, levels_left, out }
     }
 
-    /// What is in a message.
+    /// The fields of a message.
     fn message(&mut self, message: MessageId, record: Record, at: At<'b>) -> At<'b> {
         if self.levels_left == 0 {
             self.out.fail(EncodeError::TooDeep);
@@ -121,7 +121,7 @@ impl<'s, 'b> Walk<'s, 'b> {
         at
     }
 
-    /// What is stored in the slot of a field.
+    /// The value in the slot of a field.
     #[inline(always)]
     fn field(&mut self, step: &'s Step, slot: Slot, at: At<'b>) -> At<'b> {
         match step.op {
@@ -132,7 +132,7 @@ impl<'s, 'b> Walk<'s, 'b> {
         }
     }
 
-    /// One value with its tag: what a single field holds, or a list at one place.
+    /// One value with its tag: that of a single field, or an element of a list.
     #[inline(always)]
     fn value(&mut self, op: Op, step: &'s Step, cell: Slot, at: At<'b>) -> At<'b> {
         // SAFETY: a cell that is stored holds what its step says.

@@ -7,18 +7,18 @@ use super::lex::{Lex, Lexer};
 use super::number::Number;
 use super::{digits, scan};
 
-/// Digits of a number that is read as it should be: none of fewer is too large for a double.
+/// Numbers with fewer digits are never too large for a double.
 const LONG: usize = 300;
 
-/// Looks at a number whose value is not needed, if there is something odd about it: an
-/// exponent, or [`LONG`] digits.
+/// Checks a number whose value is not needed, if it may be out of range: with an exponent, or
+/// [`LONG`] digits.
 pub(crate) trait Looks {
     /// # Errors
     /// It cannot be what it should be.
     fn number(&self, number: Number<'_>, at: usize) -> Lex;
 }
 
-/// Any number will do.
+/// Accepts any number.
 pub(crate) struct Loosely;
 
 impl Looks for Loosely {
@@ -28,7 +28,7 @@ impl Looks for Loosely {
     }
 }
 
-/// Passes over values, with the place in a register.
+/// Skips values, with the place in a register.
 struct Check<'k, 'a, L> {
     lexer: &'k mut Lexer<'a>,
     bytes: &'a [u8],
@@ -36,7 +36,7 @@ struct Check<'k, 'a, L> {
 }
 
 impl<'a> Lexer<'a> {
-    /// Passes over a value that may nest so deep.
+    /// Skips a value that nests at most `depth` deep.
     pub(crate) fn skip(&mut self, depth: usize, looks: impl Looks) -> Lex {
         let (start, bytes) = (self.at, self.text.as_bytes());
         self.at = Check { lexer: self, bytes, looks }.value(start, depth)?;
@@ -60,14 +60,14 @@ impl<L: Looks> Check<'_, '_, L> {
         (self.lexer.peek(), self.lexer.at)
     }
 
-    /// What should stand at a place does not.
+    /// The error that something else was expected at a place.
     #[cold]
     fn expected(&mut self, at: usize, what: &str) -> Fault {
         self.lexer.at = at;
         self.lexer.expected(what)
     }
 
-    /// Passes over a value; gives where it ends.
+    /// Skips a value; returns its end.
     #[inline(always)]
     fn value(&mut self, at: usize, depth: usize) -> Lex<usize> {
         let (byte, at) = self.peek(at);
@@ -81,7 +81,7 @@ impl<L: Looks> Check<'_, '_, L> {
         }
     }
 
-    /// Passes over a number. What can only be right is not read.
+    /// Skips a number. One that cannot be out of range is not parsed.
     #[inline(always)]
     fn number(&mut self, at: usize) -> Lex<usize> {
         let byte = |at| self.bytes.get(at).copied().unwrap_or(0);
@@ -161,7 +161,7 @@ impl<L: Looks> Check<'_, '_, L> {
         }
     }
 
-    /// Passes over the string that begins at a quote.
+    /// Skips the string that begins at a quote.
     #[inline(always)]
     fn string(&mut self, quote: usize) -> Lex<usize> {
         let start = quote + 1;

@@ -1,8 +1,8 @@
-//! A text that is written through its end, with one question for room before each value.
+//! A text that is written through its end, with one check for room before each value.
 //!
 //! The end is a pointer, so that it stays in a register, and the buffer may move under it. So it
 //! is never copied: [`End`] and [`Roomy`] are used up by whatever may write or move, which gives
-//! the next one. An end from before a move cannot be used, as it is not there any more.
+//! the next one. An end from before a move cannot be used, as it was consumed.
 //!
 //! ```text
 //!   End ---key, room---> Roomy ---number, put---> End        what needs no more than ROOM
@@ -19,10 +19,10 @@ use super::{print, scan};
 use crate::copy::copy_few;
 
 /// Bytes that are free behind a [`Roomy`]: no number, bracket or name of a truth takes more, with
-/// what stands around it.
+/// the bytes around it.
 const ROOM: usize = print::ROOM + PUT_MAX;
 
-/// Bytes that stand before or behind a value, at most.
+/// The most bytes before or behind a value.
 const PUT_MAX: usize = 32;
 
 type Of<'t> = PhantomData<Cell<&'t ()>>;
@@ -36,7 +36,7 @@ pub(super) struct Text<'t> {
     of: Of<'t>,
 }
 
-/// Where a text ends: all before it in the buffer is written.
+/// The end of a text: all before it in the buffer is written.
 #[must_use = "a text without its end cannot go on"]
 #[derive(Debug)]
 pub(super) struct End<'t>(NonNull<u8>, Of<'t>);
@@ -46,7 +46,7 @@ pub(super) struct End<'t>(NonNull<u8>, Of<'t>);
 #[derive(Debug)]
 pub(super) struct Roomy<'t>(NonNull<u8>, Of<'t>);
 
-/// Appends to `bytes` what `work` writes: up to the end that it gives. Without one nothing is
+/// Appends to `bytes` what `work` writes, up to the end that it returns. Without one nothing is
 /// appended.
 pub(super) fn write(
     bytes: &mut Vec<u8>,
@@ -184,7 +184,7 @@ impl<'t> Text<'t> {
 }
 
 impl<'t> Roomy<'t> {
-    /// The end without what is known of its room.
+    /// The end without its guaranteed room.
     #[inline(always)]
     pub(super) fn end(self) -> End<'t> {
         End(self.0, self.1)

@@ -1,14 +1,14 @@
-//! The filler: the table decoder for messages in memory, where it need not ask a sink.
+//! The filler: the table decoder for messages in memory, without a sink.
 //!
 //! ```text
 //!   zone  |--- filler ---| one field by the walk |--- filler ---| tail ...
 //! ```
 //! It stores what it reads into records itself, as generated code does, by a [`Plan`]: the tables
-//! with the layouts. What is rare, and all that is wrong or not complete, it leaves, at the tag of
-//! the field, to the walk, which reads that one field for the builder and finds what is wrong. So
-//! both give the same messages and errors by construction. Which fields these are: unknown ones,
-//! extensions, items of sets of messages, numbers that a closed enum does not have, closed enums
-//! with gaps, oneofs over several words of presence bits.
+//! with the layouts. Rare, malformed and incomplete fields it leaves, at their tag, to the walk,
+//! which reads that one field for the builder and finds the error. So both give the same messages
+//! and errors by construction. The rare fields are: unknown ones, extensions, items of sets of
+//! messages, numbers that a closed enum does not have, closed enums with gaps, oneofs over several
+//! words of presence bits.
 
 mod plan;
 mod record;
@@ -26,7 +26,7 @@ use crate::message::layout::Maps;
 use crate::schema::Schema;
 use crate::sink::Sink;
 
-/// What fills messages of `schema` by some tables: nothing if they were made from another.
+/// The plan to fill messages of `schema` by these tables; `None` if they were made from another.
 #[inline]
 fn plan<'t>(tables: &'t Tables, schema: &Schema) -> Option<&'t Plan> {
     if !tables.is_of(schema) {
@@ -36,7 +36,7 @@ fn plan<'t>(tables: &'t Tables, schema: &Schema) -> Option<&'t Plan> {
 }
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
-    /// Over a zone, by the filler if the sink is a message of the same schema.
+    /// Reads a zone, by the filler if the sink is a message of the same schema.
     pub(super) fn over_fields(&mut self, zone: Zone) -> Step {
         let tables = self.tables;
         let plan = match self.sink.storage() {
@@ -62,7 +62,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                     return Ok(());
                 }
             }
-            // One field, or what is left of one.
+            // The walk reads one field, or the rest of one.
             let before = (self.state.pos, self.state.within, self.state.frames.len());
             let to = match self.state.within {
                 Within::Fields => zone.to.min(before.0 + 1),
@@ -80,7 +80,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         let (have, piece) = (self.have(), self.piece.as_ptr().wrapping_sub(self.piece_start));
         let Some(storage) = self.sink.storage() else { return false };
         let Some(record) = enter(self.state, self.tables, storage) else { return false };
-        // What lies before the piece is not where strings are taken from.
+        // Strings are taken from the piece, so a place before it is left to the walk.
         if self.state.pos < self.piece_start {
             return false;
         }

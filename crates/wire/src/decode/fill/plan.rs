@@ -1,4 +1,4 @@
-//! What the filler must know of each field: its entry of the tables and its layout in one place.
+//! The filler's plan for each field: its entry of the tables and its layout in one place.
 
 use crate::message::layout::{Cell, FieldLayout, Layouts, PRESENCE_OFFSET, Shape};
 use crate::packed::Numbers;
@@ -10,7 +10,7 @@ use super::super::nodes::{Action, Entry, NONE, Nodes};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Op {
-    /// Nothing: the field is for the walk.
+    /// The field is left to the walk.
     Leave,
     /// A varint into 4 bytes, into 8, into a truth value.
     Low32,
@@ -46,7 +46,7 @@ pub(super) struct Step {
     pub(super) op: Op,
     pub(super) other_op: Op,
     pub(super) shape: Shape,
-    /// How its numbers lie in packed lists.
+    /// The form of its numbers in packed lists.
     pub(super) numbers: Option<Numbers>,
     /// The entry that probably comes next.
     pub(super) next: u32,
@@ -64,7 +64,7 @@ pub(super) struct Step {
     pub(super) span: u32,
 }
 
-/// A step that no tag leads to: behind the last, and for fields that are for the walk.
+/// A step without a tag: behind the last, and for fields that are left to the walk.
 const NOWHERE: Step = Step {
     tag: 0,
     other: 0,
@@ -174,7 +174,7 @@ fn step(schema: &Definitions, layouts: &Layouts, entry: &Entry) -> Option<Step> 
     })
 }
 
-/// What is done with a value that stands alone.
+/// The operation for a single value.
 fn op_of_one(action: Action) -> Op {
     match action {
         Action::Double | Action::Fixed64 | Action::Sfixed64 => Op::Fixed64,
@@ -193,8 +193,7 @@ fn op_of_one(action: Action) -> Op {
     }
 }
 
-/// The numbers of a closed enum, if there is none missing between the first and the last: the
-/// first, and how many follow.
+/// The numbers of a closed enum without gaps: the first, and how many follow.
 fn named(schema: &Definitions, layout: &FieldLayout) -> Option<(u32, u32)> {
     let FieldType::Enum(id) = layout.ty else { return None };
     debug_assert_eq!(layout.cell, Cell::Word32);

@@ -7,7 +7,7 @@ use super::super::tables::Tables;
 use crate::message::record::Record;
 use crate::message::storage::{Outside, Storage};
 
-/// The record at an address that a frame has.
+/// The record at an address in a frame.
 #[inline]
 pub(in crate::decode) fn record_at(address: usize) -> Record {
     let address = std::ptr::with_exposed_provenance_mut(address);
@@ -16,7 +16,7 @@ pub(in crate::decode) fn record_at(address: usize) -> Record {
     unsafe { Record::from_address(address) }
 }
 
-/// Writes the records of a storage into the frames; gives the innermost one. `None` where the
+/// Writes the records of a storage into the frames; returns the innermost one. `None` where the
 /// storage is not in a message of these tables: its records have other types.
 pub(in crate::decode) fn enter(
     state: &mut State,
@@ -40,7 +40,7 @@ pub(in crate::decode) fn enter(
     (message == tables.node(state.node).message).then_some(record)
 }
 
-/// Has the storage go on in `record`, inside those of the frames.
+/// Makes the storage continue in `record`, inside those of the frames.
 pub(in crate::decode) fn leave(
     state: &State,
     tables: &Tables,

@@ -15,14 +15,14 @@ use crate::schema::FieldId;
 use crate::utf8;
 use crate::varint::unzigzag;
 
-/// One zone, and by what it is read.
+/// One zone, and the plan for reading it.
 pub(super) struct Filler<'p> {
     pub(super) tables: &'p Tables,
     pub(super) steps: &'p [Step],
     pub(super) zone: Zone,
-    /// Where the bytes end that are there.
+    /// The end of the available bytes.
     pub(super) have: usize,
-    /// The address of place 0, if it lay in one row with the piece: strings are taken from there.
+    /// The address of place 0, as if contiguous with the piece: strings are taken relative to it.
     pub(super) piece: *const u8,
     pub(super) depth_max: usize,
 }
@@ -31,8 +31,8 @@ pub(super) struct Filler<'p> {
 const COPIED_BYTES: usize = 16;
 
 impl Filler<'_> {
-    /// Reads fields into `record` up to the first that is not for it; gives the record that it is
-    /// in then. The state says where.
+    /// Reads fields into `record` up to the first that is left to the walk; returns the record at
+    /// that place, which is in the state.
     ///
     /// # Safety
     /// The steps belong to the tables and to the schema of the storage. `record`, the records of
@@ -55,7 +55,8 @@ impl Filler<'_> {
         let mut node = tables.node(node_place);
         // The last step is for no entry.
         let mut expected = (state.next as usize).min(steps.len() - 1);
-        // Each `break` is at the tag of a field that is for the walk, with nothing of it stored.
+        // Each `break` is at the tag of a field that is left to the walk, with nothing of it
+        // stored.
         'fields: loop {
             // The end of a message, or of the zone.
             let mut over = pos >= limit;
@@ -117,7 +118,8 @@ impl Filler<'_> {
                     arena = storage.arena();
                 }
                 state.frames.pop();
-                // Generated code writes no end into the frames of groups: it is the same outside.
+                // Generated code writes no end into the frames of groups, as it is that of the
+                // outer message.
                 if node.end_tag == 0 {
                     end = frame.end;
                 }
@@ -221,7 +223,7 @@ impl Filler<'_> {
                     let bytes = unsafe {
                         std::slice::from_raw_parts(piece.wrapping_add(body), after - body)
                     };
-                    // The walk begins such a list anew, so of one that is wrong nothing may stay.
+                    // The walk begins such a list anew, so nothing of a malformed one may stay.
                     // SAFETY: the slot of a list of such numbers.
                     if !unsafe { Self::list(record, memory, step, op, bytes) } {
                         break;
@@ -277,8 +279,8 @@ impl Filler<'_> {
         record
     }
 
-    /// A packed list that is all there; false, and then nothing of it is kept, if something of it
-    /// is wrong, or a number that its closed enum does not have.
+    /// Reads a complete packed list; false, and then nothing of it is kept, if it is malformed or
+    /// has a number that its closed enum does not have.
     ///
     /// # Safety
     /// The step is of a list of numbers in the message of the record.

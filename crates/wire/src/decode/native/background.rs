@@ -11,8 +11,8 @@ use crate::sink::Wants;
 
 /// A native decoder that another thread compiles.
 ///
-/// This is the only thread of the crate. It is started where the caller asks for it, ends with the
-/// compilation, and hands over one value, once.
+/// This is the only thread of the crate. The caller starts it; it ends with the compilation, and
+/// hands over one value.
 ///
 /// ```
 /// use tidemill_wire::decode::Compiling;
@@ -35,14 +35,14 @@ use crate::sink::Wants;
 pub struct Compiling(Arc<OnceLock<Result<Native, NativeError>>>);
 
 impl Compiling {
-    /// Starts to make what [`Native::compile`] would, and the code for messages of a type.
+    /// Starts [`Native::compile`], and the compilation of the code for messages of a type.
     pub fn start(schema: &Schema, tables: &Tables, message: MessageId, wants: Wants) -> Compiling {
         let compiling = Compiling(Arc::new(OnceLock::new()));
         let (slot, schema, tables) = (compiling.clone(), schema.clone(), tables.clone());
         thread::spawn(move || {
             let compile = || {
                 let native = Native::compile(&schema, &tables, wants)?;
-                // If there is none, the table decoder goes on.
+                // Without code, the table decoder continues.
                 let _ = native.prepare(message);
                 Ok(native)
             };

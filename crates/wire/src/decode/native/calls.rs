@@ -1,7 +1,7 @@
-//! The functions that generated code calls: the methods of a sink, and what is not worth code.
+//! The functions that generated code calls: the methods of a sink, and rare operations.
 //!
 //! One table for each type of sink, which the context brings; the code takes the addresses from
-//! there, so it serves every sink. A sink that panics does so when the generated code has been
+//! there, so it serves every sink. A panic of a sink is resumed when the generated code has been
 //! left.
 
 use std::any::Any;
@@ -14,7 +14,7 @@ use crate::schema::{FIELD_NUMBER_MAX, FieldId, NamedNumbers, WireType};
 use crate::sink::{Flow, Sink};
 use crate::{packed, utf8, varint};
 
-/// Go on.
+/// The sink continues.
 pub(super) const GO_ON: u32 = 0;
 /// The sink stopped.
 pub(super) const STOP: u32 = 1;
@@ -40,7 +40,7 @@ unsafe fn with<'a, S: Sink<'a>>(context: *mut Context, call: impl FnOnce(&mut S)
     }
 }
 
-/// Apart from [`with`], of which there are copies for each type of sink.
+/// Separate from [`with`], which is instantiated for each type of sink.
 #[cold]
 #[inline(never)]
 fn keep(place: &mut Option<Box<dyn Any + Send>>, panic: Box<dyn Any + Send>) {
@@ -129,8 +129,8 @@ unsafe extern "C" fn end_sub<'a, S: Sink<'a>>(context: *mut Context, field: u32)
     unsafe { with(context, |sink: &mut S| sink.end_sub(FieldId(field))) }
 }
 
-/// Numbers of a packed list. Gives how many bytes were read, or, where the sink stopped, the
-/// complement of that.
+/// Numbers of a packed list. Returns the bytes consumed, or, where the sink stopped, their
+/// complement.
 unsafe extern "C" fn list<'a, S: Sink<'a>>(
     context: *mut Context,
     field: u32,
@@ -190,8 +190,8 @@ pub(super) unsafe extern "C" fn are_varints(start: *const u8, length: usize) -> 
     if packed::are_varints(bytes) { GO_ON } else { INVALID }
 }
 
-/// How long the rest of a group is, up to and with its end tag; 0 if it is not in `length` bytes,
-/// or something in it is wrong, or nests more than `depth` deep.
+/// The length of the rest of a group, its end tag included; 0 if it does not end within `length`
+/// bytes, is malformed, or nests more than `depth` deep.
 pub(super) unsafe extern "C" fn group_bytes(
     start: *const u8,
     length: usize,

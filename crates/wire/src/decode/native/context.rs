@@ -1,4 +1,4 @@
-//! What generated code and the walk hand to each other.
+//! The context that generated code and the walk exchange.
 
 use std::any::Any;
 use std::ffi::c_void;
@@ -33,17 +33,16 @@ pub(super) struct Calls {
     pub(super) list: List,
 }
 
-/// Where the walk is, for one call of the generated code. Here places are addresses, so that the
-/// code has one word less to keep; only frames have them as everywhere, from the start of the
-/// input.
+/// The state of the walk, for one call of the generated code. Places are addresses here, so that
+/// the code keeps one word less; only frames have places from the start of the input.
 #[repr(C)]
 pub(super) struct Context {
-    /// The next field, in and out. What is read after the code stands apart: two words that were
-    /// stored one by one are not read as one.
+    /// The next field, in and out. Fields read after the code are not adjacent: loading two words
+    /// that were stored one by one as one would stall.
     pub(super) pos: usize,
-    /// Where no more field may begin.
+    /// The place from which on no field may begin.
     pub(super) safe: usize,
-    /// Where the innermost message that has a length ends, in and out.
+    /// The end of the innermost message with a length, in and out.
     pub(super) end: usize,
     /// The address of place 0.
     pub(super) base: usize,
@@ -54,18 +53,18 @@ pub(super) struct Context {
     pub(super) top: *mut Frame,
     /// The node that `pos` is in, out.
     pub(super) node: u64,
-    /// Where the tag of the field at fault begins, its entry, and where the list ends that it is.
+    /// The tag of the field at fault, its entry, and its end if it is a list.
     pub(super) start: usize,
     pub(super) entry: u64,
     pub(super) list_end: usize,
-    /// The sink that is called, or the address of the storage that is stored into.
+    /// The sink to call, or the address of the storage to fill.
     pub(super) host: *mut c_void,
-    /// What is called of it: here, so that the code asks no other table where.
+    /// Its methods, inline, which saves the code a load.
     pub(super) calls: MaybeUninit<Calls>,
     /// Of messages in memory: the memory, and the innermost record, in and out.
     pub(super) arena: *mut Arena,
     pub(super) record: usize,
-    /// A panic of the sink, to go on when the code has been left.
+    /// A panic of the sink, to be resumed when the code has been left.
     pub(super) panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -138,11 +137,11 @@ pub(super) const FRAME_SEEN: i32 = offset_of!(Frame, seen) as i32;
 pub(super) const FRAME_RECORD: i32 = offset_of!(Frame, record) as i32;
 pub(super) const FRAME_ENTRY: i32 = offset_of!(Frame, entry) as i32;
 
-/// How generated code ends.
+/// How generated code exits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(super) enum Exit {
-    /// At a field, or the end of a message, that is not for it, or behind the safe zone.
+    /// At a field, or the end of a message, that it does not cover, or behind the safe zone.
     AtField = 0,
     /// The sink stopped at a field.
     Stopped = 1,
@@ -150,7 +149,7 @@ pub(super) enum Exit {
     InvalidUtf8 = 2,
     /// The sink stopped at the end of the innermost message.
     StoppedAtEnd = 3,
-    /// At an element of a packed list that is not for it.
+    /// At an element of a packed list that it does not cover.
     InPacked = 4,
 }
 

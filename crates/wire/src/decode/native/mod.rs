@@ -136,7 +136,7 @@ impl Native {
         serves: Serves,
         listing: Listing,
     ) -> Result<Native, NativeError> {
-        // Whether there is code for this machine at all is said at once.
+        // Fails early if no code can be made for this machine.
         Module::new(unit::options(listing)).map_err(NativeError::Code)?;
         let units = Units::new(schema, tables);
         let (schema, tables) = (schema.clone(), tables.clone());
@@ -154,7 +154,7 @@ impl Native {
         }
     }
 
-    /// The code for messages of a type; nothing if there is none.
+    /// The code for messages of a type; `None` if there is none.
     #[inline]
     pub(super) fn unit(&self, message: MessageId) -> Option<&Unit> {
         Some(&self.made(message)?.as_ref().ok()?.unit)
@@ -188,7 +188,7 @@ impl Native {
         Some(slot.get_or_init(|| units.make(tables, root, make)))
     }
 
-    /// Whether a sink can do with it.
+    /// Whether it serves a sink.
     #[inline]
     pub(super) fn serves<'a, S: Sink<'a>>(&self, sink: &mut S) -> bool {
         match &self.serves {
@@ -232,7 +232,7 @@ impl Native {
 const PAGE_BYTES: usize = 4096;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
-    /// Over the piece by generated code, but for its end.
+    /// Reads the piece by generated code, except its end.
     pub(super) fn over_piece_natively(&mut self, unit: &Unit) -> Step {
         let have = self.have();
         let behind = self.piece.as_ptr().addr() + self.piece.len();
@@ -254,7 +254,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
                 }
                 if unit.fills {
                     if !self.fill(unit, safe)? {
-                        // An entry of a map that came to the table decoder stays there.
+                        // An entry of a map that the table decoder has begun stays with it.
                         if !self.one_by_table()? {
                             return Ok(());
                         }
@@ -277,7 +277,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         Zone { base: self.piece_base(), to }
     }
 
-    /// One field by the table decoder; false if the rest of the piece is for it.
+    /// Reads one field by the table decoder; false if the rest of the piece is left to it.
     fn one_by_table(&mut self) -> Step<bool> {
         let pos = self.state.pos;
         let to = match self.state.within {
@@ -292,7 +292,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         Ok(before != (self.state.pos, self.state.within, self.state.frames.len()))
     }
 
-    /// By code that calls the sink.
+    /// Runs code that calls the sink.
     fn run(&mut self, unit: &Unit, safe: usize) -> Step {
         let mut context = Context::new(self.piece_base(), safe);
         context.host = ptr::from_mut(&mut *self.sink).cast();
@@ -304,13 +304,14 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         self.left(code, &context)
     }
 
-    /// By code that stores into the message that the sink fills; false if it cannot go on here.
+    /// Runs code that stores into the message that the sink fills; false if it cannot continue
+    /// here.
     fn fill(&mut self, unit: &Unit, safe: usize) -> Step<bool> {
         let mut context = Context::new(self.piece_base(), safe);
         let Some(mut storage) = self.sink.storage() else { return Ok(false) };
         let state = &mut *self.state;
         let tables = &unit.tables;
-        // Code stores at offsets: where records have not the types it was made for, it stays away.
+        // Code stores at offsets, so it must not run if the records have other types.
         let Some(record) = fill::enter(state, tables, storage) else { return Ok(false) };
         context.arena = storage.arena();
         context.record = record.address().expose_provenance();
@@ -324,7 +325,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         self.piece.as_ptr().wrapping_sub(self.piece_start)
     }
 
-    /// What the end of the code asks for.
+    /// Handles the exit of the code.
     fn left(&mut self, code: u32, context: &Context) -> Step {
         let state = &mut *self.state;
         let entry = context.entry as u32;

@@ -1,9 +1,9 @@
-//! What the code for a type of messages covers: the nodes that a message of it may hold.
+//! The coverage of the code for a type of messages: the nodes that a message of it may hold.
 
 use super::super::tables::Tables;
 use tidemill_stdx::hash::Set;
 
-/// A type that leads to more fields than this stays partly with the table decoder.
+/// The fields beyond which a type is left partly to the table decoder.
 pub(super) const ENTRIES_MAX: usize = 4000;
 
 /// Nodes reached from one of them.
@@ -51,7 +51,7 @@ impl Reach {
         &self.compiled
     }
 
-    /// How much code that is: fields, and one for each node.
+    /// The amount of code: fields, and one for each node.
     pub(super) fn entries(&self) -> usize {
         self.entries
     }

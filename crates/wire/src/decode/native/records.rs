@@ -10,8 +10,8 @@
 //!   message  there? else a new record;  the frame keeps the one outside
 //!   string   a view of the input, or of a copy
 //! ```
-//! Calls are left for what is rare: another chunk, a longer list; and for the ends of map entries,
-//! which go into an index. Extensions are left to the table decoder.
+//! Only rare operations are calls: another chunk, a longer list; and the ends of map entries, which
+//! go into an index. Extensions are left to the table decoder.
 
 use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{CallConv, InstBuilder, IntCC, Value, signature, types};
@@ -30,7 +30,7 @@ use crate::message::{Arena, Storage};
 use crate::packed::Numbers;
 use crate::schema::{FieldId, NamedNumbers};
 
-/// What a native decoder for messages does with strings and bytes.
+/// How a native decoder for messages stores strings and bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strings {
     /// They stay in the input, for [`Message::decode_with`](crate::Message::decode_with).
@@ -143,7 +143,7 @@ unsafe extern "C" fn end_entry(
     if ended { GO_ON } else { STOP }
 }
 
-/// A helper for lists, of numbers that lie in one way.
+/// A helper for lists of numbers of one form.
 macro_rules! list {
     ($($name:ident: $numbers:ident),+ $(,)?) => {
         $(unsafe extern "C" fn $name(
@@ -185,7 +185,7 @@ list! {
     list_zigzag64: Zigzag64,
 }
 
-/// The same of a closed enum; of a list with a number that the enum does not have nothing is read.
+/// The same of a closed enum; nothing is read of a list with a number that the enum does not have.
 unsafe extern "C" fn list_closed(
     context: *mut Context,
     list: *mut List,
@@ -216,8 +216,8 @@ impl Records<'_> {
         self.layouts.field(entry.field)
     }
 
-    /// A presence word. The first is in a register: storing it for each field would wait for
-    /// the store before.
+    /// A presence word. The first is in a register: storing it for each field would chain on the
+    /// store before.
     fn bits(writer: &mut Writer<'_, '_>, word: u32) -> Value {
         if word == 0 {
             return writer.body.use_var(writer.bits);
@@ -351,7 +351,7 @@ impl Records<'_> {
         let taken = writer.body.append_block_param(done, types::I64);
         writer.body.ins().brif(over, more, &[], fits, &[]);
         writer.body.switch_to_block(more);
-        // As much as is written, of which the spare is not given back.
+        // The bytes to write, and the spare, which may be overwritten.
         let asked = writer.body.ins().iadd_imm_u(bytes, spare);
         let found = writer.body.call(slow, &[context, asked])[0];
         let none = writer.body.ins().icmp_imm_u(IntCC::Equal, found, 0);

@@ -1,4 +1,4 @@
-//! Writes the reading of values.
+//! Code that reads values.
 
 use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{InstBuilder, IntCC, Switch, Value, types};
@@ -10,7 +10,7 @@ use super::writer::ListExit;
 use super::writer::Writer;
 use crate::schema::{EnumId, WireType};
 
-/// How a number lies in bytes.
+/// The form of a number in bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Varint,
@@ -26,7 +26,7 @@ fn form(wire_type: u32) -> Form {
     }
 }
 
-/// What needs the value of a varint.
+/// Whether the value of a varint is needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Need {
     Value,
@@ -34,7 +34,7 @@ enum Need {
 }
 
 impl Writer<'_, '_> {
-    /// A field whose tag is at `pos`, up to `pos` behind it.
+    /// Writes the reading of a field whose tag is at `pos`, and advances `pos` behind it.
     pub(super) fn one(&mut self, place: u32, entry: &Entry, tag: TagBytes) {
         let wire_type = entry.single_tag() & 7;
         if wire_type == WireType::Length as u32 {
@@ -61,7 +61,7 @@ impl Writer<'_, '_> {
         unknown || self.target.wants(entry)
     }
 
-    /// Hands a number to the target. Numbers that a closed enum does not have leave.
+    /// Passes a number to the target. Numbers that a closed enum does not have exit.
     fn deliver(&mut self, place: u32, entry: &Entry, raw: Value) {
         let value = self.convert(entry, raw);
         if entry.action == Action::ClosedEnum {
@@ -78,7 +78,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// To `known` if a closed enum names the number.
+    /// Jumps to `known` if a closed enum names the number.
     fn if_named(
         &mut self,
         entry: &Entry,
@@ -123,7 +123,7 @@ impl Writer<'_, '_> {
         self.number(types::I64, address as i64)
     }
 
-    /// A number as the target takes it, from how it lies in bytes.
+    /// Converts a number from its form in bytes to that of the target.
     fn convert(&mut self, entry: &Entry, raw: Value) -> Value {
         let zigzag = |writer: &mut Self, raw: Value, ty| {
             let half = writer.body.ins().ushr_imm_u(raw, 1);
@@ -164,8 +164,8 @@ impl Writer<'_, '_> {
         (value, after)
     }
 
-    /// A varint that begins at a place: one byte, two, and the rest out of the way. One that has no
-    /// end leaves.
+    /// A varint that begins at a place: one byte, two, and the rest in cold blocks. One without an
+    /// end exits.
     fn varint(&mut self, start: Value, need: Need) -> (Option<Value>, Value) {
         let done = self.body.create_block();
         let after = self.body.append_block_param(done, types::I64);
@@ -203,8 +203,8 @@ impl Writer<'_, '_> {
         };
     }
 
-    /// Three to ten bytes: those of eight are pushed together in three steps, the last two are
-    /// added. Nine and ten bytes are distinguished without a jump, which could not be predicted.
+    /// Three to ten bytes: those of eight are packed in three steps, the last two are added. Nine
+    /// and ten bytes are distinguished without a jump, which could not be predicted.
     fn long_varint(&mut self, start: Value, need: Need, done: tidemill_jit::build::Block) {
         let word = self.load(types::I64, start, 0);
         let tops = self.number(types::I64, 0x8080_8080_8080_8080u64 as i64);
@@ -237,7 +237,7 @@ impl Writer<'_, '_> {
             let low = self.together(word);
             let ninth = self.body.ins().band_imm_u(last, 0x7f);
             let ninth = self.body.ins().ishl_imm_u(ninth, 56);
-            // Of the tenth byte only one bit has a place.
+            // Only one bit of the tenth byte fits.
             let tenth = self.body.ins().ushr_imm_u(last, 8);
             let tenth = self.body.ins().band(tenth, more);
             let tenth = self.body.ins().ishl_imm_u(tenth, 63);
@@ -247,7 +247,7 @@ impl Writer<'_, '_> {
         self.found(done, end, value);
     }
 
-    /// The sevens of eight bytes in a row.
+    /// Packs the seven-bit groups of eight bytes.
     fn together(&mut self, word: Value) -> Value {
         let mut value = word;
         for (low, high, shift) in [
@@ -265,7 +265,7 @@ impl Writer<'_, '_> {
         value
     }
 
-    /// The length behind a tag, and where what it counts begins; lengths of 2^32 and more leave.
+    /// The length behind a tag, and the start of the content; lengths of 2^32 and more exit.
     pub(super) fn length(&mut self, pos: Value, tag_bytes: i64) -> (Value, Value) {
         let start = self.body.ins().iadd_imm_u(pos, tag_bytes);
         let (length, body) = self.varint(start, Need::Value);
@@ -293,7 +293,7 @@ impl Writer<'_, '_> {
         self.body.def_var(self.pos, end);
     }
 
-    /// Leaves where a string is not UTF-8. Words without a top bit show up to sixteen bytes to be
+    /// Exits where a string is not UTF-8. Words without a top bit show up to sixteen bytes to be
     /// ASCII; other strings are checked by a call.
     pub(super) fn check_utf8(&mut self, place: u32, at: Value, length: Value) {
         let (some, two) = (self.body.create_block(), self.body.create_block());
@@ -340,7 +340,7 @@ impl Writer<'_, '_> {
         let length = self.body.ins().isub(limit, body);
         let top = self.body.use_var(self.top);
         let room = self.load(types::I64, context, FRAMES_END);
-        // Deeper ones are for the table decoder, which knows the limit.
+        // Deeper ones are left to the table decoder, which checks the limit.
         let depth = self.body.ins().isub(room, top);
         let depth = self.body.ins().udiv_imm_u(depth, FRAME_BYTES);
         let number = self.number(types::I32, i64::from(entry.number()));
@@ -353,7 +353,7 @@ impl Writer<'_, '_> {
         self.body.def_var(self.pos, end);
     }
 
-    /// A packed list that is all there.
+    /// Reads a complete packed list.
     pub(super) fn packed(&mut self, place: u32, entry: &Entry) {
         let tag = TagBytes::of(entry.packed_tag());
         let pos = self.pos();
@@ -387,7 +387,7 @@ impl Writer<'_, '_> {
         self.body.def_var(self.pos, end);
     }
 
-    /// Leaves at an element of a list.
+    /// Exits at an element of a list.
     fn leave_list_if(&mut self, condition: Value, list: ListExit) {
         let outer = self.list.replace(list);
         self.leave_if(condition);
@@ -403,7 +403,7 @@ impl Writer<'_, '_> {
         let more = self.body.ins().icmp(IntCC::UnsignedLessThan, at, end);
         self.body.ins().brif(more, element, &[], done, &[]);
         self.body.switch_to_block(element);
-        // What leaves from here leaves at this element.
+        // Exits from here are at this element.
         let list = self.pos();
         let leave = ListExit { place, list, at, end };
         let outer = self.list.replace(leave);

@@ -1,4 +1,4 @@
-//! What code is made for, and why there may be none.
+//! The purpose of code, and why there may be none.
 
 use std::fmt;
 
@@ -35,10 +35,10 @@ impl std::error::Error for NativeError {
     }
 }
 
-/// Whom the code is for.
+/// The target of the code.
 #[derive(Debug)]
 pub(super) enum Serves {
-    /// Sinks that want no other events.
+    /// Sinks that need no other events.
     Sinks(Wants),
     /// Messages in memory of the schema.
     Messages(Maps, Strings),
@@ -49,6 +49,6 @@ pub(super) enum Serves {
 pub enum Listing {
     /// For [`Native::listing`](super::Native::listing).
     Kept,
-    /// No.
+    /// It is dropped.
     Dropped,
 }

@@ -45,7 +45,7 @@ fn kind(action: Action) -> Wants {
 }
 
 impl SinkCalls {
-    /// Calls a function of the table with the context, a field, and arguments; gives its answer.
+    /// Calls a function of the table with the context, a field, and arguments; returns its result.
     fn call(
         &self,
         writer: &mut Writer<'_, '_>,

@@ -23,7 +23,7 @@ type Entry = unsafe extern "C" fn(*mut Context, u32) -> u32;
 /// One function; see the module.
 pub(in crate::decode) struct Unit {
     pub(super) tables: Tables,
-    /// It stores into messages by itself.
+    /// Whether it stores into messages by itself.
     pub(super) fills: bool,
     pub(super) entry: Entry,
     /// The nodes that it has code for, ascending.
@@ -41,7 +41,7 @@ impl fmt::Debug for Unit {
     }
 }
 
-/// What code is made with.
+/// The options of the compilation.
 pub(super) fn options(listing: Listing) -> Options {
     let kept = listing == Listing::Kept;
     Options { optimise: Level::Speed, listing: kept, ..Options::named("decoder") }
@@ -96,7 +96,7 @@ impl Unit {
         self.compiled.binary_search(&node).is_ok()
     }
 
-    /// Runs the code from where the walk is, and says where it came to.
+    /// Runs the code from where the walk is, and returns where it exited.
     #[inline]
     pub(super) fn execute(
         &self,
@@ -112,8 +112,8 @@ impl Unit {
         context.seen = state.seen;
         context.top = frames.wrapping_add(depth);
         context.frames_end = frames.wrapping_add(allowed);
-        // SAFETY: the code was written for these tables; `Context` says what is where; the words
-        // it reads begin before `safe`, and so end on pages of the piece.
+        // SAFETY: the code was written for these tables; `Context` has their layout; the words it
+        // reads begin before `safe`, and so end on pages of the piece.
         let code = unsafe { (self.entry)(context, state.node) };
         let depth = (context.top.addr() - frames.addr()) / size_of::<Frame>();
         // SAFETY: the code wrote each frame that it pushed.

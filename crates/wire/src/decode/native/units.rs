@@ -26,7 +26,7 @@ pub(super) struct Made {
 
 /// See the module.
 pub(super) struct Units {
-    /// By message. Of threads that come at once to one, the first compiles and the others wait.
+    /// By message. If several threads race for one, the first compiles and the others wait.
     slots: Box<[OnceLock<Result<Made, NativeError>>]>,
     all: Mutex<All>,
 }
@@ -40,7 +40,7 @@ struct All {
 
 impl Units {
     pub(super) fn new(schema: &Schema, tables: &Tables) -> Units {
-        // For tables of another schema there is no code: it would store where nothing is.
+        // For tables of another schema there is no code: it would store at wrong offsets.
         let known = schema.messages().filter(|_| tables.is_of(schema));
         let slots = known.map(|_| OnceLock::new()).collect();
         let fields = tables.entries().len() + tables.nodes().len();
@@ -48,14 +48,14 @@ impl Units {
         Units { slots, all: Mutex::new(All { units: Map::default(), entries_left }) }
     }
 
-    /// Where the code of a type is, once it is made.
+    /// The slot of the code of a type, once it is made.
     #[inline]
     pub(super) fn slot(&self, message: MessageId) -> Option<&OnceLock<Result<Made, NativeError>>> {
         self.slots.get(message.index())
     }
 
-    /// The code for the type whose node is `root`: what is there, or what `make` makes. Nothing is
-    /// locked meanwhile: two threads may compile two types that hold each other.
+    /// The code for the type whose node is `root`: existing code, or what `make` returns. No lock
+    /// is held meanwhile: two threads may compile two types that hold each other.
     pub(super) fn make(
         &self,
         tables: &Tables,

@@ -1,9 +1,9 @@
 //! Messages that generated code reads from their first byte to their last.
 //!
-//! Most messages are small and right: for them, what a walk keeps so that it can go on elsewhere
-//! costs more than the fields. Here nothing is kept. If the code comes to the end of the input,
-//! with no message open, all is said; if it leaves anywhere else, nothing is, and the message is
-//! decoded from its beginning by a walk, which finds what is wrong or does what the code does not.
+//! Most messages are small and valid: for them, the state that a walk keeps to resume costs more
+//! than the fields. Here no state is kept. If the code reaches the end of the input with no message
+//! open, the message is complete; if it exits anywhere else, the message is decoded from its
+//! beginning by a walk, which finds the error or reads what the code does not cover.
 
 use std::ffi::c_void;
 use std::mem::{ManuallyDrop, MaybeUninit};
@@ -19,7 +19,7 @@ use crate::message::record::Record;
 use crate::message::storage::Storage;
 use crate::schema::{MessageId, Schema};
 
-/// Messages that nest deeper are for a walk.
+/// Messages that nest deeper are left to a walk.
 const FRAMES: usize = 16;
 
 impl Decoder<'_> {
@@ -80,7 +80,7 @@ impl Decoder<'_> {
         let behind = (input.as_ptr().addr() + input.len()) % PAGE_BYTES;
         // The code reads words that may end behind the input, but not on another page.
         let on_page = behind > 0 && behind + SLACK <= PAGE_BYTES;
-        // It reads a tag before it asks for the end: where nothing is, nothing may be read.
+        // It reads a tag before it checks the end, so empty input is excluded.
         if !(on_page && !input.is_empty() && input.len() <= self.bytes_max) {
             return false;
         }

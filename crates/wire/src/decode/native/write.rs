@@ -48,7 +48,7 @@ impl Helpers {
     }
 }
 
-/// A tag as it lies in memory.
+/// A tag as in memory.
 #[derive(Clone, Copy)]
 pub(super) struct TagBytes {
     pub(super) raw: u64,
@@ -250,7 +250,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.cold_block()
     }
 
-    /// Goes on only where `condition` is 0; else to a cold block that `otherwise` writes.
+    /// Continues only where `condition` is 0; else jumps to a cold block that `otherwise` writes.
     pub(super) fn unless(&mut self, condition: Value, otherwise: impl FnOnce(&mut Self)) {
         let (bad, next) = (self.cold(), self.body.create_block());
         self.body.ins().brif(condition, bad, &[], next, &[]);
@@ -275,7 +275,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.def_var(self.bits, bits);
     }
 
-    /// Brings the presence bits that the code has of the record to memory.
+    /// Stores the presence bits of the record that are in a register.
     fn keep_bits(&mut self) {
         let (record, bits) = (self.body.use_var(self.record), self.body.use_var(self.bits));
         self.store(bits, record, PRESENCE_OFFSET as i32);
@@ -311,8 +311,8 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.leave_in(exit, node);
     }
 
-    /// Leaves at the field whose tag is at `pos`, or the element of a list, for the table decoder
-    /// to read.
+    /// Exits at the field whose tag is at `pos`, or the element of a list, for the table decoder to
+    /// read.
     pub(super) fn leave_if(&mut self, condition: Value) {
         if self.list.is_some() {
             self.unless(condition, Self::give_up);
@@ -323,7 +323,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.switch_to_block(next);
     }
 
-    /// The same, if `end` lies behind the limit.
+    /// The same, if `end` is behind the limit.
     pub(super) fn leave_behind(&mut self, end: Value) {
         let limit = self.limit();
         let over = self.body.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
@@ -334,7 +334,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.blocks_of_node[&self.node].edge
     }
 
-    /// Says which element of a list it is.
+    /// Sets the place in a list for the exit.
     fn point_into(&mut self, list: ListExit) {
         let context = self.context;
         self.store(list.list, context, START);
@@ -354,7 +354,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.leave(Exit::InPacked);
     }
 
-    /// Leaves because of the field whose tag is at `pos`.
+    /// Exits because of the field whose tag is at `pos`.
     pub(super) fn fail(&mut self, exit: Exit, place: u32) {
         let context = self.context;
         let pos = self.pos();
@@ -367,7 +367,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.leave(exit);
     }
 
-    /// Leaves where a sink's answer is not to go on.
+    /// Exits where a sink does not continue.
     pub(super) fn stop_if(&mut self, answer: Value, place: u32) {
         self.unless(answer, |writer| writer.fail(Exit::Stopped, place));
     }
@@ -409,7 +409,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.leave(Exit::AtField);
     }
 
-    /// Goes on where a field may begin.
+    /// Continues where a field may begin.
     fn or_ended(&mut self, blocks: NodeBlocks) {
         let (pos, limit) = (self.pos(), self.limit());
         let next = self.body.create_block();
@@ -418,7 +418,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.switch_to_block(next);
     }
 
-    /// To `found` if this tag is at `pos`.
+    /// Jumps to `found` if this tag is at `pos`.
     fn expect(&mut self, tag: u32, found: Block) {
         let tag = TagBytes::of(tag);
         let raw = self.raw_tag(tag.length);
@@ -446,7 +446,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
     }
 
-    /// Where any field may stand, or the end.
+    /// Dispatches where any field may follow, or the end.
     fn dispatch(&mut self, node: &Node, blocks: NodeBlocks) {
         self.body.switch_to_block(blocks.dispatch);
         self.or_ended(blocks);
@@ -488,7 +488,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.leave(Exit::AtField);
     }
 
-    /// From a byte to its block: a jump by its number, by the same table to longer tags.
+    /// Dispatches by a byte: a jump table over its number, which also leads to longer tags.
     fn choose_by_byte(
         &mut self,
         raw: Value,
@@ -526,8 +526,8 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
     }
 
-    /// From a tag of this length to its block: by number first, which is dense, so that the search
-    /// is an indexed jump where numbers are close.
+    /// Dispatches a tag of this length: by number first, which is dense, so that the search is an
+    /// indexed jump where numbers are close.
     fn choose(&mut self, raw: Value, tags: &[&(u32, Block)], length: i64, otherwise: Block) {
         if tags.is_empty() {
             self.body.ins().jump(otherwise, &[]);
@@ -541,7 +541,7 @@ impl<'w, 'm> Writer<'w, 'm> {
                 let low = self.body.ins().band_imm_u(low, 0xf);
                 self.body.ins().bor(high, low)
             }
-            // Long tags are rare enough to be searched as they are.
+            // Long tags are rare, so they are searched by value.
             _ => {
                 let mut switch = Switch::new();
                 for &&(tag, block) in tags {
@@ -586,8 +586,8 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.switch_to_block(own.back);
         self.back(&entry);
         self.body.ins().jump(own.after, &[]);
-        // The next tag is looked at before the end: behind the end nothing has room, so that what
-        // is found there by chance comes to the edge.
+        // The next tag is compared before the end is checked: behind the end no value fits, so a
+        // chance match there still reaches the edge.
         self.body.switch_to_block(own.after);
         if entry.repeated && entry.tag == entry.single_tag() {
             self.expect(entry.tag, own.one);
@@ -596,7 +596,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.ins().jump(blocks.dispatch, &[]);
     }
 
-    /// To one of the next few entries from `place` on, or the end of the group behind them.
+    /// Jumps to one of the next few entries from `place` on, or the end of the group behind them.
     fn expect_one_of(&mut self, place: u32, node: &Node, blocks: NodeBlocks) {
         let ahead = place + AHEAD;
         for next in place..ahead.min(node.entries.1) {
@@ -607,7 +607,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
     }
 
-    /// To an entry if its tag is at `pos`.
+    /// Jumps to an entry if its tag is at `pos`.
     fn expect_entry(&mut self, place: u32) {
         let entry = self.tables.entry(place);
         let blocks = self.blocks_of_entry[&place];
@@ -664,7 +664,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.leave_if(full);
         let record = self.target.start_sub(self, place, entry);
         self.seen(entry);
-        // Frames say places, which the walk reads.
+        // Frames have places, which the walk reads.
         let base = self.load(types::I64, context, BASE);
         let start = self.pos();
         let start = self.body.ins().isub(start, base);
@@ -689,7 +689,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
     }
 
-    /// Into a message, at its first byte.
+    /// Enters a message, at its first byte.
     fn enter(&mut self, sub: u32) {
         let node = self.tables.node(sub);
         let Some(&blocks) = self.blocks_of_node.get(&sub) else {
@@ -701,7 +701,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.body.ins().jump(blocks.dispatch, &[]);
     }
 
-    /// Where no field may begin: at the end of the message, or of the safe zone.
+    /// Handles places where no field may begin: the end of the message, or of the safe zone.
     fn ended(&mut self, place: u32, node: &Node) {
         let pos = self.pos();
         let end = self.body.use_var(self.end);
@@ -730,7 +730,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.return_to_parent(place);
     }
 
-    /// Leaves where a required field is missing.
+    /// Exits where a required field is missing.
     fn or_missing(&mut self, node: &Node) {
         if node.required > 0 {
             let seen = self.body.use_var(self.seen);
@@ -741,12 +741,12 @@ impl<'w, 'm> Writer<'w, 'm> {
         }
     }
 
-    /// To where the field goes on whose message ends; the frame is still there.
+    /// Returns to the parent of the message that ends; the frame is still there.
     fn return_to_parent(&mut self, place: u32) {
         let parents = &self.parents[&place];
         let known = parents.iter().filter(|parent| self.blocks_of_entry.contains_key(parent));
         let known: Vec<u32> = known.copied().collect();
-        // An outermost message does not come here: it has no end, and no end tag.
+        // An outermost message does not get here: it has no end, and no end tag.
         if let ([only], 1) = (&known[..], parents.len()) {
             let back = self.blocks_of_entry[only].back;
             self.body.ins().jump(back, &[]);
@@ -764,7 +764,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.leave(Exit::AtField);
     }
 
-    /// Out of the message of a field.
+    /// Leaves the message of a field.
     fn back(&mut self, entry: &Entry) {
         let context = self.context;
         if !entry.leads() {
@@ -773,7 +773,7 @@ impl<'w, 'm> Writer<'w, 'm> {
             self.body.switch_to_block(never);
             return;
         }
-        // A sink that stops does so with the frame still there, in the message that ends.
+        // If the sink stops, the frame is still there, in the message that ends.
         let outside = std::mem::replace(&mut self.node, entry.sub);
         if self.target.fills_records() {
             self.keep_bits();

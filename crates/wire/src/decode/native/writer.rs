@@ -1,4 +1,4 @@
-//! What writes a function: its state, and where it brings values.
+//! The writer of a function: its state, and its target for values.
 //!
 //! The walk over the bytes is the same for all; a [`Target`] writes what happens with a value, and
 //! says beforehand which values it uses: for the others nothing is computed.
@@ -25,7 +25,7 @@ pub(super) struct NodeBlocks {
     pub(super) dispatch: Block,
     pub(super) ended: Block,
     pub(super) end_group: Block,
-    /// What is not for the code, or not there: the end of the message, or the way out.
+    /// The edge of the code's coverage: the end of the message, or the exit.
     pub(super) edge: Block,
 }
 
@@ -35,22 +35,22 @@ pub(super) struct EntryBlocks {
     pub(super) one: Block,
     pub(super) packed: Block,
     pub(super) after: Block,
-    /// Where a sub-message of this field ends.
+    /// The end of a sub-message of this field.
     pub(super) back: Block,
 }
 
-/// Where the code is in a packed list.
+/// The place of the code in a packed list.
 #[derive(Clone, Copy)]
 pub(super) struct ListExit {
     pub(super) place: u32,
-    /// Where the tag of the list is.
+    /// The tag of the list.
     pub(super) list: Value,
-    /// Where the element is.
+    /// The element.
     pub(super) at: Value,
     pub(super) end: Value,
 }
 
-/// Writes a function; how is in `write`.
+/// Writes a function; see `write`.
 pub(super) struct Writer<'w, 'm> {
     pub(super) body: &'w mut Body<'m>,
     pub(super) schema: &'w Schema,
@@ -60,7 +60,7 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) context: Value,
     pub(super) pos: Variable,
     pub(super) limit: Variable,
-    /// Where the innermost message that has a length ends.
+    /// The end of the innermost message with a length.
     pub(super) end: Variable,
     /// The next frame that is free.
     pub(super) top: Variable,
@@ -69,7 +69,7 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) checks_required: bool,
     /// The record that is filled, for targets that fill records.
     pub(super) record: Variable,
-    /// Its first presence word, which comes to memory when the record or the code is left.
+    /// Its first presence word, which is stored when the record or the code is left.
     pub(super) bits: Variable,
     /// Of nodes that get code.
     pub(super) blocks_of_node: Map<u32, NodeBlocks>,
@@ -83,19 +83,19 @@ pub(super) struct Writer<'w, 'm> {
     pub(super) list: Option<ListExit>,
 }
 
-/// Where generated code brings values; see the module.
+/// The target of values in generated code; see the module.
 pub(super) trait Target {
-    /// Whether the values of a field matter.
+    /// Whether the values of a field are used.
     fn wants(&self, entry: &Entry) -> bool;
 
-    /// Whether unknown fields matter, and so the numbers that a closed enum does not name.
+    /// Whether unknown fields are used, and so the numbers that a closed enum does not name.
     fn wants_unknown(&self) -> bool;
 
-    /// A number: 64 bits for those of 64 and truth values, 32 for others. Goes on in the block that
-    /// it leaves the writer in.
+    /// A number: 64 bits for those of 64 and truth values, 32 for others. The code continues in the
+    /// block in which it leaves the writer.
     fn number(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry, value: Value);
 
-    /// A string or bytes that lie in the input.
+    /// A string or bytes in the input.
     fn text(
         &self,
         writer: &mut Writer<'_, '_>,
@@ -105,9 +105,9 @@ pub(super) trait Target {
         length: Value,
     );
 
-    /// A packed list of numbers whose `length` bytes begin at `list.at`, read as a whole: gives
-    /// how many bytes were read. What is left is for the table decoder. `None` if the numbers are
-    /// to be read one by one.
+    /// A packed list of numbers whose `length` bytes begin at `list.at`, read as a whole: returns
+    /// the bytes consumed. The rest is left to the table decoder. `None` if the numbers are to be
+    /// read one by one.
     fn list(
         &self,
         writer: &mut Writer<'_, '_>,
@@ -116,7 +116,8 @@ pub(super) trait Target {
         length: Value,
     ) -> Option<Value>;
 
-    /// A sub-message begins; its frame is not pushed yet. Gives its record, if records are filled.
+    /// A sub-message begins; its frame is not pushed yet. Returns its record, if records are
+    /// filled.
     fn start_sub(&self, writer: &mut Writer<'_, '_>, place: u32, entry: &Entry) -> Option<Value>;
 
     /// A sub-message ends; its frame is still there.

@@ -15,9 +15,9 @@ use crate::message::layout::{FieldLayout, Kind, PRESENCE_OFFSET, RecordLayout, S
 use crate::message::record::{Extra, List, View};
 use crate::schema::{FieldId, FieldType, Label, MessageId, Scalar, Schema, Tag, WireType};
 
-/// Bytes that a length takes at most: lists and strings have less than 4 GiB.
+/// The most bytes of a length: lists and strings have less than 4 GiB.
 const LENGTH_BYTES: i64 = 5;
-/// Bytes that a varint takes at most.
+/// The most bytes of a varint.
 const VARINT_BYTES: i64 = 10;
 
 /// The functions that generated code calls.
@@ -85,8 +85,7 @@ pub(super) fn compile(schema: &Schema, message: MessageId) -> Result<(Code, Func
     Ok((code, function))
 }
 
-/// Bytes that everything with a bound takes in one message, at most: what comes after one check
-/// for room and before the next.
+/// The most bytes of all bounded elements of one message: those between two checks for room.
 fn fixed_bytes(schema: &Schema, layout: &RecordLayout) -> i64 {
     let bytes = |&id: &FieldId| {
         let wire = schema.wire_field(id);
@@ -105,10 +104,10 @@ pub(super) struct Writer<'w, 'b> {
     helpers: Helpers,
     context: Value,
     record: Value,
-    /// Levels that are left, this one among them.
+    /// The levels left, this one included.
     depth: Value,
     less_deep: Value,
-    /// What was written last; the next bytes go before it.
+    /// The last byte written; the next bytes go before it.
     p: Variable,
     fixed: i64,
     fail: Block,
@@ -137,7 +136,8 @@ impl Writer<'_, '_> {
         self.body.ins().return_(&[null]);
     }
 
-    /// Unknown fields come last and so are written first; a record with extensions is not ours.
+    /// Unknown fields come last and so are written first; a record with extensions is left to the
+    /// table encoder.
     fn extra(&mut self) {
         let [some, whole, unknown, none] = [(); 4].map(|()| self.body.create_block());
         for cold in [some, whole, unknown] {
@@ -321,7 +321,7 @@ impl Writer<'_, '_> {
         });
     }
 
-    /// Does something at each cell, from the last to the first.
+    /// Runs `write` at each cell, from the last to the first.
     fn each(
         &mut self,
         start: Value,
@@ -367,7 +367,7 @@ impl Writer<'_, '_> {
         self.tag(Tag::new(field.number, WireType::Length));
     }
 
-    /// Calls the function of a message inside: the table has it, or what compiles it.
+    /// Calls the function of a message inside: the table has it, or the function that compiles it.
     fn encode(&mut self, of: MessageId, record: Value, p: Value) -> Value {
         let message = self.body.ins().iconst(types::I64, i64::from(of.0));
         let arguments = [self.context, record, p, self.less_deep, message];
@@ -382,7 +382,7 @@ impl Writer<'_, '_> {
         self.body.inst_results(call)[0]
     }
 
-    /// Bytes written so far: from the end, because the buffer may become another.
+    /// Bytes written so far, counted from the end, as the buffer may be replaced.
     fn written(&mut self) -> Value {
         let end = offset_of!(Context, end) as i32;
         let end = self.body.ins().load(types::I64, unaligned(), self.context, end);
@@ -501,8 +501,9 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(done);
     }
 
-    /// A varint of up to eight bytes, where there is room for eight: its sevens are pulled apart in
-    /// three steps, and what is stored ends at `p`, with zeros before it that are written over.
+    /// A varint of up to eight bytes, where there is room for eight: its seven-bit groups are
+    /// spread in three steps, and the stored word ends at `p`, with zeros before it that are
+    /// overwritten.
     fn varint_of_eight(&mut self, p: Value, value: Value) {
         let mut word = value;
         for (low, high, shift) in [
@@ -583,7 +584,7 @@ impl Writer<'_, '_> {
         self.body.switch_to_block(enough);
     }
 
-    /// Goes on with a new `p`, or fails with none.
+    /// Continues with a new `p`, or fails with none.
     fn check_and_go_on(&mut self, p: Value) {
         let good = self.body.create_block();
         self.body.ins().brif(p, good, &[], self.fail, &[]);

@@ -1,4 +1,4 @@
-//! What generated code works on: the context of an encoder, and the functions of its schema.
+//! The context of an encoder for generated code, and the functions of its schema.
 
 use std::alloc::{Layout, dealloc};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -11,8 +11,8 @@ use super::super::error::EncodeError;
 use crate::message::record::Record;
 use crate::schema::{MessageId, Schema};
 
-/// A function of a message: context, record, what was written last, levels that are left, the
-/// message. Gives what was written last then, null for an error.
+/// A function of a message: context, record, the last byte written, levels left, the message.
+/// Returns the last byte written then, null for an error.
 pub(super) type Function = extern "C" fn(&mut Context, Record, *mut u8, u64, u64) -> *mut u8;
 
 /// The address of a [`Function`].
@@ -22,8 +22,8 @@ pub(super) type Entry = AtomicPtr<()>;
 pub(super) struct Functions {
     pub(super) schema: Schema,
     pub(super) entries: Box<[Entry]>,
-    /// What entries point to. A lock, as encoders on several threads share it; it is taken where
-    /// a function is compiled, never where one is called.
+    /// The code that entries point to. Encoders on several threads share it; the lock is taken
+    /// where a function is compiled, never where one is called.
     pub(super) codes: Mutex<Vec<Code>>,
 }
 
@@ -32,7 +32,7 @@ impl Functions {
         &self.schema
     }
 
-    /// For generated code, as long as this lives.
+    /// The entries for generated code, valid as long as this lives.
     pub(super) fn entries(&self) -> *const Entry {
         self.entries.as_ptr()
     }
@@ -53,15 +53,15 @@ impl Functions {
     }
 }
 
-/// What generated code knows of its surroundings; an encoder keeps it, as making one would cost
-/// what some fields do.
+/// The context of generated code; an encoder keeps it, as making one would cost as much as some
+/// fields.
 #[repr(C)]
 pub(super) struct Context {
     /// The first byte of the buffer.
     pub(super) limit: *mut u8,
     /// One past its last byte.
     pub(super) end: *mut u8,
-    /// 1 if entries of maps go by key.
+    /// 1 if entries of maps are sorted by key.
     pub(super) by_key: u64,
     /// By message, of [`Functions::entries`].
     pub(super) functions: *const Entry,

@@ -71,7 +71,7 @@ impl Writer<'_, '_> {
         self.body.ins().jump(done, &[]);
     }
 
-    /// Blocks for where the comparison with a constant holds, and where it does not.
+    /// Two blocks, for a comparison with a constant that holds and one that does not.
     pub(super) fn fork(&mut self, condition: IntCC, value: Value, with: i64) -> [Block; 2] {
         let blocks = [self.body.create_block(), self.body.create_block()];
         let holds = self.body.ins().icmp_imm_u(condition, value, with);

@@ -6,7 +6,8 @@
 //!                 '--> compiles the function of the message, puts it here, and calls it
 //! ```
 //! Generated code calls the functions of messages inside through this table only. An entry changes
-//! once: from what compiles to what was compiled, or to the table encoder where that cannot be.
+//! once: from the function that compiles to the compiled one, or to the table encoder where that
+//! fails.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -39,8 +40,8 @@ impl Functions {
         let (code, function) = code::compile(&self.schema, message)?;
         let address = code.address(function).cast_mut().cast();
         codes.push(code);
-        // Generated code reads it by a plain load. The processor keeps its order: what is called
-        // through an address was written before the address.
+        // Generated code reads it by a plain load. The address dependency keeps the order: code
+        // called through an address was written before the address.
         entry.store(address, Ordering::Release);
         Ok(())
     }

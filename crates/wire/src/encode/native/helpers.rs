@@ -1,4 +1,4 @@
-//! What generated code calls.
+//! The functions that generated code calls.
 
 use std::alloc::{alloc, handle_alloc_error};
 
@@ -13,7 +13,7 @@ use crate::schema::{FieldId, MessageId};
 /// Size of the first buffer.
 const FIRST_BYTES: usize = 4096;
 
-/// A larger buffer with room for `need` bytes before `p`; gives the new `p`, 0 if the message is
+/// A larger buffer with room for `need` bytes before `p`; returns the new `p`, 0 if the message is
 /// too large.
 pub(super) extern "C" fn grow(context: &mut Context, p: *mut u8, need: u64) -> *mut u8 {
     let (old, used) = (context.end.addr() - context.limit.addr(), context.end.addr() - p.addr());
@@ -40,7 +40,7 @@ pub(super) extern "C" fn grow(context: &mut Context, p: *mut u8, need: u64) -> *
     new_p
 }
 
-/// Bytes before `p`, wherever they come from.
+/// Writes bytes before `p`.
 fn put(context: &mut Context, p: *mut u8, bytes: &[u8]) -> *mut u8 {
     let mut p = p;
     if p.addr() - context.limit.addr() < bytes.len() {

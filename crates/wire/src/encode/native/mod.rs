@@ -10,7 +10,7 @@
 //! ```
 //! One function per message type, `encode(context, record, p, depth, message) -> p`, 0 for an
 //! error. It is compiled when the first message of the type is encoded (`functions.rs`), so a type
-//! of a large schema costs what its messages hold and not what they might hold.
+//! of a large schema costs what its messages contain, not what they might contain.
 //!
 //! * room is reserved once per record for all that has a bound (numbers, tags, lengths), and per
 //!   string, list and sub-message;
@@ -48,8 +48,8 @@ pub struct EncoderCode {
 
 impl EncoderCode {
     /// Compiles the code of this type: some tens of microseconds per field. That of types inside
-    /// is compiled when the first message of them is encoded; where that cannot be done, they are
-    /// encoded by tables.
+    /// is compiled when the first message of them is encoded; where that fails, they are encoded by
+    /// tables.
     ///
     /// # Errors
     /// No code can be made for this machine.

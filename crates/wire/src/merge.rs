@@ -1,7 +1,7 @@
-//! Events of which nothing needs to be merged: each field once, lists in one piece.
+//! Merged events: each field once, lists in one piece.
 //!
-//! In bytes a field that is no list may come twice, and lists may be spread. What is written as
-//! text needs them together; so such bytes make a message in memory first, which is walked.
+//! In bytes a field that is no list may come twice, and lists may be spread. Text forms need them
+//! together; so such bytes are decoded to a message in memory first, which is walked.
 
 use crate::decode::Decoder;
 use crate::message::Message;
@@ -11,7 +11,7 @@ use crate::sink::Sink;
 /// Walks the message that `bytes` are, merged.
 ///
 /// # Errors
-/// Bytes that are no such message; what made the sink stop it has itself.
+/// Bytes that are no such message; the sink keeps the reason of a stop.
 pub(crate) fn walk_merged<S: for<'b> Sink<'b>>(
     decoder: &Decoder<'_>,
     message: MessageId,

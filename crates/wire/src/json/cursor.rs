@@ -257,7 +257,7 @@ impl<'t> Roomy<'t> {
         unsafe { self.around(b"", |at| write_truth(at, value), &[after]) }
     }
 
-    /// Likewise, in quotes.
+    /// `true` or `false`, in quotes.
     #[inline(always)]
     pub(super) fn quoted_truth(self, value: bool, after: u8) -> End<'t> {
         // SAFETY: it writes all up to its end, at most `ROOM` bytes.
@@ -281,7 +281,7 @@ unsafe fn write_truth(at: *mut u8, value: bool) -> *mut u8 {
 mod tests {
     use super::*;
 
-    /// Every operation where the buffer is full but for each number of bytes.
+    /// Every operation, with each number of free bytes in the buffer.
     #[test]
     fn what_is_written_is_there_wherever_the_buffer_ends() {
         let long = "x".repeat(70);

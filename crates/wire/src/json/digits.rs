@@ -6,10 +6,10 @@ const HIGHS: u64 = 0x8080_8080_8080_8080;
 /// The first number that needs more than eight digits.
 const BLOCK: u64 = 100_000_000;
 
-/// Bytes that [`write`] may write to: a sign and twenty digits, and what a word writes beyond.
+/// Bytes that [`write`] may write to: a sign and twenty digits, and the excess of a word.
 pub(crate) const ROOM: usize = 32;
 
-/// Writes a decimal at `at`; gives where it ends. What follows it may be written to as well.
+/// Writes a decimal at `at`; returns its end. Bytes behind it may be overwritten.
 ///
 /// # Safety
 /// [`ROOM`] bytes at `at` may be written.
@@ -33,7 +33,8 @@ pub(crate) unsafe fn write(mut at: *mut u8, negative: bool, amount: u64) -> *mut
     }
 }
 
-/// Writes a point and four digits, but none of the zeros at their end, nor a point without digits.
+/// Writes a point and four digits, without trailing zeros, and without a point if no digits are
+/// left.
 ///
 /// # Safety
 /// [`ROOM`] bytes at `at` may be written.
@@ -92,7 +93,7 @@ fn digits(amount: u64) -> u64 {
     (twos - 10 * tens) << 8 | tens
 }
 
-/// Powers of ten that digits of one block are multiplied with.
+/// Powers of ten for the digits of one block.
 const POWERS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// Reads the digits at `at` behind those of `amount`; gives the whole and where they end.
@@ -127,7 +128,7 @@ pub(crate) fn read(bytes: &[u8], mut at: usize, mut amount: u64) -> (u64, usize)
     (amount, at)
 }
 
-/// Where the digits at `at` end.
+/// The end of the digits at `at`.
 #[inline]
 pub(crate) fn end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -142,15 +143,15 @@ pub(crate) fn end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Of a word in which digits are 0 to 9: the highest bit of each byte that is none, up to the
-/// first of them.
+/// For a word in which digits are 0 to 9: the highest bit of each byte that is no digit, exact up
+/// to the first of them.
 #[inline]
 fn others(word: u64) -> u64 {
-    // A carry goes to later bytes only, which do not matter.
+    // A carry changes later bytes only, which are not used.
     (word.wrapping_add(0x7676_7676_7676_7676) | word) & HIGHS
 }
 
-/// The number that eight digits are.
+/// The value of eight digits.
 #[inline]
 fn value(digits: u64) -> u64 {
     let twos = digits.wrapping_mul(10 << 8 | 1) >> 8 & 0x00ff_00ff_00ff_00ff;
@@ -164,7 +165,7 @@ mod tests {
 
     fn text(negative: bool, amount: u64) -> String {
         let mut room = [0u8; ROOM];
-        // SAFETY: that is the room.
+        // SAFETY: `room` has `ROOM` bytes.
         let end = unsafe { write(room.as_mut_ptr(), negative, amount) };
         let length = end.addr() - room.as_ptr().addr();
         String::from_utf8(room[..length].to_vec()).unwrap()

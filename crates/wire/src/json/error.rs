@@ -1,4 +1,4 @@
-//! What is wrong with a text, and where.
+//! Errors of a text, with their place.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ pub struct ReadError {
     pub offset: usize,
     /// The field by names from the outermost message, joined by dots; empty for none.
     pub path: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for ReadError {
 
 impl std::error::Error for ReadError {}
 
-/// An error on its way out: it gathers the names of the fields that it passes.
+/// An error that is propagated: it collects the names of the fields that it passes.
 #[derive(Debug)]
 pub(crate) struct Fault(Box<Inner>);
 
@@ -45,20 +45,20 @@ impl Fault {
         Fault(Box::new(Inner { at, message: message.into(), path: Vec::new() }))
     }
 
-    /// The sink wanted no more.
+    /// The sink stopped.
     #[cold]
     pub(crate) fn stopped(at: usize) -> Fault {
         Fault::new(at, "the sink stopped")
     }
 
-    /// It is inside of this field.
+    /// Adds the field around it to the path.
     #[cold]
     pub(crate) fn within(mut self, name: &str) -> Fault {
         self.0.path.push(name.to_owned());
         self
     }
 
-    /// As it is reported to callers.
+    /// The error in the form for callers.
     #[cold]
     pub(crate) fn explain(self, text: &[u8]) -> ReadError {
         let Inner { at, message, mut path } = *self.0;

@@ -27,9 +27,9 @@ const LETTERS: [u8; 256] = {
 pub(crate) struct Lexer<'a> {
     pub(crate) text: &'a str,
     pub(crate) at: usize,
-    /// Where strings with escapes are kept without.
+    /// Holds the unescaped forms of strings with escapes.
     pub(crate) arena: &'a Bump,
-    /// A string on its way there.
+    /// A string that is being unescaped.
     plain: Vec<u8>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Whatever stands here is not what should.
+    /// The error that something else was expected here.
     #[cold]
     pub(crate) fn expected(&mut self, what: &str) -> Fault {
         self.peek();
@@ -228,8 +228,8 @@ impl<'a> Lexer<'a> {
             .ok_or_else(|| Fault::new(at - 2, "an escape needs four hexadecimal digits"))
     }
 
-    /// An integer of few digits, bare or in quotes, without fraction and exponent. What is none is
-    /// left where it is.
+    /// An integer of few digits, bare or in quotes, without fraction and exponent. Anything else is
+    /// not read.
     #[inline]
     pub(crate) fn short_integer(&mut self) -> Option<i64> {
         const DIGITS_MAX: usize = 18;

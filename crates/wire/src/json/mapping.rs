@@ -1,13 +1,12 @@
-//! What JSON makes of a schema, for printers and readers. It refers to the names that are kept with
-//! the schema, and so costs nothing to make and to copy.
+//! The JSON mapping of a schema, for printers and readers. It refers to the names that are kept
+//! with the schema, so making and copying it is free.
 
 use super::names::{EnumMap, FieldMap, JsonNames, MessageMap, NONE, bare, hash};
 use super::options::Names;
 use super::steps::JsonSteps;
 use crate::schema::{EnumId, FieldId, MessageId, Schema};
 
-/// What JSON makes of a schema: names of fields and values, and which messages have forms of
-/// their own.
+/// The JSON mapping of a schema: names of fields and values, and messages with special forms.
 #[derive(Clone, Copy, Debug)]
 pub struct Mapping<'s> {
     pub(crate) schema: &'s Schema,
@@ -40,8 +39,8 @@ impl<'s> Mapping<'s> {
         &self.messages[id.index()]
     }
 
-    /// `,"name":` as the options ask for it, what follows it in memory, and its length; `skip` is
-    /// 1 where there is to be no comma.
+    /// `,"name":` by the options, with the bytes behind it in memory, and its length; `skip` is 1
+    /// for no comma.
     #[inline]
     pub(crate) fn key(&self, field: &FieldMap, names: Names, skip: usize) -> (&'s [u8], usize) {
         let (start, end) = field.key(names);
@@ -49,19 +48,19 @@ impl<'s> Mapping<'s> {
         (&self.texts.as_bytes()[start..], end as usize - start)
     }
 
-    /// How records are printed, and where their keys are: [`WIDE`](super::scan::WIDE) bytes follow
-    /// the last.
+    /// The steps that print records, and the texts of their keys: [`WIDE`](super::scan::WIDE) bytes
+    /// follow the last.
     pub(crate) fn steps(&self, names: Names) -> (&'s JsonSteps, &'s [u8]) {
         (self.schema.json_steps(names), self.texts.as_bytes())
     }
 
-    /// `"name":` as JSON has it.
+    /// `"name":` with the JSON name.
     #[inline]
     pub(crate) fn json_key(&self, field: &FieldMap) -> &str {
         &self.texts[field.json_key.0 as usize..field.json_key.1 as usize]
     }
 
-    /// `"name":` as the source has it.
+    /// `"name":` with the name of the source.
     #[inline]
     pub(crate) fn proto_key(&self, field: &FieldMap) -> &str {
         &self.texts[field.proto_key.0 as usize..field.proto_key.1 as usize]
@@ -77,7 +76,7 @@ impl<'s> Mapping<'s> {
         Some(EnumName::Bare(value.name()))
     }
 
-    /// The field of that name, in JSON or as the source has it, or in brackets.
+    /// The field of this name: that of JSON, that of the source, or one in brackets.
     pub(crate) fn find(&self, message: MessageId, name: &str) -> Option<FieldId> {
         let mask = self.table.len() - 1;
         let mut at = hash(message, name) as usize & mask;

@@ -1,10 +1,10 @@
-//! JSON both ways, with the mapping that Protocol Buffers have for it, and JSON without a schema.
+//! Reading and printing JSON with the mapping of Protocol Buffers, and JSON without a schema.
 //!
 //! ```text
 //! bytes --Decoder--> JsonSink --> text        text --read--> Sink --> bytes (BinarySink)
 //! ```
-//! Nothing is built in between. Well-known messages have their own forms: times, durations, field
-//! masks, structs, wrappers, and `Any`, whose content must be of a type that the schema has.
+//! No document is built in between. Well-known messages have their own forms: times, durations,
+//! field masks, structs, wrappers, and `Any`, whose content must be of a type that the schema has.
 //!
 //! | part | holds |
 //! |---|---|
@@ -82,7 +82,7 @@ use crate::schema::MessageId;
 pub enum PrintError {
     /// The bytes are no message of that type.
     Bytes(DecodeError),
-    /// There is no text for a value.
+    /// A value has no text.
     Value(String),
 }
 
@@ -108,7 +108,7 @@ pub fn print(
 ) -> Result<String, PrintError> {
     let mut sink = JsonSink::new(mapping, PrintOptions::default());
     print_to(&mut sink, message, bytes)?;
-    // What was not text could not have been written.
+    // The sink writes only text.
     String::from_utf8(sink.into_bytes()).map_err(|error| PrintError::Value(error.to_string()))
 }
 
@@ -125,7 +125,7 @@ pub fn print_to(
     print_with(sink, &Decoder::new(schema), message, bytes)
 }
 
-/// Likewise, by a decoder of the sink's schema: a native one, or one of some fields.
+/// The same, by a decoder of the sink's schema: a native one, or one of some fields.
 ///
 /// # Errors
 /// Bytes that are no such message; values that have no text.
@@ -159,7 +159,7 @@ pub fn print_with(
 /// The bytes of the message that `text` is.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The text is malformed.
 pub fn parse(mapping: &Mapping<'_>, message: MessageId, text: &[u8]) -> Result<Vec<u8>, ReadError> {
     let arena = Bump::new();
     let mut sink = BinarySink::new(mapping.schema());

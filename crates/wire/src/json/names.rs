@@ -1,4 +1,4 @@
-//! What JSON calls the fields of a schema: made once for all messages that are printed or read, and
+//! The JSON names of a schema's fields: made once for all messages that are printed or read, and
 //! kept with the schema.
 
 use tidemill_stdx::hash::{combine, hash_bytes};
@@ -10,7 +10,7 @@ use crate::schema::{Definitions, EnumId, FieldId, FieldType, Label, MessageId, S
 /// No field.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What JSON calls the fields of a schema, and which messages have forms of their own.
+/// The JSON names of a schema's fields, and messages with special forms.
 #[derive(Debug)]
 pub(crate) struct JsonNames {
     /// By field.
@@ -31,7 +31,7 @@ pub(crate) struct FieldMap {
     pub(crate) message: MessageId,
     pub(crate) kind: ValueForm,
     pub(crate) list: Cardinality,
-    /// The place that says whether it was there; members of a oneof share one.
+    /// Its bit among the fields seen; members of a oneof share one.
     pub(crate) seen: u32,
     /// Zero, or an empty string, means that it is absent.
     pub(crate) implicit: bool,
@@ -42,7 +42,7 @@ pub(crate) struct FieldMap {
 }
 
 impl FieldMap {
-    /// Where its key is.
+    /// The range of its key.
     #[inline]
     pub(super) fn key(&self, names: Names) -> (u32, u32) {
         match names {
@@ -87,7 +87,7 @@ pub(crate) struct MessageMap {
     pub(crate) shape: MessageForm,
     /// The field that is expected first, or [`NONE`].
     pub(crate) first: u32,
-    /// How many places for [`FieldMap::seen`] there are.
+    /// The number of bits for [`FieldMap::seen`].
     pub(crate) seen: u32,
 }
 
@@ -176,7 +176,7 @@ impl JsonNames {
             }
             table[at] = id as u32;
         };
-        // Names in JSON first: they win where another field's own name is the same.
+        // JSON names first: they take precedence over an equal own name of another field.
         for (id, field) in self.fields.iter().enumerate() {
             insert(field.message, bare(self.key(field.json_key)), id);
         }

@@ -1,22 +1,22 @@
-//! What can be chosen about JSON.
+//! The options of JSON.
 
 /// How JSON is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PrintOptions {
-    /// Which names keys are.
+    /// The names used as keys.
     pub names: Names,
     /// How enums are written.
     pub enums: Enums,
-    /// Whether what is absent and has no presence is written.
+    /// Whether absent fields without presence are written.
     pub defaults: Defaults,
-    /// What becomes of unknown fields, for which there is no JSON.
+    /// The treatment of unknown fields, for which there is no JSON.
     pub unknown: Unknown,
 }
 
 /// How JSON is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadOptions {
-    /// What becomes of unknown keys and unknown names of enum values.
+    /// The treatment of unknown keys and unknown names of enum values.
     pub unknown: Unknown,
     /// How deep values may nest.
     pub depth_max: usize,
@@ -31,7 +31,7 @@ impl Default for ReadOptions {
 /// Names of fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Names {
-    /// `lowerCamel`, or what the source says.
+    /// `lowerCamel`, or the JSON name in the source.
     #[default]
     Json,
     /// As in the source.
@@ -58,10 +58,10 @@ pub enum Defaults {
     Print,
 }
 
-/// What the schema does not know.
+/// The treatment of what the schema does not know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Unknown {
-    /// It is passed over.
+    /// It is skipped.
     #[default]
     Ignore,
     /// It is an error.

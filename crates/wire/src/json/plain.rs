@@ -19,7 +19,7 @@ use crate::sink::Flow;
 /// sink that merely validates.
 #[allow(unused_variables)]
 pub trait ValueSink<'a> {
-    /// False if it needs no values, so that values are not even made.
+    /// False if it needs no values, which are then not built.
     fn listens(&self) -> bool {
         true
     }
@@ -105,7 +105,7 @@ fn too_large(at: usize) -> Fault {
 /// Reads `text`, one value and nothing else, whose values nest at most `depth_max` deep.
 ///
 /// # Errors
-/// What is wrong with the text; the sink has seen the values before it.
+/// The text is malformed; the sink has seen the values before the error.
 pub fn read<'a, S: ValueSink<'a>>(
     text: &'a [u8],
     arena: &'a Bump,
@@ -224,7 +224,7 @@ impl<'a, S: ValueSink<'a>> Reader<'a, '_, S> {
 #[derive(Clone, Debug, Default)]
 pub struct ValueWriter {
     out: Vec<u8>,
-    /// A value stands before, so a comma comes first.
+    /// A value precedes, so a comma comes first.
     comma: bool,
 }
 
@@ -234,12 +234,12 @@ impl ValueWriter {
         ValueWriter::default()
     }
 
-    /// What was written.
+    /// The text so far.
     pub fn bytes(&self) -> &[u8] {
         &self.out
     }
 
-    /// Forgets what was written, and keeps the memory.
+    /// Drops the text, and keeps the memory.
     pub fn clear(&mut self) {
         self.out.clear();
         self.comma = false;

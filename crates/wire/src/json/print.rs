@@ -1,4 +1,4 @@
-//! Strings, bytes and numbers as JSON has them.
+//! Printing strings, bytes and numbers in JSON.
 
 use super::{digits, scan};
 use crate::copy::copy_few;
@@ -29,7 +29,8 @@ pub(crate) fn quote_into(out: &mut String, text: &str) {
 #[inline(always)]
 unsafe fn append(out: &mut Vec<u8>, room: usize, write: impl FnOnce(*mut u8) -> *mut u8) {
     scan::reserve(out, room);
-    // SAFETY: there is the room, and the caller says what becomes of it.
+    // SAFETY: `room` bytes are reserved, and the caller guarantees that `write` fills what it
+    // returns.
     unsafe {
         let end = write(out.as_mut_ptr().add(out.len()));
         out.set_len(end.offset_from_unsigned(out.as_ptr()));
@@ -50,10 +51,10 @@ pub(crate) fn quoted_integer(out: &mut Vec<u8>, value: impl Integer) {
     unsafe { append(out, ROOM, |at| write_quoted(at, value)) }
 }
 
-/// Bytes that any number may be written to, in quotes or not.
+/// The room for writing any number, in quotes or not.
 pub(crate) const ROOM: usize = 2 * digits::ROOM;
 
-/// Writes a decimal; gives where it ends.
+/// Writes a decimal; returns its end.
 ///
 /// # Safety
 /// [`ROOM`] bytes at `at` may be written.
@@ -64,7 +65,7 @@ pub(super) unsafe fn write_integer(at: *mut u8, value: impl Integer) -> *mut u8 
     unsafe { digits::write(at, negative, amount) }
 }
 
-/// Writes a decimal in quotes; gives where it ends.
+/// Writes a decimal in quotes; returns its end.
 ///
 /// # Safety
 /// [`ROOM`] bytes at `at` may be written.
@@ -128,7 +129,7 @@ pub(crate) fn float(out: &mut Vec<u8>, value: f32) {
     unsafe { append(out, ROOM, |at| write_float(at, value)) }
 }
 
-/// Writes what [`double`] appends; gives where it ends.
+/// Writes what [`double`] appends; returns its end.
 ///
 /// # Safety
 /// [`ROOM`] bytes at `at` may be written.
@@ -139,7 +140,7 @@ pub(super) unsafe fn write_double(at: *mut u8, value: f64) -> *mut u8 {
     let scaled = value * f64::from(SCALE);
     if scaled.abs() < 1e15 {
         let rounded = (scaled + 0.5f64.copysign(scaled)) as i64;
-        // Both operands are exact, so the quotient is what the decimal is read as.
+        // Both operands are exact, so the quotient is the value that the decimal is read as.
         if rounded as f64 / f64::from(SCALE) == value && rounded != 0 {
             // SAFETY: the caller guarantees room for `ROOM` bytes at `at`.
             return unsafe { write_short_decimal(at, rounded) };
@@ -155,7 +156,7 @@ pub(super) unsafe fn write_double(at: *mut u8, value: f64) -> *mut u8 {
     }
 }
 
-/// Writes what [`float`] appends; gives where it ends.
+/// Writes what [`float`] appends; returns its end.
 ///
 /// # Safety
 /// [`ROOM`] bytes at `at` may be written.
@@ -182,7 +183,7 @@ pub(super) unsafe fn write_float(at: *mut u8, value: f32) -> *mut u8 {
     }
 }
 
-/// What decimals that are written quickly are multiplied with to be whole.
+/// The factor that makes decimals of the fast path whole.
 const SCALE: u16 = 10_000;
 
 /// Writes a decimal of at most four places behind the point.
@@ -199,8 +200,7 @@ unsafe fn write_short_decimal(at: *mut u8, scaled: i64) -> *mut u8 {
     }
 }
 
-/// Writes a number that was made a text of at most [`digits::ROOM`] bytes; whole ones need no
-/// point.
+/// Writes a number given as a text of at most [`digits::ROOM`] bytes; whole ones need no point.
 ///
 /// # Safety
 /// [`ROOM`] bytes at `at` may be written.
@@ -227,7 +227,7 @@ fn not_finite(value: f64) -> &'static str {
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Bytes on their way into base64: what is left of pieces until three are there.
+/// An encoder of base64: keeps the rest of pieces until three bytes are there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base64 {
     left: [u8; 3],
@@ -357,7 +357,7 @@ mod tests {
         }
     }
 
-    /// What is written quickly is what is written slowly.
+    /// The fast path writes the same as the slow one.
     #[test]
     fn decimals_are_the_shortest() {
         let mut rng = tidemill_stdx::rng::Rng::new(1);

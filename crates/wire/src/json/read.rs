@@ -1,10 +1,10 @@
 //! JSON of a schema's messages as a source of events; no document is built.
 //!
-//! Keys are found by a guess first: the fields after the one before, as writers that follow the
-//! order of numbers have it. A guess costs one comparison of bytes, a miss a look into a table.
+//! Keys are found by a guess first: the fields after the last one, in the order of numbers that
+//! most writers use. A guess costs one comparison of bytes, a miss a look-up in a table.
 //!
-//! Strings come in one piece: part of the text, or, if they have escapes, of the arena. Errors
-//! stand at the first byte that is wrong.
+//! Strings come in one piece: part of the text, or, if they have escapes, of the arena. Errors are
+//! reported at the first malformed byte.
 
 use tidemill_stdx::region::Bump;
 
@@ -24,7 +24,7 @@ use crate::sink::{Flow, Sink};
 /// Strings that the text has with escapes, and bytes, are put into `arena`.
 ///
 /// # Errors
-/// What is wrong with the text; the sink has seen the events before it.
+/// The text is malformed; the sink has seen the events before the error.
 pub fn read<'a, S: Sink<'a>>(
     mapping: &Mapping<'_>,
     message: MessageId,
@@ -43,18 +43,18 @@ pub(super) struct Reader<'r, 'a, S> {
     pub(super) lexer: Lexer<'a>,
     pub(super) options: ReadOptions,
     pub(super) sink: &'r mut S,
-    /// How deep values may still nest.
+    /// The levels of nesting left.
     pub(super) depth: usize,
-    /// A bit for each field that was there, of all open messages.
+    /// A bit for each field seen, of all open messages.
     seen: Vec<u64>,
     /// Keys of all open maps.
     keys: Vec<&'a str>,
 }
 
-/// How many fields are tried before a key is looked up: some of those in between may be absent.
+/// The fields tried before a key is looked up, as some may be absent.
 const GUESSES: usize = 3;
 
-/// Whether the object of a message stands in an `Any`, whose type is among its keys.
+/// Whether the object of a message is inside an `Any`, whose type is among its keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Context {
     Plain,
@@ -101,7 +101,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         }
     }
 
-    /// Passes `{` or `[`, if values may nest that deep.
+    /// Skips `{` or `[`, if values may nest this deep.
     #[inline]
     pub(super) fn enter(&mut self, byte: u8) -> Lex {
         self.lexer.expect(byte)?;
@@ -135,7 +135,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         Ok(())
     }
 
-    /// One key and its value; gives the next guess.
+    /// Reads one key and its value; returns the next guess.
     #[inline]
     fn member(&mut self, message: MessageId, place: Context, guess: u32, seen: usize) -> Lex<u32> {
         let mapping = self.mapping;
@@ -276,7 +276,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
             return Err(self.lexer.expected("a value that is not null"));
         }
         if let ValueForm::Enum(id) = kind {
-            // An entry without a known value is passed over as a whole.
+            // An entry without a known value is skipped as a whole.
             let Some(number) = self.enum_number(id)? else { return Ok(()) };
             self.start_entry(field, key, name)?;
             let flow = self.sink.i32(value, number);
@@ -315,7 +315,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         self.emit_integer(field, kind, number)
     }
 
-    /// Refuses keys that are there twice. Sorted ones, as writers have them, are seen at once.
+    /// Refuses duplicate keys. Sorted ones, as most writers have them, need one pass.
     fn check_keys(&mut self, from: usize, at: usize) -> Lex {
         let keys = &mut self.keys[from..];
         if !keys.is_sorted_by(|a, b| a < b) {
@@ -369,7 +369,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         self.proceed(flow)
     }
 
-    /// An integer as writers have it, if it is one of that type.
+    /// A short integer, if it is in the range of this type.
     #[inline]
     fn short_integer(&mut self, field: FieldId, kind: ValueForm) -> Option<Flow> {
         let at = self.lexer.at;
@@ -519,7 +519,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
         number.map(Some).ok_or_else(|| Fault::new(at, "this is no int32"))
     }
 
-    /// `null`, or how else its enum can be written.
+    /// `null`, or another form of its enum.
     fn null_value(&mut self) -> Lex {
         if self.lexer.peek() == b'n' {
             return self.lexer.literal("null");
@@ -533,7 +533,7 @@ impl<'r, 'a, S: Sink<'a>> Reader<'r, 'a, S> {
     }
 }
 
-/// A text that is a number and nothing else.
+/// Parses a text that is a number and nothing else.
 pub(super) fn whole_number(text: &str) -> Option<Number<'_>> {
     let number = Number::read(text, 0).ok()?;
     (number.end() == text.len()).then_some(number)

@@ -1,13 +1,13 @@
-//! Messages in memory into JSON: what [`JsonSink`] makes of their events, without events.
+//! Printing messages in memory as JSON: the same text as by [`JsonSink`], without events.
 //!
 //! A record is printed by the [`JsonSteps`] of its type, through the end of the text (`cursor.rs`),
-//! with one question for room before each value. Whatever is printed has a comma behind it, which
-//! becomes the bracket if nothing follows: so it need not be known what comes first.
+//! with one check for room before each value. Each value is followed by a comma, which becomes the
+//! bracket if nothing follows: so the first value needs no special case.
 //!
 //! ```text
 //!   {"a":1,"b":[1,2,      -->      {"a":1,"b":[1,2],      -->      {"a":1,"b":[1,2]},
 //! ```
-//! Messages that have a form of their own, extensions, and what nests deep are left to the events.
+//! Messages with special forms, extensions, and deeply nested messages are left to the events.
 
 use super::cursor::{self, End, Roomy, Text};
 use super::mapping::EnumName;
@@ -24,7 +24,7 @@ use crate::message::record::{self, Record, Slot, View};
 use crate::schema::{EnumId, MessageId};
 use crate::{utf8, varint};
 
-/// How deep messages nest before the events take over, which need no stack.
+/// The depth at which the events take over, which need no stack.
 const DEPTH_MAX: u32 = 64;
 
 /// Writes the JSON of a message in memory with a sink, which keeps its memory for more.
@@ -61,7 +61,7 @@ fn by_events(sink: &mut JsonSink<'_, '_>, message: MessageRef<'_>) -> Option<()>
     walked.ok()
 }
 
-/// The text of a message whose record is there.
+/// Prints the message of a record.
 fn print(sink: &mut JsonSink<'_, '_>, message: MessageId, record: Record) -> Option<()> {
     sink.reset();
     let mut bytes = std::mem::take(&mut sink.out);
@@ -80,7 +80,7 @@ fn print(sink: &mut JsonSink<'_, '_>, message: MessageId, record: Record) -> Opt
 }
 
 struct Printer<'k, 'm, 's, 't> {
-    /// For what is printed by events; its buffer is with the text.
+    /// Prints the parts left to events; its buffer is with the text.
     sink: &'k mut JsonSink<'m, 's>,
     text: &'k mut Text<'t>,
     steps: &'s JsonSteps,
@@ -167,7 +167,7 @@ impl<'s, 't> Printer<'_, '_, 's, 't> {
         self.text.key(end, key, step.key_len as usize)
     }
 
-    /// A field that is one value: nothing is written for a value that means absence.
+    /// A field with a single value; nothing is written for a value that means absence.
     #[inline(always)]
     unsafe fn field(
         &mut self,

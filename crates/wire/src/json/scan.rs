@@ -1,4 +1,4 @@
-//! The inner loops over strings: where does the run of plain characters end?
+//! The inner loops over strings: finding the end of a run of plain characters.
 //!
 //! A character is plain if a JSON string holds it unescaped: no control character, no quote, no
 //! backslash. Sixteen bytes are compared together where the processor can, else eight in a word.
@@ -22,7 +22,7 @@ pub(crate) fn plain(bytes: &[u8]) -> usize {
     at
 }
 
-/// Appends a text as it stands in a JSON string, between the bytes `before` and `after`.
+/// Appends a text with JSON escapes, between the bytes `before` and `after`.
 #[inline]
 pub(crate) fn escape(out: &mut Vec<u8>, text: &[u8], before: Option<u8>, after: Option<u8>) {
     let mut rest = text;
@@ -80,7 +80,7 @@ pub(crate) fn reserve(out: &mut Vec<u8>, more: usize) {
     }
 }
 
-/// Bytes that are reserved beyond a text: for what stands around it, and whole blocks.
+/// Bytes that are reserved beyond a text: for the bytes around it, and whole blocks.
 const SLACK: usize = 2 * LANES;
 
 /// Copies the plain bytes at the front of `bytes`; returns their number.
@@ -187,7 +187,7 @@ fn few_are_plain(bytes: &[u8]) -> bool {
     }
 }
 
-/// Appends bytes, few of them without a call.
+/// Appends bytes; short runs without a call.
 #[inline]
 pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
     reserve(out, bytes.len());
@@ -198,10 +198,10 @@ pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Bytes that [`push_front`] and [`begins`] look at together.
+/// The block size of [`push_front`] and [`begins`].
 pub(crate) const WIDE: usize = 32;
 
-/// Appends the first `length` bytes. If as many as [`WIDE`] follow them it is a copy of those.
+/// Appends the first `length` bytes. If [`WIDE`] bytes are there, it copies a whole block.
 #[inline]
 pub(crate) fn push_front(out: &mut Vec<u8>, bytes: &[u8], length: usize) {
     match bytes.first_chunk::<WIDE>() {
@@ -311,8 +311,8 @@ mod word {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-    /// The highest bit of each byte that is not plain; above the first of them there may be more
-    /// than there should.
+    /// The highest bit of each byte that is not plain; above the first of them there may be false
+    /// bits.
     #[inline]
     pub(super) fn block_mask(block: &[u8; LANES]) -> u64 {
         let word = u64::from_le_bytes(*block);
@@ -374,7 +374,7 @@ mod tests {
                     push(&mut out, &bytes);
                     assert_eq!(out, bytes);
                     let mut out = vec![0; bytes.len()];
-                    // SAFETY: there is the room.
+                    // SAFETY: `out` has room for `bytes`.
                     let plain = unsafe { copy_if_plain(out.as_mut_ptr(), &bytes) };
                     assert_eq!(plain, bytes.iter().all(|&byte| is_plain(byte)));
                     assert!(!plain || out == bytes);

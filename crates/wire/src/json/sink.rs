@@ -1,4 +1,4 @@
-//! The state of a printer of JSON, and what it writes before and around values. Its events are in
+//! The state of a printer of JSON, and writing keys and brackets around values. Its events are in
 //! `write`.
 
 use tidemill_stdx::hash::{Set, combine};
@@ -29,23 +29,23 @@ pub struct JsonSink<'m, 's> {
     pub(super) out: Vec<u8>,
     pub(super) top: Frame,
     pub(super) frames: Vec<Frame>,
-    /// A bit for each field that was there, of all open messages.
+    /// A bit for each field seen, of all open messages.
     pub(super) seen: Vec<u64>,
-    /// Keys of maps that were there, while they are checked.
+    /// Keys of maps seen so far, while they are checked.
     pub(super) keys: Set<u64>,
     pub(super) maps: u64,
     pub(super) base64: Base64,
     /// The string or bytes that are open are not written: they are empty, and so absent.
     pub(super) absent: bool,
-    /// A string that is looked at when it is complete.
+    /// A string that is checked when it is complete.
     pub(super) text: Vec<u8>,
-    /// What `Any` fields hold, innermost last.
+    /// The contents of `Any` fields, innermost last.
     pub(super) anys: Vec<AnyParts>,
     pub(super) problem: Option<WriteProblem>,
     pub(super) merged: bool,
 }
 
-/// A message whose fields come.
+/// A message that is being written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) message: MessageId,
@@ -54,11 +54,11 @@ pub(super) struct Frame {
     pub(super) comma: bool,
     /// The value of an entry, a `Value` or a wrapper is there.
     pub(super) done: bool,
-    /// The list or map whose elements come, or [`NONE`].
+    /// The list or map that is being written, or [`NONE`].
     pub(super) open: u32,
-    /// What ends it.
+    /// Its closing bracket.
     pub(super) close: u8,
-    /// Where its bits are.
+    /// The start of its bits.
     pub(super) seen: u32,
     /// For keys of the map that is open.
     pub(super) map: u64,
@@ -95,22 +95,22 @@ impl<'m, 's> JsonSink<'m, 's> {
         }
     }
 
-    /// Likewise, for events of which nothing needs to be merged, as messages in memory give them.
+    /// The same, for events that need no merging, such as those of messages in memory.
     pub fn merged(mapping: &'m Mapping<'s>, options: PrintOptions) -> JsonSink<'m, 's> {
         JsonSink { merged: true, ..JsonSink::new(mapping, options) }
     }
 
-    /// What was written.
+    /// The text so far.
     pub fn bytes(&self) -> &[u8] {
         &self.out
     }
 
-    /// What was written, taken out.
+    /// Takes the text.
     pub fn into_bytes(self) -> Vec<u8> {
         self.out
     }
 
-    /// Forgets all that came, and keeps the memory.
+    /// Drops the text, and keeps the memory.
     pub fn clear(&mut self) {
         self.out.clear();
         self.reset();
@@ -141,7 +141,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         Stop
     }
 
-    /// Opens a message; what stands before it is written.
+    /// Opens a message whose key is written.
     #[inline]
     pub(super) fn open(&mut self, message: MessageId) {
         let map = *self.mapping.message(message);
@@ -175,7 +175,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         }
     }
 
-    /// Writes what stands before a value of that field.
+    /// Writes the comma and key before a value of this field.
     #[inline]
     pub(super) fn begin(&mut self, field: FieldId) -> Flow {
         if self.top.shape != MessageForm::Plain {
@@ -198,7 +198,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         Ok(())
     }
 
-    /// Notes that a field was there, which no field is twice.
+    /// Notes that a field was seen; a repeat is refused.
     #[inline]
     pub(super) fn note(&mut self, map: &FieldMap) -> Flow {
         let word = self.top.seen as usize + (map.seen / 64) as usize;
@@ -295,7 +295,7 @@ impl<'m, 's> JsonSink<'m, 's> {
             return Ok(());
         }
         let map = self.frames.last().map_or(0, |outside| outside.map);
-        // Two keys of one hash are merged without need, which does no harm.
+        // Two keys of one hash cause an unneeded merge, which is harmless.
         let hash = Secret::of_process().bytes(&self.out[start..]);
         if self.keys.insert(combine(hash, map)) { Ok(()) } else { Err(self.needs_merge()) }
     }
@@ -374,7 +374,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         }
     }
 
-    /// What to return to if a message is to be written again.
+    /// The state to restore if a message is to be written again.
     pub(super) fn mark(&self) -> Mark {
         Mark {
             out: self.out.len(),
@@ -397,7 +397,7 @@ impl<'m, 's> JsonSink<'m, 's> {
         self.merged = true;
     }
 
-    /// After what was written from merged events.
+    /// Continues after the text written from merged events.
     pub(super) fn go_on(&mut self, mark: &Mark) {
         self.merged = mark.merged;
     }

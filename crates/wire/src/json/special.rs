@@ -1,4 +1,4 @@
-//! Well-known messages that have a form of their own in JSON, as they are read.
+//! Reading well-known messages with a special form in JSON.
 
 use super::any;
 use super::check::Loosely;
@@ -116,7 +116,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         self.emit_bytes(value_field, bytes)
     }
 
-    /// The type among the keys of the object that comes; passes over the object.
+    /// The type among the keys of the next object; skips the object.
     fn find_type(&mut self) -> Lex<Option<&'a str>> {
         self.enter(b'{')?;
         let start = self.lexer.at;

@@ -1,12 +1,12 @@
-//! Where one JSON value of a stream ends and the next begins.
+//! Splitting a stream into JSON values.
 //!
-//! Values may be divided by blanks, line ends, or nothing where both are objects. The scan keeps
-//! its state between calls, so each byte is looked at once, however the stream comes in pieces.
+//! Values may be separated by blanks, line ends, or nothing where both are objects. The scan keeps
+//! its state between calls, so each byte is scanned once, for any pieces of the stream.
 
 /// Finds the ends of values in a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Splitter {
-    /// Bytes of the value that have been looked at.
+    /// Bytes of the value that have been scanned.
     scanned: usize,
     depth: usize,
     state: State,
@@ -14,7 +14,7 @@ pub struct Splitter {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum State {
-    /// Nothing of the value has come.
+    /// The value has not begun.
     #[default]
     Before,
     /// In arrays or objects.

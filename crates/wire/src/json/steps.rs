@@ -1,4 +1,4 @@
-//! What is to be done to print the fields of a record, one step for each presence bit.
+//! The steps that print the fields of a record, one for each presence bit.
 
 use super::names::{Cardinality, FieldMap, JsonNames, MessageForm, ValueForm};
 use super::options::Names;
@@ -24,16 +24,16 @@ pub(crate) struct RecordSteps {
 /// One field.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
-    /// Where its slot lies in the record.
+    /// The offset of its slot in the record.
     pub(crate) offset: u32,
-    /// Where its key, `"name":`, lies in the texts.
+    /// The place of its key, `"name":`, in the texts.
     pub(crate) key_start: u32,
     pub(crate) key_len: u32,
     pub(crate) field: FieldId,
     pub(crate) kind: ValueForm,
     pub(crate) cell: Cell,
     pub(crate) list: Cardinality,
-    /// It is not there if it is zero or empty.
+    /// It is absent if it is zero or empty.
     pub(crate) implicit: bool,
     /// Its bytes are known to be UTF-8.
     pub(crate) utf8: bool,

@@ -1,4 +1,4 @@
-//! Timestamps, durations and field masks as the strings that JSON has for them.
+//! Timestamps, durations and field masks in their string forms of JSON.
 
 use tidemill_stdx::calendar::{civil_from_days, days_from_civil};
 
@@ -151,7 +151,7 @@ impl Digits<'_> {
         Some((value * 10i64.pow(9 - count as u32)) as i32)
     }
 
-    /// `Z`, or what is to be subtracted in seconds.
+    /// `Z`, or the offset to be subtracted, in seconds.
     fn zone(&mut self) -> Option<i64> {
         let (&sign, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -187,7 +187,7 @@ pub(crate) fn write_path(out: &mut Vec<u8>, path: &str) -> Option<()> {
     (!after_underscore).then_some(())
 }
 
-/// Appends a path of a field mask as the message has it.
+/// Appends a path of a field mask in the form of the message.
 pub(crate) fn read_path(out: &mut Vec<u8>, path: &str) -> Option<()> {
     for c in path.chars() {
         match c {

@@ -1,10 +1,10 @@
 //! Events into JSON.
 //!
 //! Text is written as events come: a key at the first element of a list, a bracket at the first
-//! field that is another. What cannot be written that way shows and is refused
-//! ([`WriteProblem::NeedsMerge`]): a list that goes on after other fields, a value that comes
-//! twice, a second member of a oneof, an entry of a map without order. Such messages are legal,
-//! if rare; they go through a message in memory first, which gives events merged.
+//! field that is another. Events that cannot be written that way are detected and refused
+//! ([`WriteProblem::NeedsMerge`]): a list that continues after other fields, a value that comes
+//! twice, a second member of a oneof, an entry of a map without order. Such messages are legal, if
+//! rare; they go through a message in memory first, which gives events merged.
 //!
 //! ```text
 //! bytes --decoder--> JsonSink --> text
@@ -114,7 +114,7 @@ impl JsonSink<'_, '_> {
         Ok(())
     }
 
-    /// Writes the fields without presence that were not there.
+    /// Writes the absent fields without presence.
     fn write_absent(&mut self) -> Flow {
         let mapping = self.mapping;
         for &field in mapping.schema.message(self.top.message).fields() {
@@ -147,7 +147,7 @@ impl JsonSink<'_, '_> {
         any::write(self, &any)
     }
 
-    /// Ends it.
+    /// Ends the message inside of an `Any`.
     pub(super) fn close_in_any(&mut self) -> Flow {
         let special = self.top.shape.is_special();
         self.close()?;
@@ -164,7 +164,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
         self.reset();
         self.open(message);
         if self.top.shape == MessageForm::Entry {
-            // Outside of its map it has no braces.
+            // An entry has no braces outside of its map.
             return Err(self.refuse("an entry of a map has no JSON of its own"));
         }
         Ok(())
@@ -235,7 +235,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
 
     fn f64(&mut self, field: FieldId, value: f64) -> Flow {
         self.finite(value)?;
-        // Minus zero is there.
+        // Minus zero counts as present.
         if value.to_bits() == 0 && self.is_absent(field)? {
             return Ok(());
         }
@@ -346,7 +346,7 @@ impl<'a> Sink<'a> for JsonSink<'_, '_> {
             return Ok(());
         }
         if self.mapping.field(field).kind == ValueForm::String {
-            // So messages give strings that are not UTF-8.
+            // Messages pass strings that are not UTF-8 in this way.
             return Err(self.no_utf8(field));
         }
         self.absent = length == 0 && self.is_absent(field)?;

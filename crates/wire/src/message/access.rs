@@ -1,11 +1,11 @@
-//! What can be wrong with the use of a message, and what names its fields.
+//! Errors of accesses to a message, and the names of its fields.
 
 use std::fmt;
 
 use super::layout::{FieldLayout, Shape};
 use crate::schema::{FieldId, MessageId, Schema};
 
-/// Why a message could not be used as asked.
+/// Why an access to a message failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AccessError {
     /// The message has no such field: it belongs to another message or schema.
@@ -19,19 +19,19 @@ pub enum AccessError {
     WrongKind {
         /// The field's name.
         field: String,
-        /// What it holds.
+        /// The type that it holds.
         holds: &'static str,
-        /// What it was used as.
+        /// The type that it was used as.
         used_as: &'static str,
     },
     /// The messages are of different types, or of different schemas.
     WrongMessage {
-        /// The full name of what is needed.
+        /// The full name of the required type.
         wanted: String,
-        /// The full name of what was given.
+        /// The full name of the given type.
         given: String,
     },
-    /// A list has no such place.
+    /// An index is out of range.
     OutOfRange {
         /// The index given.
         index: usize,
@@ -49,7 +49,7 @@ pub enum AccessError {
     BadUnknown,
     /// A value has 4 GiB or more.
     TooLarge,
-    /// The message has the memory that it may have.
+    /// The message has reached its memory limit.
     Full,
 }
 
@@ -80,12 +80,12 @@ impl fmt::Display for AccessError {
 
 impl std::error::Error for AccessError {}
 
-/// What names a field: a [`FieldId`]; the field's name; `[full.name]` for an extension.
+/// A name of a field: a [`FieldId`]; the field's name; `[full.name]` for an extension.
 pub trait FieldName: Copy {
     /// The field that it names in a message of that type.
     fn find(self, schema: &Schema, message: MessageId) -> Option<FieldId>;
 
-    /// The field in messages to users.
+    /// The field's name in messages to users.
     fn text(self, schema: &Schema) -> String;
 }
 

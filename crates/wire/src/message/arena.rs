@@ -12,14 +12,14 @@
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
-/// Where everything in an arena begins, in bytes.
+/// The alignment of allocations in an arena, in bytes.
 pub const ALIGN: usize = 8;
 
 /// Size of the first chunk; each further one has the size of all before it.
 const FIRST_CHUNK_BYTES: usize = 1024;
 
-/// Bytes behind the end of a chunk, which are not given out: what lies there may be read in pieces
-/// of this size, whatever its own.
+/// Bytes behind the end of a chunk, which are not allocated: so all allocations may be read in
+/// pieces of this size.
 pub const SPARE_BYTES: usize = 32;
 
 /// See the module.
@@ -38,13 +38,13 @@ pub struct Arena {
     fresh: Fresh,
 }
 
-/// What memory holds that comes from the system.
+/// The contents of new memory from the system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fresh {
     /// Anything; it is not read.
     Unknown,
-    /// Zeros, so that all of it may be read: also what was not written since, or what stayed from
-    /// before a reset.
+    /// Zeros, so that all of it may be read: also memory that was never written, or that is left
+    /// from before a reset.
     Zeroed,
 }
 
@@ -53,9 +53,9 @@ unsafe impl Send for Arena {}
 // SAFETY: through a shared arena nothing changes.
 unsafe impl Sync for Arena {}
 
-/// Where `next` lies in an [`Arena`], in bytes.
+/// The offset of `next` in an [`Arena`], in bytes.
 pub const NEXT_OFFSET: u32 = std::mem::offset_of!(Arena, next) as u32;
-/// Where `end` lies in an [`Arena`], in bytes.
+/// The offset of `end` in an [`Arena`], in bytes.
 pub const END_OFFSET: u32 = std::mem::offset_of!(Arena, end) as u32;
 
 struct Chunk {
@@ -94,7 +94,7 @@ impl Arena {
         Arena::with(limit_bytes, Fresh::Unknown)
     }
 
-    /// The same, of memory that holds what `fresh` says.
+    /// The same, with new memory as `fresh` says.
     pub fn with(limit_bytes: usize, fresh: Fresh) -> Arena {
         let nowhere = std::ptr::without_provenance_mut(ALIGN);
         Arena {
@@ -120,7 +120,7 @@ impl Arena {
         NonNull::new(place)
     }
 
-    /// The way out of fast paths: another chunk.
+    /// The slow path: another chunk.
     #[cold]
     #[inline(never)]
     fn alloc_slowly(&mut self, rounded: usize) -> Option<NonNull<u8>> {
@@ -144,8 +144,8 @@ impl Arena {
         self.alloc(rounded)
     }
 
-    /// More room for what was allocated last, in place: true if `old_bytes` at `place` are the
-    /// last thing and there was room behind them.
+    /// Extends the last allocation in place: true if `old_bytes` at `place` are the last allocation
+    /// and there was room behind them.
     #[inline]
     pub fn extend(&mut self, place: *mut u8, old_bytes: usize, new_bytes: usize) -> bool {
         let old = old_bytes.next_multiple_of(ALIGN);
@@ -170,7 +170,7 @@ impl Arena {
         Some(place)
     }
 
-    /// Frees everything in it at once and keeps the chunks for what comes.
+    /// Frees all allocations at once and keeps the chunks for later ones.
     pub fn reset(&mut self) {
         self.current = 0;
         self.before_bytes = 0;
@@ -180,7 +180,7 @@ impl Arena {
         }
     }
 
-    /// Gives the chunks back that a reset keeps, but the first ones up to `bytes`.
+    /// Frees the chunks that a reset keeps, except the first ones up to `bytes`.
     pub fn shrink(&mut self, bytes: usize) {
         let used = if self.chunks.is_empty() { 0 } else { self.current + 1 };
         let mut kept = 0;

@@ -1,8 +1,8 @@
 //! Many messages of one type in one memory, to be read field by field.
 //!
-//! Turning messages into columns reads one field of all of them, then the next: loops that are
-//! short and have nothing to decide. The layout is that of messages, but for maps, which are lists
-//! of their entries here: as they came, also those with the same key.
+//! Turning messages into columns reads one field of all of them, then the next: short loops without
+//! branches. The layout is that of messages, except for maps, which are lists of their entries
+//! here: all in their order, also those with the same key.
 //!
 //! ```text
 //!   push(bytes)*  -->  Batch: arena, records  --rows()-->  Rows
@@ -37,13 +37,13 @@ const ROOM: &str = "without a limit there is room";
 pub struct Batch {
     schema: Schema,
     message: MessageId,
-    /// Of zeroed memory: slots are read before it is known whether they hold something.
+    /// Of zeroed memory: slots are read before their presence is checked.
     arena: Arena,
     records: Vec<Record>,
     /// Kept for its memory.
     frames: Vec<Frame>,
     chance: Chance,
-    /// Zeros, as many as the largest record has: the record of what is absent.
+    /// Zeros, of the size of the largest record: the record of absent messages.
     nothing: Box<[u64]>,
 }
 
@@ -112,26 +112,26 @@ impl Batch {
         self.arena.used_bytes()
     }
 
-    /// Takes all messages away and keeps the memory for what comes.
+    /// Removes all messages and keeps the memory for later ones.
     pub fn clear(&mut self) {
         self.records.clear();
         self.arena.reset();
     }
 
-    /// Gives memory back that is kept from fuller times, as [`Message::shrink`] does.
+    /// Frees memory that is kept from earlier use, as [`Message::shrink`] does.
     ///
     /// [`Message::shrink`]: super::Message::shrink
     pub fn shrink(&mut self, bytes: usize) {
         self.arena.shrink(bytes);
     }
 
-    /// All messages, in the order in which they came.
+    /// All messages, in the order of insertion.
     pub fn rows(&self) -> Rows<'_> {
         let layout = self.schema.batch_layouts().record(self.message);
         Rows { batch: self, layout, records: Cow::Borrowed(&self.records) }
     }
 
-    /// The record of a message that is not there.
+    /// The record of an absent message.
     fn nothing(&self) -> Record {
         let place = NonNull::from(&*self.nothing).cast();
         // SAFETY: a record without fields is its header, which is not written to.
@@ -142,15 +142,15 @@ impl Batch {
 mod sealed {
     use super::Kind;
 
-    /// Numbers as they lie in slots and lists.
+    /// Numbers in their form in slots and lists.
     pub trait Sealed: Copy {
         /// Whether fields of that kind hold them.
         fn fits(kind: Kind) -> bool;
 
-        /// As what any slot may be read, also where nothing is.
+        /// The type as which any slot may be read, also an empty one.
         type Raw: Copy + Default;
 
-        /// The number that lies so.
+        /// The number of a raw value.
         fn of(raw: Self::Raw) -> Self;
     }
 }
@@ -198,22 +198,22 @@ pub struct Rows<'b> {
     records: Cow<'b, [Record]>,
 }
 
-/// Where a field is in the rows.
+/// The place of a field in the rows.
 #[derive(Clone, Copy)]
 struct FieldSlot {
     /// Where the word with its presence bit begins in a record, in bytes.
     word: usize,
-    /// Its bit there; none if it cannot be had.
+    /// Its bit there; no bit if the field is not available.
     mask: u64,
-    /// Where its slot begins.
+    /// The offset of its slot.
     offset: usize,
 }
 
 impl FieldSlot {
-    /// Of a field that cannot be had: no bit of the word that every record has.
+    /// For a field that is not available: no bit of the word that every record has.
     const NONE: FieldSlot = FieldSlot { word: 0, mask: 0, offset: 0 };
 
-    /// The slot of a field that is there.
+    /// The slot of a field, if it is present.
     #[inline(always)]
     fn slot(self, record: Record) -> Option<NonNull<u8>> {
         let word = record.address().wrapping_add(self.word).cast::<u64>();
@@ -224,7 +224,7 @@ impl FieldSlot {
         NonNull::new(record.address().wrapping_add(self.offset))
     }
 
-    /// What the slot of a field holds that is there.
+    /// The value in the slot of a field, if it is present.
     ///
     /// # Safety
     /// The field's slot holds a `T`.
@@ -285,13 +285,14 @@ impl<'b> Rows<'b> {
         }
     }
 
-    /// By row: the record to read a place of; where that is none, one that has room for anything.
+    /// By row: the record to read a place of; for an unavailable field, one that has room for any
+    /// slot.
     fn each(&self, place: FieldSlot) -> impl ExactSizeIterator<Item = Record> + use<'_> {
         let (there, nothing) = (place.mask != 0, self.batch.nothing());
         self.records.iter().map(move |&record| if there { record } else { nothing })
     }
 
-    /// How many there are.
+    /// The number of rows.
     #[inline]
     pub fn len(&self) -> usize {
         self.records.len()
@@ -303,8 +304,8 @@ impl<'b> Rows<'b> {
         self.records.is_empty()
     }
 
-    /// By row: whether a field is there that holds one value, or whether a value is stored where
-    /// its absence does not show.
+    /// By row: whether a single field is present, or, for fields without presence, whether a value
+    /// is stored.
     pub fn present(&self, field: FieldId) -> impl ExactSizeIterator<Item = bool> + use<'_> {
         let place = self.place(field, Shape::Single, |_| true);
         self.each(place).map(move |record| place.slot(record).is_some())
@@ -357,7 +358,7 @@ impl<'b> Rows<'b> {
 
     /// Appends the strings, or the bytes, that a field holds, and by row where they end.
     ///
-    /// Ends beyond 2^31 wrap, and so the caller sees what there is then.
+    /// Ends beyond 2^31 wrap, which the caller can detect.
     pub fn append_texts(&self, field: FieldId, data: &mut Vec<u8>, ends: &mut Vec<i32>) {
         let place = self.place(field, Shape::Single, is_text);
         let mut data = Tail::of(data);
@@ -372,7 +373,7 @@ impl<'b> Rows<'b> {
 
     /// Appends the numbers of a repeated field, and by row where they begin.
     ///
-    /// Beginnings beyond 2^31 wrap, and so the caller sees what there is then.
+    /// Beginnings beyond 2^31 wrap, which the caller can detect.
     pub fn append_lists<T: Number>(
         &self,
         field: FieldId,
@@ -441,14 +442,15 @@ impl<'b> Rows<'b> {
     }
 }
 
-/// What is appended to a vector, which knows of it when this is dropped.
+/// Appends to a vector, whose length is set when this is dropped.
 struct Tail<'v, T> {
     to: &'v mut Vec<T>,
     len: usize,
 }
 
 impl<T: Copy> Tail<'_, T> {
-    /// Values that are copied together, as most runs are short: so nothing depends on how short.
+    /// Values that are copied together, as most runs are short: so the copy has no branch on their
+    /// length.
     const PIECE: usize = SPARE_BYTES / size_of::<T>();
 
     fn of(to: &mut Vec<T>) -> Tail<'_, T> {
@@ -464,19 +466,19 @@ impl<T: Copy> Tail<'_, T> {
     /// Appends values of an arena.
     ///
     /// # Safety
-    /// `count` are there, and behind them what an arena has behind all that is in it.
+    /// `count` are there, followed by the spare bytes of an arena.
     #[inline(always)]
     unsafe fn append(&mut self, from: *const T, count: usize) {
         if self.to.capacity() - self.len < count + Self::PIECE {
             self.grow(count + Self::PIECE);
         }
-        // Where nothing is, there is no address to read from.
+        // An empty list may have no address to read from.
         let nothing = const { &[0u64; SPARE_BYTES / 8] };
         let from = select_unpredictable(count == 0, nothing.as_ptr().cast::<T>(), from);
         let to = self.to.as_mut_ptr().wrapping_add(self.len);
         if count <= Self::PIECE {
             // SAFETY: the vector has room for a piece more than that, and from a place in an arena
-            // a piece can be read. What is read too much is no value.
+            // a piece can be read. Excess values are overwritten or beyond the length.
             unsafe { to.cast::<Piece>().write_unaligned(from.cast::<Piece>().read_unaligned()) };
         } else {
             // SAFETY: the caller guarantees `count` values to read, and the vector has room.
@@ -494,7 +496,7 @@ impl<T: Copy> Tail<'_, T> {
     }
 }
 
-/// Bytes that are copied, but whose meaning is not known.
+/// Bytes that are copied without interpretation.
 type Piece = [MaybeUninit<u64>; SPARE_BYTES / 8];
 
 impl<T> Drop for Tail<'_, T> {

@@ -1,11 +1,11 @@
-//! Equality, and what is missing.
+//! Equality of messages, and missing required fields.
 //!
 //! Two messages are equal if they have the same type and the same fields with the same values:
 //!
 //! * numbers are compared by their bits: a NaN equals itself with the same payload, and minus zero
 //!   differs from zero;
-//! * a field that is there differs from one that is not, also if it has the default value, unless
-//!   the field has no presence;
+//! * a present field differs from an absent one, even if it has the default value, unless the field
+//!   has no presence;
 //! * lists have the same values in the same order; maps the same keys with equal values, in any
 //!   order;
 //! * unknown fields are the same bytes in the same order.
@@ -133,7 +133,7 @@ fn equal_lists(cell: Cell, a: List, b: List) -> bool {
 }
 
 fn equal_cells(cell: Cell, a: Slot, b: Slot) -> bool {
-    // SAFETY: cells hold what is said of them.
+    // SAFETY: cells hold values of their type.
     unsafe {
         match cell {
             Cell::Bool => a.read() == b.read(),
@@ -151,8 +151,8 @@ fn same_unknown(a: Record, b: Record) -> bool {
 }
 
 impl MessageRef<'_> {
-    /// The first required field that is not there, in the message or anywhere inside it, by names
-    /// from the outermost message.
+    /// The first missing required field, in the message or anywhere inside it, by names from the
+    /// outermost message.
     pub fn missing_required(&self) -> Option<String> {
         let layouts = self.schema.layouts();
         let Some(record) = self.record else {

@@ -1,4 +1,4 @@
-//! Values as they lie in cells, and entries of maps that lack some.
+//! Values of cells, and entries of maps that lack a key or value.
 
 use super::arena::Arena;
 use super::layout::{Cell, RecordLayout};
@@ -6,7 +6,7 @@ use super::record::Record;
 use super::slots::{Slot, View};
 use crate::schema::{FieldType, Schema};
 
-/// A value as it lies in a cell.
+/// The value of a cell.
 #[derive(Clone, Copy)]
 pub(super) enum CellValue {
     Byte(u8),
@@ -17,7 +17,7 @@ pub(super) enum CellValue {
 }
 
 impl CellValue {
-    /// Into a cell that is made for it.
+    /// Stores it in a cell of its type.
     pub(super) fn store(self, at: Slot) {
         // SAFETY: the caller has made the cell for a value of this kind.
         unsafe {
@@ -32,7 +32,7 @@ impl CellValue {
     }
 }
 
-/// Gives an entry that lacks its key or value a zero or empty one; `None` at the arena's limit.
+/// Adds a zero or empty key or value to an entry that lacks it; `None` at the arena's limit.
 pub(crate) fn complete_entry(
     schema: &Schema,
     arena: &mut Arena,

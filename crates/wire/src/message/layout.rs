@@ -1,4 +1,4 @@
-//! Where everything of a message lies: the ABI between messages and code that stores into them.
+//! The layout of messages in memory: the ABI between messages and code that stores into them.
 //!
 //! A message is a *record* in the memory of its tree ([`Arena`](super::Arena)), at a multiple of 8:
 //!
@@ -43,14 +43,14 @@
 //! in a [`Lazy`](super::Lazy)): addresses of records are always addresses of records.
 //!
 //! Views point into the input, which then outlives the message, or into the arena: nothing
-//! distinguishes them. Addresses are 64 bits wide here and only here decided: records, views and
+//! distinguishes them. That addresses are 64 bits wide is decided only here: records, views and
 //! lists name them through the types of [`super::slots`].
 //!
 //! **Extensions and unknown fields** are in the [`Extra`](super::slots::Extra), which most records
 //! do not have: a list of [`Extension`](super::slots::Extension)s ascending by number, each with a
 //! slot of its own of 16 bytes that holds what a field's slot would, and a list of views of unknown
 //! fields, tag and value, in the order in which they came. Extensions have no bit: one that is in
-//! the list is there.
+//! the list is present.
 
 use std::ptr::NonNull;
 use tidemill_stdx::sort;
@@ -59,10 +59,10 @@ use super::slots::{Address, List, Slot, View};
 use crate::packed::Numbers;
 use crate::schema::{Definitions, FieldId, FieldType, Label, MessageId, Scalar};
 
-/// Where the presence words of a record begin, in bytes.
+/// The offset of the presence words of a record, in bytes.
 pub const PRESENCE_OFFSET: u32 = 8;
 
-/// What one value takes.
+/// The storage of one value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cell {
     /// A byte, 0 or 1.
@@ -78,7 +78,7 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// The cell of values of that type.
+    /// The cell of values of this type.
     pub fn of(ty: FieldType) -> Cell {
         match ty {
             FieldType::Message(_) | FieldType::Group(_) => Cell::Record,
@@ -102,7 +102,7 @@ impl Cell {
         }
     }
 
-    /// Bytes that it takes, in slots and in lists; also a multiple of its alignment.
+    /// Its size in bytes, in slots and in lists; a multiple of its alignment.
     #[inline]
     pub const fn bytes(self) -> u32 {
         match self {
@@ -123,7 +123,7 @@ pub(crate) fn cell_at(cell: Cell, list: &List, index: usize) -> Slot {
     NonNull::new(place).expect("a list that is not empty is somewhere")
 }
 
-/// What the values of a field are to readers and writers.
+/// The type of the values of a field for readers and writers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `double`.
@@ -151,7 +151,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of values of that type.
+    /// The kind of values of this type.
     pub fn of(ty: FieldType) -> Kind {
         match ty {
             FieldType::Message(_) | FieldType::Group(_) => Kind::Message,
@@ -188,7 +188,7 @@ impl Kind {
     }
 }
 
-/// How many values a slot is for.
+/// The number of values of a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// One, in the slot.
@@ -199,26 +199,26 @@ pub enum Shape {
     Map,
 }
 
-/// Where one field lies, or an extension.
+/// The layout of one field, or of an extension.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldLayout {
     /// The message that it is a field of, or that it extends.
     pub message: MessageId,
     /// Its number.
     pub number: u32,
-    /// Where its slot begins in the record, in bytes; 0 for extensions, which have none there.
+    /// The offset of its slot in the record, in bytes; 0 for extensions, which have none there.
     pub offset: u32,
-    /// Which presence bit it has; 0 for extensions, which have none.
+    /// Its presence bit; 0 for extensions, which have none.
     pub bit: u32,
     /// What it holds.
     pub ty: FieldType,
-    /// How often it may stand, and whether its absence shows.
+    /// Its label: how often it may occur, and whether it has presence.
     pub label: Label,
     /// How many values.
     pub shape: Shape,
-    /// What each takes; of a map the entry.
+    /// The cell of each value; of a map that of the entry.
     pub cell: Cell,
-    /// What each is; of a map the entry.
+    /// The kind of each value; of a map that of the entry.
     pub kind: Kind,
     /// Its bytes are known to be UTF-8: a string of a file that checks them.
     pub utf8: bool,
@@ -226,7 +226,7 @@ pub struct FieldLayout {
     pub closed: bool,
     /// The type of its records: its message, or the entry of the map.
     pub record: Option<MessageId>,
-    /// How its numbers are read from packed lists; those of a closed enum are looked up as well.
+    /// The reading of its numbers from packed lists; those of a closed enum are looked up as well.
     pub(crate) numbers: Option<Numbers>,
     /// Which oneof of the message it is a member of, for [`RecordLayout::siblings`].
     pub oneof: Option<u32>,
@@ -244,7 +244,7 @@ impl FieldLayout {
         }
     }
 
-    /// Where the word with its presence bit begins, in bytes.
+    /// The offset of the word with its presence bit, in bytes.
     #[inline]
     pub fn presence_offset(&self) -> u32 {
         PRESENCE_OFFSET + (self.bit >> 6) * 8
@@ -260,7 +260,7 @@ impl FieldLayout {
 /// Presence bits, as pairs of word and mask.
 pub type Masks = Box<[(u32, u64)]>;
 
-/// How the records of one message lie in memory.
+/// The layout of the records of one message.
 #[derive(Clone, Debug)]
 pub struct RecordLayout {
     /// The message.
@@ -288,20 +288,20 @@ impl RecordLayout {
         (self.header_bytes - PRESENCE_OFFSET) / 8
     }
 
-    /// The presence bits of all members of the field's oneof, its own among them, as pairs of
-    /// word and mask; nothing for a field that is no member.
+    /// The presence bits of all members of the field's oneof, its own included, as pairs of word
+    /// and mask; empty for a field that is no member.
     #[inline]
     pub fn siblings(&self, field: &FieldLayout) -> &[(u32, u64)] {
         field.oneof.map_or(&[], |oneof| &self.oneofs[oneof as usize])
     }
 }
 
-/// What becomes of the entries of a map.
+/// The storage of the entries of a map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Maps {
     /// They are in a [`Map`](super::map::Map), one for each key.
     Indexed,
-    /// They are a list of messages, all that came.
+    /// They are a list of messages, with duplicates.
     Listed,
 }
 
@@ -328,7 +328,7 @@ impl Layouts {
         Layouts { records, fields: fields.into(), maps }
     }
 
-    /// What maps are in them; two layouts of a schema that agree in it are the same.
+    /// The storage of maps in them; two layouts of a schema that agree in it are the same.
     #[inline]
     pub fn maps(&self) -> Maps {
         self.maps
@@ -396,7 +396,7 @@ fn outline(schema: &Definitions, id: FieldId, maps: Maps) -> FieldLayout {
     }
 }
 
-/// What takes a slot: a field, or all members of a oneof together.
+/// The owner of a slot: a field, or all members of a oneof together.
 struct Piece {
     bytes: u32,
     members: Vec<FieldId>,

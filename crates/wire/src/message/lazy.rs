@@ -5,14 +5,14 @@
 //!               |              '---. .---'                       |
 //!   Lazy        own: a Message   inner: a Lazy, once accessed    views until then
 //! ```
-//! A [`Lazy`] reads its own fields and notes where its sub-messages lie: a gateway that looks at an
-//! envelope does not pay for the letter. It is not changed and is none of the records of a
-//! [`Message`]; [`Lazy::to_message`] makes one.
+//! A [`Lazy`] decodes its own fields and notes the ranges of its sub-messages: a gateway that reads
+//! an envelope does not pay for decoding the letter. It is not changed and is none of the records
+//! of a [`Message`]; [`Lazy::to_message`] makes one.
 //!
-//! *Put off* are the single and repeated fields of messages under a length. Groups, whose end
-//! has to be looked for, the entries of maps, message sets, and oneofs that have other members than
-//! such messages are read at once. A sub-message that comes in several parts is read of all of
-//! them, which is how they merge; in a oneof the last member counts, as everywhere.
+//! *Put off* are the single and repeated fields of messages under a length. Groups, whose end has
+//! to be searched, the entries of maps, message sets, and oneofs that have other members than such
+//! messages are decoded immediately. A sub-message in several parts is decoded from all of them,
+//! which merges them; in a oneof the last member counts, as everywhere.
 //!
 //! ```
 //! # use tidemill_wire::proto::{Texts, compile};
@@ -30,8 +30,8 @@
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//! What is wrong in a sub-message shows when it is read ([`Check::WhenRead`]), with its place in
-//! the whole input, or before anything is read ([`Check::Now`]).
+//! Errors in a sub-message are reported when it is accessed ([`Check::WhenRead`]), with their place
+//! in the whole input, or when the whole is decoded ([`Check::Now`]).
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -47,7 +47,7 @@ use crate::schema::{FieldId, Label, MessageId, RawFields, RawValue, Schema};
 /// When a sub-message that is put off is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Check {
-    /// With the whole: reading it fails for want of memory only.
+    /// With the whole: accessing it fails only for lack of memory.
     Now,
     /// On first access.
     WhenRead,
@@ -59,7 +59,7 @@ pub struct Lazy<'i> {
     own: Message<'i>,
     /// The outermost bytes, to which places refer.
     input: &'i [u8],
-    /// The parts of `input` that the message is.
+    /// The parts of `input` that make up the message.
     parts: Vec<Range<usize>>,
     /// Sub-messages that are put off: by field, those of a list in their order.
     inner: Vec<Inner<'i>>,
@@ -74,7 +74,7 @@ struct Inner<'i> {
     field: FieldId,
     /// More than one if they are to be merged.
     parts: Vec<Range<usize>>,
-    /// Where the first tag of it is.
+    /// The place of its first tag.
     tag_start: usize,
     read: OnceLock<Result<Box<Lazy<'i>>, DecodeError>>,
 }
@@ -82,7 +82,7 @@ struct Inner<'i> {
 /// The value of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum LazyValue<'l, 'i> {
-    /// It was not put off, or is not there.
+    /// It was not put off, or is absent.
     Value(Value<'l>),
     /// A sub-message.
     Message(&'l Lazy<'i>),
@@ -112,7 +112,7 @@ impl<'i> Lazy<'i> {
         Ok(Lazy::decode(&Decoder::new(schema), message, input, check)?)
     }
 
-    /// Likewise, within the limits of a decoder, which also checks: a native one sooner.
+    /// The same, within the limits of a decoder, which also checks: a native one is faster.
     ///
     /// # Errors
     /// The bytes are no such message, as far as they are checked.
@@ -170,8 +170,8 @@ impl<'i> Lazy<'i> {
         &self.own
     }
 
-    /// The value of a field; what is missing is its default. A sub-message is read by that, if it
-    /// was not yet.
+    /// The value of a field; what is missing is its default. A sub-message is decoded on first
+    /// access.
     ///
     /// # Errors
     /// There is no such field, or the bytes of the sub-message are none.
@@ -186,7 +186,8 @@ impl<'i> Lazy<'i> {
         })
     }
 
-    /// Whether a field is there, as [`MessageRef::has`](super::MessageRef::has); nothing is read.
+    /// Whether a field is present, as [`MessageRef::has`](super::MessageRef::has); nothing is
+    /// decoded.
     ///
     /// # Errors
     /// There is no such field.
@@ -206,7 +207,7 @@ impl<'i> Lazy<'i> {
         Ok(parts.map(|part| &self.input[part.clone()]).collect())
     }
 
-    /// The message with all that is in it.
+    /// The whole message, with all sub-messages.
     ///
     /// # Errors
     /// The bytes are no such message.
@@ -284,7 +285,7 @@ impl<'l, 'i> LazyList<'l, 'i> {
         self.inner.is_empty()
     }
 
-    /// The sub-message at a place, which is read by that; `None` behind the last.
+    /// The sub-message at an index, decoded on first access; `None` behind the last.
     ///
     /// # Errors
     /// Its bytes are no such message.
@@ -300,17 +301,17 @@ impl<'l, 'i> LazyList<'l, 'i> {
     }
 }
 
-/// The sub-messages that are put off, as they are found.
+/// Collects the sub-messages that are put off.
 struct Found<'s, 'i> {
     schema: &'s Schema,
-    /// Those that another member of their oneof replaced have no parts any more.
+    /// Those replaced by another member of their oneof have no parts.
     inner: Vec<Inner<'i>>,
-    /// By single field: which of them.
+    /// By single field: its index in `inner`.
     single: Map<FieldId, usize>,
 }
 
 impl Found<'_, '_> {
-    /// Looks through a part of the input whose own fields were read without fault.
+    /// Scans a part of the input whose own fields were decoded without error.
     fn look(
         &mut self,
         tables: &Tables,
@@ -324,7 +325,7 @@ impl Found<'_, '_> {
         loop {
             let tag_start = part.end - fields.rest().len();
             let Some(field) = fields.next() else { return Ok(()) };
-            // The decoder has seen that they are fields; only groups may be too deep here.
+            // The decoder has checked that they are fields; only groups may be too deep here.
             let Ok((number, value)) = field else {
                 let kind = ErrorKind::TooDeep;
                 return Err(DecodeError { kind, offset: tag_start, path: String::new() });
@@ -362,7 +363,7 @@ fn moved(error: DecodeError, start: usize) -> DecodeError {
     DecodeError { offset: error.offset + start, ..error }
 }
 
-/// There is no memory.
+/// The error that memory ran out.
 fn stopped() -> DecodeError {
     DecodeError { kind: ErrorKind::Stopped, offset: 0, path: String::new() }
 }

@@ -19,7 +19,7 @@ use super::slots::{List, Slot, View};
 /// Entries from which on there is an index.
 const INDEXED: u32 = 9;
 
-/// The index entry of what was removed.
+/// The index entry of a removed entry.
 const GONE: u32 = u32::MAX;
 
 /// The entries of a map field.
@@ -35,7 +35,7 @@ pub struct Map {
     index_used: u32,
 }
 
-/// A key as it is compared: numbers by their bits.
+/// A key for comparison: numbers by their bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Key<'k> {
     Word(u64),
@@ -61,7 +61,7 @@ impl<'k> Key<'k> {
     fn hash(self) -> u32 {
         let secret = Secret::of_process();
         let hash = match self {
-            // Twice: the low bits of one product know the low bits of the word best.
+            // Hashed twice: the low bits of one product depend mostly on the low bits of the word.
             Key::Word(word) => secret.combine(0, secret.word(word)),
             Key::Bytes(bytes) => secret.bytes(bytes),
         };
@@ -81,7 +81,7 @@ impl Map {
         unsafe { self.entries.values() }
     }
 
-    /// The place of the entry with that key; `key_field` is the field 1 of the entry message.
+    /// The place of the entry with this key; `key_field` is the field 1 of the entry message.
     pub(crate) fn find(&self, key: Key<'_>, key_field: &FieldLayout) -> Option<usize> {
         let entries = self.records();
         let is_it = |&entry: &Record| Key::of(entry, key_field) == key;
@@ -100,8 +100,8 @@ impl Map {
         }
     }
 
-    /// Puts an entry that has key and value, in place of one with the same key; `None` at the
-    /// arena's limit.
+    /// Inserts an entry with key and value, replacing one with the same key; `None` at the arena's
+    /// limit.
     pub fn insert(
         &mut self,
         arena: &mut Arena,
@@ -116,7 +116,7 @@ impl Map {
         }
         self.entries.push(arena, entry)?;
         let count = self.entries.len;
-        // An index that is there stays, whatever was removed, and has all entries.
+        // An existing index is kept after removals, and has all entries.
         if count < INDEXED && self.index_mask == 0 {
             return Some(());
         }
@@ -182,7 +182,7 @@ impl Map {
         self.index_used += 1;
     }
 
-    /// Where in the index `value` is, which is there for `key`.
+    /// The place in the index of `value`, which is there for `key`.
     fn index_place(&self, key: Key<'_>, value: u32) -> u32 {
         let mut at = key.hash() & self.index_mask;
         while self.index_at(at) != value {
@@ -228,7 +228,7 @@ impl Record {
             return Some(unsafe { slot.cast::<NonNull<Map>>().read() });
         }
         let map = arena.alloc(size_of::<Map>())?.cast::<Map>();
-        // SAFETY: just allocated for it.
+        // SAFETY: it was just allocated for a `Map`.
         unsafe { map.write(Map::EMPTY) };
         let (slot, _) = self.make_slot(arena, layout, id, field)?;
         // SAFETY: the slot of a map field holds the address of a map.

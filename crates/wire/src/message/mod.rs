@@ -1,7 +1,7 @@
 //! Messages in memory.
 //!
 //! A [`Message`] owns the whole tree in one [`Arena`], which is freed, or cleared and filled again,
-//! as a whole. Its records have their fields at fixed places; how, is the ABI in [`layout`].
+//! as a whole. Its records have their fields at fixed offsets; the ABI is in [`layout`].
 //!
 //! ```text
 //!   Message<'i> ----owns----> Arena: record, lists, maps, copied strings
@@ -15,8 +15,8 @@
 //! a message whose sub-messages are decoded on first access.
 //!
 //! Fields are named by their ids or by their names ([`FieldName`]) and are [`Value`]s. Nothing here
-//! panics: what does not fit is an [`AccessError`]. What is missing is read as its default, and
-//! missing messages as empty ones, so that paths can be followed without checks.
+//! panics: a mismatch is an [`AccessError`]. Missing fields are read as their defaults, and missing
+//! messages as empty ones, so that paths can be followed without checks.
 //!
 //! Memory of values that are replaced or removed is released with the message, not before.
 
@@ -65,7 +65,8 @@ use build::{Frame, Keeping};
 use chance::Chance;
 use record::Record;
 
-/// A message with all that is in it; strings and bytes may be views of inputs that live for `'i`.
+/// A message with all its sub-messages; strings and bytes may be views of inputs that live for
+/// `'i`.
 pub struct Message<'i> {
     schema: Schema,
     message: MessageId,
@@ -77,7 +78,7 @@ pub struct Message<'i> {
     input: PhantomData<&'i [u8]>,
 }
 
-// SAFETY: a message owns its memory, and what it has views of is shared.
+// SAFETY: a message owns its memory, and the inputs that it views are shared.
 unsafe impl Send for Message<'_> {}
 // SAFETY: through a shared message nothing changes.
 unsafe impl Sync for Message<'_> {}
@@ -128,16 +129,16 @@ impl<'i> Message<'i> {
     ///
     /// # Errors
     /// The bytes are no such message, or it needs more memory than allowed
-    /// ([`Stopped`](crate::ErrorKind::Stopped)); the message has what came before the fault.
+    /// ([`Stopped`](crate::ErrorKind::Stopped)); the message has the fields before the error.
     pub fn decode(&mut self, input: &'i [u8]) -> Result<(), DecodeError> {
         self.clear();
         self.merge_from_bytes(input)
     }
 
-    /// As [`Message::decode`], by a decoder of the caller's: with other limits, or native.
+    /// As [`Message::decode`], by the caller's decoder: with other limits, or native.
     ///
     /// # Errors
-    /// As there; a decoder of another schema ends in one too.
+    /// As there; a decoder of another schema is an error too.
     pub fn decode_with(
         &mut self,
         decoder: &Decoder<'_>,
@@ -150,7 +151,7 @@ impl<'i> Message<'i> {
         }
     }
 
-    /// As [`Message::decode_copied`], by a decoder of the caller's.
+    /// As [`Message::decode_copied`], by the caller's decoder.
     ///
     /// # Errors
     /// As there.
@@ -166,8 +167,8 @@ impl<'i> Message<'i> {
         }
     }
 
-    /// Clears the message and makes it what `input` is, if generated code alone can do it; else,
-    /// and that is false, clears it.
+    /// Clears the message and decodes `input` into it, if generated code alone can; else returns
+    /// false and leaves it empty.
     #[inline]
     fn fill_whole<K: Keeping>(&mut self, decoder: &Decoder<'_>, input: &[u8], keep: K) -> bool {
         self.clear();
@@ -296,7 +297,7 @@ impl<'i> Message<'i> {
         self.as_ref().walk(sink)
     }
 
-    /// The encoded message, by the table encoder; [`Encoder`] has more to choose.
+    /// The encoded message, by the table encoder; [`Encoder`] has options.
     ///
     /// # Errors
     /// It nests too deep, or is too large.
@@ -304,7 +305,7 @@ impl<'i> Message<'i> {
         Encoder::new().encode(self.as_ref())
     }
 
-    /// Takes all fields away and keeps the memory for what comes.
+    /// Clears all fields and keeps the memory for reuse.
     pub fn clear(&mut self) {
         self.arena.reset();
         let layout = self.schema.layouts().record(self.message);
@@ -312,15 +313,14 @@ impl<'i> Message<'i> {
         self.root = root.expect("the first thing in the first chunk has room there again");
     }
 
-    /// The same memory for another life: an empty message, for inputs that live otherwise.
+    /// Reuses the memory for an empty message, for inputs of another lifetime.
     pub fn recycle<'j>(mut self) -> Message<'j> {
         self.clear();
         let Message { schema, message, arena, root, frames, chance, .. } = self;
         Message { schema, message, arena, root, frames, chance, input: PhantomData }
     }
 
-    /// Gives memory back that is kept from fuller times, as far as it is not in use, down to
-    /// `bytes`.
+    /// Frees memory that is kept but not in use, down to `bytes`.
     pub fn shrink(&mut self, bytes: usize) {
         self.arena.shrink(bytes);
     }
@@ -357,7 +357,7 @@ impl Clone for Message<'_> {
 }
 
 impl PartialEq for Message<'_> {
-    /// As references are compared: numbers by their bits, maps in any order.
+    /// Compares like references: numbers by their bits, maps in any order.
     fn eq(&self, other: &Message<'_>) -> bool {
         self.as_ref() == other.as_ref()
     }
@@ -369,7 +369,7 @@ impl fmt::Debug for Message<'_> {
     }
 }
 
-/// What names a message type: its id, or its full name.
+/// A name of a message type: its id, or its full name.
 pub trait MessageName {
     /// The message that it names.
     ///

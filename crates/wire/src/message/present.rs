@@ -1,4 +1,4 @@
-//! The fields of a record that are there.
+//! The present fields of a record.
 
 use std::ptr::NonNull;
 
@@ -7,7 +7,7 @@ use super::map::map_of;
 use super::record::{Extension, List, Record, Slot, View};
 use crate::schema::{FieldId, Label};
 
-/// True if what is stored counts as there.
+/// True if a stored value counts as present.
 #[inline]
 pub(crate) fn counts(field: &FieldLayout, slot: Slot) -> bool {
     // SAFETY: a slot that is stored holds what the layout says.
@@ -50,12 +50,12 @@ fn counted<'m>(
     counts(field, slot).then_some((id, field, slot))
 }
 
-/// Iterates over fields that are there, ascending by number, extensions among them.
+/// Iterates over present fields, ascending by number, extensions included.
 pub(crate) struct Present<'m> {
     layouts: &'m Layouts,
     layout: &'m RecordLayout,
     record: Option<Record>,
-    /// The presence word in work, and what is left of it.
+    /// The current presence word, and the bits left of it.
     word: u32,
     left: u64,
     extensions: &'m [Extension],
@@ -142,7 +142,7 @@ pub(crate) struct Backwards<'m> {
     layouts: &'m Layouts,
     layout: &'m RecordLayout,
     record: Record,
-    /// The presence word in work, and what is left of it.
+    /// The current presence word, and the bits left of it.
     word: u32,
     left: u64,
     extensions: &'m [Extension],

@@ -321,7 +321,7 @@ impl Writer<'_, '_> {
         });
     }
 
-    /// Runs `write` at each cell, from the last to the first.
+    /// Runs `act` at each cell, from the last to the first.
     fn each(
         &mut self,
         start: Value,

@@ -1,5 +1,5 @@
-//! Messages from events: the builder stores what a decoder or parser finds. How it is a sink is in
-//! `sink`, what a native decoder asks of it in `storage`.
+//! Messages from events: the builder stores what a decoder or parser finds. `sink` implements the
+//! events, and `storage` the interface of native decoders.
 //!
 //! It merges as the wire format asks: of a single field the last value counts, messages that come
 //! twice are merged, the last member of a oneof counts, lists are appended; an entry of a map
@@ -24,11 +24,11 @@ use crate::varint;
 
 /// Whether a builder copies strings.
 pub trait Keeping {
-    /// It does.
+    /// Whether it copies.
     const COPIES: bool;
 }
 
-/// What a builder does with the strings it gets.
+/// How a builder keeps strings.
 pub trait Keep<'a>: Keeping {
     /// A view of them that lives as long as the message; `None` where there is no room.
     fn keep(arena: &mut Arena, bytes: &'a [u8]) -> Option<View>;
@@ -76,11 +76,11 @@ pub(super) struct Frame {
     pub(super) odd_entry: bool,
 }
 
-/// A string that comes in pieces.
+/// A string in pieces.
 #[derive(Clone, Copy, Debug)]
 struct Text {
     view: View,
-    /// Bytes that it has room for in the arena; 0 while it is one piece.
+    /// Its capacity in the arena; 0 while it is one piece.
     capacity: usize,
     /// All pieces were strings.
     utf8: bool,
@@ -118,7 +118,7 @@ impl<'m, K> Builder<'m, K> {
         Builder::over(schema, schema.layouts(), arena, message, record, frames, keep)
     }
 
-    /// For records that lie as these layouts of the schema say.
+    /// A builder for records of these layouts of the schema.
     pub(super) fn over(
         schema: &'m Schema,
         layouts: &'m Layouts,
@@ -229,7 +229,7 @@ impl<'m, K> Builder<'m, K> {
         pushed.ok_or_else(|| self.full())
     }
 
-    /// Another piece of a string whose earlier ones are kept.
+    /// Appends another piece of a string.
     #[cold]
     fn append(&mut self, piece: &[u8]) -> Flow {
         let Text { view, capacity, .. } = self.text;
@@ -255,14 +255,14 @@ impl<'m, K> Builder<'m, K> {
         Ok(())
     }
 
-    /// True for a varint where an entry's value is of a closed enum: a number it does not have.
+    /// True for a varint that is a value of an entry that its closed enum does not have.
     #[cold]
     fn is_odd_value(&self, raw: &[u8]) -> bool {
         let closed = self.layout.fields.get(1).map(|&id| self.layouts.field(id).closed);
         closed == Some(true) && raw.first().is_some_and(|tag| tag & 7 == WireType::Varint as u8)
     }
 
-    /// The end of an entry: into its map, or to the unknown fields.
+    /// Ends an entry: inserts it into its map, or adds it to the unknown fields.
     pub(super) fn end_entry(&mut self, map_id: FieldId, entry: Record, odd: bool) -> Flow {
         let field = self.layouts.field(map_id);
         let Some(of) = field.record.map(|of| self.layouts.record(of)) else { return Err(Stop) };

@@ -1,4 +1,4 @@
-//! How a builder takes the events of a message.
+//! The events of a builder.
 
 use super::{Builder, Frame, Keep, Text};
 use crate::flow::{Flow, Stop};
@@ -143,7 +143,7 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
     fn end_string(&mut self, field: FieldId) -> Flow {
         let text = std::mem::replace(&mut self.text, Text::NONE);
         let field_layout = self.field(field, Kind::String)?;
-        // SAFETY: the view is of the pieces that came just before.
+        // SAFETY: the view is of the pieces appended just before.
         let valid = || std::str::from_utf8(unsafe { text.view.bytes() }).is_ok();
         if !text.utf8 && field_layout.utf8 && !valid() {
             return Err(self.misfit(field, Kind::Bytes.name()));
@@ -174,7 +174,7 @@ impl<'a, K: Keep<'a>> Sink<'a> for Builder<'_, K> {
     fn end_bytes(&mut self, field: FieldId) -> Flow {
         let text = std::mem::replace(&mut self.text, Text::NONE);
         match self.layouts.find(field) {
-            // Strings that need not be UTF-8 come as bytes where they are not.
+            // Strings that need not be UTF-8 are passed as bytes if they are not.
             Some(layout) if layout.kind == Kind::String && !layout.utf8 => {
                 self.put(field, Kind::String, text.view)
             }

@@ -1,4 +1,4 @@
-//! How a native decoder fills the message of a builder by itself.
+//! The interface by which a native decoder fills the message of a builder.
 
 use super::{Builder, Frame, Keeping};
 use crate::flow::Flow;
@@ -112,7 +112,7 @@ impl<K: Keeping> Storage for Builder<'_, K> {
         let Some(numbers) = field.numbers.filter(|_| field.message == self.layout.message) else {
             return 0;
         };
-        // A list that has no numbers is not there.
+        // A list without numbers is absent.
         if bytes.is_empty() {
             return 0;
         }

@@ -1,23 +1,23 @@
-//! Packed lists of numbers, many at a time.
+//! Packed lists of numbers, decoded in blocks.
 //!
-//! Numbers of a fixed width are copied. Varints are read by blocks of 64 bytes: one mask says which
-//! bytes end a number.
+//! Numbers of a fixed width are copied. Varints are read by blocks of 64 bytes: a mask has a bit
+//! for each byte that ends a number.
 //!
 //! ```text
 //!   bytes   05 | 96 01 | 07 | ff ff 03 | ...
 //!   ends     1    0  1    1    0  0  1          no top bit
 //! ```
-//! A block of ones is a run of numbers of one byte, which is widened. In any other the numbers are
-//! taken between one end and the next, so where a number begins depends on the mask alone and not
-//! on the number before: no branch has to be foreseen but the end of the block.
+//! A mask of all ones is a run of one-byte numbers, which is widened. In any other block each
+//! number lies between one end and the next, so its start depends on the mask alone and not on the
+//! number before: the only branch to predict is the end of the block.
 //!
-//! What is wrong, or not complete, is not read. The caller reads it as single numbers and finds
-//! what it is.
+//! A malformed or incomplete number is not read. The caller decodes the rest number by number and
+//! finds the error.
 
 use crate::schema::{FieldType, Scalar};
 use crate::varint::{BYTES_MAX, unzigzag};
 
-/// How the numbers of a list lie in bytes, and in the cells of a list in memory.
+/// The encoding of the numbers of a list, and their cells in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Numbers {
     /// Eight bytes as they are.
@@ -37,7 +37,7 @@ pub(crate) enum Numbers {
 }
 
 impl Numbers {
-    /// Those of a type that has packed lists. Numbers of enums are not looked up.
+    /// The encoding of a type that has packed lists. Numbers of enums are not looked up.
     pub(crate) fn of(ty: FieldType) -> Option<Numbers> {
         let scalar = match ty {
             FieldType::Enum(_) => return Some(Numbers::Low32),
@@ -56,7 +56,7 @@ impl Numbers {
         })
     }
 
-    /// Bytes that a number takes in memory.
+    /// The bytes of a number in memory.
     pub(crate) fn cell_bytes(self) -> u32 {
         match self {
             Numbers::Bool => 1,
@@ -65,7 +65,7 @@ impl Numbers {
         }
     }
 
-    /// How many numbers are complete in some bytes, if none of them is wrong.
+    /// The number of complete numbers in `bytes`, if none is malformed.
     #[inline]
     pub(crate) fn count(self, bytes: &[u8]) -> usize {
         match self {
@@ -75,8 +75,8 @@ impl Numbers {
         }
     }
 
-    /// Reads numbers up to the first that is wrong or not complete; gives how many bytes were
-    /// read, and how many numbers were written.
+    /// Reads numbers up to the first malformed or incomplete one; returns the number of bytes read
+    /// and of numbers written.
     ///
     /// # Safety
     /// From `to` on there is room for [`Numbers::count`] cells.
@@ -119,14 +119,14 @@ unsafe fn copy<const WIDTH: usize>(bytes: &[u8], to: *mut u8) -> (usize, usize) 
     (numbers.len() * WIDTH, numbers.len())
 }
 
-/// A kind of varints.
+/// The type of the numbers in varints.
 trait Varint {
     type Cell: Copy;
 
-    /// The bits above the 56th matter.
+    /// True if the bits above the 56th matter.
     const LONG: bool;
 
-    /// The cell of a number.
+    /// The cell of a raw varint.
     fn cell(raw: u64) -> Self::Cell;
 }
 
@@ -156,27 +156,27 @@ varint_kind!(Zigzag32, u32, false, raw => {
 varint_kind!(Whole64, u64, true, raw => raw);
 varint_kind!(Zigzag64, u64, true, raw => unzigzag(raw) as u64);
 
-/// Bytes of a block: as many as a mask has bits.
+/// Bytes of a block: the bits of a mask.
 const BLOCK: usize = 64;
 
-/// Bytes behind a block that are read with its last number.
+/// Bytes behind a block that the read of its last number may touch.
 const BEHIND: usize = 16;
 
 /// # Safety
-/// There is room for a cell for each varint that ends in `bytes`.
+/// `to` has room for a cell for each varint that ends in `bytes`.
 #[inline]
 unsafe fn varints<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usize) {
     #[cfg(target_arch = "x86_64")]
     if bytes.len() >= BLOCK && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2")
     {
-        // SAFETY: the processor has both; the caller guarantees room for the cells.
+        // SAFETY: the processor has both features; the caller guarantees room for the cells.
         return unsafe { varints_avx2::<V>(bytes, to) };
     }
     // SAFETY: the caller guarantees room for a cell for each varint.
     unsafe { blocks::<V>(bytes, to, together) }
 }
 
-/// The same code for processors that widen faster and pick bits out of a word.
+/// The same code with AVX2, which widens faster, and BMI2, which extracts bits.
 ///
 /// # Safety
 /// As [`varints`]; the processor has these features.
@@ -189,7 +189,7 @@ unsafe fn varints_avx2<V: Varint>(bytes: &[u8], to: *mut V::Cell) -> (usize, usi
 
 const SEVENS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 
-/// The sevens of eight bytes in a row.
+/// The low seven bits of each of eight bytes, packed together.
 #[inline(always)]
 fn together(word: u64) -> u64 {
     let sevens = word & SEVENS;
@@ -211,15 +211,16 @@ unsafe fn blocks<V: Varint>(
     let mut at = 0;
     while let Some(block) = bytes[at..].first_chunk::<{ BLOCK + BEHIND }>() {
         let ends = !tops(block.first_chunk().expect("a block is shorter"));
-        // SAFETY: sixteen bytes can be read from each place of the block, and from those before.
+        // SAFETY: sixteen bytes can be read from each position of the block, and from those before
+        // it.
         let fine = unsafe { cursor.block::<V>(bytes.as_ptr(), at, ends, u64::MAX, together) };
         at += BLOCK;
-        // A number that goes on behind the block may be too long already.
+        // A number that continues behind the block may be too long already.
         if !fine || at - cursor.start > BYTES_MAX {
             return (cursor.start, cursor.written);
         }
     }
-    // What is left, with zeros behind it.
+    // The rest, followed by zeros.
     let before = cursor.start;
     let rest = &bytes[before..];
     let mut copy = [0; 2 * BLOCK + BEHIND];
@@ -230,7 +231,8 @@ unsafe fn blocks<V: Varint>(
         let block = copy[at..].first_chunk().expect("the copy has two blocks");
         let inside = u64::MAX >> (BLOCK - (rest.len() - at).min(BLOCK));
         let ends = !tops(block) & inside;
-        // SAFETY: likewise of the copy.
+        // SAFETY: sixteen bytes can be read from each position of the block in the copy; each end
+        // has a cell.
         if !unsafe { cursor.block::<V>(copy.as_ptr(), at, ends, inside, together) } {
             break;
         }
@@ -239,9 +241,9 @@ unsafe fn blocks<V: Varint>(
     (before + cursor.start, cursor.written)
 }
 
-/// Where the reading is.
+/// The state of the reading.
 struct Cursor<C> {
-    /// Where the next number begins.
+    /// The start of the next number.
     start: usize,
     to: *mut C,
     written: usize,
@@ -251,8 +253,8 @@ impl<C: Copy> Cursor<C> {
     /// Reads the numbers that end in the block at `at`; false at one that is too long.
     ///
     /// # Safety
-    /// From each place before the end of the block sixteen bytes can be read. There is room for a
-    /// cell for each bit of `ends`.
+    /// Sixteen bytes can be read from each position before the end of the block. There is room for
+    /// a cell for each bit of `ends`.
     #[inline(always)]
     unsafe fn block<V: Varint<Cell = C>>(
         &mut self,
@@ -266,7 +268,7 @@ impl<C: Copy> Cursor<C> {
         if ends == inside && *start == at {
             let count = inside.count_ones() as usize;
             for index in 0..count {
-                // SAFETY: the byte is in the block, and the cell is one of those with room.
+                // SAFETY: the byte is in the block, and there is room for its cell.
                 unsafe {
                     to.add(*written + index).write(V::cell(u64::from(*bytes.add(at + index))));
                 }
@@ -284,15 +286,15 @@ impl<C: Copy> Cursor<C> {
             }
             // SAFETY: the number begins before the end of the block.
             let number = unsafe { bytes.add(*start) };
-            // SAFETY: likewise.
+            // SAFETY: sixteen bytes can be read from there.
             let word = u64::from_le_bytes(unsafe { number.cast::<[u8; 8]>().read_unaligned() });
             let unused = 8usize.saturating_sub(length) * 8;
             let mut raw = together(word & u64::MAX >> unused);
             if V::LONG && length > 8 {
-                // SAFETY: likewise.
+                // SAFETY: sixteen bytes can be read from there.
                 let (ninth, tenth) = unsafe { (*number.add(8), *number.add(9)) };
                 raw |= u64::from(ninth & 0x7f) << 56;
-                // Of the tenth byte only one bit has a place.
+                // Only one bit of the tenth byte fits.
                 raw |= if length > 9 { u64::from(tenth) << 63 } else { 0 };
             }
             // SAFETY: each end has a cell.
@@ -305,7 +307,7 @@ impl<C: Copy> Cursor<C> {
     }
 }
 
-/// The top bits of the bytes, the first one lowest.
+/// The top bits of the bytes, that of the first byte lowest.
 #[inline(always)]
 fn tops(block: &[u8; BLOCK]) -> u64 {
     let (pieces, _) = block.as_chunks::<16>();
@@ -330,7 +332,7 @@ fn tops_of_16(bytes: &[u8; 16]) -> u16 {
     bytes.iter().rev().fold(0, |mask, byte| mask << 1 | u16::from(byte >> 7))
 }
 
-/// How many bytes have no top bit.
+/// The number of bytes without a top bit.
 fn count_ends(bytes: &[u8]) -> usize {
     let (blocks, rest) = bytes.as_chunks::<BLOCK>();
     let in_blocks: usize = blocks
@@ -342,7 +344,7 @@ fn count_ends(bytes: &[u8]) -> usize {
 
 /// True if the bytes are whole varints, of at most ten bytes each.
 pub(crate) fn are_varints(bytes: &[u8]) -> bool {
-    // Each run of ten top bits is in one window at least.
+    // Each run of ten top bits lies within at least one window.
     const STEP: usize = BLOCK - BYTES_MAX;
     let has_run = |block: &[u8; BLOCK]| {
         let one = tops(block);
@@ -383,7 +385,7 @@ mod tests {
         Numbers::Zigzag64,
     ];
 
-    /// One number by the slow way: its cell as bytes, and how long it is.
+    /// Decodes one number the slow way: its cell as bytes, and its length.
     fn one(numbers: Numbers, bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
         let raw = match numbers {
             Numbers::Fixed64 => return bytes.get(..8).map(|cell| (cell.to_vec(), 8)),
@@ -402,7 +404,7 @@ mod tests {
     }
 
     fn check(bytes: &[u8]) {
-        // In an allocation of its own, so that a sanitizer sees what is read behind it.
+        // In an allocation of its own, so that a sanitizer finds reads behind it.
         let bytes = &bytes.to_vec()[..];
         for numbers in ALL {
             let (mut expected, mut pos, mut count) = (Vec::new(), 0, 0);
@@ -422,7 +424,7 @@ mod tests {
             assert_eq!(cells[..count * width], expected, "{numbers:?} {bytes:x?}");
             if numbers == Numbers::Low32 {
                 let mut cells = vec![0_u32; room];
-                // SAFETY: likewise.
+                // SAFETY: `cells` has room for the numbers.
                 let plain = unsafe { blocks::<Low32>(bytes, cells.as_mut_ptr(), together) };
                 assert_eq!(plain, (pos, count), "{bytes:x?}");
                 assert_eq!(are_varints(bytes), pos == bytes.len(), "{bytes:x?}");

@@ -292,7 +292,7 @@ impl<'i> Message<'i> {
     /// As [`MessageRef::walk`].
     ///
     /// # Errors
-    /// The sink stopped it.
+    /// The sink stopped the walk.
     pub fn walk<'m, S: Sink<'m>>(&'m self, sink: &mut S) -> Flow {
         self.as_ref().walk(sink)
     }

@@ -1,4 +1,5 @@
-//! Reading of messages: references are followed without errors, as what is missing is empty.
+//! Reading of messages: following a reference cannot fail, as an absent message, list or map reads
+//! as empty.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +14,7 @@ use super::value::{ListRef, MapRef, MessageRef, Value};
 use crate::schema::{DefaultValue, FieldId, FieldType, MessageId, OneofId, Schema};
 
 impl<'m> MessageRef<'m> {
-    /// A record that lives, and does not change, for `'m`.
+    /// A reference to a record that lives, and does not change, for `'m`.
     #[inline]
     pub(crate) fn new(
         schema: &'m Schema,
@@ -34,7 +35,7 @@ impl<'m> MessageRef<'m> {
         self.layout.message
     }
 
-    /// The value of a field; its default if the field is not there: zero, what the source says,
+    /// The value of a field; if the field is absent its default: zero, the default of the source,
     /// an empty message, list or map.
     ///
     /// # Errors
@@ -48,8 +49,8 @@ impl<'m> MessageRef<'m> {
         })
     }
 
-    /// True if the field is there: a list or map has something in it, a field without presence is
-    /// not zero or empty.
+    /// True if the field is present. A list or map is if it is not empty, a field without presence
+    /// if it is not zero or empty.
     ///
     /// # Errors
     /// [`AccessError::NoField`].
@@ -59,10 +60,10 @@ impl<'m> MessageRef<'m> {
         Ok(slot.is_some_and(|slot| super::present::counts(layout, slot)))
     }
 
-    /// Which member of a oneof is there.
+    /// The member of a oneof that is present.
     ///
     /// # Errors
-    /// [`AccessError::NoField`] if the oneof is none of this message.
+    /// [`AccessError::NoField`] if the oneof is of another message.
     pub fn which(&self, oneof: OneofId) -> Result<Option<FieldId>, AccessError> {
         let def = self.schema.message(self.layout.message);
         if !def.oneofs().contains(&oneof) {
@@ -75,21 +76,21 @@ impl<'m> MessageRef<'m> {
         Ok(members.iter().copied().find(|&id| record.bit(layouts.field(id))))
     }
 
-    /// The fields that are there, ascending by number, extensions among them.
+    /// The present fields, ascending by number, extensions included.
     pub fn fields(&self) -> impl Iterator<Item = (FieldId, Value<'m>)> + use<'m> {
         let this = *self;
         Present::of(self.schema.layouts(), self.layout, self.record)
             .map(move |(id, layout, slot)| (id, this.stored(id, layout, slot)))
     }
 
-    /// The unknown fields, each with its tag, in the order in which they came.
+    /// The unknown fields, each with its tag, in the order of the input.
     pub fn unknown(&self) -> impl ExactSizeIterator<Item = &'m [u8]> + use<'m> {
         let views = self.record.map_or(&[][..], |record| record.unknown());
         // SAFETY: views live as long as the message.
         views.iter().map(|view| unsafe { view.bytes() })
     }
 
-    /// True if no field is there, known or not.
+    /// True if no field is present, known or unknown.
     pub fn is_empty(&self) -> bool {
         self.unknown().len() == 0
             && Present::of(self.schema.layouts(), self.layout, self.record).next().is_none()
@@ -98,9 +99,9 @@ impl<'m> MessageRef<'m> {
     fn stored(&self, id: FieldId, layout: &'m FieldLayout, slot: Slot) -> Value<'m> {
         match layout.shape {
             Shape::Single => value_at(self.schema, layout, slot),
-            // SAFETY: the slot of a repeated field that is stored holds a list.
+            // SAFETY: the stored slot of a repeated field holds a list.
             Shape::List => Value::List(self.list(id, layout, unsafe { slot.cast().read() })),
-            // SAFETY: the slot is that of a map field and is stored.
+            // SAFETY: this is the stored slot of a map field.
             Shape::Map => Value::Map(self.map(id, layout, Some(unsafe { map_of(slot) }))),
         }
     }
@@ -138,7 +139,7 @@ impl fmt::Debug for MessageRef<'_> {
 /// The value in a cell: the slot of a single field, or a place in a list.
 #[inline]
 pub(super) fn value_at<'m>(schema: &'m Schema, layout: &FieldLayout, at: Slot) -> Value<'m> {
-    // SAFETY: cells hold what their layout says, and live for `'m`.
+    // SAFETY: cells hold values of the type of their layout, and live for `'m`.
     unsafe {
         match layout.kind {
             Kind::F64 => Value::F64(at.cast().read()),
@@ -161,11 +162,11 @@ pub(super) fn value_at<'m>(schema: &'m Schema, layout: &FieldLayout, at: Slot) -
     }
 }
 
-/// A string; where files do not ask for UTF-8, perhaps only bytes.
+/// A string; bytes if they are not UTF-8, in a file that does not require it.
 #[inline]
 fn text<'m>(layout: &FieldLayout, bytes: &'m [u8]) -> Value<'m> {
     if layout.utf8 {
-        // SAFETY: what is stored into such a field has been checked.
+        // SAFETY: strings stored into such a field have been checked.
         return Value::String(unsafe { std::str::from_utf8_unchecked(bytes) });
     }
     match std::str::from_utf8(bytes) {
@@ -174,7 +175,7 @@ fn text<'m>(layout: &FieldLayout, bytes: &'m [u8]) -> Value<'m> {
     }
 }
 
-/// What a single field is that is not there.
+/// The value of an absent single field.
 fn default_of<'m>(schema: &'m Schema, id: FieldId, layout: &FieldLayout) -> Value<'m> {
     match schema.field(id).default_value() {
         Some(DefaultValue::I64(value)) => return Value::I64(*value),
@@ -216,17 +217,17 @@ impl<'m> ListRef<'m> {
         self.field
     }
 
-    /// How many values.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.list.len as usize
     }
 
-    /// True without values.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.list.len == 0
     }
 
-    /// The value at a place.
+    /// The value at an index.
     pub fn get(&self, index: usize) -> Option<Value<'m>> {
         (index < self.len()).then(|| self.at(index))
     }
@@ -289,12 +290,12 @@ impl<'m> MapRef<'m> {
         self.field
     }
 
-    /// How many entries.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.records().len()
     }
 
-    /// True without entries.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -315,7 +316,7 @@ impl<'m> MapRef<'m> {
         Ok(Some(value_at(self.schema, value_layout, value)))
     }
 
-    /// Key and value at a place in the order of [`MapRef::iter`].
+    /// Key and value at an index in the order of [`MapRef::iter`].
     pub fn entry(&self, index: usize) -> Option<(Value<'m>, Value<'m>)> {
         let (_, key, _, value) = self.schema.layouts().entry_fields(self.layout);
         let entry = self.records().get(index)?;
@@ -323,7 +324,7 @@ impl<'m> MapRef<'m> {
         Some((of(key), of(value)))
     }
 
-    /// Keys and values in the order in which the keys came, unless some were removed.
+    /// Keys and values in order of insertion, which removals change.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Value<'m>, Value<'m>)> + use<'m> {
         let (_, key, _, value) = self.schema.layouts().entry_fields(self.layout);
         let schema = self.schema;

@@ -1,16 +1,16 @@
-//! Records, and the few operations on them that everything else is made of. What their slots hold
-//! is in [`slots`](super::slots).
+//! Records, and the basic operations on them. The contents of their slots are in
+//! [`slots`](super::slots).
 //!
-//! The operations go by addresses. What makes them sound is kept by this folder:
+//! The operations use addresses. This folder maintains the invariants that make them sound:
 //!
-//! * A [`Record`] is made by [`Record::new`], or read from a slot that holds one; it is used with
-//!   the layout of its own message only, and while its [`Arena`] is neither reset nor dropped.
+//! * A [`Record`] is made by [`Record::new`], or read from a slot that holds one. It is used only
+//!   with the layout of its own message, and only until its [`Arena`] is reset or dropped.
 //! * The memory is written through one [`MessageMut`](super::MessageMut) or [`Builder`] at a time,
 //!   which borrow the arena's owner, and read through [`MessageRef`](super::MessageRef)s, which
 //!   borrow it too.
-//! * A slot is read only if its bit is set; then it holds what its layout says. A
-//!   [`Batch`](super::Batch) reads it before, and asks the bit whether it was something: its memory
-//!   was zeroed when it was new.
+//! * A slot is read only if its bit is set; then it holds a value of the type of its layout. A
+//!   [`Batch`](super::Batch) reads the slot first and then tests the bit: its memory was zeroed
+//!   when allocated.
 //!
 //! [`Builder`]: super::Builder
 
@@ -21,7 +21,7 @@ use super::layout::{FieldLayout, RecordLayout, Shape};
 
 pub use super::slots::{Address, Extension, Extra, List, Slot, View};
 
-/// A record; the module says how it may be used.
+/// The address of a record; the module documents its use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Record(NonNull<u8>);
@@ -36,8 +36,7 @@ impl Record {
         Some(record)
     }
 
-    /// An empty record of `bytes` bytes, of which those of its header are zeroed; `None` at the
-    /// arena's limit.
+    /// An empty record of `bytes` bytes, with a zeroed header; `None` at the arena's limit.
     #[inline]
     pub(crate) fn of_bytes(arena: &mut Arena, bytes: u32, header_bytes: u32) -> Option<Record> {
         let record = Record(arena.alloc(bytes as usize)?);
@@ -45,16 +44,16 @@ impl Record {
         Some(record)
     }
 
-    /// The record at an address that generated code has filled or reads.
+    /// The record at an address that generated code uses.
     ///
     /// # Safety
-    /// A record was made there, of the layout that it will be used with.
+    /// A record of the layout that it will be used with was made there.
     #[inline]
     pub unsafe fn from_address(address: NonNull<u8>) -> Record {
         Record(address)
     }
 
-    /// Where it is.
+    /// Its address.
     #[inline]
     pub fn address(self) -> Address {
         self.0.as_ptr()
@@ -65,14 +64,14 @@ impl Record {
         self.zero(layout.header_bytes);
     }
 
-    /// Zeroes its header, which has `header_bytes` bytes.
+    /// Zeroes its header of `header_bytes` bytes.
     #[inline]
     fn zero(self, header_bytes: u32) {
         let words = self.0.cast::<u64>();
         // SAFETY: a record begins with its header, which has one word at least.
         unsafe {
             words.write(0);
-            // Few have more than one other: for them a call would cost more.
+            // Few records have more than two words of header; a `memset` would cost those more.
             if header_bytes > 8 {
                 words.add(1).write(0);
             }
@@ -82,7 +81,7 @@ impl Record {
         }
     }
 
-    /// All fields away, unknown ones and extensions too.
+    /// Clears all fields, unknown ones and extensions too.
     pub(crate) fn clear(self, layout: &RecordLayout) {
         self.clear_header(layout);
     }
@@ -121,26 +120,26 @@ impl Record {
             // SAFETY: within the header, which is always written.
             unsafe { word.write(word.read() & !mask) };
         }
-        // SAFETY: within the header, which is always written; read again, as the siblings may share
-        // the word.
+        // SAFETY: within the header, which is always written; it is it is read again, as the
+        // siblings may share the word.
         unsafe { word.write(word.read() | mask) };
         true
     }
 
-    /// The extra, if there is one.
+    /// The [`Extra`], if it exists.
     #[inline]
     pub(crate) fn extra(self) -> Option<NonNull<Extra>> {
         // SAFETY: a record begins with the address of its extra, or 0.
         NonNull::new(unsafe { self.0.cast::<*mut Extra>().read() })
     }
 
-    /// The extra, made if there is none.
+    /// The [`Extra`], created if absent.
     pub(crate) fn make_extra(self, arena: &mut Arena) -> Option<NonNull<Extra>> {
         if let Some(extra) = self.extra() {
             return Some(extra);
         }
         let place = arena.alloc(size_of::<Extra>())?.cast::<Extra>();
-        // SAFETY: just allocated for it, and the first word of the record is for its address.
+        // SAFETY: just allocated for it; the first word of the record holds its address.
         unsafe {
             place.write(Extra { unknown: List::EMPTY, extensions: List::EMPTY });
             self.0.cast::<*mut Extra>().write(place.as_ptr());
@@ -156,7 +155,7 @@ impl Record {
         unsafe { (*extra.as_ptr()).unknown.values() }
     }
 
-    /// The extensions that are there, ascending by number.
+    /// The present extensions, ascending by number.
     #[inline]
     pub(crate) fn extensions<'m>(self) -> &'m [Extension] {
         let Some(extra) = self.extra() else { return &[] };
@@ -164,7 +163,7 @@ impl Record {
         unsafe { (*extra.as_ptr()).extensions.values() }
     }
 
-    /// Appends an unknown field that lives long enough.
+    /// Appends an unknown field, which lives as long as the record.
     pub(crate) fn push_unknown(self, arena: &mut Arena, raw: View) -> Option<()> {
         let extra = self.make_extra(arena)?;
         // SAFETY: the extra is used through nothing else meanwhile.
@@ -180,7 +179,7 @@ impl Record {
         self.bit(field).then(|| self.place(field))
     }
 
-    /// Where a field's slot is, written or not; not for extensions.
+    /// The address of a field's slot, written or not; not for extensions.
     #[inline]
     pub(crate) fn place(self, field: &FieldLayout) -> Slot {
         // SAFETY: slots are within the record.
@@ -207,8 +206,8 @@ impl Record {
         Some(extensions.extension_slot(at))
     }
 
-    /// The slot of a field or extension and true if it was not stored: then the caller writes it
-    /// at once. `None` at the arena's limit.
+    /// The slot of a field or extension, and true if it was not stored: then the caller must write
+    /// it at once. `None` at the arena's limit.
     #[inline]
     pub(crate) fn make_slot(
         self,
@@ -249,7 +248,7 @@ impl Record {
         }
     }
 
-    /// Takes a field or extension away.
+    /// Clears a field or extension.
     pub(crate) fn unset(self, field: &FieldLayout) {
         if !field.extension {
             let word = self.presence(field.bit >> 6);
@@ -268,7 +267,7 @@ impl Record {
         }
     }
 
-    /// Takes all unknown fields away.
+    /// Removes all unknown fields.
     pub(crate) fn clear_unknown(self) {
         if let Some(extra) = self.extra() {
             // SAFETY: the extra is used through nothing else meanwhile.
@@ -276,7 +275,7 @@ impl Record {
         }
     }
 
-    /// The list of a repeated field, made if there is none.
+    /// The list of a repeated field, created if absent.
     #[inline]
     pub(crate) fn make_list(
         self,
@@ -295,7 +294,7 @@ impl Record {
         Some(list)
     }
 
-    /// The record of a field that holds one, made if there is none; true if it was.
+    /// The record of a field that holds one, created if absent; true if it was created.
     #[inline]
     pub(crate) fn make_record(
         self,
@@ -307,7 +306,7 @@ impl Record {
     ) -> Option<Record> {
         debug_assert_eq!(field.record, Some(of.message));
         if let Some(slot) = self.slot(field) {
-            // SAFETY: the slot of such a field that is stored holds the address of a record.
+            // SAFETY: the stored slot of such a field holds the address of a record.
             return Some(unsafe { slot.cast::<Record>().read() });
         }
         let record = Record::new(arena, of)?;

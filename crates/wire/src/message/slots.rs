@@ -1,4 +1,4 @@
-//! What slots of records hold: views, lists, and what few records have besides.
+//! The contents of slots: views, lists, and the extra part that few records have.
 //!
 //! The types are `repr(C)`: generated code reads and writes them by the offsets given here.
 
@@ -8,18 +8,18 @@ use super::arena::Arena;
 use crate::packed::Numbers;
 use crate::schema::NamedNumbers;
 
-/// Where something is.
+/// An address in an arena.
 pub type Address = *mut u8;
 
 /// Bytes that live elsewhere: in the input, or in the arena.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct View {
-    /// The first byte; anything where there are none.
+    /// The first byte; dangling if there are none.
     pub start: *const u8,
-    /// How many.
+    /// The number of bytes.
     pub len: u32,
-    /// Nothing; generated code need not write it.
+    /// Padding; generated code need not write it.
     pub spare: u32,
 }
 
@@ -48,19 +48,19 @@ impl View {
     }
 }
 
-/// Values one after the other.
+/// Values in one contiguous array.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct List {
-    /// The first value; anything where there are none.
+    /// The first value; dangling if there are none.
     pub start: Address,
-    /// How many there are.
+    /// The number of values.
     pub len: u32,
-    /// How many there is room for.
+    /// The number of values that fit.
     pub capacity: u32,
 }
 
-/// Values of a list when it first gets room.
+/// The capacity of a list when it first grows.
 const FIRST_CAPACITY: u32 = 4;
 
 impl List {
@@ -68,7 +68,7 @@ impl List {
     pub const EMPTY: List =
         List { start: NonNull::<u64>::dangling().as_ptr().cast(), len: 0, capacity: 0 };
 
-    /// Room for at least one more value of `cell_bytes`; `None` at the arena's limit.
+    /// Makes room for at least one more value of `cell_bytes` bytes; `None` at the arena's limit.
     #[cold]
     #[inline(never)]
     pub fn grow(&mut self, arena: &mut Arena, cell_bytes: u32) -> Option<()> {
@@ -76,7 +76,7 @@ impl List {
         self.reserve_exact(arena, cell_bytes, more)
     }
 
-    /// Room for `capacity` values in all.
+    /// Makes room for `capacity` values in all.
     pub fn reserve_exact(
         &mut self,
         arena: &mut Arena,
@@ -89,7 +89,7 @@ impl List {
         let bytes = |count: u32| count as usize * cell_bytes as usize;
         if !arena.extend(self.start, bytes(self.capacity), bytes(capacity)) {
             let place = arena.alloc(bytes(capacity))?;
-            // SAFETY: there are `self.len` old values; the new place is larger and not used yet.
+            // SAFETY: there are `self.len` old values; the new memory is larger and not used yet.
             unsafe { self.start.copy_to_nonoverlapping(place.as_ptr(), bytes(self.len)) };
             self.start = place.as_ptr();
         }
@@ -97,8 +97,8 @@ impl List {
         Some(())
     }
 
-    /// Appends the numbers of a packed list, whose bytes are given: up to the first that is wrong
-    /// or not complete. Gives how many bytes that was; 0 also where there is no memory for all.
+    /// Appends the numbers of a packed list from its `bytes`, up to the first malformed or
+    /// incomplete one. Returns the number of bytes consumed; 0 also if there is no memory for all.
     ///
     /// # Safety
     /// The list holds cells of such numbers.
@@ -112,7 +112,7 @@ impl List {
         let count = numbers.count(bytes);
         let (old, cell_bytes) = (self.len as usize, numbers.cell_bytes());
         if count > (self.capacity - self.len) as usize {
-            // A list that grows again and again does so by half at least.
+            // A list that grows repeatedly grows by at least half.
             let least = old + old / 2 * usize::from(old > 0);
             let Ok(capacity) = u32::try_from((old + count).max(least)) else { return 0 };
             if self.reserve_exact(arena, cell_bytes, capacity).is_none() {
@@ -126,8 +126,8 @@ impl List {
         read
     }
 
-    /// The same of numbers of a closed enum, whose names are given: nothing is appended, and 0
-    /// given, where one of them has no name.
+    /// As `append_packed`, for a closed enum with the given names: appends nothing and returns 0 if
+    /// one of the numbers has no name.
     ///
     /// # Safety
     /// The list holds cells of numbers of enums.
@@ -173,7 +173,7 @@ impl List {
         unsafe { std::slice::from_raw_parts(self.start.cast::<T>(), self.len as usize) }
     }
 
-    /// The values, to be changed.
+    /// The values, for writing.
     ///
     /// # Safety
     /// The list holds `T`s, lives for `'m` and is used through nothing else meanwhile.
@@ -193,17 +193,17 @@ impl List {
     }
 }
 
-/// What few records have.
+/// The parts that few records have.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Extra {
-    /// [`View`]s of unknown fields, tag and value, in the order in which they came.
+    /// [`View`]s of unknown fields, tag and value, in the order of the input.
     pub unknown: List,
     /// [`Extension`]s ascending by number.
     pub extensions: List,
 }
 
-/// An extension that is there.
+/// A present extension.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Extension {
@@ -211,9 +211,9 @@ pub struct Extension {
     pub field: u32,
     /// Its number.
     pub number: u32,
-    /// Its slot: what the slot of such a field would hold, from the first byte on.
+    /// Its slot, with the contents of a slot of such a field from the first byte on.
     pub slot: [u64; 2],
 }
 
-/// A slot: what is there is said by the layout of its field.
+/// A slot; the layout of its field gives the type of its contents.
 pub type Slot = NonNull<u8>;

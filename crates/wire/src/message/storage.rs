@@ -1,4 +1,4 @@
-//! What a native decoder needs of the builder whose message it fills by itself.
+//! The part of a builder that a native decoder uses to fill the message directly.
 
 use super::arena::Arena;
 use super::layout::Maps;
@@ -6,7 +6,8 @@ use super::record::Record;
 use crate::flow::Flow;
 use crate::schema::{FieldId, MessageId, Schema};
 
-/// A message around the one that is being filled: its record, its type, and the field inside it.
+/// A message that encloses the one being filled: its record, its type, and the field that holds the
+/// inner one.
 #[derive(Clone, Copy, Debug)]
 pub struct Outside {
     pub(crate) record: Record,
@@ -15,22 +16,22 @@ pub struct Outside {
 }
 
 pub(super) mod sealed {
-    /// Code stores where these say: builders only.
+    /// Generated code stores through these addresses, so only builders implement it.
     pub trait Sealed {}
 }
 
-/// See the module.
+/// The builder, as a native decoder uses it.
 pub trait Storage: sealed::Sealed {
     /// The schema of its records.
     fn schema(&self) -> &Schema;
 
-    /// What maps are in its records.
+    /// The representation of maps in its records.
     fn maps(&self) -> Maps;
 
     /// Whether strings are copied.
     fn copies(&self) -> bool;
 
-    /// False while something is open that only events can go on with.
+    /// False while something is open that only events can continue.
     fn is_plain(&self) -> bool;
 
     /// The memory of its records.
@@ -39,10 +40,10 @@ pub trait Storage: sealed::Sealed {
     /// The record being filled, and its type.
     fn record(&self) -> (Record, MessageId);
 
-    /// The record that `depth` others are around, and its type.
+    /// The record that encloses the current one at `depth`, and its type.
     fn outside(&self, depth: usize) -> Option<(Record, MessageId)>;
 
-    /// Goes on in a record of that type, which those of `outside` are around, outermost first.
+    /// Continues in a record of that type, enclosed by those of `outside`, outermost first.
     fn go_on(
         &mut self,
         record: Record,
@@ -50,16 +51,17 @@ pub trait Storage: sealed::Sealed {
         outside: &mut dyn Iterator<Item = Outside>,
     );
 
-    /// The end of an entry of a map in the record `outer`.
+    /// Ends an entry of a map in the record `outer`.
     ///
     /// # Errors
     /// There is no memory.
     fn end_of_entry(&mut self, field: FieldId, entry: Record, outer: Record) -> Flow;
 
-    /// Appends the numbers of a packed list to the field of the record being filled, as many as
-    /// are right and complete; gives how many bytes these were. What is left is for single events.
+    /// Appends the numbers of a packed list to the field of the record being filled, up to the
+    /// first malformed or incomplete one; returns the number of bytes consumed. The rest goes
+    /// through single events.
     fn append_packed(&mut self, field: FieldId, bytes: &[u8]) -> usize;
 
-    /// Notes that there was no memory.
+    /// Records that memory ran out.
     fn full(&mut self);
 }

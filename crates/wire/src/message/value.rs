@@ -1,5 +1,5 @@
 //! Values of fields: numbers, strings, and references to messages, lists and maps, which are cheap
-//! to copy. How references are read is in `read`.
+//! to copy. The accessors of references are in `read`.
 
 use std::marker::PhantomData;
 
@@ -28,7 +28,7 @@ pub enum Value<'m> {
     Bool(bool),
     /// Of `string`.
     String(&'m str),
-    /// Of `bytes`; and of a `string` that is not UTF-8, in a file that does not ask for it.
+    /// Of `bytes`; and of a `string` that is not UTF-8, in a file that does not require it.
     Bytes(&'m [u8]),
     /// Of an enum: the number.
     Enum(i32),
@@ -124,7 +124,7 @@ impl<'k> Value<'k> {
     }
 }
 
-/// A message, or the empty one of its type where there is none.
+/// A message, or the empty one of its type if absent.
 #[derive(Clone, Copy)]
 pub struct MessageRef<'m> {
     pub(crate) schema: &'m Schema,
@@ -134,9 +134,9 @@ pub struct MessageRef<'m> {
     pub(crate) tree: PhantomData<&'m [u8]>,
 }
 
-// SAFETY: what it refers to does not change while it lives.
+// SAFETY: the record does not change while the reference lives.
 unsafe impl Send for MessageRef<'_> {}
-// SAFETY: what it refers to does not change while it lives.
+// SAFETY: the record does not change while the reference lives.
 unsafe impl Sync for MessageRef<'_> {}
 
 /// The values of a repeated field.
@@ -149,9 +149,9 @@ pub struct ListRef<'m> {
     pub(super) tree: PhantomData<&'m [u8]>,
 }
 
-// SAFETY: what it refers to does not change while it lives.
+// SAFETY: the list does not change while the reference lives.
 unsafe impl Send for ListRef<'_> {}
-// SAFETY: what it refers to does not change while it lives.
+// SAFETY: the list does not change while the reference lives.
 unsafe impl Sync for ListRef<'_> {}
 
 /// The entries of a map field.
@@ -163,7 +163,7 @@ pub struct MapRef<'m> {
     pub(super) map: Option<&'m Map>,
 }
 
-// SAFETY: what it refers to does not change while it lives.
+// SAFETY: the map does not change while the reference lives.
 unsafe impl Send for MapRef<'_> {}
-// SAFETY: what it refers to does not change while it lives.
+// SAFETY: the map does not change while the reference lives.
 unsafe impl Sync for MapRef<'_> {}

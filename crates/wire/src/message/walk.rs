@@ -1,8 +1,8 @@
-//! Events from messages: the same that a decoder makes of their bytes.
+//! Events from messages: those that a decoder emits for their bytes.
 //!
-//! Fields come ascending by number, extensions among them; then unknown fields in the order in
-//! which they came. Entries of maps come as messages, with key and value always. A message may
-//! nest as deep as memory allows: the walk keeps its own stack.
+//! Fields come ascending by number, extensions included; then unknown fields in the order of the
+//! input. Entries of maps come as messages, always with key and value. The walk keeps its own
+//! stack, so memory alone limits the nesting.
 
 use super::layout::{FieldLayout, Kind, Layouts, RecordLayout, Shape, cell_at};
 use super::map::{MapOrder, map_of, sorted_entries};
@@ -43,18 +43,18 @@ struct Frame<'m> {
 }
 
 impl<'m> MessageRef<'m> {
-    /// Gives a sink the events of everything in the message.
+    /// Passes the events of the whole message to a sink.
     ///
     /// # Errors
-    /// The sink stopped it.
+    /// The sink stopped the walk.
     pub fn walk<S: Sink<'m>>(&self, sink: &mut S) -> Flow {
         self.walk_ordered(MapOrder::Stored, sink)
     }
 
-    /// As [`MessageRef::walk`], with entries of maps in an order.
+    /// As [`MessageRef::walk`], with the entries of maps in the given order.
     ///
     /// # Errors
-    /// The sink stopped it.
+    /// The sink stopped the walk.
     pub fn walk_ordered<S: Sink<'m>>(&self, order: MapOrder, sink: &mut S) -> Flow {
         sink.start_message(self.layout.message)?;
         if let Some(record) = self.record {
@@ -106,9 +106,9 @@ impl<'m, S: Sink<'m>> Walk<'m, '_, S> {
     }
 }
 
-/// The records of a field that holds messages.
+/// The records of a message field.
 fn items<'m>(schema: &Schema, order: MapOrder, field: &FieldLayout, slot: Slot) -> Items<'m> {
-    // SAFETY: the slot is stored and holds what its shape says; records live for `'m`.
+    // SAFETY: the slot is stored and holds a value of its shape; records live for `'m`.
     unsafe {
         match field.shape {
             Shape::Single => Items::Slice(slot.cast::<[Record; 1]>().as_ref()),
@@ -122,13 +122,13 @@ fn items<'m>(schema: &Schema, order: MapOrder, field: &FieldLayout, slot: Slot) 
     }
 }
 
-/// Gives the values of a field that holds no messages.
+/// Passes the values of a field without messages to the sink.
 #[inline]
 fn values<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, slot: Slot) -> Flow {
     if field.shape == Shape::Single {
         return value(sink, id, field, slot);
     }
-    // SAFETY: the slot of a repeated field that is stored holds a list.
+    // SAFETY: the stored slot of a repeated field holds a list.
     let list: List = unsafe { slot.cast().read() };
     for index in 0..list.len as usize {
         value(sink, id, field, cell_at(field.cell, &list, index))?;
@@ -148,7 +148,7 @@ fn unknown<'m, S: Sink<'m>>(record: Record, sink: &mut S) -> Flow {
 
 #[inline]
 fn value<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, at: Slot) -> Flow {
-    // SAFETY: a cell that is stored holds what its kind says; views live for `'m`.
+    // SAFETY: a stored cell holds a value of its kind; views live for `'m`.
     unsafe {
         match field.kind {
             Kind::F64 => sink.f64(id, at.cast().read()),
@@ -169,7 +169,7 @@ fn value<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, at: Sl
 #[inline]
 fn string<'m, S: Sink<'m>>(sink: &mut S, id: FieldId, field: &FieldLayout, raw: &'m [u8]) -> Flow {
     let text = if field.utf8 {
-        // SAFETY: what is stored into such a field has been checked.
+        // SAFETY: strings stored into such a field have been checked.
         unsafe { std::str::from_utf8_unchecked(raw) }
     } else {
         let Ok(text) = utf8::text(raw) else { return bytes(sink, id, raw) };

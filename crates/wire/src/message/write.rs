@@ -1,4 +1,4 @@
-//! Changing of messages.
+//! Writing of messages.
 
 use std::marker::PhantomData;
 
@@ -15,7 +15,7 @@ use crate::schema::{FieldId, FieldType, MessageId, RawFields, Schema};
 
 type Done = Result<(), AccessError>;
 
-/// A message that can be changed; it is the only reference to the whole tree.
+/// A mutable message: the only reference to its whole tree.
 #[derive(Debug)]
 pub struct MessageMut<'m> {
     pub(super) schema: &'m Schema,
@@ -34,12 +34,12 @@ impl<'m> MessageMut<'m> {
         MessageMut { schema, arena, layout: schema.layouts().record(message), record }
     }
 
-    /// The message, to be read.
+    /// The message, for reading.
     pub fn as_ref(&self) -> MessageRef<'_> {
         MessageRef::new(self.schema, self.layout.message, Some(self.record))
     }
 
-    /// The same, for a shorter time.
+    /// The same message, borrowed for a shorter time.
     pub fn reborrow(&mut self) -> MessageMut<'_> {
         MessageMut { schema: self.schema, arena: self.arena, ..*self }
     }
@@ -69,8 +69,8 @@ impl<'m> MessageMut<'m> {
     /// members of its oneof are cleared.
     ///
     /// # Errors
-    /// The message has no such field; the value is of another type; there is no room for it. The
-    /// field is then as it was, but a list or map may have part of the new values.
+    /// The message has no such field; the value is of another type; there is no room for it. Then
+    /// the field is unchanged, but a list or map may have part of the new values.
     pub fn set<'v>(&mut self, name: impl FieldName, value: impl Into<Value<'v>>) -> Done {
         let (id, layout) = field(self.schema, self.layout.message, name)?;
         let value = value.into();
@@ -96,7 +96,7 @@ impl<'m> MessageMut<'m> {
         }
     }
 
-    /// Takes a field away.
+    /// Clears a field.
     ///
     /// # Errors
     /// [`AccessError::NoField`].
@@ -111,7 +111,7 @@ impl<'m> MessageMut<'m> {
         self.record.clear(self.layout);
     }
 
-    /// The message in a field, an empty one if there was none: the field is there then.
+    /// The message in a field, created empty if absent.
     ///
     /// # Errors
     /// The message has no such field, or it holds no single message; there is no room.
@@ -119,7 +119,7 @@ impl<'m> MessageMut<'m> {
         self.reborrow().into_message_mut(name)
     }
 
-    /// As [`MessageMut::message_mut`], for as long as `self` could have lived.
+    /// As [`MessageMut::message_mut`], with the lifetime of `self`.
     ///
     /// # Errors
     /// As there.
@@ -149,8 +149,8 @@ impl<'m> MessageMut<'m> {
         }
         let list = self.record.make_list(self.arena, self.layout, id.0, layout);
         let mut list = list.ok_or(AccessError::Full)?;
-        // SAFETY: the list stays where it is while the tree is borrowed: no extension is added
-        // meanwhile to the message that has it.
+        // SAFETY: the list keeps its address while the tree is borrowed: no extension is added
+        // meanwhile to the message that holds it.
         let list = unsafe { list.as_mut() };
         Ok(ListMut { schema: self.schema, arena: self.arena, field: id, layout, list })
     }
@@ -170,13 +170,13 @@ impl<'m> MessageMut<'m> {
         }
         let map = self.record.make_map(self.arena, self.layout, id.0, layout);
         let mut map = map.ok_or(AccessError::Full)?;
-        // SAFETY: maps stay where they are while the tree lives.
+        // SAFETY: maps keep their addresses while the tree lives.
         let map = unsafe { map.as_mut() };
         Ok(MapMut { schema: self.schema, arena: self.arena, field: id, layout, map })
     }
 
-    /// Adds what `other` has: its fields replace ours, messages are merged, lists are appended,
-    /// entries of maps replace those of the same key, unknown fields are appended.
+    /// Adds the contents of `other`: its fields replace ours, messages are merged, lists are
+    /// appended, entries of maps replace those of the same key, unknown fields are appended.
     ///
     /// # Errors
     /// `other` is of another type; there is no room: then part of it is merged.
@@ -185,13 +185,13 @@ impl<'m> MessageMut<'m> {
         copy_into(self.schema, self.arena, self.record, other)
     }
 
-    /// Takes all unknown fields away.
+    /// Removes all unknown fields.
     pub fn clear_unknown(&mut self) {
         self.record.clear_unknown();
     }
 
-    /// Appends unknown fields: `raw` is tags and values. They are not looked at further; one that
-    /// the schema knows is read as that field when the message is decoded.
+    /// Appends unknown fields: `raw` is tags and values. They are not interpreted here; one that
+    /// the schema knows is read as that field when the encoded message is decoded.
     ///
     /// # Errors
     /// [`AccessError::BadUnknown`]; there is no room.
@@ -241,7 +241,7 @@ fn copy(arena: &mut Arena, bytes: &[u8]) -> Result<View, AccessError> {
     Ok(View { start: start.as_ptr(), ..view })
 }
 
-/// A value for one cell of the field; strings and messages are copied.
+/// The value for one cell of the field; strings and messages are copied.
 fn pack(
     schema: &Schema,
     arena: &mut Arena,
@@ -287,7 +287,7 @@ fn check_enum(schema: &Schema, id: FieldId, layout: &FieldLayout, number: i32) -
     Ok(())
 }
 
-/// The list of a repeated field, to be changed.
+/// The list of a repeated field, for writing.
 #[derive(Debug)]
 pub struct ListMut<'m> {
     schema: &'m Schema,
@@ -298,18 +298,18 @@ pub struct ListMut<'m> {
 }
 
 impl ListMut<'_> {
-    /// The list, to be read.
+    /// The list, for reading.
     pub fn as_ref(&self) -> ListRef<'_> {
         let Self { schema, field, layout, ref list, .. } = *self;
         ListRef { schema, field, layout, list: **list, tree: PhantomData }
     }
 
-    /// How many values.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.list.len as usize
     }
 
-    /// True without values.
+    /// True if there are no values.
     pub fn is_empty(&self) -> bool {
         self.list.len == 0
     }
@@ -323,14 +323,14 @@ impl ListMut<'_> {
         self.push_packed(packed)
     }
 
-    /// Reserves room for `more` values: appending them moves nothing.
+    /// Reserves room for `more` values, so that appending them moves nothing.
     ///
     /// # Errors
     /// There is no room.
     pub fn reserve(&mut self, more: usize) -> Done {
         let wanted = self.len().checked_add(more).and_then(|len| u32::try_from(len).ok());
         let wanted = wanted.ok_or(AccessError::TooLarge)?;
-        // A list that is extended again and again grows by half at least.
+        // A list that is extended repeatedly grows by at least half.
         let least = self.list.capacity.saturating_add(self.list.capacity / 2);
         if wanted <= self.list.capacity {
             return Ok(());
@@ -355,7 +355,7 @@ impl ListMut<'_> {
     /// Replaces a value by a copy of another.
     ///
     /// # Errors
-    /// There is no such place; it is of another type; there is no room.
+    /// The index is out of range; the value is of another type; there is no room.
     pub fn set<'v>(&mut self, index: usize, value: impl Into<Value<'v>>) -> Done {
         self.check(index)?;
         let packed = pack(self.schema, self.arena, self.field, self.layout, &value.into())?;
@@ -366,7 +366,7 @@ impl ListMut<'_> {
     /// A message of the list.
     ///
     /// # Errors
-    /// There is no such place; it is no list of messages.
+    /// The index is out of range; it is no list of messages.
     pub fn message_mut(&mut self, index: usize) -> Result<MessageMut<'_>, AccessError> {
         let of = self.message_type()?;
         self.check(index)?;
@@ -376,10 +376,10 @@ impl ListMut<'_> {
         Ok(MessageMut::new(self.schema, self.arena, of, record))
     }
 
-    /// Takes a value away; those after it move up.
+    /// Removes a value; those after it move up.
     ///
     /// # Errors
-    /// There is no such place.
+    /// The index is out of range.
     pub fn remove(&mut self, index: usize) -> Done {
         self.check(index)?;
         let bytes = self.layout.cell.bytes() as usize;
@@ -391,10 +391,10 @@ impl ListMut<'_> {
         Ok(())
     }
 
-    /// Exchanges two values.
+    /// Swaps two values.
     ///
     /// # Errors
-    /// There is no such place.
+    /// The index is out of range.
     pub fn swap(&mut self, a: usize, b: usize) -> Done {
         self.check(a)?;
         self.check(b)?;
@@ -412,7 +412,7 @@ impl ListMut<'_> {
         self.list.len = self.list.len.min(u32::try_from(len).unwrap_or(u32::MAX));
     }
 
-    /// Takes all values away.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.list.len = 0;
     }
@@ -440,7 +440,7 @@ impl ListMut<'_> {
     }
 }
 
-/// The entries of a map field, to be changed.
+/// The entries of a map field, for writing.
 #[derive(Debug)]
 pub struct MapMut<'m> {
     schema: &'m Schema,
@@ -451,18 +451,18 @@ pub struct MapMut<'m> {
 }
 
 impl MapMut<'_> {
-    /// The entries, to be read.
+    /// The entries, for reading.
     pub fn as_ref(&self) -> MapRef<'_> {
         let Self { schema, field, layout, ref map, .. } = *self;
         MapRef { schema, field, layout, map: Some(map) }
     }
 
-    /// How many entries.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.map.records().len()
     }
 
-    /// True without entries.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -479,7 +479,7 @@ impl MapMut<'_> {
         self.insert_packed(key, value)
     }
 
-    /// The message that is the value of a key, an empty one if there was none.
+    /// The message of a key, created empty if absent.
     ///
     /// # Errors
     /// The key is of another type; values are no messages; there is no room.
@@ -513,7 +513,7 @@ impl MapMut<'_> {
         Ok(MessageMut::new(self.schema, self.arena, of, record))
     }
 
-    /// Removes an entry, and puts the last one in its place; true if it was there.
+    /// Removes an entry and moves the last one to its index; true if it existed.
     ///
     /// # Errors
     /// The key is of another type.

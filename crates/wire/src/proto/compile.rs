@@ -1,4 +1,4 @@
-//! Files into a schema, with all that they import.
+//! Compiles files and all their imports to a schema.
 
 use std::io;
 
@@ -15,29 +15,29 @@ use crate::schema::link::link;
 use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::{FileId, Schema, check, descriptor, freeze};
 
-/// Files that one schema may have.
+/// The maximal number of files of a schema.
 const FILES_MAX: usize = 10_000;
 
-/// What became of texts.
+/// The result of compiling texts.
 #[derive(Debug, Default)]
 pub struct Compiled {
     /// The texts that spans point into.
     pub sources: Sources,
-    /// What was found, errors and warnings.
+    /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// The schema; `None` if there are errors.
     pub schema: Option<Schema>,
-    /// Where its messages and fields stand in the texts.
+    /// The positions of its messages and fields in the texts.
     pub spans: Spans,
 }
 
-/// Compiles the files of those names and all that they import.
+/// Compiles the files of those names and all their imports.
 pub fn compile(names: &[&str], files: &dyn Files) -> Compiled {
     compile_with(names, &[], files)
 }
 
-/// Likewise, with the files of serialized descriptor sets, which are there to be imported, or by
-/// themselves. Each set comes with the name that diagnostics call it.
+/// As [`compile`], with the files of serialized descriptor sets, which may be imported or named
+/// themselves. Each set comes with its name in diagnostics.
 pub fn compile_with(names: &[&str], sets: &[(&str, &[u8])], files: &dyn Files) -> Compiled {
     let mut loader = Loader::new(files);
     for (name, bytes) in sets {
@@ -56,9 +56,9 @@ struct Loader<'f> {
     draft: Draft,
     places: Places,
     problems: Vec<Problem>,
-    /// Those of one text after the other.
+    /// The tokens of one text; reused for the next.
     tokens: Vec<lex::Token>,
-    /// By file of the draft: its text, which those from descriptors have not.
+    /// By file of the draft: its text; files from descriptors have none.
     texts: Vec<diag::FileId>,
     loaded: Map<String, FileId>,
 }
@@ -104,7 +104,7 @@ impl<'f> Loader<'f> {
         }
     }
 
-    /// Loads a file with what it imports, as far as it is there; false if it is not.
+    /// Loads a file with its imports, as far as they exist; false if it does not exist.
     fn load(&mut self, name: &str) -> bool {
         let Some(first) = self.parse(name) else { return false };
         let mut waiting = vec![first];
@@ -164,7 +164,7 @@ impl<'f> Loader<'f> {
             let source = self.sources.add(wellknown::DESCRIPTOR, text);
             self.parse_text(wellknown::DESCRIPTOR, source);
         }
-        // What is wrong further on could follow from what could not be read.
+        // Further problems could follow from what could not be parsed.
         let parsed = !self.problems.iter().any(|problem| !problem.warning);
         let mut linked = link(&mut self.draft, &mut self.problems);
         options::interpret_options(&mut self.draft, &mut linked, &mut self.problems);
@@ -189,12 +189,13 @@ impl<'f> Loader<'f> {
         Compiled { sources: self.sources, diagnostics: self.diagnostics, schema, spans }
     }
 
-    /// Problems as diagnostics, by file and place; warnings of well-known files are left out.
+    /// Reports the problems as diagnostics, by file and position; warnings of well-known files are
+    /// left out.
     fn report(&mut self) {
         let mut problems = std::mem::take(&mut self.problems);
         let is_unknown = |problem: &&Problem| problem.code == parse::UNKNOWN_SYNTAX;
         let unknown: Vec<FileId> = problems.iter().filter(is_unknown).map(|one| one.file).collect();
-        // What its language would say of the rest of such a file is not known.
+        // The rules of its language for the rest of such a file are unknown.
         problems.retain(|one| is_unknown(&one) || !unknown.contains(&one.file));
         for problem in &mut problems {
             self.add_hint(problem);
@@ -226,7 +227,7 @@ impl<'f> Loader<'f> {
         Span { file: text, start, end }
     }
 
-    /// For names that are not declared: which file declares them.
+    /// Adds a hint to an undeclared name: the file that declares it.
     fn add_hint(&self, problem: &mut Problem) {
         let Some(subject) = problem.subject.take() else { return };
         if problem.help.is_some() {

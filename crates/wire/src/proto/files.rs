@@ -1,4 +1,4 @@
-//! Where texts come from.
+//! The sources of texts.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,26 +8,26 @@ use tidemill_stdx::sorted::SortedMap;
 
 /// Finds texts by the names that imports use.
 pub trait Files {
-    /// The text of a file and the name that people know it by; `None` if there is none.
+    /// The text of a file and its name for users; `None` if there is no such file.
     fn read(&self, name: &str) -> Option<(String, io::Result<String>)>;
 
-    /// The names of files that could be imported, for hints; not all need be there.
+    /// The names of files that could be imported, for hints; need not be complete.
     fn names(&self) -> Vec<String>;
 
-    /// Where is looked, for hints.
+    /// The places searched, for hints.
     fn roots(&self) -> String;
 }
 
-/// Folders, in the order in which they are looked through.
+/// Folders, in the order of the search.
 #[derive(Clone, Default, Debug)]
 pub struct Folders {
     /// The folders.
     pub roots: Vec<PathBuf>,
 }
 
-/// Names that are listed for hints, at most.
+/// The maximal number of names listed for hints.
 const NAMES_MAX: usize = 5000;
-/// How deep folders are looked into for that.
+/// The maximal depth of folders listed for hints.
 const DEPTH_MAX: usize = 8;
 
 impl Folders {
@@ -57,7 +57,7 @@ impl Folders {
     }
 }
 
-/// A file of a folder.
+/// The path of a file in a folder.
 fn inside(root: &Path, name: &str) -> PathBuf {
     match root == Path::new(".") || root == Path::new("") {
         true => PathBuf::from(name),

@@ -1,4 +1,4 @@
-//! What may have been meant.
+//! Suggestions for undeclared names and missing imports.
 
 use tidemill_diag::{self as diag, nearest};
 
@@ -6,7 +6,7 @@ use super::lex::{Kind, lex};
 use super::{Files, wellknown};
 use crate::schema::FileId;
 
-/// Files looked into for a name, at most.
+/// The maximal number of files searched for a name.
 const FILES_MAX: usize = 2000;
 
 /// A file that declares a message or enum of that name, or of its last part.
@@ -59,7 +59,7 @@ fn declares(text: &str, name: &str, last: &str) -> bool {
     false
 }
 
-/// What to do about an import that is not there.
+/// The hint for a missing import.
 pub(super) fn for_import(name: &str, files: &dyn Files) -> String {
     let names = files.names();
     let known: Vec<&str> = wellknown::names().collect();
@@ -72,7 +72,7 @@ pub(super) fn for_import(name: &str, files: &dyn Files) -> String {
     }
 }
 
-/// Where a finding without a place goes.
+/// The span of a finding without a position: the start of the file.
 pub(super) fn whole(file: diag::FileId) -> diag::Span {
     diag::Span { file, start: 0, end: 0 }
 }

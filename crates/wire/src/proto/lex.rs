@@ -6,7 +6,7 @@ use tidemill_diag::text::{Block, Cursor, block_comment, is_word, is_word_start};
 use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::{FileId, uninterpreted::TextRange};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Letters, digits, underscores.
@@ -23,7 +23,7 @@ pub(super) enum Kind {
     End,
 }
 
-/// A token and where it stands.
+/// A token and its position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -37,10 +37,10 @@ impl Token {
     }
 }
 
-/// The maximal length of a text, so that places fit.
+/// The maximal length of a text, so that positions fit.
 pub(super) const BYTES_MAX: usize = 1 << 30;
 
-/// What a byte begins.
+/// The class of a byte that begins a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Blank,
@@ -49,7 +49,7 @@ enum Class {
     Digit,
     /// A character that is a token by itself.
     Sign,
-    /// What takes a closer look.
+    /// Anything that needs more than its first byte.
     Other,
 }
 
@@ -74,7 +74,7 @@ fn class(byte: u8) -> Class {
     CLASSES[usize::from(byte)]
 }
 
-/// Whether a byte stands in words.
+/// True if a byte may be part of a word.
 #[inline]
 fn in_word(byte: u8) -> bool {
     matches!(class(byte), Class::Letter | Class::Digit)
@@ -86,15 +86,15 @@ struct Lexer<'a> {
     problems: &'a mut Vec<Problem>,
 }
 
-/// The tokens of a text, the last of which is [`Kind::End`]; what is no token is reported and
-/// left out.
+/// The tokens of a text, the last of which is [`Kind::End`]; anything else is reported and left
+/// out.
 pub(super) fn lex(text: &str, file: FileId, problems: &mut Vec<Problem>) -> Vec<Token> {
     let mut tokens = Vec::with_capacity(text.len() / 5);
     lex_into(&mut tokens, text, file, problems);
     tokens
 }
 
-/// Likewise, in place of what `tokens` held.
+/// As [`lex`], replacing the contents of `tokens`.
 pub(super) fn lex_into(
     tokens: &mut Vec<Token>,
     text: &str,
@@ -142,7 +142,7 @@ impl Lexer<'_> {
         self.problems.push(Problem::error("bad-token", at, message));
     }
 
-    /// Reports what was read since the cursor stood at `start`.
+    /// Reports the text from `start` to the cursor.
     fn report_since(&mut self, start: usize, message: &str) {
         self.report(start, self.cursor.at(), message);
     }
@@ -158,8 +158,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// The token that begins with what is no letter and no plain sign; `None` after a comment, and
-    /// after what is no token.
+    /// The token that begins with neither a letter nor a plain sign; `None` after a comment, and
+    /// after an invalid character.
     fn other(&mut self, first: u8) -> Option<Kind> {
         let start = self.cursor.at();
         match first {
@@ -186,7 +186,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A number that does not begin with 0: mostly that of a field, a few digits and no more.
+    /// A number that does not begin with 0: mostly a field number of a few digits.
     #[inline]
     fn decimal(&mut self) -> Kind {
         let before = self.cursor;

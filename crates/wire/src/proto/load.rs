@@ -9,12 +9,12 @@ use tidemill_stdx::sorted::SortedMap;
 use super::compile::{Compiled, compile_with};
 use super::files::{Files, Folders};
 
-/// Loads files as one schema. Imports are looked for in `include_dirs`, or, if there are none,
-/// in the current folder and in those of the files. Files ending in `.fds` are sets of descriptors,
-/// all others texts. Whatever is wrong is a diagnostic.
+/// Loads files as one schema. Imports are searched in `include_dirs`, or, if there are none, in the
+/// current folder and in those of the files. Files ending in `.fds` are sets of descriptors, all
+/// others texts. Errors are diagnostics.
 ///
-/// A file that is in none of the folders is there by its own path, and its folder is looked
-/// through after all others.
+/// A file that is in none of the folders is found by its own path, and its folder is searched after
+/// all others.
 pub fn load(files: &[PathBuf], include_dirs: &[PathBuf]) -> Compiled {
     let mut folders = Folders { roots: include_dirs.to_vec() };
     if folders.roots.is_empty() {

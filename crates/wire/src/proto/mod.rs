@@ -5,8 +5,8 @@
 //!   draft --link--> names are ids --options--> options are bytes, features are known
 //!     --check--> what protoc refuses --freeze--> Schema
 //! ```
-//! Nothing here fails: what is wrong is a diagnostic with its place, several per run, and there is
-//! a schema if there are no errors. Well-known files need not be there: they are built in.
+//! Errors are diagnostics with positions, several per run; there is a schema if there are none.
+//! Well-known files are built in.
 //!
 //! ```
 //! use tidemill_wire::proto::{Texts, compile};

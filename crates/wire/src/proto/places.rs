@@ -1,4 +1,4 @@
-//! Where elements stand in their texts.
+//! The positions of elements in their texts.
 
 use crate::schema::problem::{ElementId, Part};
 use crate::schema::uninterpreted::TextRange;
@@ -22,7 +22,7 @@ impl Places {
         ElementId(self.0.len() as u32 - 1)
     }
 
-    /// The range of a part; of parts that an element does not have, that of its name.
+    /// The range of a part; for a part that the element lacks, the range of its name.
     pub(super) fn range(&self, place: ElementId, part: Part) -> TextRange {
         let Some(ranges) = self.0.get(place.0 as usize) else {
             return match part {

@@ -1,11 +1,11 @@
-//! Where the definitions of a schema stand in its texts, for diagnostics that point to them.
+//! The positions of a schema's definitions in its texts, for diagnostics that point to them.
 
 use tidemill_diag::Span;
 
 use crate::schema::{FieldId, MessageId};
 
-/// The names of messages and fields in the texts; definitions from descriptors stand at the
-/// beginning of an empty text of their file's name.
+/// The names of messages and fields in the texts; definitions from descriptors are at the beginning
+/// of an empty text of their file's name.
 #[derive(Clone, Debug, Default)]
 pub struct Spans {
     messages: Vec<Span>,

@@ -1,4 +1,4 @@
-//! Whether an option may be set on such an element, and in such an edition.
+//! Checks whether an option may be set on an element, and in its edition.
 
 use super::element::Element;
 use super::tree::{Entry, Tree, Value};
@@ -11,10 +11,10 @@ use crate::schema::{FieldId, FieldType};
 /// Numbers of fields of `google.protobuf.FieldOptions`.
 const TARGETS: u32 = 19;
 const FEATURE_SUPPORT: u32 = 22;
-/// Likewise of `google.protobuf.EnumValueOptions`.
+/// Number of a field of `google.protobuf.EnumValueOptions`.
 const VALUE_FEATURE_SUPPORT: u32 = 4;
 
-/// Reports what may not be set there.
+/// Reports options that may not be set on the element.
 pub(super) fn check(draft: &Draft, element: Element, tree: &Tree, problems: &mut Vec<Problem>) {
     let (file, _) = element.place(draft);
     let edition = draft.edition(file);
@@ -94,7 +94,7 @@ fn numbers(bytes: &[u8], number: u32) -> impl Iterator<Item = u64> {
     })
 }
 
-/// What is wrong with using something in an edition.
+/// The problem with using an option in an edition.
 fn lifetime(options: &[u8], support: u32, name: &str, edition: Edition) -> Option<String> {
     let support = raw::lengths(options, support).last()?;
     let number = edition.number() as u64;

@@ -1,4 +1,4 @@
-//! What can have options.
+//! The elements that can have options.
 
 use crate::schema::draft::{Draft, MaybeOptions};
 use crate::schema::link::{Names, Scope};
@@ -79,7 +79,7 @@ impl Element {
         }
     }
 
-    /// The file and where it stands there.
+    /// The file and the position in it.
     pub(super) fn place(self, draft: &Draft) -> (FileId, ElementId) {
         match self {
             Element::File(id) => (id, draft.file(id).place),
@@ -104,7 +104,7 @@ impl Element {
         }
     }
 
-    /// The innermost scope in which names in its options are looked for.
+    /// The innermost scope for the lookup of names in its options.
     pub(super) fn scope(self, draft: &Draft, names: &Names) -> Scope {
         match self {
             Element::File(id) => names.package_scope(id),
@@ -137,7 +137,7 @@ impl Element {
         }
     }
 
-    /// Its number among the targets of options, and what it is called.
+    /// Its number among the targets of options, and its name in messages.
     pub(super) fn target(self) -> (u64, &'static str) {
         match self {
             Element::File(_) => (1, "a file"),

@@ -1,4 +1,4 @@
-//! One element's options, name by name.
+//! Interprets the options of one element, name by name.
 
 use super::element::Element;
 use super::interpreter::{Failed, Interpreter};
@@ -9,27 +9,27 @@ use crate::schema::draft::{Draft, FieldDraft};
 use crate::schema::uninterpreted::{NamePart, OptionText, OptionValue};
 use crate::schema::{FieldId, FieldType, MessageId};
 
-/// Which options are interpreted.
+/// The options to interpret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Texts {
     /// Features.
     Features,
-    /// All but those.
+    /// All others.
     Others,
 }
 
 impl<'a> Interpreter<'a> {
-    /// Adds to the options message, of type `ty`, what the texts amount to; false if there are
-    /// none of that sort.
+    /// Adds the values of the texts to the options message, of type `ty`; false if there are none
+    /// of that sort.
     pub(super) fn run(&mut self, ty: MessageId, tree: &mut Tree, of: Texts) -> bool {
         let draft = self.draft;
         let mut any = false;
         for text in texts(draft, self.element).iter().filter(|text| sort(text) == of) {
             any = true;
-            // What failed is reported; the others are still looked at.
+            // A failure is reported; the other options are still interpreted.
             let _ = self.option(ty, tree, text);
         }
-        // What stands in braces was checked there.
+        // Values in braces were checked when they were read.
         let set_inside = |text: &&OptionText| sort(text) == of && text.name.len() > 1;
         if let Some(text) = texts(draft, self.element).iter().rfind(set_inside)
             && let Some(path) = tree.missing_required(draft, ty)

@@ -1,4 +1,4 @@
-//! What interprets the options of one element: how names are found, and errors reported.
+//! The interpreter of the options of one element: lookup of names, and reporting of errors.
 
 use super::element::Element;
 use super::tree::Tree;
@@ -8,7 +8,7 @@ use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::uninterpreted::TextRange;
 use crate::schema::{FieldId, FileId, MessageId};
 
-/// It is reported already.
+/// An error that is already reported.
 pub(super) struct Failed;
 
 pub(super) struct Interpreter<'a> {
@@ -19,7 +19,7 @@ pub(super) struct Interpreter<'a> {
     place: ElementId,
     pub(super) problems: &'a mut Vec<Problem>,
     used: Vec<FileId>,
-    /// Options of the message itself that were named by their full names: those win.
+    /// Options of the message itself that were named by their full names: these take precedence.
     pub(super) by_full_name: Vec<FieldId>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Interpreter<'a> {
         Lookup { draft, names, imports, file, in_options }
     }
 
-    /// True if an extension of that name is near.
+    /// True if an extension of that name is in an enclosing scope.
     pub(super) fn extension_like(&self, ty: MessageId, name: &str) -> bool {
         let lookup = self.lookup();
         let scope = self.element.scope(self.draft, &self.linked.names);
@@ -135,7 +135,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// At most one member of a oneof is set.
+    /// Checks that at most one member of a oneof is set.
     pub(super) fn check_oneof(
         &mut self,
         tree: &Tree,

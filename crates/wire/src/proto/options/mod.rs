@@ -1,10 +1,10 @@
-//! What options mean: names and values of the text into serialized options messages.
+//! Interprets options: turns their names and values into serialized options messages.
 //!
 //! An option's name leads from the options message of its element, through fields and extensions,
 //! to the field that is set; a value in braces is read in the text format. Features come first, as
-//! they say which names and numbers a value in braces may have. The values are kept as trees until
-//! all features are known, for how a field is written depends on them. Plain trees, which most are,
-//! hold nothing that does.
+//! they determine the names and numbers that a value in braces may have. The values stay trees
+//! until all features are known, because the encoding of a field depends on them. Most trees are
+//! plain: they hold no such field.
 //!
 //! ```text
 //! texts of features --interpret--> trees --write--> bytes --inherit--> features, but of `packed`
@@ -78,9 +78,9 @@ pub(super) fn interpret_options(
     }
 }
 
-/// Every element with options, the type of its options message, and nothing in it.
+/// Every element with options, the type of its options message, and an empty tree.
 fn new_trees(draft: &Draft, linked: &Linked) -> Vec<(Element, MessageId, Tree)> {
-    // One after the other is mostly of the same kind.
+    // Successive elements are mostly of the same kind.
     let mut last: (&str, Option<MessageId>) = ("", None);
     let with_type = |element: Element| {
         let name = element.options_type();
@@ -92,7 +92,7 @@ fn new_trees(draft: &Draft, linked: &Linked) -> Vec<(Element, MessageId, Tree)> 
     Element::all(draft).into_iter().filter_map(with_type).collect()
 }
 
-/// Gives the elements the bytes that features are read from.
+/// Writes the bytes that features are read from to the elements.
 fn write_first(draft: &mut Draft, trees: &[(Element, MessageId, Tree)]) {
     let mut all = Vec::new();
     for (element, ty, tree) in trees {

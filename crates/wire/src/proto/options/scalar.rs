@@ -17,7 +17,7 @@ pub(super) fn unsigned_nan(value: &OptionValue) -> Cow<'_, OptionValue> {
     }
 }
 
-/// What a scalar takes, in messages to users.
+/// The values of a scalar, as messages to users name them.
 pub(super) fn expected(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::Double | Scalar::Float => "a number",
@@ -30,7 +30,7 @@ pub(super) fn expected(scalar: Scalar) -> &'static str {
     }
 }
 
-/// A value of the text as a scalar; `None` if it is none of that type.
+/// A value of the text as a scalar; `None` if it is of another type.
 pub(super) fn scalar_value(scalar: Scalar, value: &OptionValue) -> Option<Value> {
     let signed = || match *value {
         OptionValue::Positive(value) => i64::try_from(value).ok(),

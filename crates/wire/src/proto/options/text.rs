@@ -17,13 +17,13 @@ use crate::schema::link::Scope;
 use crate::schema::uninterpreted::{OptionValue, TextRange};
 use crate::schema::{FieldId, FieldType, MessageId, Scalar};
 
-/// How deep messages may nest in a value.
+/// The maximal nesting of messages in a value.
 const DEPTH_MAX: usize = 100;
 
 pub(super) struct TextReader<'i, 'a, 't> {
     interpreter: &'i mut Interpreter<'a>,
     text: &'t str,
-    /// Where the text begins in its file.
+    /// The start of the text in its file.
     base: u32,
     tokens: Vec<Token>,
     at: usize,
@@ -39,7 +39,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         base: u32,
     ) -> TextReader<'i, 'a, 't> {
         let (problems, file) = interpreter.problems();
-        // The same text was cut into tokens before: what is wrong there is reported.
+        // The parser has tokenised this text before and reported its errors.
         let known = problems.len();
         let tokens = lex(text, file, problems);
         problems.truncate(known);
@@ -163,7 +163,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         }
     }
 
-    /// Passes the value of a name that is reserved, of whatever type it was.
+    /// Skips the value of a reserved name, of any type.
     fn skip(&mut self) -> Read {
         if self.depth >= DEPTH_MAX {
             let message = format!("values nest more than {DEPTH_MAX} deep");
@@ -211,7 +211,7 @@ impl<'i, 'a, 't> TextReader<'i, 'a, 't> {
         loop {
             match self.token().kind {
                 Kind::Sign(b'{' | b'<') => self.skip_braces()?,
-                // A list in a list is none, here as elsewhere.
+                // A list cannot hold lists.
                 Kind::Sign(b'[') => return Err(self.expected("a value")),
                 _ => self.skip_value()?,
             }

@@ -1,4 +1,4 @@
-//! The value of an options message while it is put together: fields by number.
+//! The value of an options message under construction: fields by number.
 
 use crate::schema::draft::{Cardinality, Draft, FieldDraft, MessageDraft};
 use crate::schema::features::{Presence, RepeatedEncoding};
@@ -14,7 +14,7 @@ pub(super) enum Value {
     Fixed64(u64),
     Bytes(Vec<u8>),
     Message(Tree),
-    /// Bytes that are a message of that type, as in an `Any`.
+    /// The bytes of a message of that type, as in an `Any`.
     Content(MessageId, Tree),
 }
 
@@ -33,18 +33,18 @@ pub(super) struct Tree {
     pub(super) fields: Vec<Entry>,
 }
 
-/// Which fields are written.
+/// The fields to write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Keep {
-    /// All.
+    /// All fields.
     All,
-    /// Without those that only readers of the source see.
+    /// Without the fields with source retention.
     RunTime,
 }
 
 /// Number of a field of `google.protobuf.MessageOptions`.
 const MESSAGE_SET: u32 = 1;
-/// Likewise of `google.protobuf.FieldOptions`.
+/// Number of a field of `google.protobuf.FieldOptions`.
 const RETENTION: u32 = 17;
 const RETENTION_SOURCE: u64 = 2;
 
@@ -69,7 +69,7 @@ impl Tree {
         self.fields.binary_search_by_key(&number, |entry| entry.number)
     }
 
-    /// True if its bytes are the same whatever features say, and all of them are kept.
+    /// True if its bytes do not depend on features, and all of them are kept.
     pub(super) fn is_plain(&self, draft: &Draft) -> bool {
         self.fields.iter().all(|entry| {
             let field = draft.field(entry.field);
@@ -79,7 +79,7 @@ impl Tree {
         })
     }
 
-    /// The message in a field, made if it is not there.
+    /// The message in a field, created if absent.
     pub(super) fn sub(&mut self, draft: &Draft, field: FieldId) -> Option<&mut Tree> {
         let values = &mut self.entry(draft, field).values;
         if values.is_empty() {
@@ -91,13 +91,13 @@ impl Tree {
         }
     }
 
-    /// Takes away the other members of the field's oneof: the last one stays.
+    /// Clears the other members of the field's oneof: the last one wins.
     pub(super) fn clear_oneof(&mut self, draft: &Draft, field: FieldId) {
         let Some(oneof) = draft.field(field).oneof else { return };
         self.fields.retain(|one| one.field == field || draft.field(one.field).oneof != Some(oneof));
     }
 
-    /// A required field that is not there, in a message of type `ty` or one inside: its path.
+    /// The path of a missing required field, in a message of type `ty` or one inside.
     pub(super) fn missing_required(&self, draft: &Draft, ty: MessageId) -> Option<String> {
         let missing = draft.message(ty).fields.iter().map(|&id| (id, draft.field(id)));
         let missing = missing.filter(|(_, field)| is_required(field));
@@ -149,7 +149,7 @@ impl Tree {
         }
     }
 
-    /// The entry of a map has both its parts.
+    /// Writes the entry of a map, always with key and value.
     fn write_entry(&self, draft: &Draft, message: &MessageDraft, keep: Keep, out: &mut Vec<u8>) {
         for &id in &message.fields {
             let field = draft.field(id);
@@ -162,7 +162,7 @@ impl Tree {
 }
 
 impl Entry {
-    /// True for zero where that means absence.
+    /// True for zero if that means absence.
     fn is_absent(&self, field: &FieldDraft) -> bool {
         let implicit = field.features.presence == Presence::Implicit
             && !field.is_repeated()
@@ -192,7 +192,7 @@ fn inner(field: &FieldDraft) -> Option<MessageId> {
     field.ty.and_then(FieldType::message)
 }
 
-/// What a part of a map's entry is that is not given.
+/// The default of a part of a map's entry.
 fn default_of(draft: &Draft, field: &FieldDraft) -> Value {
     match field.ty {
         Some(FieldType::Enum(id)) => {
@@ -231,7 +231,7 @@ fn write_item(
     put_tag(out, 1, WireType::EndGroup);
 }
 
-/// True for a field that only readers of the source see.
+/// True for a field with source retention.
 fn is_for_source(field: &FieldDraft) -> bool {
     let options = field.options.as_ref().map_or(&[][..], |options| &options.bytes);
     raw::last_varint(options, RETENTION) == Some(RETENTION_SOURCE)

@@ -26,7 +26,7 @@ impl Parser<'_> {
     }
 
     fn enum_statement(&mut self, id: EnumId) -> Parsed {
-        // Neither word is the name of a value, as protoc has it.
+        // Neither word is the name of a value, as in protoc.
         if self.at_word("option") {
             let mut options = self.draft.enum_mut(id).options.take();
             let result = self.option_statement(&mut options);

@@ -17,7 +17,7 @@ const GROUP: u8 = 10;
 /// The options of the message of a map's entries: `map_entry` is set.
 const MAP_ENTRY: [u8; 2] = [7 << 3, 1];
 
-/// What stands before the name of a field.
+/// The tokens before the name of a field.
 struct Head {
     cardinality: Cardinality,
     proto3_optional: bool,
@@ -25,7 +25,7 @@ struct Head {
 }
 
 impl Parser<'_> {
-    /// A field of a message, perhaps in a oneof.
+    /// Parses a field of a message, possibly in a oneof.
     pub(super) fn field(&mut self, around: Around, oneof: Option<OneofId>) -> Parsed {
         let head = self.label(oneof.is_some(), false)?;
         let field = FieldDraft { oneof, ..FieldDraft::default() };
@@ -34,7 +34,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A field of an `extend` block.
+    /// Parses a field of an `extend` block.
     pub(super) fn extension(&mut self, around: Around, extendee: &str, range: TextRange) -> Parsed {
         let head = self.label(false, true)?;
         let mut field = FieldDraft::default();
@@ -87,7 +87,7 @@ impl Parser<'_> {
         self.at_word("map") && self.second().kind == Kind::Sign(b'<')
     }
 
-    /// From the type on.
+    /// Parses the rest of a field, from the type on.
     fn field_rest(
         &mut self,
         around: Around,
@@ -274,7 +274,7 @@ impl Parser<'_> {
         message.options = Some(Box::new(options));
     }
 
-    /// The default as descriptors write it; the next token is its first.
+    /// Parses the default to the form of descriptors; the next token is its first.
     fn default(&mut self, field: &FieldDraft, range: TextRange) -> Parsed<String> {
         let scalar = match field.type_number {
             0 => return Ok(self.name("the name of an enum's value")?.0.to_string()),
@@ -319,7 +319,7 @@ impl Parser<'_> {
         Ok(value.to_string())
     }
 
-    /// A number of any form, `inf` or `nan`, perhaps with a minus.
+    /// Parses a number of any form, `inf` or `nan`, possibly negative.
     fn float(&mut self) -> Parsed<f64> {
         let minus = self.take_sign(b'-');
         let token = self.token();
@@ -337,7 +337,7 @@ impl Parser<'_> {
     }
 }
 
-/// A map's features also hold for what it maps.
+/// A map's features also apply to its keys and values.
 fn features_of(options: &MaybeOptions) -> MaybeOptions {
     let is_features = |part: &str| part == "features";
     let text: Vec<_> = options
@@ -362,7 +362,7 @@ pub(in crate::proto) fn format_double(value: f64) -> String {
     }
 }
 
-/// Likewise for singles.
+/// As [`format_double`], for floats.
 pub(in crate::proto) fn format_float(value: f32) -> String {
     let short = format_general(f64::from(value), 6);
     match short.parse::<f32>() {

@@ -1,4 +1,4 @@
-//! Messages, and what stands in them besides fields.
+//! Messages, and their statements other than fields.
 
 use super::{Around, Failed, Parsed, Parser, push_few};
 use crate::proto::lex::Kind;
@@ -8,7 +8,7 @@ use crate::schema::uninterpreted::{OptionText, OptionValue, TextRange};
 use crate::schema::{FIELD_NUMBER_MAX, MessageId, Name};
 use tidemill_stdx::sorted::SortedSet;
 
-/// As in protoc.
+/// The maximal nesting of messages, as in protoc.
 const MESSAGE_DEPTH_MAX: usize = 31;
 
 impl Parser<'_> {
@@ -60,7 +60,7 @@ impl Parser<'_> {
         result
     }
 
-    /// In a message set `max` is the highest number there is, not the highest of a field.
+    /// In a message set `max` is the greatest `int32`, not the greatest field number.
     fn widen_message_set(&mut self, id: MessageId) {
         let message = self.draft.message_mut(id);
         let texts = message.options.iter().flat_map(|options| &options.text);
@@ -126,7 +126,7 @@ impl Parser<'_> {
             }
             let token = parser.token();
             let label = matches!(parser.slice(token), "required" | "optional" | "repeated");
-            // `optional` may also be the name of a type in there: then a name and `=` follow.
+            // `optional` may also be the name of a type: then a name and `=` follow.
             if label && parser.second().kind == Kind::Word {
                 let message = "fields of a oneof have no label";
                 let Failed = parser.error("label", token.range(), message);
@@ -152,7 +152,7 @@ impl Parser<'_> {
         result
     }
 
-    /// In `proto3` each `optional` field is alone in a oneof, after the others.
+    /// Adds, in `proto3`, a oneof for each `optional` field, after the others.
     fn add_synthetic_oneofs(&mut self, id: MessageId) {
         let message = self.draft.message(id);
         let optional: Vec<_> = message
@@ -166,7 +166,7 @@ impl Parser<'_> {
         }
         let fields = message.fields.iter().map(|&field| &self.draft.field(field).name);
         let names = fields.chain(message.oneofs.iter().map(|&one| &self.draft.oneof(one).name));
-        // What is made below begins so, and is made twice only of `a` and `_a`.
+        // Only names that begin so can clash with those made below, as those of `a` and `_a` do.
         let may_clash = names.filter(|name| name.starts_with(['_', 'X']));
         let mut names: SortedSet<String> = may_clash.map(Name::to_string).collect();
         let check = !names.is_empty();

@@ -1,12 +1,12 @@
-//! From tokens to a draft.
+//! Parses tokens to a draft.
 //!
 //! ```text
 //! file      = [ syntax ] { import | package | option | message | enum | service | extend | ; }
 //! message   = "message" name "{" { field | group | map | oneof | message | enum | extend
 //!             | extensions | reserved | option | ; } "}"
 //! ```
-//! Parsing never fails: a statement that is wrong is reported and skipped, up to its `;` or the end
-//! of its braces, and the next one is read.
+//! Parsing never fails: an invalid statement is reported and skipped, up to its `;` or the end of
+//! its braces, and parsing continues with the next one.
 
 mod enums;
 mod field;
@@ -23,13 +23,13 @@ use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::uninterpreted::TextRange;
 use crate::schema::{FieldId, FileId, MessageId, Name};
 
-/// How deep messages, groups and the values of options may nest.
+/// The maximal nesting of messages, groups and values of options.
 const DEPTH_MAX: usize = 32;
 
-/// The problem of a file in an unknown language: what else is wrong in it is not reported.
+/// The problem of a file in an unknown language: no other problem of the file is reported.
 pub(super) const UNKNOWN_SYNTAX: &str = "unknown-syntax";
 
-/// It is reported already.
+/// An error that is already reported.
 struct Failed;
 
 type Parsed<T = ()> = Result<T, Failed>;
@@ -48,7 +48,7 @@ struct Parser<'a> {
     problems: &'a mut Vec<Problem>,
 }
 
-/// Where definitions stand: in a file or in a message.
+/// The parent of definitions: a file or a message.
 #[derive(Clone, Copy)]
 enum Around {
     File,
@@ -64,7 +64,7 @@ impl Around {
     }
 }
 
-/// Reads a text into a new file of the draft; `tokens` is room for its tokens.
+/// Parses a text to a new file of the draft; `tokens` is room for its tokens.
 pub(super) fn parse(
     name: &str,
     text: &str,
@@ -94,7 +94,7 @@ pub(super) fn parse(
     file
 }
 
-/// Adds to a list that mostly stays at one.
+/// Appends to a list that mostly has one element.
 fn push_few<T>(list: &mut Vec<T>, one: T) {
     if list.is_empty() {
         list.reserve_exact(1);
@@ -119,7 +119,7 @@ impl<'a> Parser<'a> {
         self.text.get(start as usize..end as usize).unwrap_or("")
     }
 
-    /// The bytes of a token: to distinguish words, which goes byte by byte in a `match`.
+    /// The bytes of a token, to match words against: a `match` of bytes is faster.
     #[inline]
     fn bytes(&self, token: Token) -> &'a [u8] {
         self.text.as_bytes().get(token.start as usize..token.end as usize).unwrap_or(b"")
@@ -197,7 +197,7 @@ impl<'a> Parser<'a> {
         Failed
     }
 
-    /// Another token than the next one is needed.
+    /// Reports that the next token is not the expected one.
     fn expected(&mut self, what: &str) -> Failed {
         let token = self.token();
         let message = match token.kind {
@@ -233,7 +233,7 @@ impl<'a> Parser<'a> {
         Ok(token)
     }
 
-    /// `a.b.c`, perhaps with a dot in front.
+    /// `a.b.c`, possibly with a leading dot.
     fn path(&mut self, what: &str) -> Parsed<(Name, TextRange)> {
         let first = self.at;
         self.take_sign(b'.');
@@ -243,7 +243,7 @@ impl<'a> Parser<'a> {
         }
         let parts = &self.tokens[first..self.at];
         let range = (parts[0].start, self.previous().end);
-        // Blanks may stand between the parts, and mostly do not.
+        // There may be blanks between the parts, but mostly are not.
         let path = match parts.iter().map(|part| part.end - part.start).sum::<u32>() {
             length if length == range.1 - range.0 => self.slice_of(range).into(),
             _ => Name::from(parts.iter().map(|&part| self.slice(part)).collect::<String>()),
@@ -264,7 +264,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// True if cutting the text into tokens found something wrong there.
+    /// True if the lexer reported an error there.
     fn is_reported(&self, token: Token) -> bool {
         let starts = |problem: &Problem| match problem.part {
             Part::Range(start, _) => (token.start..=token.end).contains(&start),
@@ -288,7 +288,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// One string or several after each other.
+    /// One or several adjacent strings.
     fn string(&mut self, what: &str) -> Parsed<(Vec<u8>, TextRange)> {
         if self.token().kind != Kind::String {
             return Err(self.expected(what));
@@ -311,7 +311,7 @@ impl<'a> Parser<'a> {
         Ok((out, (start, self.previous().end)))
     }
 
-    /// A string that is a name of some kind.
+    /// A string that must be UTF-8.
     fn text(&mut self, what: &str) -> Parsed<(String, TextRange)> {
         let (bytes, range) = self.string(what)?;
         match String::from_utf8(bytes) {
@@ -338,7 +338,7 @@ impl<'a> Parser<'a> {
         self.places.push(ranges)
     }
 
-    /// To the end of a statement that went wrong; not over the brace that ends the block.
+    /// Skips to the end of an invalid statement, but not past the brace that ends the block.
     fn skip_statement(&mut self) {
         while !self.at_end() {
             match self.token().kind {
@@ -358,7 +358,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Over braces and all that is in them.
+    /// Skips a block in braces.
     fn skip_block(&mut self) {
         let mut depth = 0usize;
         while !self.at_end() {
@@ -373,7 +373,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `{ statement* }`; what goes wrong in a statement is skipped with it.
+    /// `{ statement* }`; an invalid statement is skipped.
     fn block(&mut self, mut statement: impl FnMut(&mut Self) -> Parsed) -> Parsed {
         let open = self.expect_sign(b'{')?;
         if self.depth >= DEPTH_MAX {
@@ -485,7 +485,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `export` or `local`, where a declaration follows.
+    /// `export` or `local`, if a declaration follows.
     fn visibility(&mut self) -> Option<Visibility> {
         let visibility = match self.bytes(self.token()) {
             b"export" => Visibility::Export,

@@ -1,15 +1,15 @@
-//! Options as they are written; what they mean is found out when all names are known.
+//! Options as written; they are interpreted when all names are known.
 
 use super::{Parsed, Parser, push_few};
 use crate::proto::lex::{Kind, integer};
 use crate::schema::draft::{MaybeOptions, OptionsDraft};
 use crate::schema::uninterpreted::{NamePart, OptionText, OptionValue, TextRange};
 
-/// What stands among a field's options and is none.
+/// The pseudo-options among a field's options.
 #[derive(Default)]
 pub(super) struct FieldOptions {
     pub(super) json_name: Option<(String, TextRange)>,
-    /// At which token the default begins.
+    /// The first token of the default.
     pub(super) default: Option<(usize, TextRange)>,
 }
 

@@ -1,4 +1,4 @@
-//! Ranges of numbers, for extensions and what is reserved; reserved names.
+//! Ranges of extension numbers and of reserved numbers; reserved names.
 
 use super::{Parsed, Parser};
 use crate::proto::lex::Kind;
@@ -66,7 +66,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Its end is exclusive.
+    /// Parses a range of field numbers to one with an exclusive end.
     fn field_range(&mut self) -> Parsed<RangeDraft> {
         let (start, range) = self.integer("a number")?;
         let end = match self.take_word("to") {
@@ -75,7 +75,7 @@ impl Parser<'_> {
             true => self.integer("a number or `max`")?.0,
         };
         let range = (range.0, self.previous().end);
-        // Numbers far too great stay too great.
+        // Numbers out of range stay out of range.
         let clamp = |number: u64| i32::try_from(number).unwrap_or(i32::MAX - 1);
         let place = self.place(Ranges { name: range, ..Ranges::default() });
         Ok(RangeDraft { start: clamp(start), end: clamp(end).saturating_add(1), place })

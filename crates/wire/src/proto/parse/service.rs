@@ -46,7 +46,7 @@ impl Parser<'_> {
                     true => parser.option_statement(&mut options),
                     false => Err(parser.expected("`option`")),
                 });
-                // A body, though empty, gives the method options.
+                // Even an empty body gives the method options.
                 method.options = Some(options.unwrap_or_default());
                 result
             }

@@ -1,6 +1,6 @@
-//! The files that everybody may import without having them.
+//! The files that can be imported without being installed.
 
-/// Where the definitions of options are.
+/// The file with the definitions of options.
 pub(super) const DESCRIPTOR: &str = "google/protobuf/descriptor.proto";
 
 macro_rules! files {

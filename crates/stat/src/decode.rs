@@ -6,8 +6,8 @@
 
 use crate::histogram::{Distribution, SEQUENCE};
 use crate::layout::{
-    ENTRY_BYTES, HEADER_BYTES, Header, SlotKind, LOG_HEAD_BYTES, RECORD_BYTES, RECORD_TEXT_BYTES_MAX,
-    Shape, WORD_BYTES, live_name, unpack,
+    ENTRY_BYTES, HEADER_BYTES, Header, LOG_HEAD_BYTES, RECORD_BYTES, RECORD_TEXT_BYTES_MAX, Shape,
+    SlotKind, WORD_BYTES, live_name, unpack,
 };
 use crate::log::{KIND_LEN, LogRecord, NUMBER, TEXT, TIME};
 use crate::snapshot::Snapshot;

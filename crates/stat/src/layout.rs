@@ -132,7 +132,8 @@ pub struct Shape {
 
 impl Shape {
     /// A file of counters.
-    pub const COUNTERS: Shape = Shape { kind: SlotKind::Counters, slots: 128, data_bytes: WORD_BYTES };
+    pub const COUNTERS: Shape =
+        Shape { kind: SlotKind::Counters, slots: 128, data_bytes: WORD_BYTES };
     /// A file of histograms.
     pub const HISTOGRAMS: Shape =
         Shape { kind: SlotKind::Histograms, slots: 8, data_bytes: HISTOGRAM_BYTES };

@@ -1,7 +1,7 @@
 //! Makes the files and hands out the slots in them.
 
 use crate::chunk::Chunk;
-use crate::layout::{Header, SlotKind, Shape};
+use crate::layout::{Header, Shape, SlotKind};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::connection::{Connection, Origin, RemoteEnd};
-use super::peer::{Peer, LinkState};
+use super::peer::{LinkState, Peer};
 use super::{
     Action, CONNECT_NS, CONNECTIONS_MAX, ConnectionId, Connections, Context, Ended, UNPROVEN_NS,
     route, sealed,

@@ -49,7 +49,7 @@ use greeting::greeting;
 pub use load::Load;
 use outgoing::BACKOFF_MAX_NS;
 pub use outgoing::QUEUE_BYTES_MAX;
-use peer::{Peer, LinkState};
+use peer::{LinkState, Peer};
 
 /// The most connections that a node makes; also the most that it takes.
 pub const CONNECTIONS_MAX: usize = 4096;
@@ -226,7 +226,8 @@ impl Connections {
                     self.actions.push_back(Action::Write(id));
                 }
                 // A timer or the owner resumes it.
-                (None, LinkState::Connected(_) | LinkState::Waiting | LinkState::Connecting(_)) => {}
+                (None, LinkState::Connected(_) | LinkState::Waiting | LinkState::Connecting(_)) => {
+                }
             }
             self.set_timer(&name);
         }

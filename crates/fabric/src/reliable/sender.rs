@@ -102,7 +102,11 @@ impl Sender {
     /// Begins the next stream; the number of datagrams given up.
     pub(super) fn restart(&mut self) -> u64 {
         let lost = self.queue.len()
-            + self.flight.iter().filter(|segment| segment.state != SegmentState::Acknowledged).count();
+            + self
+                .flight
+                .iter()
+                .filter(|segment| segment.state != SegmentState::Acknowledged)
+                .count();
         *self = Sender::new(self.stream + 1);
         lost as u64
     }
@@ -171,7 +175,8 @@ impl Sender {
 
     /// Sends again what is under way: the peer has not taken it.
     pub(super) fn send_again(&mut self) {
-        for segment in self.flight.iter_mut().filter(|segment| segment.state == SegmentState::Sent) {
+        for segment in self.flight.iter_mut().filter(|segment| segment.state == SegmentState::Sent)
+        {
             segment.state = SegmentState::Lost;
         }
         self.under_way = 0;
@@ -230,7 +235,8 @@ impl Sender {
         if self.rto_at.is_none_or(|at| now_ns < at) {
             return;
         }
-        for segment in self.flight.iter_mut().filter(|segment| segment.state == SegmentState::Sent) {
+        for segment in self.flight.iter_mut().filter(|segment| segment.state == SegmentState::Sent)
+        {
             segment.state = SegmentState::Lost;
         }
         self.under_way = 0;

@@ -193,7 +193,11 @@ fn builder(token: &Token, ephemeral: Ephemeral) -> Result<Builder<'_>, Error> {
 }
 
 /// Appends this side's message of the handshake.
-fn write_message(handshake: &mut HandshakeState, kind: u8, out: &mut Vec<u8>) -> Result<(), Broken> {
+fn write_message(
+    handshake: &mut HandshakeState,
+    kind: u8,
+    out: &mut Vec<u8>,
+) -> Result<(), Broken> {
     let mut frame = [0; 1 + HANDSHAKE_BYTES];
     frame[0] = kind;
     let length = handshake.write_message(&[], &mut frame[1..]).map_err(|_| Broken::Frame)?;

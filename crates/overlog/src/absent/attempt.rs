@@ -3,7 +3,7 @@
 use tidemill_relation::OwnedValue;
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
 
-use super::answer::{Attempt, TermKind, Skipped, Verdict, Wanted};
+use super::answer::{Attempt, Skipped, TermKind, Verdict, Wanted};
 use super::known::Known;
 use super::made::expr;
 use super::rules::Named;
@@ -72,7 +72,8 @@ impl<'r> Ready<'r> {
         known: &Known,
         steps: &[TermStep],
     ) -> Result<Option<SortedMap<String, OwnedValue>>, Failure> {
-        let is_empty = |step: &TermStep| relation(&step.probed).is_some_and(|it| known.is_empty(it));
+        let is_empty =
+            |step: &TermStep| relation(&step.probed).is_some_and(|it| known.is_empty(it));
         if steps.iter().any(|it| is_predicate(&it.probed) && is_empty(it)) {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::answer::{Attempt, TermKind, Skipped, Standing, Verdict, Wanted, WhyNot};
+use super::answer::{Attempt, Skipped, Standing, TermKind, Verdict, Wanted, WhyNot};
 
 /// Terms of one kind that are named.
 const NAMED_MAX: usize = 3;

@@ -18,7 +18,7 @@ use super::system::{foreign_rows, rows};
 use super::world::{Takes, World};
 use crate::check::system;
 use crate::control::{End, Status};
-use crate::query::{QueriedNode, AskerId, COUNTER, Copied, PEER, Reply};
+use crate::query::{AskerId, COUNTER, Copied, PEER, QueriedNode, Reply};
 
 /// Rows that are copied in one call before the loop may let others run.
 const COPY_ROWS: u64 = 512;

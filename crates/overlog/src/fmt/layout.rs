@@ -82,7 +82,9 @@ impl Layout {
 
     pub(super) fn add(&mut self, mut word: Word) {
         // A comment that ended a line would be a trailing one when it is read again.
-        if word.kind == WordKind::Plain && self.words.last().is_some_and(|it| it.kind == WordKind::Inline) {
+        if word.kind == WordKind::Plain
+            && self.words.last().is_some_and(|it| it.kind == WordKind::Inline)
+        {
             word.place = LineBreak::Tight;
         }
         self.words.push(word);
@@ -97,7 +99,8 @@ impl Layout {
             let mut length = 1;
             if matches!(first.kind, WordKind::Plain | WordKind::Inline) {
                 let same = |word: &&Word| {
-                    matches!(word.kind, WordKind::Plain | WordKind::Inline) && word.place != LineBreak::Term
+                    matches!(word.kind, WordKind::Plain | WordKind::Inline)
+                        && word.place != LineBreak::Term
                 };
                 length += rest[1..].iter().take_while(same).count();
             }

@@ -11,7 +11,7 @@ use tidemill_stdx::say;
 use super::allowances::{TURN_CHANGES_MAX, Taken};
 use super::failing::Failing;
 use super::stages::Stage;
-use super::tuples::{Columns, Derived, TupleOrigin, Send};
+use super::tuples::{Columns, Derived, Send, TupleOrigin};
 use super::watch::Sighting;
 use crate::net::address::is_address;
 
@@ -88,7 +88,8 @@ impl Deriving<'_> {
         if let Some(cycle) = &mut self.cycle {
             cycle.taken.cycle_tuples += 1;
         }
-        let derived = Derived { relation, origin: TupleOrigin::Rule(self.rule), action: output.action };
+        let derived =
+            Derived { relation, origin: TupleOrigin::Rule(self.rule), action: output.action };
         let location = output
             .location
             .unwrap_or_else(|| self.failing.program.plan().relation(relation).location);

@@ -109,7 +109,8 @@ impl Node {
         match output_columns(row.as_seq(), address, location, arity) {
             Some(columns) => {
                 self.counters.stages[stage].outputs += 1;
-                let derived = Derived { relation, origin: TupleOrigin::Stage, action: Action::Emit };
+                let derived =
+                    Derived { relation, origin: TupleOrigin::Stage, action: Action::Emit };
                 self.turn.taken.cycle_tuples += u64::from(self.in_cycle());
                 let number = self.turn.queue.len();
                 self.turn.queue.push(derived, &columns);

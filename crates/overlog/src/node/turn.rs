@@ -6,7 +6,7 @@ use tidemill_relation::{TupleBuf, Value};
 
 use super::allowances::Taken;
 use super::records::{NotedIds, Records};
-use super::tuples::{Crossing, Derived, TupleOrigin, Send};
+use super::tuples::{Crossing, Derived, Send, TupleOrigin};
 
 /// The state of the running turn.
 #[derive(Debug, Default)]

@@ -116,7 +116,8 @@ impl Reader<'_> {
         while let Some(symbol) = self.next_if(symbols) {
             let span = self.tokens[self.at - 1].span;
             let right = self.level(level + 1)?;
-            left = apply(symbol, left, right).ok_or(ConditionError(span, "this has no value of 64 bits"))?;
+            left = apply(symbol, left, right)
+                .ok_or(ConditionError(span, "this has no value of 64 bits"))?;
         }
         Ok(left)
     }
@@ -125,7 +126,9 @@ impl Reader<'_> {
         if self.depth == DEPTH_MAX {
             return Err(ConditionError(self.line, "the condition nests too deeply"));
         }
-        let Some(token) = self.peek() else { return Err(ConditionError(self.line, "a value is missing")) };
+        let Some(token) = self.peek() else {
+            return Err(ConditionError(self.line, "a value is missing"));
+        };
         let (kind, span) = (token.kind.clone(), token.span);
         self.at += 1;
         self.depth += 1;

@@ -215,7 +215,13 @@ impl Desk {
     ///
     /// # Errors
     /// The end of its answer, if it is not taken.
-    pub fn ask(&mut self, asker: AskerId, id: u64, asked: QueriedNode, text: &str) -> Result<(), End> {
+    pub fn ask(
+        &mut self,
+        asker: AskerId,
+        id: u64,
+        asked: QueriedNode,
+        text: &str,
+    ) -> Result<(), End> {
         let most = control::TEXT_BYTES_MAX;
         if text.len() > most {
             self.counters.failed += 1;

@@ -16,7 +16,8 @@ mod question;
 mod sorting;
 
 pub use desk::{
-    QueriedNode, AskerId, COUNTER, Copied, Copyable, Desk, PEER, QueryCounters, Reply, Shown, WAITING_MAX,
+    AskerId, COUNTER, Copied, Copyable, Desk, PEER, QueriedNode, QueryCounters, Reply, Shown,
+    WAITING_MAX,
 };
 pub use evaluate::{Answer, Failure, Limits, evaluate};
 pub(crate) use evaluate::{Holder, first};

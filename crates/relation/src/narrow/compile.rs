@@ -8,7 +8,7 @@ use crate::expr::{Expr, Reg};
 use crate::operator::Binary;
 use crate::plan::{self, Bind, HeadColumn, Lookup, Strand};
 use crate::strand::Reading;
-use crate::table::{Access, Fit, WordKind, Layout, Part, ColumnOffset, Table, Visible};
+use crate::table::{Access, ColumnOffset, Fit, Layout, Part, Table, Visible, WordKind};
 use crate::value::Value;
 
 /// Why there is nothing to run.
@@ -131,7 +131,9 @@ impl<'a> Compiler<'a> {
                     if known.is_some() {
                         return Err(Halt::Unfit);
                     }
-                    if let (WordKind::Half | WordKind::Whole, Some(place)) = (kind, table.place(column)) {
+                    if let (WordKind::Half | WordKind::Whole, Some(place)) =
+                        (kind, table.place(column))
+                    {
                         binds.push(Bound::Load(place, *reg as usize));
                     }
                 }

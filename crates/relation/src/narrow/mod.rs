@@ -16,7 +16,7 @@ mod memo;
 mod steps;
 
 use crate::eval::Ambient;
-use crate::table::{IndexRows, KnownPairs, PartRows, ColumnOffset, RowId, Table, Visible};
+use crate::table::{ColumnOffset, IndexRows, KnownPairs, PartRows, RowId, Table, Visible};
 use memo::{Memo, Seen};
 use std::cmp::Ordering;
 use steps::{Bound, Hashed, Operand, Path, Probe, Step};

@@ -1,6 +1,6 @@
 //! The steps of a strand over registers that are plain integers.
 
-use crate::table::{Part, ColumnOffset, RowId, Table, Visible};
+use crate::table::{ColumnOffset, Part, RowId, Table, Visible};
 
 /// An operand that is known when a row has been bound.
 #[derive(Clone, Copy, Debug)]

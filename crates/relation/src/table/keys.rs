@@ -142,7 +142,9 @@ impl Hashing {
     /// The state and the places, if it is two integers of 32 bits.
     fn halves(&self) -> Option<(u64, [usize; 2])> {
         match self.columns[..] {
-            [Hashed::Of(ColumnOffset::Half(a)), Hashed::Of(ColumnOffset::Half(b))] => Some((self.state, [a, b])),
+            [Hashed::Of(ColumnOffset::Half(a)), Hashed::Of(ColumnOffset::Half(b))] => {
+                Some((self.state, [a, b]))
+            }
             _ => None,
         }
     }

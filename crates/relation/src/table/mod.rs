@@ -45,7 +45,7 @@ pub use access::{Access, Visible};
 pub(crate) use chain::Rows as IndexRows;
 pub use find::Rows;
 pub use insert::{Inserted, TableFull};
-pub(crate) use narrow::{Fit, WordKind, Layout, NarrowOutcome};
+pub(crate) use narrow::{Fit, Layout, NarrowOutcome, WordKind};
 pub(crate) use pairs::KnownPairs;
 pub(crate) use part::{Part, Rows as PartRows};
 pub(crate) use place::ColumnOffset;

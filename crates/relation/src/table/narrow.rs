@@ -160,7 +160,11 @@ impl Table {
     /// has accepted. Rows that are new have the ids from [`Table::next_row`] on, in order. Calls
     /// `report` with the outcome of each, in order; returns the number of those refused because the
     /// table is full.
-    pub(crate) fn insert_words(&mut self, rows: &[u32], report: impl FnMut(NarrowOutcome)) -> usize {
+    pub(crate) fn insert_words(
+        &mut self,
+        rows: &[u32],
+        report: impl FnMut(NarrowOutcome),
+    ) -> usize {
         self.link();
         let (Some(hashing), 1..) = (self.hashing(&self.key), self.stride) else {
             debug_assert!(rows.is_empty(), "the table fits");

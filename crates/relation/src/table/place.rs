@@ -35,7 +35,8 @@ impl ColumnOffset {
     /// Its first word, if integers lie there as they do in `other`.
     pub(crate) fn start_of_same(self, other: ColumnOffset) -> Option<usize> {
         match (self, other) {
-            (ColumnOffset::Half(at), ColumnOffset::Half(_)) | (ColumnOffset::Whole(at), ColumnOffset::Whole(_)) => Some(at),
+            (ColumnOffset::Half(at), ColumnOffset::Half(_))
+            | (ColumnOffset::Whole(at), ColumnOffset::Whole(_)) => Some(at),
             _ => None,
         }
     }

@@ -368,7 +368,8 @@ impl Round<'_> {
             Some(traced) if is_traced => {
                 // A removed row is no premise.
                 let skip = usize::from(rule.body[start].negated);
-                let (inner, known, joined) = (&mut sink, &KnownDerivations::default(), SmallVec::new());
+                let (inner, known, joined) =
+                    (&mut sink, &KnownDerivations::default(), SmallVec::new());
                 let mut sink = Noting { inner, traced, rule, skip, known, joined };
                 run_rows_traced(strand, batch, reading, self.scope, &mut sink);
             }

@@ -105,7 +105,8 @@ impl Bench {
             reported.push((it.rule, (it.head, ints(it.columns)), premises));
         });
         let database = &self.database;
-        reported.into_iter()
+        reported
+            .into_iter()
             .map(|(rule, head, premises)| {
                 let first = premises.first().map(|it| row_of(database, it.relation, it.row));
                 ((rule, head, rows_of(database, &premises)), first)

@@ -1,4 +1,4 @@
-//! The events that a decoder makes of the bytes it walks.
+//! The events that a decoder emits for its input.
 //!
 //! ```text
 //! start_message
@@ -8,11 +8,12 @@
 //!   unknown
 //! end_message
 //! ```
-//! A decoder that has the whole input gives each string in exactly one piece, so a sink for such
+//! A decoder that has the whole input passes each string in exactly one piece, so a sink for such
 //! decoders needs only [`Sink::string`] and [`Sink::bytes`]. Pieces of a string end between
 //! characters. Strings that the schema leaves unchecked (`proto2`) come as [`Sink::raw_string`],
 //! which hands on what is UTF-8. Events come in the order of the bytes: a field that is no list may
-//! come twice, the later one counts; a sub-message that comes twice is to be merged.
+//! come twice, and the later one replaces the earlier; a sub-message that comes twice must be
+//! merged.
 
 pub use crate::flow::{Flow, Stop};
 pub use crate::wants::Wants;
@@ -20,13 +21,13 @@ pub use crate::wants::Wants;
 use crate::message::Storage;
 use crate::schema::{FieldId, MessageId};
 
-/// Receives the events of one message; `'a` is how long strings and bytes live.
+/// Receives the events of one message; `'a` is the lifetime of strings and bytes.
 ///
-/// Every method does nothing by default. `()` is the sink that merely validates.
+/// Every method does nothing by default. `()` is the sink that only validates.
 #[allow(unused_variables)]
 pub trait Sink<'a> {
-    /// The events that are worth a call. Decoders may leave out all others: a sink that returns
-    /// less than [`Wants::ALL`] does nothing with what it leaves out.
+    /// The events that the sink handles. Decoders may omit all others: a sink that returns less
+    /// than [`Wants::ALL`] does nothing in the other methods.
     #[inline]
     fn wants() -> Wants
     where
@@ -35,7 +36,7 @@ pub trait Sink<'a> {
         Wants::ALL
     }
 
-    /// The message in memory that it fills, which a native decoder may then fill by itself.
+    /// The message in memory that it fills, which a native decoder may then fill directly.
     #[doc(hidden)]
     #[inline]
     fn storage(&mut self) -> Option<&mut dyn Storage> {
@@ -120,8 +121,8 @@ pub trait Sink<'a> {
         Ok(())
     }
 
-    /// A piece of a string of which the schema does not say that it is UTF-8. What is UTF-8 goes
-    /// to [`Sink::string`], anything else to [`Sink::bytes`], unless the sink looks for itself.
+    /// A piece of a string that the schema does not require to be UTF-8. By default it goes to
+    /// [`Sink::string`] if it is UTF-8, else to [`Sink::bytes`].
     #[inline]
     fn raw_string(&mut self, field: FieldId, piece: &'a [u8]) -> Flow {
         match std::str::from_utf8(piece) {
@@ -136,8 +137,7 @@ pub trait Sink<'a> {
         Ok(())
     }
 
-    /// A string that is there as a whole: the three events of one piece, unless the sink can do
-    /// better.
+    /// A string in one piece: by default start, piece and end.
     #[inline]
     fn whole_string(&mut self, field: FieldId, text: &'a str) -> Flow {
         self.start_string(field, text.len())?;
@@ -145,7 +145,7 @@ pub trait Sink<'a> {
         self.end_string(field)
     }
 
-    /// Bytes, `length` of them, begin.
+    /// A value of `length` bytes begins.
     #[inline]
     fn start_bytes(&mut self, field: FieldId, length: usize) -> Flow {
         Ok(())
@@ -170,7 +170,7 @@ pub trait Sink<'a> {
         Ok(())
     }
 
-    /// A number that a closed enum does not name, in a packed list: to be kept like an unknown
+    /// A number that a closed enum does not name, in a packed list: it is kept like an unknown
     /// field of this number that holds the varint `value`.
     #[inline]
     fn unknown_element(&mut self, number: u32, value: u64) -> Flow {
@@ -184,7 +184,7 @@ impl Sink<'_> for () {
         Wants::NONE
     }
 
-    // It does not matter whether it is UTF-8.
+    // Validation accepts any bytes.
     #[inline]
     fn raw_string(&mut self, _: FieldId, _: &[u8]) -> Flow {
         Ok(())
@@ -234,7 +234,7 @@ pub fn events<'a, F: FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F> {
     Events(handle)
 }
 
-/// The same for streams, whose strings live for a call only.
+/// As [`events`], for streams, whose strings live only for the call.
 pub fn stream_events<F: for<'a> FnMut(Event<'a>) -> Flow>(handle: F) -> Events<F> {
     Events(handle)
 }

@@ -1,21 +1,21 @@
-//! Whether bytes are UTF-8. Most are ASCII, and many are few: sixteen are looked at together, where
-//! the processor can also if characters of two or three bytes are among them. Only where there is
-//! something else the slower check of std comes in.
+//! Validation of UTF-8. Most strings are ASCII, and many are short: blocks of sixteen bytes are
+//! checked at once, on x86-64 also those with characters of two or three bytes. Only other bytes go
+//! to the slower check of std.
 
 use std::str::Utf8Error;
 
 const LANES: usize = 16;
-/// Bytes that are given to std at least, where one is above ASCII.
+/// The least number of bytes that std checks at once, after one above ASCII.
 const PIECE: usize = 32;
 
-/// The text that bytes are.
+/// The bytes as text.
 ///
 /// # Errors
-/// They are none.
+/// They are not UTF-8.
 #[inline]
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, Utf8Error> {
     if is_utf8(bytes) {
-        // SAFETY: just looked at.
+        // SAFETY: `is_utf8` has checked the bytes.
         return Ok(unsafe { std::str::from_utf8_unchecked(bytes) });
     }
     std::str::from_utf8(bytes)
@@ -74,13 +74,13 @@ fn is_utf8_in_pieces(bytes: &[u8]) -> bool {
     }
 }
 
-/// What can be said by looking at blocks.
+/// The result of checking blocks.
 enum Front {
-    /// All is UTF-8.
+    /// All bytes are UTF-8.
     All,
-    /// It is not.
+    /// They are not.
     Wrong,
-    /// How many bytes are whole characters; what is behind them is for std.
+    /// The number of bytes that are whole characters; std checks the rest.
     Bytes(usize),
 }
 
@@ -93,10 +93,10 @@ fn front(bytes: &[u8]) -> Front {
 #[cfg(target_arch = "x86_64")]
 fn front(bytes: &[u8]) -> Front {
     let (blocks, rest) = bytes.as_chunks::<LANES>();
-    // Zeros are ASCII: what is open at the end of the bytes is wrong.
+    // Zeros are ASCII: a character that is open at the end of the bytes is an error.
     let mut last = [0; LANES];
     last[..rest.len()].copy_from_slice(rest);
-    // Which bytes of the next block must go on with a character.
+    // A bit for each byte of the next block that must continue a character.
     let mut open = 0;
     for (at, block) in blocks.iter().chain([&last]).enumerate() {
         if open == 0 && block_is_ascii(block) {
@@ -107,7 +107,7 @@ fn front(bytes: &[u8]) -> Front {
             Err(sse2::Other::Wrong) => return Front::Wrong,
             Err(sse2::Other::Unknown) => {
                 let before = &bytes[..at * LANES];
-                // A character that is open begins at the last byte that does not go on with one.
+                // The open character begins at the last byte that is no continuation byte.
                 let begun = before.iter().rposition(|&byte| byte >= 0xc0).unwrap_or(0);
                 return Front::Bytes(if open == 0 { before.len() } else { begun });
             }
@@ -125,21 +125,21 @@ mod sse2 {
 
     use super::LANES;
 
-    /// Why a block is no characters of at most three bytes.
+    /// Why a block is not made of characters of at most three bytes.
     pub(super) enum Other {
         /// It is not UTF-8.
         Wrong,
-        /// It has bytes that are for std.
+        /// It has bytes that std must check.
         Unknown,
     }
 
-    /// A bit for each byte of the next block that must go on with a character, given those of this
+    /// A bit for each byte of the next block that must continue a character, given those of this
     /// one.
     ///
-    /// A first byte of 0xe0 or 0xed limits what its second may be, so that is for std too.
+    /// A first byte of 0xe0 or 0xed limits its second byte, so std checks those too.
     #[inline]
     pub(super) fn open_after(block: &[u8; LANES], open: u32) -> Result<u32, Other> {
-        // SAFETY: sixteen bytes are there; every x86-64 processor has these instructions.
+        // SAFETY: the block has sixteen bytes; every x86-64 processor has these instructions.
         let (above, on, two, three, odd) = unsafe {
             let bytes = _mm_loadu_si128(block.as_ptr().cast());
             let above = _mm_movemask_epi8(bytes) as u32;
@@ -160,7 +160,7 @@ mod sse2 {
     /// Every x86-64 processor has these instructions.
     #[inline(always)]
     unsafe fn within(bytes: __m128i, low: u8, high: u8) -> u32 {
-        // SAFETY: as said.
+        // SAFETY: every x86-64 processor has these instructions.
         unsafe {
             let low = _mm_max_epu8(bytes, _mm_set1_epi8(low as i8));
             let both = _mm_min_epu8(low, _mm_set1_epi8(high as i8));

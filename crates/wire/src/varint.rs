@@ -1,15 +1,15 @@
-//! Variable-length integers: seven bits a byte, least significant first, the top bit says that
-//! more follow; and the zigzag order that keeps small negative numbers short.
+//! Variable-length integers: seven bits a byte, least significant first, the top bit set if more
+//! follow; and the zigzag order that keeps small negative numbers short.
 
-/// Most bytes that a varint may take.
+/// The maximal length of a varint in bytes.
 pub const BYTES_MAX: usize = 10;
 
-/// Why no varint could be read.
+/// The error of a malformed varint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VarintError {
-    /// The bytes end inside it.
+    /// The input ends inside it.
     Truncated,
-    /// It goes on after ten bytes.
+    /// It continues after ten bytes.
     TooLong,
 }
 
@@ -48,10 +48,10 @@ pub fn write(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Bytes that [`write()`] takes.
+/// The number of bytes that [`write()`] appends.
 #[inline]
 pub fn len(value: u64) -> usize {
-    // One byte for each seven bits begun; zero counts as one bit.
+    // One byte per seven bits, rounded up; zero counts as one bit.
     let bits = 64 - (value | 1).leading_zeros() as usize;
     bits.div_ceil(7)
 }

@@ -1,15 +1,15 @@
-//! Which events a sink needs.
+//! The events that a sink needs.
 
 use std::ops::BitOr;
 
 /// A set of kinds of events; `Wants::I64 | Wants::SUB` is both.
 ///
-/// A decoder that is compiled for a set has no call for what is not in it.
+/// A decoder that is compiled for a set has no calls for other events.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Wants(u16);
 
 impl Wants {
-    /// No event at all: the bytes are merely checked.
+    /// No event at all: the bytes are only checked.
     pub const NONE: Wants = Wants(0);
     /// Start and end of the whole.
     pub const MESSAGE: Wants = Wants(1);

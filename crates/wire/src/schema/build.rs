@@ -1,4 +1,4 @@
-//! The builder of schemas and what it refuses.
+//! The builder of schemas, and its errors.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use tidemill_stdx::sorted::SortedSet;
 /// Numbers that belong to the implementations of the format.
 const NUMBERS_RESERVED: std::ops::RangeInclusive<u32> = 19_000..=19_999;
 
-/// What is wrong with a schema; names are as they were given.
+/// An error in a schema; names are as given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SchemaError {
     /// Not an identifier (a package: identifiers with dots between).
@@ -36,7 +36,7 @@ pub enum SchemaError {
     },
     /// A oneof without members.
     EmptyOneof(String),
-    /// An id that this builder never gave.
+    /// An id of another builder.
     ForeignId,
     /// A field that `proto3` cannot have: required, or a group.
     NotInProto3(String),
@@ -71,10 +71,10 @@ struct FieldPart {
     oneof: Option<OneofId>,
 }
 
-/// Collects definitions; checks come with [`SchemaBuilder::build`].
+/// Collects definitions; [`SchemaBuilder::build`] checks them.
 ///
-/// The ids given on the way are those of the schema built, so that fields may refer to messages
-/// whose fields come later.
+/// The ids that it returns are those of the built schema, so that fields may refer to messages
+/// whose fields are added later.
 #[derive(Default)]
 pub struct SchemaBuilder {
     package: String,
@@ -84,7 +84,7 @@ pub struct SchemaBuilder {
 }
 
 impl SchemaBuilder {
-    /// A schema of that package, empty for none.
+    /// A builder for a schema of that package; empty for none.
     pub fn new(package: impl Into<String>) -> SchemaBuilder {
         SchemaBuilder { package: package.into(), ..SchemaBuilder::default() }
     }
@@ -134,7 +134,7 @@ impl SchemaBuilder {
         FieldId(self.fields.len() as u32 - 1)
     }
 
-    /// Checks everything and freezes it; the first thing wrong is the error.
+    /// Checks everything and freezes it; returns the first error.
     pub fn build(self) -> Result<Schema, SchemaError> {
         self.check()?;
         let mut draft = Draft::new();

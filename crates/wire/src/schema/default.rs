@@ -7,7 +7,7 @@ use super::Scalar;
 use super::defs::DefaultValue;
 use super::draft::Draft;
 
-/// The value of a default as descriptors write it; `None` if it is none of that type.
+/// The value of a default as descriptors write it; `None` if it is of another type.
 pub fn default_value(draft: &Draft, ty: FieldType, text: &str) -> Option<DefaultValue> {
     let scalar = match ty {
         FieldType::Scalar(scalar) => scalar,
@@ -30,14 +30,14 @@ pub fn default_value(draft: &Draft, ty: FieldType, text: &str) -> Option<Default
     })
 }
 
-/// Bytes as C would write them.
+/// Bytes with the escapes of C.
 pub fn escape(bytes: &[u8]) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     escape_bytes(&mut out, bytes);
     out.into_iter().map(char::from).collect()
 }
 
-/// The bytes of a text with escapes; the inverse of [`escape`], and all that C and `protoc` take.
+/// The bytes of a text with escapes: all that [`escape`] writes and C and `protoc` accept.
 pub(crate) fn unescape(text: &str) -> Result<Vec<u8>, BadEscape> {
     let mut out = Vec::with_capacity(text.len());
     crate::escape::unescape(&mut out, text, Dialect::Schema)?;

@@ -1,4 +1,4 @@
-//! The definitions of some files, and how they are found: by id, name and number.
+//! The definitions of some files, and their lookup by id, name and number.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use super::{
     EnumId, FieldId, FieldType, FileId, Label, MessageId, OneofId, ServiceId, Tag, descriptor,
 };
 
-/// What a full name means.
+/// The definition of a full name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Named {
     /// A message.
@@ -26,38 +26,38 @@ pub enum Named {
     Extension(FieldId),
 }
 
-/// A field as readers and writers of values see it.
+/// The parts of a field that decoders and encoders of values need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WireField {
     pub(crate) ty: FieldType,
     pub(crate) label: Label,
     pub(crate) packed: bool,
-    /// The varint of number and wire type as it is written.
+    /// The varint of number and wire type in its written form.
     pub(crate) tag: Tag,
     pub(super) home: Home,
 }
 
-/// Where a field's definition is.
+/// The location of a field's definition.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Home {
     Message(MessageId, u32),
     Extension(u32),
 }
 
-/// Distinguishes a schema from all others of the process: for what the schema owns, which must not
-/// hold a reference to it.
+/// Identifies a schema within the process, for objects that the schema owns and so must not hold a
+/// reference to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct SchemaMark(u64);
 
 impl SchemaMark {
-    /// One that no other schema has.
+    /// A new unique mark.
     pub(super) fn new() -> SchemaMark {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         // Relaxed: marks only have to differ.
         SchemaMark(NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// True of the schema that gave it, and its clones.
+    /// True for the schema of the mark, and its clones.
     #[inline]
     pub(crate) fn is_of(self, definitions: &Definitions) -> bool {
         self == definitions.mark
@@ -75,9 +75,9 @@ pub struct Definitions {
     pub(super) extensions: Box<[Frozen<Def>]>,
     /// By field.
     pub(super) wire: Box<[WireField]>,
-    /// By message. Made when a number is first looked for; two threads may come at once.
+    /// By message. Made at the first lookup of a number; two threads may race to make it.
     pub(super) tables: OnceLock<Box<[FieldTable]>>,
-    /// By oneof: its message and its place there; nothing for those made for `optional`.
+    /// By oneof: its message and its index there; `None` for those made for `optional`.
     pub(super) oneofs: Box<[Option<(MessageId, u32)>]>,
     pub(super) names: Map<Arc<str>, Named>,
     pub(super) file_names: Map<Arc<str>, FileId>,
@@ -121,17 +121,17 @@ impl Definitions {
         self.extensions.iter().map(|def| def!(def, Extension).id)
     }
 
-    /// Number of fields, extensions among them: their ids are smaller.
+    /// The number of fields, extensions included; greater than the index of every field id.
     pub fn field_count(&self) -> usize {
         self.wire.len()
     }
 
-    /// The message type whose [`MessageId::index`] that is.
+    /// The message with that [`MessageId::index`].
     pub fn message_at(&self, index: usize) -> Option<MessageId> {
         (index < self.messages().len()).then_some(MessageId(index as u32))
     }
 
-    /// The field whose [`FieldId::index`] that is.
+    /// The field with that [`FieldId::index`].
     pub fn field_at(&self, index: usize) -> Option<FieldId> {
         (index < self.field_count()).then_some(FieldId(index as u32))
     }
@@ -156,7 +156,7 @@ impl Definitions {
         }
     }
 
-    /// A oneof. Panics on one that was made for `optional`: no getter gives those.
+    /// A oneof. Panics on one that was made for `optional`: no getter returns those.
     pub fn oneof(&self, id: OneofId) -> &Oneof {
         let (message, index) = self.oneofs[id.index()].expect("not made for `optional`");
         &self.message(message).oneofs[index as usize]
@@ -172,7 +172,7 @@ impl Definitions {
         def!(&self.services[id.index()], Service)
     }
 
-    /// What a full name, without a dot in front, means.
+    /// The definition of a full name, without a leading dot.
     pub fn get(&self, full_name: &str) -> Option<Named> {
         self.names.get(full_name).copied()
     }
@@ -214,7 +214,7 @@ impl Definitions {
         }
     }
 
-    /// The field of that number, or the extension.
+    /// The field or extension of that number.
     #[inline]
     pub fn field_by_number(&self, message: MessageId, number: u32) -> Option<FieldId> {
         self.slot(message, number).map(|slot| slot.field)
@@ -245,27 +245,27 @@ impl Definitions {
         descriptor::set_bytes(self.order.iter().map(|&id| self.file(id).descriptor()))
     }
 
-    /// A message that lives by itself.
+    /// A message that outlives the schema.
     pub fn share_message(&self, id: MessageId) -> SharedDef {
         SharedDef(self.messages[id.index()].clone())
     }
 
-    /// An enum that lives by itself.
+    /// An enum that outlives the schema.
     pub fn share_enum(&self, id: EnumId) -> SharedDef {
         SharedDef(self.enums[id.index()].clone())
     }
 
-    /// A file that lives by itself: itself and what it imports, without what they declare.
+    /// A file that outlives the schema, with the files that it imports, without their definitions.
     pub fn share_file(&self, id: FileId) -> SharedDef {
         SharedDef(self.files[id.index()].clone())
     }
 
-    /// A service that lives by itself.
+    /// A service that outlives the schema.
     pub fn share_service(&self, id: ServiceId) -> SharedDef {
         SharedDef(self.services[id.index()].clone())
     }
 
-    /// A mark by which the schema is known again.
+    /// The mark that identifies the schema.
     pub(crate) fn mark(&self) -> SchemaMark {
         self.mark
     }
@@ -281,7 +281,7 @@ impl Definitions {
     }
 }
 
-/// From number to field, for each message; extensions are in it.
+/// The map from number to field for each message, extensions included.
 fn tables(schema: &Definitions) -> Box<[FieldTable]> {
     let mut extensions_of: Map<MessageId, Vec<&Field>> = Map::default();
     for field in schema.extensions().map(|id| schema.field(id)) {

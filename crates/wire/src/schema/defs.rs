@@ -1,4 +1,4 @@
-//! Definitions that no longer change.
+//! Immutable definitions.
 //!
 //! Each file, message, enum, service and extension is a [`Def`], a node of an immutable graph:
 //! messages refer to the types of their fields, in circles where need be. Nodes that reach each
@@ -128,7 +128,7 @@ impl File {
 #[derive(Debug)]
 pub struct Message {
     pub(super) full_name: Arc<str>,
-    /// Where in the full name the name begins.
+    /// The start of the name in the full name.
     pub(super) name_start: u32,
     pub(super) file: FileId,
     pub(super) parent: Option<MessageId>,
@@ -153,7 +153,7 @@ pub struct Message {
     pub(super) options: Box<[u8]>,
 }
 
-/// What few messages have.
+/// The parts that few messages have.
 #[derive(Debug, Default)]
 pub(super) struct MessageRare {
     pub(super) extension_ranges: Box<[ExtensionRange]>,
@@ -186,13 +186,12 @@ impl Message {
         self.file
     }
 
-    /// The message around it.
+    /// The enclosing message.
     pub fn parent(&self) -> Option<MessageId> {
         self.parent
     }
 
-    /// The fields, ascending by number; the place in it is the field's
-    /// [index](Field::index_in_message).
+    /// The fields, ascending by number; a field's position is its [index](Field::index_in_message).
     pub fn fields(&self) -> &[FieldId] {
         &self.ids
     }
@@ -212,7 +211,8 @@ impl Message {
         self.find(&self.by_json_name, Field::json_name, name)
     }
 
-    /// The field that `key` gives that name, by the order that `sorted` has or gets.
+    /// The field whose `key` is that name, found through the index `sorted`, which is made on first
+    /// use.
     fn find(
         &self,
         sorted: &OnceLock<Box<[u32]>>,
@@ -270,7 +270,7 @@ impl Message {
         self.rare.as_ref().map_or(&[], |rare| &rare.reserved_names)
     }
 
-    /// What the source says of its visibility.
+    /// The visibility given in the source.
     pub fn visibility(&self) -> Visibility {
         self.visibility
     }
@@ -301,7 +301,7 @@ impl Message {
 pub struct Field {
     pub(super) id: FieldId,
     pub(super) name: Name,
-    /// Where it is not the name.
+    /// The name in JSON if it differs from the name.
     pub(super) json_name: Option<Name>,
     pub(super) message: MessageId,
     pub(super) number: u32,
@@ -312,14 +312,14 @@ pub struct Field {
     pub(super) packed: bool,
     pub(super) proto3_optional: bool,
     pub(super) extension: Option<Box<ExtensionPart>>,
-    /// Which edge of its node leads to its type.
+    /// The edge of its node that leads to its type.
     pub(super) edge: Option<u32>,
     pub(super) features: Features,
     pub(super) default: Option<Box<DefaultValue>>,
     pub(super) options: Box<[u8]>,
 }
 
-/// What only extensions have.
+/// The parts that only extensions have.
 #[derive(Debug)]
 pub(super) struct ExtensionPart {
     pub(super) full_name: Arc<str>,
@@ -327,7 +327,7 @@ pub(super) struct ExtensionPart {
     pub(super) scope: Option<MessageId>,
 }
 
-/// What a field is that is not there.
+/// The value of an absent field.
 #[derive(Clone, PartialEq, Debug)]
 pub enum DefaultValue {
     /// Of `int64`, `sint64`, `sfixed64`.
@@ -393,22 +393,22 @@ impl Field {
         self.number
     }
 
-    /// The place among the message's fields by number, without gaps; 0 for extensions.
+    /// The position among the message's fields by number, without gaps; 0 for extensions.
     pub fn index_in_message(&self) -> u32 {
         self.index
     }
 
-    /// What it holds.
+    /// The type of its values.
     pub fn field_type(&self) -> FieldType {
         self.ty
     }
 
-    /// How often it may stand, and whether its absence shows.
+    /// The label: how often it may occur, and whether it has presence.
     pub fn label(&self) -> Label {
         self.label
     }
 
-    /// True if its absence shows: it is there or not, whatever its value.
+    /// True if it has presence: whether it is set does not depend on its value.
     pub fn has_presence(&self) -> bool {
         matches!(self.label, Label::Optional | Label::Required)
     }
@@ -418,7 +418,7 @@ impl Field {
         self.oneof
     }
 
-    /// True if its values are written under one length.
+    /// True if its values are written as one packed list.
     pub fn is_packed(&self) -> bool {
         self.packed
     }
@@ -509,7 +509,7 @@ impl Enum {
         self.file
     }
 
-    /// The message around it.
+    /// The enclosing message.
     pub fn parent(&self) -> Option<MessageId> {
         self.parent
     }
@@ -543,7 +543,7 @@ impl Enum {
         self.features.enum_kind == EnumKind::Closed
     }
 
-    /// What the source says of its visibility.
+    /// The visibility given in the source.
     pub fn visibility(&self) -> Visibility {
         self.visibility
     }
@@ -638,22 +638,22 @@ impl Method {
         &self.name
     }
 
-    /// What it takes.
+    /// The type of the request.
     pub fn input(&self) -> MessageId {
         self.input
     }
 
-    /// What it gives.
+    /// The type of the response.
     pub fn output(&self) -> MessageId {
         self.output
     }
 
-    /// True if it takes a stream.
+    /// True if the request is a stream.
     pub fn takes_stream(&self) -> bool {
         self.client_streaming
     }
 
-    /// True if it gives a stream.
+    /// True if the response is a stream.
     pub fn gives_stream(&self) -> bool {
         self.server_streaming
     }
@@ -664,8 +664,8 @@ impl Method {
     }
 }
 
-/// A definition that lives by itself: it outlives its schema, with all that it refers to and
-/// nothing else. Cheap to clone, sent and shared freely.
+/// A definition that outlives its schema, with all that it refers to and nothing else. It is cheap
+/// to clone, `Send` and `Sync`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SharedDef(pub(super) Frozen<Def>);
 
@@ -691,17 +691,17 @@ impl SharedDef {
         }
     }
 
-    /// The message or enum that one of its fields holds.
+    /// The message or enum type of one of its fields.
     pub fn type_of(&self, field: &Field) -> Option<SharedDef> {
         Some(SharedDef(self.0.target(field.edge? as usize)?.to_frozen()))
     }
 
-    /// All that it refers to: its file first.
+    /// All definitions that it refers to, its file first.
     pub fn targets(&self) -> impl ExactSizeIterator<Item = SharedDef> {
         self.0.targets().map(FrozenRef::to_frozen).map(SharedDef)
     }
 
-    /// True if one keeps the other alive and the other way round.
+    /// True if each keeps the other alive.
     pub fn shares_count(&self, other: &SharedDef) -> bool {
         self.0.borrow().shares_count(other.0.borrow())
     }

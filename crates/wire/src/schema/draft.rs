@@ -1,8 +1,8 @@
-//! Definitions while they can still be changed.
+//! Mutable definitions.
 //!
-//! A [`Draft`] holds the definitions of all files in flat arrays; the ids given on the way stay
-//! those of the [`Schema`](super::Schema) that it becomes. It mirrors `descriptor.proto`: texts
-//! and serialized descriptors are both read into drafts, linking and checking work on them.
+//! A [`Draft`] holds the definitions of all files in flat arrays; their ids stay those of the
+//! [`Schema`](super::Schema) that it becomes. It mirrors `descriptor.proto`: texts and serialized
+//! descriptors are both read into drafts, linking and checking work on them.
 //!
 //! ```text
 //! .proto text --parse--.                          .--> Schema
@@ -39,11 +39,11 @@ pub struct Draft {
 pub struct OptionsDraft {
     /// The serialized options message, as a program sees it at run time.
     pub bytes: Vec<u8>,
-    /// Options that only tools see which read the source: what [`Self::bytes`] does not have.
+    /// Options with source retention, which [`Self::bytes`] lacks.
     pub source_bytes: Vec<u8>,
-    /// Nothing is left for run time: descriptors leave such options out.
+    /// No option is left at run time; descriptors omit such options.
     pub empty: bool,
-    /// As written in the text, which interpretation turns into bytes.
+    /// The options as written in the text; interpretation turns them into bytes.
     pub text: Vec<OptionText>,
 }
 
@@ -73,16 +73,16 @@ pub struct FileDraft {
     pub options: MaybeOptions,
     /// Resolved features.
     pub features: Features,
-    /// The serialized `FileDescriptorProto`, where the file came as one.
+    /// The serialized `FileDescriptorProto`, if the file came as one.
     pub descriptor: Option<Box<[u8]>>,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub place: ElementId,
 }
 
-/// How a file imports another.
+/// The kind of an import.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ImportKind {
-    /// For itself.
+    /// For the importing file itself.
     #[default]
     Plain,
     /// Also for files that import it.
@@ -98,18 +98,18 @@ pub enum ImportKind {
 pub struct Dependency {
     /// Its name.
     pub name: String,
-    /// How.
+    /// The kind of the import.
     pub kind: ImportKind,
     /// The file, once linked.
     pub file: Option<FileId>,
-    /// Where the statement stands.
+    /// The position of the statement.
     pub place: ElementId,
 }
 
 /// Whether other files may name a message or enum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Visibility {
-    /// As the features say.
+    /// The default of the features.
     #[default]
     Unset,
     /// They may not.
@@ -125,7 +125,7 @@ pub struct MessageDraft {
     pub name: Name,
     /// The file.
     pub file: FileId,
-    /// The message around it.
+    /// The enclosing message.
     pub parent: Option<MessageId>,
     /// In the order of declaration.
     pub fields: Vec<FieldId>,
@@ -151,20 +151,20 @@ pub struct MessageDraft {
     pub options: MaybeOptions,
     /// Resolved features.
     pub features: Features,
-    /// With package and scope, once linked.
+    /// The name with package and scope, once linked.
     pub full_name: Arc<str>,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub place: ElementId,
 }
 
-/// A range of numbers; whether the end is inclusive depends on what has it.
+/// A range of numbers; whether the end is inclusive depends on its owner.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RangeDraft {
     /// The first.
     pub start: i32,
     /// The last, or one past it.
     pub end: i32,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub place: ElementId,
 }
 
@@ -206,34 +206,34 @@ pub struct FieldDraft {
     pub cardinality: Cardinality,
     /// The number of its type; 0 for a named type not resolved yet.
     pub type_number: u8,
-    /// The type as the source names it, or nothing for scalars.
+    /// The type as the source names it; empty for scalars.
     pub type_name: Name,
     /// The oneof that it is a member of.
     pub oneof: Option<OneofId>,
-    /// `optional` in `proto3`.
+    /// True for `optional` in `proto3`.
     pub proto3_optional: bool,
     /// Options.
     pub options: MaybeOptions,
     /// Resolved features.
     pub features: Features,
-    /// What it holds, once linked.
+    /// The type of its values, once linked.
     pub ty: Option<FieldType>,
     /// The message that has it or that it extends, once linked.
     pub message: Option<MessageId>,
-    /// What few fields have.
+    /// The parts that few fields have.
     pub rare: Option<Box<FieldRare>>,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub place: ElementId,
 }
 
-/// What few fields have.
+/// The parts that few fields have.
 #[derive(Clone, Default, Debug)]
 pub struct FieldRare {
-    /// The message that it extends; with a dot in front once linked. Empty for plain fields.
+    /// The message that it extends; with a leading dot once linked. Empty for plain fields.
     pub extendee: Name,
     /// The default as descriptors have it.
     pub default: Option<String>,
-    /// The name in JSON, where the source gives another than is made of the name.
+    /// The name in JSON, if the source gives one other than the default.
     pub json_name: Option<Name>,
 }
 
@@ -244,7 +244,7 @@ impl FieldDraft {
         !self.extendee().is_empty()
     }
 
-    /// The message that it extends; with a dot in front once linked. Empty for plain fields.
+    /// The message that it extends; with a leading dot once linked. Empty for plain fields.
     #[inline]
     pub fn extendee(&self) -> &str {
         self.rare.as_ref().map_or("", |rare| &rare.extendee)
@@ -256,18 +256,18 @@ impl FieldDraft {
         self.rare.as_ref()?.default.as_deref()
     }
 
-    /// The name in JSON, where the source gives another than is made of the name.
+    /// The name in JSON, if the source gives one other than the default.
     #[inline]
     pub fn json_name_given(&self) -> Option<&str> {
         self.rare.as_ref()?.json_name.as_deref()
     }
 
-    /// What few fields have, to be changed.
+    /// The rare parts, created if absent.
     pub(crate) fn rare_mut(&mut self) -> &mut FieldRare {
         self.rare.get_or_insert_default()
     }
 
-    /// True for repeated fields, maps among them.
+    /// True for repeated fields, maps included.
     #[inline]
     pub fn is_repeated(&self) -> bool {
         self.cardinality == Cardinality::Repeated
@@ -285,9 +285,9 @@ pub struct OneofDraft {
     pub options: MaybeOptions,
     /// Resolved features.
     pub features: Features,
-    /// Made for an `optional` field in `proto3`.
+    /// True if made for an `optional` field in `proto3`.
     pub synthetic: bool,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub place: ElementId,
 }
 
@@ -298,7 +298,7 @@ pub struct EnumDraft {
     pub name: Name,
     /// The file.
     pub file: FileId,
-    /// The message around it.
+    /// The enclosing message.
     pub parent: Option<MessageId>,
     /// In the order of declaration.
     pub values: Vec<EnumValueDraft>,
@@ -312,9 +312,9 @@ pub struct EnumDraft {
     pub options: MaybeOptions,
     /// Resolved features.
     pub features: Features,
-    /// With package and scope, once linked.
+    /// The name with package and scope, once linked.
     pub full_name: Arc<str>,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub place: ElementId,
 }
 
@@ -329,7 +329,7 @@ pub struct EnumValueDraft {
     pub options: MaybeOptions,
     /// Resolved features.
     pub features: Features,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub place: ElementId,
 }
 
@@ -346,9 +346,9 @@ pub struct ServiceDraft {
     pub options: MaybeOptions,
     /// Resolved features.
     pub features: Features,
-    /// With package, once linked.
+    /// The name with package, once linked.
     pub full_name: Arc<str>,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub place: ElementId,
 }
 
@@ -357,27 +357,27 @@ pub struct ServiceDraft {
 pub struct MethodDraft {
     /// The name.
     pub name: Name,
-    /// The type of what it takes; with a dot in front once linked.
+    /// The type of the request; with a leading dot once linked.
     pub input_type: Name,
-    /// The type of what it gives; with a dot in front once linked.
+    /// The type of the response; with a leading dot once linked.
     pub output_type: Name,
-    /// It takes a stream.
+    /// The request is a stream.
     pub client_streaming: bool,
-    /// It gives a stream.
+    /// The response is a stream.
     pub server_streaming: bool,
-    /// What it takes, once linked.
+    /// The type of the request, once linked.
     pub input: Option<MessageId>,
-    /// What it gives, once linked.
+    /// The type of the response, once linked.
     pub output: Option<MessageId>,
     /// Options.
     pub options: MaybeOptions,
     /// Resolved features.
     pub features: Features,
-    /// Where it stands in the text.
+    /// Its position in the text.
     pub place: ElementId,
 }
 
-/// How long each array is: the place to cut a draft back to.
+/// The length of each array, to truncate a draft to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mark([usize; 6]);
 
@@ -406,7 +406,7 @@ macro_rules! arena {
 
         $(
             impl Default for $id {
-                /// Of nothing.
+                /// The id of no element.
                 fn default() -> $id {
                     $id(u32::MAX)
                 }
@@ -425,7 +425,7 @@ arena! {
 }
 
 impl Draft {
-    /// Without definitions.
+    /// A draft without definitions.
     pub fn new() -> Draft {
         Draft::default()
     }
@@ -455,7 +455,7 @@ impl Draft {
         (0..self.services.len() as u32).map(ServiceId)
     }
 
-    /// The full name of the message or enum that a linked field holds.
+    /// The full name of the message or enum type of a linked field.
     pub(crate) fn full_name_of_type(&self, field: &FieldDraft) -> Option<&Arc<str>> {
         match field.ty? {
             FieldType::Scalar(_) => None,
@@ -481,7 +481,7 @@ impl Draft {
         ])
     }
 
-    /// Forgets what came after `mark`.
+    /// Removes the definitions after `mark`.
     pub(crate) fn truncate(&mut self, mark: Mark) {
         let Mark([files, messages, fields, oneofs, enums, services]) = mark;
         self.files.truncate(files);

@@ -1,10 +1,9 @@
-//! Features: what an edition, a file and each element in it say about presence, enums, packing,
-//! UTF-8, delimiting, JSON, naming and visibility.
+//! Features: the settings of an edition, a file and each of its elements for presence, enums,
+//! packing, UTF-8, delimiting, JSON, naming and visibility.
 //!
-//! An element has the features of what it stands in, with what its own options set on top. The
-//! syntaxes `proto2` and `proto3` are editions whose files cannot set features; what they say with
-//! `required`, `group` and `packed` is turned into features, so that the rest of the house asks
-//! features only.
+//! An element inherits the features of its parent and overrides them by its own options. The
+//! syntaxes `proto2` and `proto3` are editions whose files cannot set features; their `required`,
+//! `group` and `packed` are turned into features, so that all other code depends on features only.
 
 use super::raw::{RawFields, RawValue};
 
@@ -49,7 +48,7 @@ impl Edition {
         self >= Edition::Edition2023
     }
 
-    /// As people say it.
+    /// The name for users.
     pub fn name(self) -> &'static str {
         match self {
             Edition::Proto2 => "proto2",
@@ -81,7 +80,7 @@ macro_rules! feature {
 }
 
 feature! {
-    /// Whether absence shows.
+    /// Whether a field has presence.
     Presence {
         /// Absent differs from zero.
         Explicit = 1,
@@ -92,7 +91,7 @@ feature! {
     }
 }
 feature! {
-    /// What becomes of numbers that an enum does not name.
+    /// The treatment of numbers that an enum does not name.
     EnumKind {
         /// They are values.
         Open = 1,
@@ -101,9 +100,9 @@ feature! {
     }
 }
 feature! {
-    /// How repeated numbers are written.
+    /// The encoding of repeated numbers.
     RepeatedEncoding {
-        /// Under one length.
+        /// Packed under one length.
         Packed = 1,
         /// Each with its tag.
         Expanded = 2
@@ -119,7 +118,7 @@ feature! {
     }
 }
 feature! {
-    /// How messages lie in messages.
+    /// The encoding of messages in messages.
     MessageEncoding {
         /// Under a length.
         LengthPrefixed = 1,
@@ -137,7 +136,7 @@ feature! {
     }
 }
 feature! {
-    /// Which style of names is enforced.
+    /// The style of names that is enforced.
     NamingStyle {
         /// That of edition 2024.
         Style2024 = 1,
@@ -146,7 +145,7 @@ feature! {
     }
 }
 feature! {
-    /// Which messages and enums other files may name, where nothing is said.
+    /// The messages and enums that other files may name by default.
     SymbolVisibility {
         /// All.
         ExportAll = 1,
@@ -162,7 +161,7 @@ feature! {
 /// The resolved features of an element.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Features {
-    /// Whether absence shows.
+    /// Whether a field has presence.
     pub presence: Presence,
     /// Open or closed.
     pub enum_kind: EnumKind,
@@ -176,7 +175,7 @@ pub struct Features {
     pub json_format: JsonFormat,
     /// Style of names.
     pub naming_style: NamingStyle,
-    /// What other files may name.
+    /// The definitions that other files may name by default.
     pub visibility: SymbolVisibility,
 }
 
@@ -187,7 +186,7 @@ impl Default for Features {
 }
 
 impl Features {
-    /// What an edition says where a file says nothing.
+    /// The defaults of an edition.
     pub fn of_edition(edition: Edition) -> Features {
         let proto2 = Features {
             presence: Presence::Explicit,
@@ -218,7 +217,7 @@ impl Features {
         }
     }
 
-    /// With what a serialized `FeatureSet` sets; what it sets to something unknown stays.
+    /// These features overridden by a serialized `FeatureSet`, without its unknown values.
     pub fn merged(mut self, feature_set: &[u8]) -> Features {
         for (number, value) in RawFields::new(feature_set).flatten() {
             let RawValue::Varint(value) = value else { continue };

@@ -1,4 +1,4 @@
-//! Drafts into schemas.
+//! Turns drafts into schemas.
 
 use std::sync::{Arc, OnceLock};
 
@@ -25,7 +25,7 @@ use super::{
     EnumId, FieldId, FieldType, FileId, Label, MessageId, NamedNumbers, Tag, WireType, json_name,
 };
 
-/// Makes a schema of a draft that was linked and checked without errors; `order` has imported
+/// Turns a draft that was linked and checked without errors into a schema; `order` has imported
 /// files before those that import them.
 pub fn freeze(mut draft: Draft, order: &[FileId]) -> Schema {
     let mut text = Vec::new();
@@ -68,7 +68,7 @@ pub fn freeze(mut draft: Draft, order: &[FileId]) -> Schema {
     graph.finish(wire.into(), oneofs, order)
 }
 
-/// The order of things within their messages.
+/// The order of fields and oneofs within their messages.
 struct Layout {
     /// By message: its fields ascending by number.
     fields: Vec<Vec<FieldId>>,
@@ -84,7 +84,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Takes their fields from the messages.
+    /// Computes the layout; takes the lists of fields out of the messages.
     fn new(draft: &mut Draft) -> Layout {
         let fields: Vec<Vec<FieldId>> =
             draft.messages.iter_mut().map(|one| std::mem::take(&mut one.fields)).collect();
@@ -97,7 +97,7 @@ impl Layout {
         let (mut extensions, mut with_default) = (Vec::new(), Vec::new());
         let mut wire = Vec::with_capacity(draft.fields.len());
         let mut counts = vec![0; draft.oneofs.len()];
-        // All fields are looked at once, as there are many.
+        // One pass over all fields, as there are many.
         for (id, field) in draft.field_ids().zip(&draft.fields) {
             wire.push(wire_field(field));
             if let Some(oneof) = oneof_of(field) {
@@ -152,12 +152,13 @@ fn is_packed(field: &FieldDraft) -> bool {
         && ty(field).is_packable()
 }
 
-/// Linked drafts have types; the byte is what a draft without errors never shows.
+/// The type of a field. Linked drafts have types; the fallback never occurs in a draft without
+/// errors.
 fn ty(field: &FieldDraft) -> FieldType {
     field.ty.unwrap_or(FieldType::Scalar(super::Scalar::Bytes))
 }
 
-/// How a field is on the wire; its home comes later.
+/// The wire form of a field; its home is set later.
 fn wire_field(field: &FieldDraft) -> WireField {
     let (ty, packed) = (ty(field), is_packed(field));
     let wire_type = if packed { WireType::Length } else { ty.wire_type() };
@@ -165,7 +166,7 @@ fn wire_field(field: &FieldDraft) -> WireField {
     WireField { ty, label: label(field), packed, tag, home: Home::Extension(0) }
 }
 
-/// Fields on their way into messages.
+/// Fields to be moved into messages.
 struct Fields<'l> {
     drafts: Vec<FieldDraft>,
     defaults: Map<FieldId, DefaultValue>,
@@ -186,7 +187,7 @@ impl Fields<'_> {
 
     /// The definition of a field that is the `index`th of its message.
     fn take(&mut self, id: FieldId, index: u32) -> Field {
-        // What is not taken goes with all drafts.
+        // The rest is dropped with all drafts.
         let field = &mut self.drafts[id.index()];
         let (ty, label, packed) = (ty(field), label(field), is_packed(field));
         let default = field.default_text().and_then(|_| self.defaults.remove(&id));
@@ -215,7 +216,7 @@ impl Fields<'_> {
     }
 }
 
-/// The graph of definitions that is being put together.
+/// The graph of definitions under construction.
 struct Graph {
     builder: frozen::Builder<Def>,
     /// Nodes so far.
@@ -233,8 +234,8 @@ struct Graph {
 }
 
 impl Graph {
-    /// Nodes stand in the order files, messages, enums, services, extensions, so that edges are
-    /// known before their ends are there.
+    /// Nodes are in the order files, messages, enums, services, extensions, so that edges are known
+    /// before their targets exist.
     fn new(draft: &mut Draft) -> Graph {
         let files = draft.files.len() as u32;
         let enums = files + draft.messages.len() as u32;
@@ -271,7 +272,7 @@ impl Graph {
         }
     }
 
-    /// Adds the next node, whose edges are there already.
+    /// Adds the next node, whose edges are already added.
     fn node(&mut self, def: Def) {
         self.builder.node(def);
         self.count += 1;

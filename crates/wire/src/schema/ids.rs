@@ -7,7 +7,7 @@ macro_rules! id {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// The place in the schema's array, counted from 0 in the order of declaration.
+            /// The index in the schema's array, from 0 in the order of declaration.
             #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize

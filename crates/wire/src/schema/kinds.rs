@@ -1,11 +1,11 @@
-//! The kinds of values: how they are named, how they lie in bytes, how often they may stand.
+//! The kinds of values: their names, encodings and labels.
 
 use super::{EnumId, MessageId};
 
-/// The highest field number there is.
+/// The highest field number.
 pub const FIELD_NUMBER_MAX: u32 = (1 << 29) - 1;
 
-/// How values lie in bytes; the numbers are those of a tag's lowest three bits.
+/// The encodings of values; the numbers are those of a tag's lowest three bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum WireType {
@@ -24,7 +24,7 @@ pub enum WireType {
 }
 
 impl WireType {
-    /// From the lowest three bits of a tag; 6 and 7 are nothing.
+    /// The type of the lowest three bits of a tag; `None` for 6 and 7.
     #[inline]
     pub fn from_tag(tag: u64) -> Option<WireType> {
         Some(match tag & 7 {
@@ -163,7 +163,7 @@ impl Scalar {
         }
     }
 
-    /// How one value lies in bytes.
+    /// The encoding of one value.
     pub fn wire_type(self) -> WireType {
         match self {
             Scalar::Double | Scalar::Fixed64 | Scalar::Sfixed64 => WireType::Fixed64,
@@ -179,7 +179,7 @@ impl Scalar {
     }
 }
 
-/// What a field holds.
+/// The type of a field's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldType {
     /// A scalar.
@@ -202,7 +202,7 @@ impl FieldType {
         }
     }
 
-    /// How one value lies in bytes.
+    /// The encoding of one value.
     pub fn wire_type(self) -> WireType {
         match self {
             FieldType::Scalar(scalar) => scalar.wire_type(),
@@ -236,7 +236,7 @@ impl From<MessageId> for FieldType {
     }
 }
 
-/// How often a field may stand in its message, and whether its absence shows.
+/// How often a field may occur in its message, and whether it has presence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Label {
     /// At most once; a scalar that is zero or empty is not written.
@@ -271,7 +271,7 @@ impl Tag {
         }
     }
 
-    /// The bytes with zeros up to the longest.
+    /// The bytes, padded with zeros to the longest tag.
     #[inline]
     pub(crate) fn padded(&self) -> &[u8; 5] {
         &self.bytes

@@ -1,4 +1,4 @@
-//! Schemas from serialized descriptors.
+//! Loads schemas from serialized descriptors.
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use super::problem::Problem;
 use super::shared::Schema;
 use super::{check, freeze};
 
-/// Why descriptors make no schema.
+/// The error of descriptors that make no schema.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LoadError {
     /// The bytes are no descriptors.
     Descriptor(DescriptorError),
-    /// The definitions are wrong: for each problem the file, the class, what is wrong.
+    /// The definitions have errors: for each the file, the class and the message.
     Definitions(Vec<(String, &'static str, String)>),
 }
 

@@ -1,4 +1,4 @@
-//! Definitions of messages, known at run time only.
+//! Definitions of messages, loaded at run time.
 //!
 //! ```text
 //! .proto texts --parse, link, check--.
@@ -12,14 +12,14 @@
 //!
 //! | part | holds |
 //! |---|---|
-//! | `draft` | definitions that can still be changed |
-//! | `descriptor` | drafts from and to serialized descriptors |
+//! | `draft` | mutable definitions |
+//! | `descriptor` | reading and writing of serialized descriptors |
 //! | `link` | imports, names, types, inheritance of features |
-//! | `check` | what `protoc` refuses, and why |
-//! | `freeze` | drafts into schemas |
-//! | `defs`, `definitions`, `table` | what is immutable, and how it is found |
-//! | `shared` | the schema: definitions that are shared, with what is derived from them |
-//! | `name` | short texts, which lie in the definitions themselves |
+//! | `check` | the checks of `protoc` |
+//! | `freeze` | turns drafts into schemas |
+//! | `defs`, `definitions`, `table` | immutable definitions and their lookup |
+//! | `shared` | the schema: shared definitions, with the tables derived from them |
+//! | `name` | short texts, stored inline in the definitions |
 //! | `named` | the numbers that an enum names, for decoders |
 //! | `build` | schemas made by a program |
 
@@ -64,8 +64,8 @@ pub(crate) use named::NamedNumbers;
 pub use raw::{RawFields, RawValue};
 pub use shared::Schema;
 
-/// The name of a field in JSON where the source gives none: without underscores, the letters
-/// after them in capitals.
+/// The default name of a field in JSON: without underscores, with the letters after them in upper
+/// case.
 pub fn json_name(name: &str) -> Name {
     if name.contains('_') {
         Name::collect(json_name_bytes(name)).unwrap_or_default()
@@ -74,7 +74,7 @@ pub fn json_name(name: &str) -> Name {
     }
 }
 
-/// The bytes of what [`json_name`] makes of the name.
+/// The bytes of [`json_name`] of the name.
 pub(crate) fn json_name_bytes(name: &str) -> impl Iterator<Item = u8> {
     let mut bytes = name.bytes();
     std::iter::from_fn(move || match bytes.next()? {
@@ -88,7 +88,7 @@ pub(crate) fn json_name_bytes(name: &str) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Appends what [`json_name`] makes of the name.
+/// Appends [`json_name`] of the name.
 pub(crate) fn push_json_name(out: &mut Vec<u8>, name: &str) {
     let start = out.len();
     out.extend_from_slice(name.as_bytes());
@@ -106,7 +106,7 @@ pub(crate) fn push_json_name(out: &mut Vec<u8>, name: &str) {
     out.truncate(start + length);
 }
 
-/// True if that is what [`json_name`] makes of the name.
+/// True if `json` is [`json_name`] of the name.
 pub(crate) fn is_json_name(json: &[u8], name: &str) -> bool {
     if json.len() == name.len() {
         return json == name.as_bytes() && !json.contains(&b'_');

@@ -1,19 +1,19 @@
-//! Short texts that are there by the ten thousand: names of fields, of types, of values.
+//! Short texts, of which a schema has thousands: names of fields, of types, of values.
 //!
 //! ```text
 //! up to 22 bytes   | 0 | length | bytes ...            |
 //! longer           | 1 | -      | pointer | length     |
 //! ```
-//! Nearly all names fit, and then there is nothing to allocate, to follow and to free.
+//! Nearly all names fit inline and so need no allocation.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Deref;
 
-/// What fits beside the length.
+/// The bytes that fit beside the length.
 const SHORT_MAX: usize = 22;
 
-/// A text that does not change; it is read as a `str`.
+/// An immutable text, which derefs to `str`.
 #[derive(Clone)]
 pub struct Name(Repr);
 
@@ -28,7 +28,7 @@ impl Name {
     /// The empty text.
     pub const EMPTY: Name = Name(Repr::Short(0, [0; SHORT_MAX]));
 
-    /// The text that bytes are; `None` if they are not UTF-8.
+    /// The text of `bytes`; `None` if they are not UTF-8.
     pub fn from_utf8(bytes: &[u8]) -> Option<Name> {
         match short(bytes) {
             Some(repr @ Repr::Short(_, copied)) if copied.is_ascii() => Some(Name(repr)),
@@ -36,7 +36,7 @@ impl Name {
         }
     }
 
-    /// The text of bytes that come one by one; `None` if they are not UTF-8.
+    /// The text of an iterator of bytes; `None` if they are not UTF-8.
     pub fn collect(mut bytes: impl Iterator<Item = u8>) -> Option<Name> {
         let (mut first, mut length) = ([0; SHORT_MAX], 0);
         while let Some(byte) = bytes.next() {

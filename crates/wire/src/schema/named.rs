@@ -4,7 +4,7 @@
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NamedNumbers {
     first: u32,
-    /// How far the last is behind the first.
+    /// The distance from the first to the last.
     span: u32,
     gaps: Gaps,
 }
@@ -12,17 +12,17 @@ pub(crate) struct NamedNumbers {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Gaps {
     None,
-    /// A bit for each number from the first to the last.
+    /// Bit set of the numbers from the first to the last.
     Bits(Box<[u64]>),
-    /// Far apart: the numbers ascending.
+    /// Sparse: the numbers ascending.
     Sorted(Box<[i32]>),
 }
 
-/// Bits that each number of an enum may cost.
+/// The maximal bits per number of an enum.
 const BITS_EACH: usize = 64;
 
 impl NamedNumbers {
-    /// Of numbers ascending, each once. An empty set has the number 0.
+    /// The set of ascending, distinct numbers. An empty set contains 0.
     pub(crate) fn new(numbers: &[i32]) -> NamedNumbers {
         let (first, last) = match numbers {
             [first, .., last] => (*first, *last),
@@ -45,7 +45,7 @@ impl NamedNumbers {
         NamedNumbers { first: first as u32, span, gaps }
     }
 
-    /// Whether a number is among them.
+    /// True if it contains the number.
     #[inline]
     pub(crate) fn has(&self, number: i32) -> bool {
         let at = (number as u32).wrapping_sub(self.first);
@@ -57,10 +57,10 @@ impl NamedNumbers {
             }
     }
 
-    /// Whether all numbers of a list are.
+    /// True if it contains all numbers of a list.
     #[inline]
     pub(crate) fn has_all(&self, list: &[i32]) -> bool {
-        // No branch for each number, so that this is done for several at a time.
+        // No branch per number, so that the compiler vectorises the loop.
         let (first, span) = (self.first, self.span);
         let outside = |number: &i32| (*number as u32).wrapping_sub(first) > span;
         let inside =
@@ -76,7 +76,7 @@ impl NamedNumbers {
         }
     }
 
-    /// The first number, and how many follow, if none between them is missing.
+    /// The first number and the count of those after it, if there are no gaps.
     #[inline]
     pub(crate) fn range(&self) -> Option<(u32, u32)> {
         (self.gaps == Gaps::None).then_some((self.first, self.span))

@@ -1,7 +1,7 @@
 //! Schemas as `.proto` text that `protoc` accepts.
 //!
-//! Messages in the order of declaration, fields ascending by number; a oneof stands at its lowest
-//! member. The text depends on the definitions alone, so its hash can name them.
+//! Messages in the order of declaration, fields ascending by number; a oneof comes at its lowest
+//! member. The text depends on the definitions alone, so its hash can identify them.
 
 use std::fmt;
 

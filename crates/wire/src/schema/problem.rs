@@ -1,4 +1,4 @@
-//! What is wrong with definitions, and which part of which element shows it.
+//! Problems of definitions, with the element and its part at fault.
 //!
 //! Linking and checking do not know whether definitions came as text. They name an element by its
 //! [`ElementId`] and the [`Part`] at fault; the owner of the text turns that into a span.
@@ -10,7 +10,7 @@ use super::FileId;
 pub struct ElementId(pub(crate) u32);
 
 impl ElementId {
-    /// Of what did not come as text.
+    /// The id of elements that did not come as text.
     pub const NONE: ElementId = ElementId(u32::MAX);
 }
 
@@ -27,9 +27,9 @@ pub enum Part {
     Name,
     /// Its number.
     Number,
-    /// Its type, or what a method takes.
+    /// Its type, or the request of a method.
     Type,
-    /// What it extends, or what a method gives.
+    /// Its extendee, or the response of a method.
     Other,
     /// Bytes of the text.
     Range(u32, u32),
@@ -40,7 +40,7 @@ pub enum Part {
 pub struct Problem {
     /// Stable kebab-case name of the class.
     pub code: &'static str,
-    /// Only a warning.
+    /// True for a warning.
     pub warning: bool,
     /// The file at fault.
     pub file: FileId,
@@ -50,11 +50,11 @@ pub struct Problem {
     pub part: Part,
     /// One sentence without a final period, with full names.
     pub message: String,
-    /// Another element that explains it, and how.
+    /// Another element that explains it, with the explanation.
     pub label: Option<(FileId, ElementId, Part, String)>,
     /// What to write instead.
     pub help: Option<String>,
-    /// The name that is not declared, for hints where it may be.
+    /// The undeclared name, for hints to its file.
     pub subject: Option<String>,
 }
 
@@ -88,13 +88,13 @@ impl Problem {
         Problem { warning: true, ..Problem::error(code, at, message) }
     }
 
-    /// Adds the name that is not declared.
+    /// Adds the undeclared name.
     pub fn about(mut self, subject: impl Into<String>) -> Problem {
         self.subject = Some(subject.into());
         self
     }
 
-    /// Says what to write instead.
+    /// Adds the proposal what to write instead.
     pub fn help(mut self, help: impl Into<String>) -> Problem {
         self.help = Some(help.into());
         self

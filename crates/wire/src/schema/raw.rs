@@ -1,11 +1,11 @@
-//! Messages as their bytes are without a schema: numbers, wire types, payloads.
+//! Messages without a schema: numbers, wire types, payloads.
 //!
-//! Descriptors and options are read with it, which come before there is any schema.
+//! It reads descriptors and options, before there is a schema.
 
 use super::{FIELD_NUMBER_MAX, WireType};
 use crate::varint;
 
-/// How deep groups may nest.
+/// The maximal nesting of groups.
 const DEPTH_MAX: usize = 100;
 
 /// One field's payload.
@@ -29,7 +29,7 @@ pub struct RawFields<'a> {
     rest: &'a [u8],
 }
 
-/// The bytes are no message.
+/// The error of bytes that are no message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed;
 
@@ -112,7 +112,8 @@ impl<'a> RawFields<'a> {
         }
     }
 
-    /// What most fields are: one byte of tag, and one that is the value or the length.
+    /// Reads the most common form of a field: one byte of tag, and one that is the value or the
+    /// length.
     #[inline]
     fn short_field(&mut self) -> Option<(u32, RawValue<'a>)> {
         let &[tag @ 8..0x80, second @ ..0x80, ref rest @ ..] = self.rest else { return None };
@@ -156,7 +157,7 @@ impl<'a> Iterator for RawFields<'a> {
     }
 }
 
-/// The last varint of that field; later ones replace earlier ones.
+/// The last varint of that field, which replaces earlier ones.
 pub fn last_varint(bytes: &[u8], number: u32) -> Option<u64> {
     if bytes.is_empty() {
         return None; // Most elements have no options.
@@ -170,7 +171,7 @@ pub fn last_varint(bytes: &[u8], number: u32) -> Option<u64> {
         .last()
 }
 
-/// All payloads under a length of that field.
+/// All length-delimited payloads of that field.
 pub fn lengths(bytes: &[u8], number: u32) -> impl Iterator<Item = &[u8]> {
     RawFields::new(bytes).flatten().filter_map(move |field| match field {
         (found, RawValue::Length(value)) if found == number => Some(value),
@@ -191,7 +192,7 @@ pub fn put_varint(out: &mut Vec<u8>, number: u32, value: u64) {
     varint::write(out, value);
 }
 
-/// Appends bytes, a string or a message under its length.
+/// Appends bytes, a string or a message with its length.
 #[inline]
 pub fn put_length(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
     put_tag(out, number, WireType::Length);

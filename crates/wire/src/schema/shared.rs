@@ -1,4 +1,4 @@
-//! A schema: definitions that are shared, with what is derived from them.
+//! A schema: shared definitions, with the tables derived from them.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -13,15 +13,15 @@ use crate::message::layout::Maps;
 /// All definitions of some files, immutable; clones share them.
 ///
 /// Ids are unique in the whole schema: an event that carries a [`FieldId`](super::FieldId) says
-/// which message it belongs to. An id means nothing to another schema: getters panic on ids too
-/// great for theirs. Printing one gives `.proto` text (of schemas made by a builder).
+/// which message it belongs to. An id is valid in its schema only: getters panic on ids out of
+/// range. Printing one gives `.proto` text (of schemas made by a builder).
 #[derive(Clone, Debug)]
 pub struct Schema {
     shared: Arc<Shared>,
 }
 
-/// Each of the derived parts is made when it is first needed, as most schemas never need all; two
-/// threads may come at once.
+/// Each derived part is made on first use, as most schemas never need all; two threads may race to
+/// make it.
 #[derive(Debug)]
 struct Shared {
     definitions: Definitions,
@@ -30,7 +30,7 @@ struct Shared {
     batch_layouts: OnceLock<Layouts>,
     /// For decoders.
     decoding: OnceLock<Tables>,
-    /// For decoders that put sub-messages off.
+    /// For decoders that defer sub-messages.
     shallow: OnceLock<Tables>,
     /// For the encoder by tables.
     encoding: OnceLock<Steps>,
@@ -50,7 +50,7 @@ impl Deref for Schema {
 }
 
 impl Schema {
-    /// Whether these are one schema, and so ids of one are those of the other.
+    /// True if both are one schema, so that their ids are the same.
     pub fn is(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
@@ -70,46 +70,46 @@ impl Schema {
         }
     }
 
-    /// True if both are clones of one schema, so that ids of one mean the same in the other.
+    /// True if both are clones of one schema, so that their ids are the same.
     pub fn is_same(&self, other: &Schema) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// How messages of this schema lie in memory.
+    /// The layouts of this schema's messages in memory.
     #[inline]
     pub fn layouts(&self) -> &Layouts {
         self.shared.layouts.get_or_init(|| Layouts::new(self))
     }
 
-    /// How those of a [`Batch`](crate::message::Batch) do.
+    /// The layouts of messages in a [`Batch`](crate::message::Batch).
     #[inline]
     pub(crate) fn batch_layouts(&self) -> &Layouts {
         self.shared.batch_layouts.get_or_init(|| Layouts::with(self, Maps::Listed))
     }
 
-    /// What decoders of whole messages go by.
+    /// The tables of decoders of whole messages.
     #[inline]
     pub(crate) fn decoding(&self) -> &Tables {
         self.shared.decoding.get_or_init(|| Tables::new(self))
     }
 
-    /// What those go by that put sub-messages off.
+    /// The tables of decoders that defer sub-messages.
     pub(crate) fn shallow(&self) -> &Tables {
         self.shared.shallow.get_or_init(|| Tables::shallow(self))
     }
 
-    /// What the table encoder goes by.
+    /// The steps of the table encoder.
     #[inline]
     pub(crate) fn encoding(&self) -> &Steps {
         self.shared.encoding.get_or_init(|| Steps::new(self, self.layouts()))
     }
 
-    /// What JSON and text call things.
+    /// The names in JSON and text.
     pub(crate) fn json_names(&self) -> &JsonNames {
         self.shared.json_names.get_or_init(|| JsonNames::new(self))
     }
 
-    /// How messages in memory are printed as JSON.
+    /// The steps that print messages in memory as JSON.
     pub(crate) fn json_steps(&self, names: Names) -> &JsonSteps {
         let make = || JsonSteps::new(self, self.layouts(), self.json_names(), names);
         self.shared.json_steps[names as usize].get_or_init(make)

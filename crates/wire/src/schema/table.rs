@@ -1,10 +1,10 @@
-//! From field number to what the decoder must know, per message.
+//! Tables from field number to the data of the decoder, per message.
 //!
 //! ```text
 //! dense:  [ 0 | 1 | 2 | - | 4 ... ]        while at least about every fourth number is used
 //! sparse: [ (1000, slot), (536870911, slot) ]   the rest, by binary search
 //! ```
-//! Extensions that the schema knows are in it like fields.
+//! Known extensions are included like fields.
 
 use super::{FieldId, FieldType};
 
@@ -13,11 +13,11 @@ use super::{FieldId, FieldType};
 pub(crate) struct Slot {
     pub(crate) field: FieldId,
     pub(crate) kind: FieldType,
-    /// Values may come under one common length.
+    /// True if values may come packed under one length.
     pub(crate) packable: bool,
 }
 
-/// See the module.
+/// The table of one message.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldTable {
     dense: Box<[Option<Slot>]>,

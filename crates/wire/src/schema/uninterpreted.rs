@@ -12,7 +12,7 @@ pub struct OptionText {
     pub name: Vec<NamePart>,
     /// The value.
     pub value: OptionValue,
-    /// Where the value stands.
+    /// The position of the value.
     pub value_range: TextRange,
 }
 
@@ -21,13 +21,13 @@ pub struct OptionText {
 pub struct NamePart {
     /// The name, of an extension perhaps with dots.
     pub name: Name,
-    /// It stands in parentheses.
+    /// True if it is in parentheses.
     pub extension: bool,
-    /// Where it stands.
+    /// Its position.
     pub range: TextRange,
 }
 
-/// What an option is set to.
+/// The value of an option.
 #[derive(Clone, PartialEq, Debug)]
 pub enum OptionValue {
     /// A word.
@@ -61,7 +61,7 @@ impl OptionText {
         self.name.iter().map(part).collect::<Vec<_>>().join(".")
     }
 
-    /// True for an option that is that one word.
+    /// True if the name of the option is that single word.
     pub fn is(&self, name: &str) -> bool {
         matches!(self.name.as_slice(), [part] if !part.extension && part.name == name)
     }

@@ -1,4 +1,4 @@
-//! `google.protobuf.Any` as text: the message that is in it, where its type is known.
+//! `google.protobuf.Any` as text: its message, if the type is known.
 
 use super::names::is_of_url;
 use super::sink::TextSink;
@@ -8,7 +8,7 @@ use crate::json::{WriteProblem, message_of};
 use crate::merge::walk_merged;
 use crate::sink::Flow;
 
-/// Writes the message inside of an `Any`; false if that cannot be done, and nothing is written.
+/// Writes the message inside an `Any`; false if it cannot, and then nothing is written.
 pub(super) fn expand(sink: &mut TextSink<'_, '_>, type_url: &[u8], value: &[u8]) -> bool {
     let schema = sink.mapping.schema();
     // Other bytes between brackets could not be read again.

@@ -1,4 +1,4 @@
-//! The words of the text format.
+//! The lexer of the text format.
 
 use tidemill_diag::text::{Cursor, is_blank};
 use tidemill_stdx::region::Bump;
@@ -8,7 +8,7 @@ use crate::json::Fault;
 
 pub(super) type Lex<T = ()> = Result<T, Fault>;
 
-/// A place in a text that is known to be UTF-8.
+/// A position in a text that is valid UTF-8.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexer<'a> {
     pub(super) cursor: Cursor<'a>,
@@ -20,12 +20,12 @@ impl<'a> Lexer<'a> {
         Lexer { cursor: Cursor::new(text), arena }
     }
 
-    /// Where it is, in bytes.
+    /// The position in bytes.
     pub(super) fn at(&self) -> usize {
         self.cursor.at()
     }
 
-    /// The next byte that is no blank and no comment; 0 at the end.
+    /// Skips blanks and comments, and returns the next byte; 0 at the end.
     pub(super) fn peek(&mut self) -> u8 {
         loop {
             match self.cursor.peek(0) {
@@ -64,14 +64,14 @@ impl<'a> Lexer<'a> {
         Fault::new(self.at(), format!("{what} is expected, not {found}"))
     }
 
-    /// Letters, digits and underscores that begin with no digit; none if there is something else.
+    /// Letters, digits and underscores that begin with no digit; `None` at anything else.
     pub(super) fn word(&mut self) -> Option<&'a str> {
         self.peek();
         let word = self.cursor.word();
         (!word.is_empty()).then_some(word)
     }
 
-    /// A number without its sign, whatever its form; checked where the type is known.
+    /// A number without its sign, in any form; the caller checks it against the type.
     pub(super) fn number(&mut self) -> Lex<&'a str> {
         let first = self.peek();
         if first.is_ascii_digit() || first == b'.' && self.cursor.peek(1).is_ascii_digit() {
@@ -85,7 +85,7 @@ impl<'a> Lexer<'a> {
         matches!(self.peek(), b'"' | b'\'')
     }
 
-    /// Strings one after the other, as one, without quotes and escapes.
+    /// Adjacent strings, joined, without quotes and escapes.
     pub(super) fn strings(&mut self) -> Lex<&'a [u8]> {
         let first = self.string()?;
         if !self.is_at_string() && !first.1.contains('\\') {
@@ -99,7 +99,7 @@ impl<'a> Lexer<'a> {
         Ok(self.arena.alloc_bytes(&out))
     }
 
-    /// The inside of one string, with its escapes, and where it begins.
+    /// The contents of one string, with its escapes, and its start.
     fn string(&mut self) -> Lex<(usize, &'a str)> {
         if !self.is_at_string() {
             return Err(self.expected("a string"));

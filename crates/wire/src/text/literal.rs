@@ -1,4 +1,4 @@
-//! Numbers as text has them.
+//! Numbers in text.
 
 use tidemill_diag::text::number::{BadNumber, radix_of_c, whole};
 
@@ -11,7 +11,7 @@ pub(super) fn double(out: &mut Vec<u8>, value: f64) {
     }
 }
 
-/// Appends a single.
+/// Appends a float.
 pub(super) fn float(out: &mut Vec<u8>, value: f32) {
     if value.is_finite() {
         crate::json::print::float(out, value)

@@ -43,7 +43,7 @@ use crate::json::{Mapping, PrintError, ReadError, WriteProblem};
 use crate::merge::walk_merged;
 use crate::schema::MessageId;
 
-/// The text of the message that `bytes` are.
+/// The text of the message in `bytes`.
 ///
 /// # Errors
 /// Bytes that are no such message.
@@ -54,11 +54,11 @@ pub fn print(
 ) -> Result<String, PrintError> {
     let mut sink = TextSink::new(mapping, TextPrintOptions::default());
     print_to(&mut sink, message, bytes)?;
-    // What was not text could not have been written.
+    // The sink writes only UTF-8.
     String::from_utf8(sink.into_bytes()).map_err(|error| PrintError::Value(error.to_string()))
 }
 
-/// Writes the text of the message that `bytes` are with a sink, which keeps its memory for more.
+/// Writes the text of the message in `bytes` with a sink, which is reusable.
 ///
 /// # Errors
 /// Bytes that are no such message.
@@ -71,7 +71,7 @@ pub fn print_to(
     print_with(sink, &Decoder::new(schema), message, bytes)
 }
 
-/// Likewise, by a decoder of the sink's schema: a native one, or one of some fields.
+/// As [`print_to`], by a decoder of the sink's schema: a native one, or one of some fields.
 ///
 /// # Errors
 /// Bytes that are no such message; values that have no text.
@@ -90,10 +90,10 @@ pub fn print_with(
     walk_merged(decoder, message, bytes, sink).map_err(PrintError::Value)
 }
 
-/// The bytes of the message that `text` is.
+/// The bytes of the message in `text`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// The error in the text.
 pub fn parse(mapping: &Mapping<'_>, message: MessageId, text: &[u8]) -> Result<Vec<u8>, ReadError> {
     let arena = Bump::new();
     let mut sink = BinarySink::new(mapping.schema());

@@ -2,13 +2,13 @@
 
 use crate::schema::{FieldId, FieldType, Schema};
 
-/// What a type URL may have between brackets.
+/// True for a byte that a type URL may contain between brackets.
 pub(super) fn is_of_url(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_./-~!$&()*+,;=%".contains(&byte)
 }
 
-/// The name of the type of a group, where text has that instead of the field's: the type is
-/// declared beside the field and has its name, as `optional group Name = 1 {}` makes it.
+/// The name of a group's type, if text writes that instead of the field's: the type is declared
+/// beside the field and has its name, as in `optional group Name = 1 {}`.
 pub(super) fn group_name(schema: &Schema, id: FieldId) -> Option<&str> {
     let field = schema.field(id);
     let FieldType::Group(message) = field.field_type() else { return None };

@@ -12,22 +12,22 @@ use crate::json::{
 use crate::schema::{EnumId, FieldId, FieldType, Label, MessageId};
 use crate::sink::{Flow, Sink};
 
-/// How text is read.
+/// The options of reading text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TextReadOptions {
-    /// How deep messages may nest.
+    /// The maximal nesting of messages.
     pub depth_max: usize,
-    /// What becomes of messages without a field that is required.
+    /// The treatment of missing required fields.
     pub required: Required,
 }
 
-/// Fields that are required.
+/// The treatment of missing required fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Required {
-    /// They must be there.
+    /// They are an error.
     #[default]
     Check,
-    /// They may be missing.
+    /// They are accepted.
     Ignore,
 }
 
@@ -42,7 +42,7 @@ impl Default for TextReadOptions {
 /// Strings that the text has in pieces or with escapes are put into `arena`.
 ///
 /// # Errors
-/// What is wrong with the text; the sink has seen the events before it.
+/// The error in the text; the sink has received the events before it.
 pub fn read<'a, S: Sink<'a>>(
     mapping: &Mapping<'_>,
     message: MessageId,
@@ -63,16 +63,16 @@ struct Reader<'r, 'a, S> {
     options: TextReadOptions,
     sink: &'r mut S,
     depth: usize,
-    /// A bit for each field that was there, of all open messages.
+    /// A bit for each field seen, for all open messages.
     seen: Vec<u64>,
 }
 
-/// What stands before a value.
+/// The name before a value.
 enum Name<'a> {
     Field(FieldId),
     /// The type of a message in an `Any`, and its URL.
     Any(MessageId, &'a str),
-    /// A name that is no longer used: its value is passed over.
+    /// A reserved name: its value is skipped.
     Reserved,
 }
 
@@ -126,7 +126,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         self.seen[seen + (place / 64) as usize] >> (place % 64) & 1 == 1
     }
 
-    /// Notes a field that can be there once.
+    /// Records a singular field, which may occur once.
     fn note(&mut self, field: FieldId, seen: usize, at: usize) -> Lex {
         if self.mapping.field(field).list != Cardinality::Single {
             return Ok(());
@@ -327,7 +327,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
                 self.sink.i32(field, value)
             }
             ValueForm::Null => {
-                // Only JSON has a form of its own for it.
+                // Only JSON has a special form for it.
                 let ty = self.mapping.schema().field(field).field_type();
                 let FieldType::Enum(id) = ty else { return Err(Fault::stopped(at)) };
                 let value = self.enum_number(id)?;
@@ -361,7 +361,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             Err(_) if self.mapping.schema().field(field).checks_utf8() => {
                 Err(Fault::new(at, "this is not UTF-8"))
             }
-            // So strings are given that need not be UTF-8, and are not.
+            // A string that need not be UTF-8, and is not.
             Err(_) => self.emit_bytes(field, bytes),
         }
     }
@@ -430,7 +430,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         }
     }
 
-    /// A sign, and a number as Rust reads it.
+    /// A sign, and a number that Rust can parse.
     fn decimal(&mut self) -> Lex<(bool, &'a str)> {
         self.lexer.peek();
         let at = self.lexer.at();
@@ -439,7 +439,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
             let known = ["inf", "infinity", "nan"].map(|name| word.eq_ignore_ascii_case(name));
             return match known {
                 [false, false, false] => Err(Fault::new(at, "a number is expected")),
-                // Its sign means nothing.
+                // The sign of a NaN is ignored.
                 [_, _, true] => Ok((false, "nan")),
                 _ => Ok((negative, "inf")),
             };
@@ -463,7 +463,7 @@ impl<'a, S: Sink<'a>> Reader<'_, 'a, S> {
         Ok(if negative { -value } else { value })
     }
 
-    /// Passes over the value of a field that is not known.
+    /// Skips the value of an unknown field.
     fn skip_field(&mut self) -> Lex {
         let colon = self.lexer.take(b':');
         if self.lexer.take(b'[') {

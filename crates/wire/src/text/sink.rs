@@ -1,4 +1,5 @@
-//! The state of a printer of text, and what it writes around values. Its events are in `write`.
+//! The state of a printer of text, and the text that it writes around values. Its events are in
+//! `write`.
 
 use super::names::group_name;
 use crate::escape;
@@ -6,16 +7,16 @@ use crate::flow::{Flow, Stop};
 use crate::json::{Cardinality, FieldMap, Mapping, MessageForm, WriteProblem};
 use crate::schema::{FieldId, MessageId};
 
-/// How text is printed.
+/// The options of printing text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TextPrintOptions {
-    /// Lines.
+    /// One line or several.
     pub layout: Layout,
-    /// Unknown fields, which text may have by number, but which cannot be read.
+    /// Unknown fields, which text may show by number, but which cannot be read back.
     pub unknown: PrintUnknown,
 }
 
-/// How fields stand on lines.
+/// The layout of fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Layout {
     /// Each on its line, indented.
@@ -25,7 +26,7 @@ pub enum Layout {
     OneLine,
 }
 
-/// What becomes of unknown fields.
+/// The treatment of unknown fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PrintUnknown {
     /// They are left out.
@@ -43,12 +44,12 @@ pub struct TextSink<'m, 's> {
     pub(super) out: Vec<u8>,
     pub(super) here: Frame,
     pub(super) frames: Vec<Frame>,
-    /// A bit for each field that was there, of all open messages.
+    /// A bit for each field seen, for all open messages.
     pub(super) seen: Vec<u64>,
     pub(super) indent: usize,
-    /// The string or bytes that are open are not written: they are empty, and so absent.
+    /// True if the open string or bytes are empty, and so absent and not written.
     pub(super) absent: bool,
-    /// What `Any` fields hold, innermost last: type and value.
+    /// The type and value of the open `Any` fields, innermost last.
     pub(super) anys: Vec<(Vec<u8>, Vec<u8>)>,
     pub(super) problem: Option<WriteProblem>,
 }
@@ -76,22 +77,22 @@ impl<'m, 's> TextSink<'m, 's> {
         }
     }
 
-    /// What was written.
+    /// The text so far.
     pub fn bytes(&self) -> &[u8] {
         &self.out
     }
 
-    /// What was written, taken out.
+    /// The text.
     pub fn into_bytes(self) -> Vec<u8> {
         self.out
     }
 
-    /// Forgets what was written, and keeps the memory.
+    /// Clears the text and keeps the memory.
     pub fn clear(&mut self) {
         self.out.clear();
     }
 
-    /// Why it stopped the last walk.
+    /// The problem that stopped the last walk.
     pub fn problem(&self) -> Option<&WriteProblem> {
         self.problem.as_ref()
     }
@@ -144,7 +145,7 @@ impl<'m, 's> TextSink<'m, 's> {
         self.end_line();
     }
 
-    /// Opens the message inside of an `Any`.
+    /// Opens the message inside an `Any`.
     pub(super) fn open_any(&mut self, message: MessageId, type_url: &str) {
         self.start_line();
         self.out.extend_from_slice(format!("[{type_url}]").as_bytes());
@@ -153,7 +154,7 @@ impl<'m, 's> TextSink<'m, 's> {
         self.open(message);
     }
 
-    /// Notes that a field was there, which no field is twice that is no list.
+    /// Records a field; one that is no list may occur only once.
     pub(super) fn note(&mut self, map: &FieldMap) -> Flow {
         if map.list == Cardinality::Single {
             let word = self.here.seen + (map.seen / 64) as usize;
@@ -169,7 +170,7 @@ impl<'m, 's> TextSink<'m, 's> {
         Ok(())
     }
 
-    /// True if zero, or an empty string, is not written, as it means that the field is absent.
+    /// True if zero, or an empty string, means that the field is absent, and so is not written.
     pub(super) fn is_absent(&mut self, field: FieldId) -> Result<bool, Stop> {
         let map = self.mapping.field(field);
         let absent = map.implicit && self.here.shape != MessageForm::Entry;
@@ -179,7 +180,7 @@ impl<'m, 's> TextSink<'m, 's> {
         Ok(absent)
     }
 
-    /// Notes a field, and writes its name.
+    /// Records a field, and writes its name.
     pub(super) fn begin(&mut self, field: FieldId) -> Flow {
         let mapping = self.mapping;
         let map = mapping.field(field);
@@ -203,7 +204,7 @@ impl<'m, 's> TextSink<'m, 's> {
         Ok(())
     }
 
-    /// What to return to if a message is to be written again.
+    /// The state to return to before a message is written again.
     pub(super) fn mark(&self) -> Mark {
         Mark {
             out: self.out.len(),

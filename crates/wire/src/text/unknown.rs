@@ -1,11 +1,11 @@
-//! Unknown fields as text: by number, as their wire type shows them.
+//! Unknown fields as text: by number, in the form of their wire type.
 
 use super::sink::TextSink;
 use crate::escape;
 use crate::json::print;
 use crate::schema::{RawFields, RawValue};
 
-/// How deep what may be messages is looked into.
+/// The maximal nesting of bytes that are shown as messages.
 const DEPTH_MAX: usize = 10;
 
 /// Writes the fields of `raw`.
@@ -48,7 +48,7 @@ fn message(sink: &mut TextSink<'_, '_>, bytes: &[u8], depth: usize) {
     sink.close_brace();
 }
 
-/// Whether bytes are likely to be a message: they are one, and not empty.
+/// True if the bytes are likely to be a message: they are not empty and form one.
 fn is_message(bytes: &[u8]) -> bool {
     !bytes.is_empty() && RawFields::new(bytes).all(|field| field.is_ok())
 }

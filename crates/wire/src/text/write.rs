@@ -1,5 +1,5 @@
 //! Events into text. Lists may be spread: text may have their elements anywhere. A field that
-//! comes twice, or a second member of a oneof, needs to be merged first, as for JSON.
+//! occurs twice, or a second member of a oneof, must be merged first, as for JSON.
 
 use super::sink::{PrintUnknown, TextSink};
 use super::{any, literal, unknown};
@@ -26,7 +26,7 @@ impl TextSink<'_, '_> {
         self.seen.truncate(self.here.seen);
     }
 
-    /// Ends it.
+    /// Closes the message inside an `Any`.
     pub(super) fn close_any(&mut self) -> Flow {
         self.close();
         self.here = self.frames.pop().ok_or(Stop)?;
@@ -110,7 +110,7 @@ impl<'a> Sink<'a> for TextSink<'_, '_> {
     }
 
     fn f64(&mut self, field: FieldId, value: f64) -> Flow {
-        // Minus zero is there.
+        // Minus zero is present.
         if value.to_bits() == 0 && self.is_absent(field)? {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Enums: a first value, aliases, what is reserved, names in JSON.
+//! Enums: the first value, aliases, reserved numbers and names, names in JSON.
 
 use super::{Check, option, option_part};
 use crate::schema::EnumId;
@@ -104,7 +104,7 @@ impl Check<'_> {
         }
     }
 
-    /// Without the enum's name in front and in the case that languages give them, values differ.
+    /// Checks that values differ without the enum's name as prefix, in the case of generated code.
     fn value_names(&mut self, found: &EnumDraft) {
         let prefix: String =
             found.name.chars().filter(|c| *c != '_').map(|c| c.to_ascii_lowercase()).collect();

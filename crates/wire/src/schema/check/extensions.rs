@@ -1,4 +1,4 @@
-//! Extensions: within the numbers that their message gives away, once each, as declared.
+//! Extensions: within the ranges of their message, with unique numbers, as declared.
 
 use tidemill_stdx::hash::{Map, Set};
 
@@ -13,7 +13,7 @@ use crate::schema::{FieldId, FieldType, MessageId, Scalar};
 const DECLARATION: u32 = 2;
 const VERIFICATION: u32 = 3;
 
-/// One entry of what a range declares.
+/// One declaration of a range.
 #[derive(Default)]
 struct Declared {
     number: i32,
@@ -77,7 +77,7 @@ impl Check<'_> {
                     self.help(format!("it has numbers {}", ranges.join(", ")))
                 }
             }
-            // As in `protoc`, what descriptors declare of themselves is for the eye.
+            // As in `protoc`, the declarations of `descriptor.proto` are documentation only.
             Some(_) if is_of_descriptors(&message.full_name) => {}
             Some(range) => self.as_declared(field, range),
         }
@@ -202,7 +202,7 @@ fn is_options(full_name: &str) -> bool {
     )
 }
 
-/// True for what `descriptor.proto` lets others extend.
+/// True for the options messages of `descriptor.proto`.
 fn is_of_descriptors(full_name: &str) -> bool {
     full_name == "google.protobuf.FeatureSet" || is_options(full_name)
 }

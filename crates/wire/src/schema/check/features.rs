@@ -1,4 +1,4 @@
-//! Features that fields set and cannot have.
+//! Features that do not fit the fields that set them.
 
 use super::{Check, option_part, own_feature};
 use crate::schema::FieldType;
@@ -10,7 +10,7 @@ use crate::schema::{MessageId, Scalar};
 /// Number of the feature set in `google.protobuf.FieldOptions`.
 const FEATURES: u32 = 21;
 
-/// Which fields this one is among that cannot have such a presence.
+/// The class of this field, if its fields cannot have such a presence.
 fn without_presence(field: &FieldDraft, presence: u64) -> Option<&'static str> {
     let is_message = field.ty.and_then(FieldType::message).is_some();
     match presence {
@@ -79,7 +79,7 @@ impl Check<'_> {
         self.draft.message(id).map_entry
     }
 
-    /// True if the field, or a part of the map that it is, is such.
+    /// True if the type of the field, or of a part of the map that it is, passes the test.
     fn holds(&self, field: &FieldDraft, test: impl Fn(FieldType) -> bool) -> bool {
         let Some(ty) = field.ty else { return true };
         match ty.message().filter(|&id| self.is_map(id)) {

@@ -33,7 +33,7 @@ impl Check<'_> {
                 && field.oneof.is_none()
                 && !field.is_extension();
             let proto3 = self.edition(field.file) == Edition::Proto3;
-            // The parts of a map's entry are what the map is.
+            // The parts of a map's entry have the features of the map.
             if closed && (implicit || proto3 && !field.is_extension()) {
                 let text = format!(
                     "enum `{}` is closed: a field that does not tell absence cannot hold it",
@@ -44,7 +44,7 @@ impl Check<'_> {
         }
     }
 
-    /// Only the map itself has its entries as type.
+    /// Checks that only the map itself uses its entry message as type.
     fn entry_type(&mut self, field: &FieldDraft) {
         let Some(id) = field.ty.and_then(FieldType::message) else { return };
         let entry = self.draft.message(id);

@@ -13,7 +13,7 @@ const GENERIC_SERVICES: [(u32, &str); 2] =
     [(16, "cc_generic_services"), (17, "java_generic_services")];
 const FEATURES: u32 = 50;
 
-/// As in protoc.
+/// The maximal length of a package, as in protoc.
 const PACKAGE_BYTES_MAX: usize = 511;
 const PACKAGE_PARTS_MAX: usize = 101;
 const FULL_NAME_BYTES_MAX: usize = 65_535;
@@ -75,7 +75,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Names with all that they stand in.
+    /// Checks the lengths of full names.
     pub(super) fn full_names(&mut self) {
         let draft = self.draft;
         let outer = |id: MessageId| draft.message(id).full_name.len();
@@ -106,7 +106,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Names that came in descriptors; a text has none that are no identifiers.
+    /// Checks names from descriptors; in texts all names are identifiers.
     pub(super) fn names(&mut self) {
         let draft = self.draft;
         if draft.files.iter().all(|file| file.descriptor.is_none()) {

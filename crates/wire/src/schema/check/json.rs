@@ -37,7 +37,7 @@ impl Check<'_> {
         }
         let legacy = message.features.json_format == JsonFormat::LegacyBestEffort
             || option(&message.options, LEGACY_CONFLICTS) == Some(1);
-        // First the names as they would be made, then as the source gives them.
+        // First the default names, then those that the source gives.
         for given in [false, true] {
             let mut seen: SortedMap<Name, (FieldId, bool)> = SortedMap::new();
             for &id in &message.fields {
@@ -54,9 +54,9 @@ impl Check<'_> {
         }
     }
 
-    /// True if no two names are the same, neither as they would be made nor as the source gives
-    /// them: what nearly all messages have, and quicker to see than which are the same. Two names
-    /// of one hash count as the same.
+    /// True if all names differ, both the default names and those that the source gives. This holds
+    /// for nearly all messages and is cheaper than the search for equal names. Names with equal
+    /// hashes count as equal.
     fn all_differ(&mut self, fields: &[FieldId]) -> bool {
         let draft = self.draft;
         let fields = || fields.iter().map(|&id| draft.field(id));
@@ -73,7 +73,8 @@ impl Check<'_> {
 
     fn hashes_differ(&mut self, hashes: impl Iterator<Item = u64>) -> bool {
         self.hashes.clear();
-        // By the upper bits of a hash: it may be there. That distinguishes most of a few fields.
+        // Bit set of the upper bits of the hashes so far: a clear bit means a new name. It
+        // separates most names of few fields.
         let mut there: u64 = 0;
         for hash in hashes {
             let bit = 1 << (hash >> 58);
@@ -107,7 +108,7 @@ impl Check<'_> {
     }
 }
 
-/// As FNV has it: quick for names, which are short.
+/// FNV: fast for short names.
 fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in bytes {

@@ -102,7 +102,7 @@ impl Check<'_> {
         }
     }
 
-    /// A quick look: most messages have nothing reserved and each number once.
+    /// A fast check: most messages reserve nothing and have no duplicate number.
     fn may_clash(&self, message: &MessageDraft) -> bool {
         let number = |id: &FieldId| self.draft.field(*id).number;
         let ascend = |two: &[FieldId]| number(&two[0]) < number(&two[1]);
@@ -226,7 +226,7 @@ impl Check<'_> {
     }
 }
 
-/// The lowest number above all fields that may be used.
+/// The lowest usable number above those of all fields.
 fn free_number(message: &MessageDraft, used: impl Fn(i32) -> bool) -> Option<i32> {
     let taken = |number: i32| {
         let inside = |range: &RangeDraft| (range.start..range.end).contains(&number);

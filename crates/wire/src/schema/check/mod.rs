@@ -1,7 +1,8 @@
-//! What `protoc` refuses.
+//! The checks of `protoc`.
 //!
-//! Each part looks at one kind of thing in a linked draft whose options are interpreted and whose
-//! features are resolved. A problem names the class, the place, and mostly what to write instead.
+//! Each part checks one kind of definition in a linked draft whose options are interpreted and
+//! whose features are resolved. A problem has its class, its position, and mostly a proposal what
+//! to write instead.
 
 mod enums;
 mod extensions;
@@ -21,7 +22,7 @@ use super::problem::{ElementId, Part, Problem};
 use super::raw;
 use super::{FileId, link};
 
-/// Checks a draft and adds what is wrong to `problems`.
+/// Checks a draft and appends its errors to `problems`.
 pub fn check(draft: &Draft, problems: &mut Vec<Problem>) {
     let mut has_members = vec![false; draft.oneofs.len()];
     for oneof in draft.fields.iter().filter_map(|field| field.oneof) {
@@ -51,9 +52,9 @@ pub fn check(draft: &Draft, problems: &mut Vec<Problem>) {
 struct Check<'a> {
     draft: &'a Draft,
     problems: &'a mut Vec<Problem>,
-    /// By oneof: it has a field.
+    /// By oneof: true if it has a field.
     has_members: Vec<bool>,
-    /// Used again and again.
+    /// A buffer for hashes, reused for each message.
     hashes: Vec<u64>,
 }
 
@@ -83,12 +84,12 @@ impl Check<'_> {
     }
 }
 
-/// The number that an option is set to; options for readers of the source count too.
+/// The number that an option is set to, including options with source retention.
 fn option(options: &MaybeOptions, number: u32) -> Option<u64> {
     raw::last_varint(option_bytes(options), number)
 }
 
-/// Likewise, of all options whose numbers are below `N`.
+/// As `option`, for all options with numbers below `N`.
 fn options_below<const N: usize>(options: &MaybeOptions) -> [Option<u64>; N] {
     let mut set = [None; N];
     for (number, value) in raw::RawFields::new(option_bytes(options)).flatten() {
@@ -113,7 +114,7 @@ fn own_feature(options: &MaybeOptions, number: u32, feature: u32) -> Option<u64>
     raw::last_varint(&link::feature_set(options, number), feature)
 }
 
-/// Where an option stands, or else the name of its element.
+/// The position of an option, or else the name of its element.
 fn option_part(options: &MaybeOptions, name: &str) -> Part {
     let mut texts = options.iter().flat_map(|options| &options.text);
     let found = texts.rfind(|text| text.is(name) || text.name_text() == name);

@@ -5,7 +5,7 @@ use crate::schema::features::{Features, NamingStyle};
 use crate::schema::problem::{ElementId, Part};
 use crate::schema::{FieldType, FileId};
 
-/// How a name is written.
+/// The style of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// `lower_snake_case`.
@@ -29,7 +29,7 @@ impl Style {
         };
         let bytes = name.as_bytes();
         let snake = self != Style::Title;
-        // An underscore stands before a letter.
+        // An underscore must precede a letter.
         let underscore = |at: usize| snake && bytes.get(at + 1).is_some_and(|&next| letter(next));
         starts
             && bytes
@@ -95,7 +95,7 @@ impl Check<'_> {
         style: Style,
         at: (FileId, ElementId, Part),
     ) {
-        // Descriptors do not record which style their source chose.
+        // Descriptors do not record the style that their source chose.
         let from_text = self.draft.file(at.0).descriptor.is_none();
         if features.naming_style == NamingStyle::Style2024 && from_text && !style.fits(name) {
             let text = format!("`{name}` is not in {}", style.name());

@@ -1,4 +1,4 @@
-//! What a file whose default is `STRICT` may export.
+//! The exports of a file whose default visibility is `STRICT`.
 
 use super::Check;
 use crate::schema::draft::{MessageDraft, Visibility};
@@ -7,7 +7,8 @@ use crate::schema::problem::Part;
 use crate::schema::{FIELD_NUMBER_MAX, MessageId};
 
 impl Check<'_> {
-    /// Nothing inside of a message, but an enum whose message is a name space and nothing else.
+    /// Checks that no nested definition is exported, except an enum in a message that only serves
+    /// as a name space.
     pub(super) fn visibilities(&mut self) {
         let draft = self.draft;
         let strict = |file| draft.file(file).features.visibility == SymbolVisibility::Strict;
@@ -31,7 +32,7 @@ impl Check<'_> {
         }
     }
 
-    /// True for a local message outside of others that can have no fields.
+    /// True for a local top-level message that can have no fields.
     fn is_name_space(&self, id: MessageId) -> bool {
         let MessageDraft { parent, visibility, reserved_ranges, .. } = self.draft.message(id);
         let all = |range: &crate::schema::draft::RangeDraft| {

@@ -1,8 +1,8 @@
 //! Descriptors: definitions as serialized messages of `descriptor.proto`.
 //!
-//! Read and written directly, field by field, since they come before any schema is there. A file
-//! read from a descriptor keeps its bytes, so that it is given back as it came, with source
-//! information and all else that is not needed here.
+//! They are read and written directly, field by field, as there is no schema yet. A file read from
+//! a descriptor keeps its bytes, so that it is returned unchanged, with source information and
+//! everything else that is not needed here.
 
 mod read;
 mod write;

@@ -1,4 +1,4 @@
-//! Serialized descriptors into drafts.
+//! Reads serialized descriptors to drafts.
 
 use std::fmt;
 
@@ -12,15 +12,15 @@ use crate::schema::problem::ElementId;
 use crate::schema::raw::{self, RawFields, RawValue};
 use crate::schema::{EnumId, FieldId, FileId, MessageId, Name, OneofId, ServiceId, is_json_name};
 
-/// How deep messages may be declared in messages.
+/// The maximal nesting of message declarations.
 const DEPTH_MAX: usize = 100;
 
-/// Bytes that are no descriptor.
+/// The error of bytes that are no descriptor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DescriptorError {
-    /// The file, as far as it has a name.
+    /// The name of the file, if it has one.
     pub file: String,
-    /// What is wrong.
+    /// The error.
     pub what: &'static str,
 }
 
@@ -37,7 +37,7 @@ impl std::error::Error for DescriptorError {}
 
 type Read<T = ()> = Result<T, &'static str>;
 
-/// What a field takes in a set of descriptors, and a message with its fields.
+/// Typical sizes of a field in a set of descriptors, and of a message with its fields.
 const FIELD_BYTES: usize = 40;
 const MESSAGE_BYTES: usize = 250;
 
@@ -48,7 +48,7 @@ const TOO_DEEP: &str = "messages are declared too deep in messages";
 /// Reads the files of a serialized `FileDescriptorSet` into a draft.
 pub fn read_set(draft: &mut Draft, bytes: &[u8]) -> Result<Vec<FileId>, DescriptorError> {
     let mut files = Vec::new();
-    // About as many as there are, so that they need not move while they become more.
+    // An estimate of the counts, so that the arrays need not grow.
     draft.fields.reserve(bytes.len() / FIELD_BYTES);
     draft.messages.reserve(bytes.len() / MESSAGE_BYTES);
     for field in RawFields::new(bytes) {
@@ -72,7 +72,7 @@ pub fn read_file(draft: &mut Draft, bytes: &[u8]) -> Result<FileId, DescriptorEr
 struct Reader<'d> {
     draft: &'d mut Draft,
     file: FileId,
-    /// The fields of the messages being read, the innermost last, with the places of their oneofs.
+    /// The fields of the messages being read, the innermost last, with the indexes of their oneofs.
     members: Vec<(FieldId, Option<u32>)>,
 }
 
@@ -127,7 +127,7 @@ fn flag(value: RawValue<'_>) -> Read<bool> {
     }
 }
 
-/// Options that come twice are merged by standing after each other.
+/// Appends options: concatenation merges those that occur twice.
 fn options(value: RawValue<'_>, options: &mut MaybeOptions) -> Read {
     let value = bytes(value)?;
     let options = options.get_or_insert_with(|| Box::new(OptionsDraft::default()));
@@ -283,7 +283,7 @@ impl Reader<'_> {
         if extends { Ok(field) } else { Err("an extension extends no message") }
     }
 
-    /// A field and the place of its oneof.
+    /// Reads a field and the index of its oneof.
     fn field(
         &mut self,
         descriptor: &[u8],
@@ -318,7 +318,7 @@ impl Reader<'_> {
             }
             Ok(())
         })?;
-        // Most say what the name says, and that is understood.
+        // Most are the default name, which is not stored.
         if let Some(json) = json.filter(|json| !is_json_name(json, &field.name)) {
             field.rare_mut().json_name = Some(Name::from_utf8(json).ok_or(NOT_UTF8)?);
         }

@@ -1,4 +1,4 @@
-//! Drafts into serialized descriptors, fields ascending by number, as `protoc` writes them.
+//! Writes drafts as serialized descriptors, fields ascending by number, as `protoc` does.
 
 use crate::schema::draft::{
     Draft, EnumDraft, EnumValueDraft, ImportKind, MaybeOptions, MethodDraft, OptionsDraft,
@@ -64,7 +64,7 @@ fn message_into(out: &mut Vec<u8>, draft: &Draft, id: MessageId) {
     let message = draft.message(id);
     put_text(out, 1, &message.name);
     for &id in &message.fields {
-        // Oneofs ascend, as they were entered one after the other.
+        // The ids of oneofs ascend in order of declaration.
         let oneof = draft.field(id).oneof.and_then(|one| message.oneofs.binary_search(&one).ok());
         put_inner(out, 2, |out| field_into(out, draft, id, oneof));
     }
@@ -97,7 +97,7 @@ fn message_into(out: &mut Vec<u8>, draft: &Draft, id: MessageId) {
     put_visibility(out, 11, message.visibility);
 }
 
-/// A field, and the place of its oneof in the message.
+/// Writes a field, with the index of its oneof in the message.
 fn field_into(out: &mut Vec<u8>, draft: &Draft, id: FieldId, oneof: Option<usize>) {
     let field = draft.field(id);
     put_text(out, 1, &field.name);
@@ -184,10 +184,10 @@ fn service_into(out: &mut Vec<u8>, draft: &Draft, id: ServiceId) {
     put_options(out, 3, &service.options);
 }
 
-/// A message that `write` appends, under its length.
+/// Writes the message that `write` appends, prefixed by its length.
 fn put_inner(out: &mut Vec<u8>, number: u32, write: impl FnOnce(&mut Vec<u8>)) {
     put_tag(out, number, WireType::Length);
-    // Most lengths have one byte: then nothing has to be moved.
+    // Most lengths have one byte, which is reserved: then nothing has to be moved.
     let length_at = out.len();
     out.push(0);
     write(out);

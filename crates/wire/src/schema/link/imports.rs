@@ -1,4 +1,4 @@
-//! Imports: which file sees the definitions of which.
+//! Imports: the files whose definitions each file sees.
 
 use tidemill_stdx::hash::Map;
 
@@ -26,7 +26,7 @@ impl FileSet {
         new
     }
 
-    /// True for files in it.
+    /// True if it contains the file.
     pub fn contains(&self, file: FileId) -> bool {
         self.0.get(file.index() / 64).is_some_and(|word| word >> (file.index() % 64) & 1 == 1)
     }
@@ -42,14 +42,14 @@ impl FileSet {
     }
 }
 
-/// Which file sees which; see the module.
+/// The visibility between files.
 #[derive(Debug)]
 pub struct Imports {
-    /// By file: itself and what it imports, and what that imports for others.
+    /// By file: itself, its imports, and their public imports.
     visible: Vec<FileSet>,
-    /// By file: likewise with what it imports for options.
+    /// By file: the same with its imports for options.
     visible_options: Vec<FileSet>,
-    /// By file: itself and what it imports for others.
+    /// By file: itself and its public imports.
     public: Vec<FileSet>,
     /// By file: the files whose definitions it named.
     used: Vec<FileSet>,
@@ -66,7 +66,7 @@ impl Imports {
         }
     }
 
-    /// Notes that `from` named a definition of `file`.
+    /// Records that `from` named a definition of `file`.
     pub fn note_use(&mut self, from: FileId, file: FileId) {
         self.used[from.index()].insert(file);
     }
@@ -140,7 +140,7 @@ pub fn link_imports(draft: &mut Draft, problems: &mut Vec<Problem>) -> Imports {
     visibility(draft, order)
 }
 
-/// Depth first; an import that leads back is a problem, and is followed no further.
+/// Orders files depth first; a circular import is a problem, and is not followed further.
 fn order(draft: &Draft, problems: &mut Vec<Problem>) -> Vec<FileId> {
     #[derive(Clone, Copy, PartialEq)]
     enum State {

@@ -5,12 +5,12 @@ use crate::schema::features::{Edition, Features, MessageEncoding, Presence, Repe
 use crate::schema::raw;
 use crate::schema::{FieldId, FieldType};
 
-/// The serialized feature sets in an options message, whose field for them has that number.
+/// The serialized feature sets in an options message, in its field of that number.
 pub fn feature_set(options: &MaybeOptions, number: u32) -> Vec<u8> {
     feature_sets(options, number).collect::<Vec<_>>().concat()
 }
 
-/// They merge by standing after each other.
+/// The feature sets one by one; their concatenation is the merged set.
 fn feature_sets(options: &MaybeOptions, number: u32) -> impl Iterator<Item = &[u8]> {
     let bytes = options.as_ref().map_or(&[][..], |options| match &options.source_bytes[..] {
         [] => &options.bytes,
@@ -84,7 +84,7 @@ fn inherit_field(draft: &mut Draft, id: FieldId) {
     };
     let mut features = merged(parent, &field.options, 21);
     if edition.has_features() {
-        // The parts of a map's entry are what the map is, never groups.
+        // The parts of a map's entry have the features of the map, but are never groups.
         let in_map = field.scope.is_some_and(|message| draft.message(message).map_entry);
         let is_map =
             matches!(field.ty, Some(FieldType::Message(id)) if draft.message(id).map_entry);
@@ -101,7 +101,7 @@ fn inherit_field(draft: &mut Draft, id: FieldId) {
     draft.field_mut(id).features = features;
 }
 
-/// What files without features say in other words.
+/// The features that files without features set by other keywords.
 fn legacy(draft: &Draft, id: FieldId, edition: Edition, mut features: Features) -> Features {
     let field = draft.field(id);
     if field.cardinality == Cardinality::Required {

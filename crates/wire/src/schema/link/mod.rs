@@ -6,8 +6,8 @@
 //! types    -->  by the scoping rules             `types`
 //! features -->  parent to child                  `inherit`
 //! ```
-//! A draft that was linked without errors has all its `Option`al ids set and all its type names
-//! in full, with a dot in front.
+//! A draft that was linked without errors has all its `Option`al ids set and all its type names in
+//! full, with a leading dot.
 
 mod imports;
 mod inherit;
@@ -22,10 +22,10 @@ pub use types::{Lookup, NotFound, Wanted, link_types};
 use super::draft::Draft;
 use super::problem::Problem;
 
-/// What linking found out, for looking up more names.
+/// The results of linking, for the lookup of more names.
 #[derive(Debug)]
 pub struct Linked {
-    /// Which files see which.
+    /// The visibility between files.
     pub imports: Imports,
     /// All names.
     pub names: Names,

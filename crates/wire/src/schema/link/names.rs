@@ -1,7 +1,7 @@
 //! All names in their scopes.
 //!
-//! A scope is a package, a message, an enum or a service. What a scope declares shares one space
-//! of names; the values of an enum stand beside it, in the scope around it, as in C++.
+//! A scope is a package, a message, an enum or a service. The declarations of a scope share one
+//! name space; the values of an enum belong to the scope that encloses it, as in C++.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::schema::draft::Draft;
 use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::{EnumId, FieldId, FileId, MessageId, OneofId, ServiceId};
 
-/// Something that has names in it.
+/// A scope of names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Scope {
     /// A package; 0 is the one without a name.
@@ -25,7 +25,7 @@ pub enum Scope {
     Service(ServiceId),
 }
 
-/// Something that has a name.
+/// A named element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entity {
     /// A package, with its number.
@@ -34,7 +34,7 @@ pub enum Entity {
     Message(MessageId),
     /// An enum.
     Enum(EnumId),
-    /// A value of an enum and its place there.
+    /// A value of an enum and its index there.
     EnumValue(EnumId, u32),
     /// A field or an extension.
     Field(FieldId),
@@ -42,11 +42,11 @@ pub enum Entity {
     Oneof(OneofId),
     /// A service.
     Service(ServiceId),
-    /// A method of a service and its place there.
+    /// A method of a service and its index there.
     Method(ServiceId, u32),
 }
 
-/// A package: its name, what is around it, the files that declare it.
+/// A package: its name, its parent, the files that declare it.
 #[derive(Debug)]
 struct Package {
     name: Arc<str>,
@@ -58,14 +58,14 @@ struct Package {
 /// The table of names; see the module.
 #[derive(Debug)]
 pub struct Names {
-    /// With parts of their hashes. The names themselves stay where they are, in the draft.
+    /// The entities with parts of their hashes. The names themselves stay in the draft.
     entities: HashTable<(u32, Entity)>,
     scopes: Scopes,
-    /// No name is taken twice.
+    /// True if no name is declared twice.
     distinct: bool,
 }
 
-/// What has names in it.
+/// The scopes.
 #[derive(Debug)]
 struct Scopes {
     packages: Vec<Package>,
@@ -81,12 +81,13 @@ fn kept(hash: u64) -> u32 {
     (hash >> 32) as u32
 }
 
-/// The hash that a table gets of the part: its lower bits say where, its upper ones what.
+/// The hash of a table from the kept part: the lower bits select the bucket, the upper ones are the
+/// tag.
 fn spread(kept: u32) -> u64 {
     u64::from(kept) << 32 | u64::from(kept)
 }
 
-/// A name in what has that hash; so the hash of a path is made part by part.
+/// The hash of a name in the scope with the hash `around`; so a path is hashed part by part.
 fn hash(around: u64, name: &str) -> u64 {
     combine(around, hash_bytes(name.as_bytes()))
 }
@@ -110,12 +111,12 @@ impl Scopes {
         hash(around, name)
     }
 
-    /// The scope that is around what stands in a message, or in none.
+    /// The scope of elements declared in a message, or at the top of a file.
     fn around(&self, file: FileId, message: Option<MessageId>) -> Scope {
         message.map_or(Scope::Package(self.package_of[file.index()]), Scope::Message)
     }
 
-    /// True for what that scope declares under that name.
+    /// True if the scope declares the entity under that name.
     fn has(&self, draft: &Draft, scope: Scope, name: &str, entity: Entity) -> bool {
         let around = |file, message| self.around(file, message);
         let (its_scope, its_name): (Scope, &str) = match entity {
@@ -368,7 +369,7 @@ impl Names {
         &self.scopes.packages[self.scopes.package_of[file.index()] as usize].name
     }
 
-    /// The scope around another.
+    /// The enclosing scope.
     pub fn parent(&self, draft: &Draft, scope: Scope) -> Option<Scope> {
         match scope {
             Scope::Package(id) => self.scopes.packages[id as usize].parent.map(Scope::Package),
@@ -380,7 +381,7 @@ impl Names {
         }
     }
 
-    /// What a scope declares under a name.
+    /// The entity that a scope declares under a name.
     pub fn get(&self, draft: &Draft, scope: Scope, name: &str) -> Option<Entity> {
         let hash = kept(self.scopes.hash(scope, name));
         let is = |&(other, entity): &(u32, Entity)| {
@@ -389,7 +390,7 @@ impl Names {
         self.entities.find(spread(hash), is).map(|&(_, entity)| entity)
     }
 
-    /// What a name with dots means from a scope on inwards.
+    /// The entity of a dotted path, starting in a scope.
     pub fn get_path(&self, draft: &Draft, scope: Scope, path: &str) -> Option<Entity> {
         if scope == Scope::Package(0)
             && let Some(found) = self.get_type(draft, path)
@@ -408,8 +409,8 @@ impl Names {
         }
     }
 
-    /// A message or enum by its full name, without a look at what is around it: what most paths
-    /// are that begin outermost.
+    /// Finds a message or enum by its full name, without a lookup of the scopes on the way. Most
+    /// absolute paths are such names.
     fn get_type(&self, draft: &Draft, full_name: &str) -> Option<Entity> {
         let (mut hashed, mut rest) = (self.scopes.packages[0].hash, Some(full_name));
         while let Some(path) = rest {
@@ -447,7 +448,7 @@ impl Names {
         }
     }
 
-    /// The full name of what has one.
+    /// The full name of an entity.
     pub fn full_name(&self, draft: &Draft, entity: Entity) -> String {
         match entity {
             Entity::Package(id) => self.scopes.packages[id as usize].name.to_string(),
@@ -473,7 +474,7 @@ impl Names {
 }
 
 impl Entity {
-    /// The scope that it is, for those that have names in them.
+    /// The scope of an entity that is one.
     pub fn scope(self) -> Option<Scope> {
         match self {
             Entity::Package(id) => Some(Scope::Package(id)),
@@ -483,7 +484,7 @@ impl Entity {
         }
     }
 
-    /// True for what a name can go through: also for enums, where it ends nowhere.
+    /// True for entities that a path can pass through; also for enums, which no path resolves in.
     pub fn is_aggregate(self) -> bool {
         matches!(self, Entity::Enum(_)) || self.scope().is_some()
     }
@@ -525,7 +526,7 @@ fn join(around: &str, name: &str) -> Arc<str> {
     join_in(&mut String::new(), around, name)
 }
 
-/// Likewise, in a text that is used again.
+/// As `join`, with a reused buffer.
 fn join_in(text: &mut String, around: &str, name: &str) -> Arc<str> {
     text.clear();
     if !around.is_empty() {

@@ -1,8 +1,9 @@
 //! Names of types, by the scoping rules.
 //!
-//! A name with a dot in front is whole. Of others the *first part* is looked for in the scope of
-//! the element, then in the scopes around it; where it is found, the rest must be inside. So an
-//! inner `a` hides an outer `a.B`. Names of one part pass over what is not a type.
+//! A name with a leading dot is absolute. For others the *first part* is looked up in the scope of
+//! the element, then in the enclosing scopes; where it is found, the rest must be inside. So an
+//! inner `a` hides an outer `a.B`. The lookup of a name of one part skips entities that are no
+//! types.
 
 use super::imports::{Imports, InOptions};
 use super::names::{Entity, Names, Scope};
@@ -11,43 +12,43 @@ use crate::schema::features::SymbolVisibility;
 use crate::schema::problem::{ElementId, Part, Problem};
 use crate::schema::{FieldId, FieldType, FileId, MessageId, Name};
 
-/// What a name may mean.
+/// The entities that a lookup accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
     /// A message or an enum.
     Type,
-    /// Anything; the caller sorts it out.
+    /// Any entity; the caller checks it.
     Any,
 }
 
-/// How a name was not found.
+/// The reason why a name was not found.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotFound {
     /// It is not declared.
     Unknown,
-    /// The first part was found inside, and the rest is not in there.
+    /// The first part was found in an inner scope, which lacks the rest.
     Hidden(String),
     /// A file has it that is not imported.
     NotImported(FileId),
 }
 
-/// Looks for names from one place.
+/// The lookup of names from one file.
 #[derive(Debug)]
 pub struct Lookup<'a> {
     /// All definitions.
     pub draft: &'a Draft,
     /// All names.
     pub names: &'a Names,
-    /// Which file sees which.
+    /// The visibility between files.
     pub imports: &'a Imports,
-    /// The file that the name stands in.
+    /// The file that uses the name.
     pub file: FileId,
     /// Whether it is the name of an option.
     pub in_options: InOptions,
 }
 
 impl Lookup<'_> {
-    /// What `name` means in `scope`.
+    /// The entity of `name` in `scope`.
     pub fn find(&self, scope: Scope, name: &str, wanted: Wanted) -> Result<Entity, NotFound> {
         let mut not_imported = None;
         if let Some(whole) = name.strip_prefix('.') {
@@ -97,7 +98,7 @@ impl Lookup<'_> {
         None
     }
 
-    /// The problem of a name that was not found.
+    /// The problem to report for a name that was not found.
     pub fn problem(
         &self,
         name: &str,
@@ -132,13 +133,13 @@ fn not_found(not_imported: Option<FileId>) -> NotFound {
     not_imported.map_or(NotFound::Unknown, NotFound::NotImported)
 }
 
-/// What to write into a field.
+/// The resolved parts of a field.
 struct Resolved {
     ty: FieldType,
     type_number: u8,
 }
 
-/// Resolves the types of fields and methods, and what extensions extend.
+/// Resolves the types of fields and methods, and the extendees of extensions.
 pub fn link_types(
     draft: &mut Draft,
     imports: &mut Imports,
@@ -184,7 +185,7 @@ pub fn link_types(
     link_methods(draft, imports, names, problems);
 }
 
-/// A full name with a dot in front.
+/// A full name with a leading dot.
 fn dotted(full_name: &str) -> Name {
     format!(".{full_name}").into()
 }
@@ -301,7 +302,7 @@ fn link_methods(
     }
 }
 
-/// Whether a file may name what another declares as local.
+/// Checks that a file names no local definition of another.
 fn check_visible(
     draft: &Draft,
     from: FileId,
@@ -345,7 +346,8 @@ fn check_visible(
         .into())
 }
 
-/// What a file says by an option of its own; types are linked before options are interpreted.
+/// The default visibility of a file, from its uninterpreted options: types are linked before
+/// options are interpreted.
 fn default_visibility(draft: &Draft, file: FileId) -> SymbolVisibility {
     use crate::schema::uninterpreted::OptionValue;
     let file = draft.file(file);

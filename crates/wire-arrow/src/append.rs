@@ -1,7 +1,7 @@
-//! Rows of messages in memory into columns: column by column, each in a loop of its own.
+//! Appends messages in memory to columns: column by column, each in a loop of its own.
 //!
-//! What is there before, up to the rows that the record counts, may not be filled up yet, as
-//! [`column`](crate::column) says.
+//! Columns may still lack the absent rows before, up to the record's row count: see
+//! [`column`](crate::column).
 
 use tidemill_wire::FieldId;
 use tidemill_wire::message::batch::{Number, Rows};
@@ -9,7 +9,7 @@ use tidemill_wire::message::batch::{Number, Rows};
 use crate::column::{Checked, Column, Form, Full, Items, Texts, end};
 use crate::plan::Plan;
 
-/// Appends rows to a record of the plan, whose message they are of.
+/// Appends rows to the record of the plan for their message.
 pub(crate) fn append(plan: &mut Plan, number: usize, rows: &Rows<'_>) -> Result<(), Full> {
     for at in 0..plan.records[number].columns.len() {
         let column = plan.records[number].columns[at];
@@ -22,7 +22,7 @@ pub(crate) fn append(plan: &mut Plan, number: usize, rows: &Rows<'_>) -> Result<
     Ok(())
 }
 
-/// A column with an item per row.
+/// Appends to a column with an item per row.
 fn one(
     plan: &mut Plan,
     number: usize,
@@ -54,7 +54,7 @@ fn one(
         }
         Items::Text(texts, Checked::ByDecoder) | Items::Bytes(texts) => {
             rows.append_texts(field, &mut texts.data, &mut texts.ends);
-            // None ends behind the last.
+            // No item ends behind the last.
             end(texts.data.len())?;
         }
         Items::Record(inner) => {
@@ -66,7 +66,7 @@ fn one(
     Ok(())
 }
 
-/// A column with lists of items.
+/// Appends to a column with lists of items.
 fn list(plan: &mut Plan, number: usize, column: usize, rows: &Rows<'_>) -> Result<(), Full> {
     let before = plan.records[number].rows;
     let Column { field, rows: own, items, .. } = &mut plan.columns[column];
@@ -94,7 +94,7 @@ fn list(plan: &mut Plan, number: usize, column: usize, rows: &Rows<'_>) -> Resul
         Items::Record(inner) => {
             let (inner, mut next) = (*inner, count);
             let items = rows.items(field, |more| {
-                // Checked as a whole below: none is greater than the last.
+                // Checked below: no start is greater than the last.
                 starts.push(next as i32);
                 next += more;
             });
@@ -112,7 +112,7 @@ fn lists<T: Number>(
     field: FieldId,
 ) -> Result<(), Full> {
     rows.append_lists(field, values, starts);
-    // None begins behind the end.
+    // No list begins behind the end.
     end(values.len()).map(|_| ())
 }
 
@@ -132,7 +132,7 @@ fn text_lists(
     Ok(())
 }
 
-/// An item of strings or bytes.
+/// Appends an item of strings or bytes.
 #[inline]
 fn push(texts: &mut Texts, text: &[u8], checked: Checked) -> Result<(), Full> {
     match checked {

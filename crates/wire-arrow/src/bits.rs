@@ -1,4 +1,4 @@
-//! Bits as Arrow has them: the lowest of the first byte first.
+//! Bits in the order of Arrow: the lowest of the first byte first.
 
 use arrow_buffer::{BooleanBuffer, Buffer};
 
@@ -11,7 +11,7 @@ pub(crate) struct Bits {
 }
 
 impl Bits {
-    /// Up to behind the last that was set.
+    /// The position behind the last bit that was set.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -40,7 +40,7 @@ impl Bits {
         let mut bits = bits;
         let (mut at, mut shift) = (first / 64, first % 64);
         while bits.len() > 0 {
-            // As many as the word has room for.
+            // Up to the free bits of the word.
             let count = bits.len().min(64 - shift);
             let mut word = 0;
             for (place, bit) in (0..count).zip(&mut bits) {
@@ -64,12 +64,12 @@ impl Bits {
         }
     }
 
-    /// Takes `count` bits out, all that there are.
+    /// Takes all bits out: `count` of them.
     pub(crate) fn finish(&mut self, count: usize) -> BooleanBuffer {
         self.pad(count);
         let next = Vec::with_capacity(self.words.len());
         self.len = 0;
-        // Bytes in order are bits in order.
+        // Little-endian words keep the bits in order.
         let words: Vec<u64> = std::mem::replace(&mut self.words, next);
         let words = if cfg!(target_endian = "big") {
             words.into_iter().map(u64::swap_bytes).collect()

@@ -1,14 +1,13 @@
 //! One column while rows are appended to it.
 //!
-//! A column is filled up when it is written to: rows that had nothing for it are appended as
-//! absent just before the next value, or at the end of the batch. So a row costs only the fields
-//! that it has.
+//! A column is padded lazily: rows without a value are appended as absent just before the next
+//! value, or at the end of the batch. So a row costs only the fields that it has.
 
 use tidemill_wire::{EnumId, FieldId};
 
 use crate::bits::Bits;
 
-/// How often a field stands in its message.
+/// The cardinality of a field in its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     One { nullable: bool },
@@ -16,21 +15,21 @@ pub(crate) enum Form {
     Map,
 }
 
-/// A field at one place of the tree of messages.
+/// A field at one position of the tree of messages.
 pub(crate) struct Column {
     pub(crate) field: FieldId,
     pub(crate) rows: Rows,
     pub(crate) items: Items,
-    /// Which oneof of the record it is a member of.
+    /// The oneof of the record that it is a member of.
     pub(crate) oneof: Option<usize>,
 }
 
-/// Which items are of which row.
+/// The items of each row.
 pub(crate) struct Rows {
     pub(crate) form: Form,
-    /// By row: whether it has an item; kept for those that are nullable.
+    /// By row: whether it has an item; kept for nullable columns.
     pub(crate) present: Bits,
-    /// By row: the first item of its list; kept for lists and maps.
+    /// By row: the index of the first item of its list; kept for lists and maps.
     pub(crate) starts: Vec<i32>,
 }
 
@@ -46,30 +45,30 @@ pub(crate) enum Items {
     Enum(EnumId, Vec<i32>),
     Text(Texts, Checked),
     Bytes(Texts),
-    /// Rows of that record; how many it knows.
+    /// Rows of that record, which has their number.
     Record(usize),
 }
 
-/// Whether the strings of a field are known to be UTF-8.
+/// Whether the strings of a field are checked to be UTF-8.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Checked {
     ByDecoder,
     No,
 }
 
-/// Strings or bytes, one behind the other.
+/// Strings or bytes, concatenated.
 #[derive(Default)]
 pub(crate) struct Texts {
     pub(crate) data: Vec<u8>,
-    /// By item: where it ends.
+    /// By item: its end.
     pub(crate) ends: Vec<i32>,
 }
 
-/// The columns of a batch hold more than 2 GiB of text, or lists of more items than that.
+/// The error of a batch with a column of more than 2 GiB of text, or of more than 2^31 list items.
 #[derive(Debug)]
 pub(crate) struct Full;
 
-/// An end as Arrow has it.
+/// An end in the type of Arrow.
 pub(crate) fn end(length: usize) -> Result<i32, Full> {
     i32::try_from(length).map_err(|_| Full)
 }
@@ -85,7 +84,7 @@ impl Texts {
         self.data.truncate(self.ends.last().copied().unwrap_or(0) as usize);
     }
 
-    /// The item whose pieces were appended to the data is complete.
+    /// Ends the item whose pieces were appended to the data.
     #[inline]
     pub(crate) fn close(&mut self) -> Result<(), Full> {
         self.ends.push(end(self.data.len())?);
@@ -98,7 +97,7 @@ impl Rows {
         Rows { form, present: Bits::default(), starts: Vec::new() }
     }
 
-    /// Notes that `row` gets an item, `count` being there.
+    /// Records that `row` gets an item, after `count` others.
     #[inline(always)]
     pub(crate) fn enter(&mut self, row: usize, count: usize) -> Result<(), Full> {
         match self.form {
@@ -116,7 +115,7 @@ impl Rows {
 }
 
 impl Items {
-    /// How many there are; of records the caller knows.
+    /// The number of items; `None` for records, whose caller knows it.
     pub(crate) fn len(&self) -> Option<usize> {
         Some(match self {
             Items::I64(values) => values.len(),
@@ -165,7 +164,7 @@ fn pad<T: Clone + Default>(values: &mut Vec<T>, count: usize) {
     values.resize(values.len().max(count), T::default());
 }
 
-/// Puts a value for `row` behind what is there, or in the place of the row's earlier one.
+/// Appends a value for `row`, or replaces the row's earlier one.
 #[inline]
 pub(crate) fn put<T: Copy + Default>(
     rows: &mut Rows,
@@ -182,7 +181,7 @@ pub(crate) fn put<T: Copy + Default>(
     Ok(())
 }
 
-/// Rows before it have nothing, or this one has something already.
+/// Rows before it lack a value, or this one has a value already.
 #[inline(never)]
 fn put_apart<T: Copy + Default>(values: &mut Vec<T>, row: usize, value: T) {
     if values.len() <= row {

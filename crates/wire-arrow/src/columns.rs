@@ -1,4 +1,4 @@
-//! The sink: events in, values behind the others in their columns.
+//! The sink: appends the values of events to their columns.
 
 use std::sync::Arc;
 
@@ -15,30 +15,30 @@ use crate::plan::{Options, Plan, PlanError, Record, plan};
 /// The columns of a message type; a [`Sink`] that appends a row per message.
 ///
 /// The walk is [stopped](Stop) when a batch would hold more than 2 GiB of text in a column, or
-/// more items of lists: [`Columns::finish`] more often. After any failed walk the row it was
-/// filling goes with the next message or with [`Columns::finish`].
+/// more items of lists: [`Columns::finish`] more often. The row of a failed walk is dropped by the
+/// next message or by [`Columns::finish`].
 pub struct Columns {
     schema: Schema,
     arrow: SchemaRef,
     plan: Plan,
     /// The message being walked.
     here: Here,
-    /// Its outer ones.
+    /// The enclosing messages, outermost first.
     outer: Vec<Here>,
     /// The column of the string or bytes being walked.
     open: Option<usize>,
-    /// A row is being filled, or a failed walk has left one.
+    /// True if a row is being filled, or a failed walk has left one.
     begun: bool,
 }
 
-/// The message being walked, as each of its values needs it.
+/// The message being walked: the state that each value needs.
 #[derive(Clone, Copy)]
 struct Here {
     record: usize,
     /// The row being filled.
     row: usize,
-    /// Where its part of the lookup begins, and how many fields that has; none are wanted of a
-    /// message that is not.
+    /// The start of its part of the lookup, and its number of fields; 0 for a message that is not
+    /// wanted.
     lookup: usize,
     span: usize,
     /// The least id of its fields.
@@ -78,7 +78,7 @@ impl Columns {
         &self.arrow
     }
 
-    /// Paths of the fields that lead back to a message around them and have no column.
+    /// Paths of the fields without column because they lead back to an enclosing message.
     pub fn left_out(&self) -> &[String] {
         &self.plan.left_out
     }
@@ -90,7 +90,7 @@ impl Columns {
         &self.plan.paths
     }
 
-    /// Complete rows.
+    /// The number of complete rows.
     pub fn rows(&self) -> usize {
         self.plan.records[0].rows
     }
@@ -101,7 +101,7 @@ impl Columns {
         export::batch(&self.schema, &mut self.plan, &self.arrow)
     }
 
-    /// Appends a row per message, which are of this type.
+    /// Appends a row per message; the messages are of this type.
     ///
     /// # Errors
     /// A column would hold more than Arrow counts.
@@ -110,7 +110,7 @@ impl Columns {
         append(&mut self.plan, 0, rows)
     }
 
-    /// Forgets what a failed walk left of its row.
+    /// Removes the partial row of a failed walk.
     fn drop_row(&mut self) {
         if !std::mem::take(&mut self.begun) {
             return;
@@ -121,7 +121,7 @@ impl Columns {
         truncate_record(&mut self.plan, 0, rows);
     }
 
-    /// The number of the column of a field, if it is wanted where the walk is.
+    /// The number of the column of a field of the current message, if it is wanted.
     #[inline(always)]
     fn column(&self, field: FieldId) -> Option<usize> {
         let Here { lookup, span, first, .. } = self.here;
@@ -132,7 +132,7 @@ impl Columns {
         (*self.plan.lookup.get(lookup + at)? as usize).checked_sub(1)
     }
 
-    /// The column of a field if it is wanted; the oneof that it is a member of has it from now on.
+    /// The column of a field if it is wanted; makes the field the one set in its oneof.
     #[inline(always)]
     fn place(&mut self, field: FieldId) -> Option<&mut Column> {
         let column = self.column(field)?;
@@ -142,7 +142,7 @@ impl Columns {
         self.plan.columns.get_mut(column)
     }
 
-    /// Another member that had the row loses it.
+    /// Removes the row's value from another member of the oneof.
     #[inline(never)]
     fn take_oneof(&mut self, column: usize) {
         let Here { record, row, .. } = self.here;
@@ -165,7 +165,7 @@ impl Columns {
         };
         rows.enter(row, count).map_err(stop)?;
         if count != row && matches!(rows.form, Form::One { .. }) {
-            // Rows before it have nothing, or this one has something already.
+            // Rows before it lack a value, or this one has a value already.
             items.truncate(row);
             items.pad(row);
         }
@@ -178,7 +178,7 @@ fn stop(_: Full) -> Stop {
     Stop
 }
 
-/// Cuts a record to its first `rows` rows.
+/// Truncates a record to its first `rows` rows.
 pub(crate) fn truncate_record(plan: &mut Plan, number: usize, rows: usize) {
     let record = &mut plan.records[number];
     record.rows = record.rows.min(rows);
@@ -262,14 +262,14 @@ impl<'a> Sink<'a> for Columns {
             _ => None,
         });
         let (Some(inner), Some(column)) = (inner, self.column(field)) else {
-            // Nothing is wanted of it.
+            // None of its fields is wanted.
             self.here.span = 0;
             return Ok(());
         };
         let (column, record) = (&mut self.plan.columns[column], &mut self.plan.records[inner]);
         column.rows.enter(row, record.rows).map_err(stop)?;
         if matches!(column.rows.form, Form::One { .. }) {
-            // A message that comes twice is one.
+            // A message that occurs twice is merged into one row.
             record.row = row;
             record.rows = row + 1;
         } else {
@@ -335,7 +335,7 @@ impl<'a> Sink<'a> for Columns {
     fn bytes(&mut self, _: FieldId, piece: &'a [u8]) -> Flow {
         match self.open.map(|column| &mut self.plan.columns[column].items) {
             Some(Items::Bytes(texts)) => texts.data.extend_from_slice(piece),
-            // Of a string that need not be UTF-8, and is not.
+            // A string that need not be UTF-8, and is not.
             Some(Items::Text(texts, _)) => {
                 texts.data.extend_from_slice(String::from_utf8_lossy(piece).as_bytes());
             }

@@ -1,4 +1,4 @@
-//! Full columns as Arrow arrays; the columns are empty afterwards.
+//! Turns columns into Arrow arrays, which empties them.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub(crate) fn batch(schema: &Schema, plan: &mut Plan, arrow: &SchemaRef) -> Made
     RecordBatch::try_new_with_options(arrow.clone(), arrays, &options)
 }
 
-/// The columns of a record, which has no rows then.
+/// The columns of a record, which is empty afterwards.
 fn arrays(schema: &Schema, plan: &mut Plan, number: usize) -> Made<Vec<ArrayRef>> {
     let record = &mut plan.records[number];
     let rows = std::mem::take(&mut record.rows);
@@ -74,7 +74,7 @@ fn array(
     }
 }
 
-/// The items of a column, filled up to `count` if that is given.
+/// The items of a column, padded to `count` if given.
 fn items(
     schema: &Schema,
     plan: &mut Plan,
@@ -157,7 +157,7 @@ fn record_array(
     }
 }
 
-/// Seconds and nanoseconds as one number; what it cannot hold is the nearest that it can.
+/// Seconds and nanoseconds as one number, saturating.
 fn nanoseconds(arrays: &[ArrayRef]) -> Made<ScalarBuffer<i64>> {
     let seconds = arrays.first().and_then(|array| array.as_any().downcast_ref::<Int64Array>());
     let nanos = arrays.get(1).and_then(|array| array.as_any().downcast_ref::<Int32Array>());
@@ -172,12 +172,12 @@ fn nanoseconds(arrays: &[ArrayRef]) -> Made<ScalarBuffer<i64>> {
         .collect())
 }
 
-/// Which rows are there, for `rows` of them.
+/// The validity of `count` rows.
 fn nulls(rows: &mut Rows, count: usize) -> NullBuffer {
     NullBuffer::new(rows.present.finish(count))
 }
 
-/// What was gathered; the next batch gets room for as much at once.
+/// Takes the values, and reserves the same room for the next batch.
 fn taken<T>(values: &mut Vec<T>) -> Vec<T> {
     let next = Vec::with_capacity(values.len());
     std::mem::replace(values, next)
@@ -191,11 +191,12 @@ fn offsets(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
     OffsetBuffer::new(ScalarBuffer::from(offsets))
 }
 
-/// Numbers of enums that are looked up without a search.
+/// The number of enum numbers that are looked up without a search.
 const DENSE: usize = 64;
 const NO_KEY: i32 = -1;
 
-/// Enum values by name: those of the schema in its order, then unknown numbers as they come.
+/// Enum values by name: those of the schema in its order, then unknown numbers in order of
+/// occurrence.
 fn names(def: &Enum, numbers: &Int32Array) -> Made<DictionaryArray<Int32Type>> {
     let values = def.values();
     let mut names: Vec<String> = values.iter().map(|value| value.name().into()).collect();
@@ -222,7 +223,7 @@ fn names(def: &Enum, numbers: &Int32Array) -> Made<DictionaryArray<Int32Type>> {
             }
         },
     };
-    // Rows without a value hold 0, which need not be a number of the enum.
+    // Absent rows hold 0, which need not be a number of the enum.
     let keys = match numbers.nulls() {
         None => numbers.values().iter().map(|&number| key_of(number)).collect(),
         Some(nulls) => {

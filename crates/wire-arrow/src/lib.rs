@@ -1,4 +1,4 @@
-//! Messages into Arrow columns, in two ways that give the same.
+//! Turns messages into Arrow columns, by two paths with the same result.
 //!
 //! ```text
 //! bytes --decoder--> events ------ Columns, a sink ------> values, list starts, presence bits
@@ -7,27 +7,27 @@
 //!                                                              v
 //!                                      RecordBatch --Output--> Arrow IPC stream, Parquet file
 //! ```
-//! [`Columns`] appends what any decoder meets, value by value, and is the reference. [`Reader`]
-//! has native code store some hundred messages as records, which stay in the cache, and reads them
-//! field by field: loops without decisions.
+//! [`Columns`] appends the values of any decoder one by one, and is the reference. [`Reader`] lets
+//! native code store some hundred messages as records, which stay in the cache, and reads them
+//! field by field in branch-free loops.
 //!
 //! | in the schema | column |
 //! |---|---|
 //! | numbers, `bool`, `string`, `bytes` | the type of that width, `Boolean`, `Utf8`, `Binary` |
-//! | `string` of proto2 that is not UTF-8 | `Utf8`, with U+FFFD for what is not |
+//! | `string` of proto2 that is not UTF-8 | `Utf8`, with U+FFFD for invalid bytes |
 //! | enum | `Dictionary(Int32, Utf8)` of names, or `Int32` ([`EnumForm`]) |
 //! | message | `Struct`, null where absent |
-//! | message without fields that have columns | `Boolean`, true where it is there |
+//! | message without fields that have columns | `Boolean`, true where present |
 //! | `repeated` | `List`, empty where absent |
-//! | `map` | `Map`; of an entry that comes twice both stay |
-//! | `map` of which keys or values have no column | `List` of what has |
+//! | `map` | `Map`; an entry that occurs twice is kept twice |
+//! | `map` whose keys or values have no column | `List` of the other |
 //! | `google.protobuf.Timestamp`, `Duration` | nanoseconds: `Timestamp(UTC)`, `Duration` |
 //! | `google.protobuf.Int64Value` and the like | the value's type, null where absent |
 //!
-//! A field whose absence shows is nullable; one without presence holds its default where absent.
-//! Of a oneof the members that do not count are null. A message inside itself has no end as a
-//! column, so fields that lead back to a message around them are left out, and
-//! [`Columns::left_out`] names them. Unknown fields and extensions have no column.
+//! A field with presence is nullable; one without holds its default where absent. In a oneof all
+//! members but the set one are null. A recursive message has no finite set of columns, so fields
+//! that lead back to an enclosing message are left out, and [`Columns::left_out`] names them.
+//! Unknown fields and extensions have no column.
 //!
 //! ```
 //! use tidemill_wire::{Decoder, Label, Scalar, SchemaBuilder, encode};

@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 /// A file format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// The Arrow IPC stream format: batches as they come, each readable once it is written.
+    /// The Arrow IPC stream format: batches in order, each readable once it is written.
     Arrow,
     /// Parquet, compressed with Snappy.
     Parquet,
@@ -48,7 +48,7 @@ impl<W: Write + Send> Output<W> {
         }
     }
 
-    /// Ends the file and gives back what it was written to.
+    /// Ends the file and returns its writer.
     pub fn finish(self) -> Result<W, ArrowError> {
         match self.0 {
             Writer::Arrow(mut writer) => {

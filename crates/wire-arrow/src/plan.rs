@@ -1,4 +1,4 @@
-//! Which fields become columns, and of what type.
+//! The plan: the fields that become columns, and their types.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,27 +10,27 @@ use tidemill_wire::{EnumId, FieldType, Label, MessageId, Scalar, Schema};
 use crate::bits::Bits;
 use crate::column::{Checked, Column, Form, Items, Rows, Texts};
 
-/// What enums become.
+/// The form of enum columns.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum EnumForm {
-    /// Names; a number without one as digits.
+    /// Names; numbers without a name in digits.
     #[default]
     Names,
     /// Numbers.
     Numbers,
 }
 
-/// What is to become columns, and how.
+/// The selection and the form of columns.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Options {
-    /// Paths of wanted fields, as `name` or `position.latitude`; with a message all its fields
-    /// are. None: all.
+    /// Paths of wanted fields, as `name` or `position.latitude`; a message selects all its fields.
+    /// Empty: all.
     pub select: Vec<String>,
-    /// What enums become.
+    /// The form of enum columns.
     pub enums: EnumForm,
 }
 
-/// A selection that cannot be had.
+/// The error of an invalid selection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PlanError {
     /// A selected path has no such field.
@@ -43,7 +43,7 @@ pub enum PlanError {
         /// The path as given.
         path: String,
     },
-    /// A selected path leads into a message that it is already in.
+    /// A selected path leads back to a message that encloses it.
     Recursive {
         /// The path as given.
         path: String,
@@ -69,7 +69,7 @@ impl fmt::Display for PlanError {
 
 impl std::error::Error for PlanError {}
 
-/// Messages that are a single value as a column.
+/// The column of a message: a struct, or a single value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
     Struct,
@@ -78,19 +78,19 @@ pub(crate) enum Shape {
     Wrapper,
 }
 
-/// The columns of a message type at one place of the tree, and how far they are filled.
+/// The columns of a message type at one position of the tree, and their fill state.
 pub(crate) struct Record {
     pub(crate) shape: Shape,
-    /// The least id of its fields, and how many places of [`Plan::lookup`] they have from `lookup`
-    /// on.
+    /// The least id of its fields, and the number of their entries in [`Plan::lookup`] from
+    /// `lookup` on.
     pub(crate) first: usize,
     pub(crate) span: usize,
     pub(crate) lookup: usize,
     pub(crate) columns: Vec<usize>,
     pub(crate) fields: Fields,
-    /// By oneof: the row and 1, and the column that has the value there.
+    /// By oneof: the row plus 1, and the column that has its value.
     pub(crate) oneofs: Vec<(usize, usize)>,
-    /// Rows begun.
+    /// The number of rows begun.
     pub(crate) rows: usize,
     /// The row being filled.
     pub(crate) row: usize,
@@ -100,10 +100,10 @@ pub(crate) struct Record {
 pub(crate) struct Plan {
     pub(crate) records: Vec<Record>,
     pub(crate) columns: Vec<Column>,
-    /// By record and field: its column and 1, or 0 for none.
+    /// By record and field: its column plus 1, or 0 for none.
     pub(crate) lookup: Vec<u32>,
     pub(crate) left_out: Vec<String>,
-    /// Paths of all that has a column, for decoders that skip the rest.
+    /// Paths of all fields with columns, for decoders that skip the rest.
     pub(crate) paths: Vec<String>,
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn plan(
     Ok(planner.plan)
 }
 
-/// A selected path and what of it is still to be walked.
+/// A selected path and its remaining part.
 #[derive(Clone)]
 struct Path<'a> {
     whole: &'a str,
@@ -142,13 +142,14 @@ struct Planner<'a> {
     schema: &'a Schema,
     options: &'a Options,
     plan: Plan,
-    /// The messages around the one being planned, and itself.
+    /// The enclosing messages of the one being planned, and itself.
     around: Vec<MessageId>,
     path: Vec<String>,
 }
 
 impl Planner<'_> {
-    /// The columns of a message, all or what the paths select; its place among the records.
+    /// Plans the columns of a message, all or those that the paths select; returns its index among
+    /// the records.
     fn record(&mut self, message: MessageId, paths: Option<&[Path]>) -> Result<usize, PlanError> {
         let def = self.schema.message(message);
         if let Some(wrong) = paths.and_then(|paths| {
@@ -248,7 +249,7 @@ impl Planner<'_> {
         Ok(Some(Arc::new(ArrowField::new(field.name(), ty, nullable))))
     }
 
-    /// A field of a message that is around it.
+    /// Handles a field whose message encloses it.
     fn leads_back(&mut self, wanted: Option<Vec<Path>>) -> Result<Option<FieldRef>, PlanError> {
         let path = self.path.join(".");
         self.path.pop();
@@ -267,7 +268,7 @@ impl Planner<'_> {
             Label::Repeated if field.field_type().message().is_some_and(entry) => Form::Map,
             Label::Repeated => Form::List,
             _ => {
-                // The key of a map is there even if it was not on the wire.
+                // The key of a map is present even if it was not on the wire.
                 let key =
                     self.schema.message(field.message()).is_map_entry() && field.number() == 1;
                 Form::One { nullable: field.has_presence() && !key }
@@ -288,7 +289,7 @@ impl Planner<'_> {
     fn record_type(&self, record: usize) -> DataType {
         let record = &self.plan.records[record];
         match record.shape {
-            // What files of Parquet do not know as a structure.
+            // Parquet has no structure without fields.
             Shape::Struct if record.fields.is_empty() => DataType::Boolean,
             Shape::Struct => DataType::Struct(record.fields.clone()),
             Shape::Timestamp => DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into())),
@@ -298,7 +299,7 @@ impl Planner<'_> {
     }
 }
 
-/// A well-known message that is one value; a selection inside it makes no difference.
+/// The shape of a message. A selection inside a well-known message that is one value has no effect.
 fn shape(full_name: &str) -> Shape {
     let Some(name) = full_name.strip_prefix("google.protobuf.") else { return Shape::Struct };
     match name {
@@ -310,13 +311,13 @@ fn shape(full_name: &str) -> Shape {
     }
 }
 
-/// Whether entries of a map have both their columns: else the map is a list of what they have, when
-/// only keys are selected, or values lead back to a message around them.
+/// True if entries of a map have both columns. Otherwise, when only keys are selected or values
+/// lead back to an enclosing message, the map is a list of the column that exists.
 fn is_entry(ty: &DataType) -> bool {
     matches!(ty, DataType::Struct(fields) if fields.len() == 2)
 }
 
-/// What of the paths is left inside the field; nothing if one of them wants all of it.
+/// The remaining paths inside the field; `None` if one of them selects all of it.
 fn inner_paths<'a>(wanted: Option<&[Path<'a>]>) -> Option<Vec<Path<'a>>> {
     let inner = |path: &Path<'a>| Path { whole: path.whole, rest: path.rest[1..].to_vec() };
     let paths: Vec<Path> = wanted?.iter().map(inner).collect();

@@ -1,4 +1,4 @@
-//! A decoder and columns that fit each other: fields without a column are skipped.
+//! A decoder with its columns: it skips fields without a column.
 
 use std::sync::Arc;
 
@@ -11,26 +11,26 @@ use tidemill_wire::{DecodeError, Decoder, MessageId, Native, Schema, Tables};
 use crate::columns::Columns;
 use crate::plan::{Options, PlanError};
 
-/// How messages are decoded.
+/// The engine that decodes messages.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Engine {
-    /// By native code, which is compiled first; by tables on machines that it cannot be made for.
+    /// Native code, compiled first; tables on machines without a code generator.
     #[default]
     Native,
-    /// By tables.
+    /// Tables.
     Table,
 }
 
-/// Limits of the messages that are stored before they go into columns, in number and bytes: what
-/// the innermost caches hold.
+/// Limits of the messages stored before they are moved to columns, in number and bytes: they fit
+/// the innermost caches.
 const STORED_MESSAGES: usize = 256;
 const STORED_BYTES: usize = 128 << 10;
 
-/// Memory for messages that is kept, if a large one has taken more.
+/// The memory for messages that is kept after a large one.
 const KEPT_BYTES: usize = 4 << 20;
 
 /// The bytes of messages of a batch beyond which they go into the columns one by one. Below, no
-/// column can be full, as no byte makes more than three of text.
+/// column can be full, as one byte makes at most three of text.
 const CAREFUL_BYTES: usize = i32::MAX as usize / 3;
 
 /// What readers of a message type with the same columns share: the decoder for them.

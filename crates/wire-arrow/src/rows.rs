@@ -1,4 +1,4 @@
-//! Rows of plain values into a Parquet file: for what has columns, but is no message.
+//! Writes rows of plain values, which are no messages, to a Parquet file.
 //!
 //! ```
 //! use tidemill_wire_arrow::{Cell, Kind, RowFile};
@@ -25,13 +25,13 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-/// Rows that are gathered as values before they are encoded, and their bytes.
+/// The rows, and their bytes, that are gathered as values before they are encoded.
 const BATCH_ROWS: usize = 4096;
 const BATCH_BYTES: usize = 4 << 20;
-/// Encoded bytes after which a group of rows is written.
+/// The encoded bytes after which a group of rows is written.
 const GROUP_BYTES: usize = 16 << 20;
 
-/// What a column holds. Each may be null.
+/// The type of a column. Every column is nullable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `Int64`.
@@ -53,7 +53,7 @@ pub enum Kind {
 /// A value of a row.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Cell<'c> {
-    /// Nothing.
+    /// Null.
     Null,
     /// See [`Kind::Integer`].
     Integer(i64),
@@ -69,13 +69,13 @@ pub enum Cell<'c> {
     Time(i64),
 }
 
-/// Why a row, or a file, was not written.
+/// The error of a row or a file that was not written.
 #[derive(Debug)]
 pub enum RowError {
-    /// The cell of this column is of another kind, or there is another number of cells; the file
-    /// is as it was.
+    /// The cell of this column is of another kind, or the number of cells differs; the file is
+    /// unchanged.
     Misfit(usize),
-    /// The output fails, and the file is of no use.
+    /// The output fails, and the file is unusable.
     Write(String),
 }
 
@@ -132,7 +132,7 @@ impl Column {
         }
     }
 
-    /// Appends a cell that it takes; any other is null.
+    /// Appends a cell; one of another kind becomes null.
     fn push(&mut self, cell: Cell<'_>) -> Result<(), ArrowError> {
         match (self, cell) {
             (Column::Integer(column), Cell::Integer(value)) => column.append_value(value),
@@ -178,7 +178,7 @@ fn data_type(kind: Kind) -> DataType {
     }
 }
 
-/// A Parquet file of rows, compressed with Snappy. What waits to be written is bounded.
+/// A Parquet file of rows, compressed with Snappy. Its buffer is bounded.
 pub struct RowFile<W: Write + Send> {
     writer: ArrowWriter<W>,
     schema: SchemaRef,
@@ -239,7 +239,7 @@ impl<W: Write + Send> RowFile<W> {
         Ok(())
     }
 
-    /// Ends the file, and gives back what it was written to.
+    /// Ends the file, and returns its writer.
     ///
     /// # Errors
     /// The output fails.

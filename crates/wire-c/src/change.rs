@@ -1,4 +1,4 @@
-//! Messages that are changed.
+//! Functions that change messages.
 
 use tidemill_wire::message::Value;
 
@@ -8,7 +8,7 @@ use crate::ids::field_of;
 use crate::value::CValue;
 use crate::view::View;
 
-/// A function that changes the message of a view, and gives true.
+/// Defines a function that changes the message of a view, and returns true.
 macro_rules! change {
     (fn $name:ident($view:ident, $field:ident $(, $argument:ident: $ty:ty)*)
         |$message:ident| $work:block) => {
@@ -110,8 +110,8 @@ unsafe extern "C" fn tidemill_merge(view: View, other: View, error: *mut *mut Er
         let from =
             CValue::new(crate::value::Kind::Message, crate::value::Content { message: other });
         // SAFETY: the caller guarantees that `view` and `other` are zero or views of messages that
-        // live and that nothing else uses during the call; what is of the same tree is copied
-        // before.
+        // live and that nothing else uses during the call; a message of the same tree is copied
+        // first.
         unsafe {
             from.give(view.message, |value| match value {
                 Value::Message(other) => Ok(view.change()?.merge(other)?),

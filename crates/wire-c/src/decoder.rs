@@ -1,4 +1,4 @@
-//! Decoders, and messages with their lives.
+//! Decoders, and messages with their life numbers.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,7 +17,7 @@ pub(crate) const NATIVE: u32 = 0;
 pub(crate) const TABLE: u32 = 1;
 pub(crate) const REQUIRED: u32 = 2;
 
-/// What is decoded by, shared with the streams that go by it.
+/// The parts of a decoder, shared with its streams.
 #[derive(Debug)]
 pub(crate) struct Parts {
     pub(crate) schema: Schema,
@@ -28,8 +28,7 @@ pub(crate) struct Parts {
     bytes_max: usize,
 }
 
-/// Native code by what it does with what it reads, compiled on first use; `None` where no code can
-/// be made.
+/// Native code by task, compiled on first use; `None` if it cannot be compiled.
 #[derive(Debug, Default)]
 struct Codes {
     events: OnceLock<Option<Native>>,
@@ -37,10 +36,10 @@ struct Codes {
     viewed: OnceLock<Option<Native>>,
 }
 
-/// What a decoder does with what it reads.
+/// The task of a decoder.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
-    /// It passes it on as events.
+    /// It emits events.
     Events,
     /// It fills messages.
     Fill(Strings),
@@ -72,7 +71,7 @@ impl Parts {
     }
 }
 
-/// The handle.
+/// The handle of a decoder.
 #[derive(Debug)]
 pub struct CDecoder {
     pub(crate) parts: Arc<Parts>,
@@ -133,11 +132,11 @@ unsafe extern "C" fn tidemill_message_new(
     unsafe { run(error, std::ptr::null_mut(), work) }
 }
 
-/// Lives begin with different numbers, so that the view of a freed message is probably noticed by
-/// one that was made in its place.
+/// Messages begin with different life numbers, so that a message made at the address of a freed one
+/// most likely detects views of that one.
 fn first_life() -> u32 {
     static LIVES: AtomicU32 = AtomicU32::new(1);
-    // Relaxed: it publishes nothing but the number.
+    // Relaxed: it publishes only the number.
     LIVES.fetch_add(1 << 16, Ordering::Relaxed)
 }
 
@@ -160,7 +159,7 @@ unsafe extern "C" fn tidemill_message_clear(message: *mut CMessage) {
 }
 
 impl CMessage {
-    /// Another life: empty, and views of the one before are stale.
+    /// Begins another life: the message is empty, and earlier views are stale.
     pub(crate) fn begin(&mut self) {
         self.life = self.life.wrapping_add(1);
         self.message.clear();
@@ -179,7 +178,7 @@ unsafe extern "C" fn tidemill_message_view(message: *mut CMessage) -> View {
     look(View::NONE, || Some(View::whole(message, unsafe { message.as_ref() }?)))
 }
 
-/// The decoder and the message, which are of one schema.
+/// Checks that decoder and message have the same schema.
 fn check(decoder: &CDecoder, message: &CMessage) -> Outcome<()> {
     match decoder.parts.schema.is_same(message.message.schema()) {
         true => Ok(()),
@@ -187,12 +186,12 @@ fn check(decoder: &CDecoder, message: &CMessage) -> Outcome<()> {
     }
 }
 
-/// Fills a message with what the bytes say.
+/// Decodes the bytes into a message.
 ///
 /// # Safety
 /// `message` is used nowhere else, the decoder is live, the data is readable, and `error` is null
-/// or can be written. Bytes that strings are to view stay until the message is cleared, decoded
-/// anew or freed: longer than anything refers to them.
+/// or can be written. Bytes that strings view stay valid until the message is cleared, decoded
+/// again or freed.
 unsafe fn decode(
     message: *mut CMessage,
     decoder: *const CDecoder,
@@ -229,7 +228,7 @@ unsafe extern "C" fn tidemill_message_decode(
     length: usize,
     error: *mut *mut Error,
 ) -> bool {
-    // SAFETY: the header asks for all of it, and no string views the bytes.
+    // SAFETY: the header requires all of it of the caller, and no string views the bytes.
     unsafe { decode(message, decoder, data, length, Strings::Copied, error) }
 }
 
@@ -241,6 +240,6 @@ unsafe extern "C" fn tidemill_message_decode_borrowed(
     length: usize,
     error: *mut *mut Error,
 ) -> bool {
-    // SAFETY: the header asks for all of it.
+    // SAFETY: the header requires all of it of the caller.
     unsafe { decode(message, decoder, data, length, Strings::Viewed, error) }
 }

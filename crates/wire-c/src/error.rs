@@ -1,4 +1,4 @@
-//! Errors as C has them: a handle with a code, a text, and for input a place.
+//! Errors for C: a handle with a code, a text, and for input a position.
 
 use std::ffi::{CString, c_char};
 
@@ -6,7 +6,7 @@ use tidemill_wire::json::{PrintError, ReadError};
 use tidemill_wire::message::MessageError;
 use tidemill_wire::{AccessError, DecodeError, EncodeError};
 
-/// Whose fault it is; the numbers are those of `tidemill_code`.
+/// The class of an error; the numbers are those of `tidemill_code`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum Code {
@@ -20,7 +20,7 @@ pub(crate) enum Code {
     Internal = 8,
 }
 
-/// What a function ends with that has failed.
+/// The error of a function that failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -85,7 +85,7 @@ impl From<PrintError> for Failure {
     }
 }
 
-/// The handle.
+/// The handle of an error.
 #[derive(Debug)]
 pub struct Error {
     code: Code,
@@ -96,7 +96,7 @@ pub struct Error {
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Error {
-        // What stands before a zero byte is all that C would read.
+        // C would stop at a zero byte.
         let text = |text: String| CString::new(text.replace('\0', "\u{fffd}")).unwrap_or_default();
         let Failure { code, text: what, offset, path } = failure;
         Error { code, text: text(what), path: text(path), offset: offset.unwrap_or(usize::MAX) }

@@ -14,7 +14,7 @@ use crate::handle::new;
 use crate::ids::{NONE, type_of};
 use crate::value::{CValue, Content, Kind};
 
-/// What an event is; the numbers are those of `tidemill_event_kind`.
+/// The kind of an event; the numbers are those of `tidemill_event_kind`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum EventKind {
@@ -54,7 +54,7 @@ impl Listener {
 
     fn notify(&self, event: Event<'_>) -> Flow {
         let event = CEvent::of(event);
-        // SAFETY: the caller gave a function of this type, and a context that it knows.
+        // SAFETY: the caller guarantees that the callback has this type and accepts this context.
         match unsafe { (self.callback)(self.context, &raw const event) } {
             0 => Ok(()),
             _ => Err(Stop),
@@ -141,15 +141,15 @@ unsafe extern "C" fn tidemill_decode_events(
     unsafe { run(error, false, work) }
 }
 
-/// The handle of a message in pieces.
+/// The handle of a stream: a message in pieces.
 pub struct CStream {
-    /// None once it is finished. It refers to `parts`, and so is before it: fields are dropped in
+    /// `None` once it is finished. It refers to `_parts`, and so precedes it: fields are dropped in
     /// order.
     stream: RefCell<Option<Stream<'static>>>,
-    /// Kept for the stream.
+    /// Keeps the parts alive for the stream.
     _parts: Arc<Parts>,
     listener: Listener,
-    /// Its own callback has freed it.
+    /// True if its own callback has freed it.
     freed: Cell<bool>,
 }
 
@@ -166,7 +166,7 @@ unsafe extern "C" fn tidemill_stream_new(
         let parts = Arc::clone(&unsafe { given(decoder, "decoder")? }.parts);
         let listener = Listener::new(callback, context)?;
         let of = type_of(&parts.schema, of)?;
-        // SAFETY: what the count is of stays where it is while the stream holds one.
+        // SAFETY: the parts keep their address while `_parts` holds a reference.
         let held: &'static Parts = unsafe { &*Arc::as_ptr(&parts) };
         let stream = RefCell::new(Some(held.decoder(Task::Events).stream(of)));
         Ok(new(CStream { stream, _parts: parts, listener, freed: Cell::new(false) }))
@@ -175,7 +175,7 @@ unsafe extern "C" fn tidemill_stream_new(
     unsafe { run(error, std::ptr::null_mut(), work) }
 }
 
-/// Uses a stream; if its callback frees it, afterwards.
+/// Uses a stream, and afterwards frees it if its callback asked for that.
 ///
 /// # Safety
 /// The stream is null or one that was not freed; `error` is null or can be written.
@@ -196,12 +196,12 @@ unsafe fn with_stream(
     // SAFETY: the caller guarantees that `error` is null or writable.
     let done = unsafe { run(error, false, guarded) };
     let last = look(false, || {
-        // SAFETY: it is not freed yet, as that waits for us.
+        // SAFETY: it is not freed yet, as a free by its callback is deferred to below.
         let this = unsafe { stream.as_ref() }?;
         Some(this.freed.get() && this.stream.try_borrow_mut().is_ok())
     });
     if last {
-        // SAFETY: its callback freed it, so nothing uses it again.
+        // SAFETY: its callback freed it, so the caller does not use it again.
         unsafe { crate::handle::free(stream) };
     }
     done

@@ -1,4 +1,4 @@
-//! The border to C: nothing that comes in is trusted further than it must be, and no panic leaves.
+//! The boundary to C: arguments are checked as far as possible, and no panic leaves.
 
 use std::any::Any;
 use std::ffi::{CStr, c_char};
@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Failure};
 
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
-/// Runs what a function does; a failure becomes an error handle, if there is a place for it.
+/// Runs the body of a function; a failure becomes an error handle, if `error` is not null.
 ///
 /// # Safety
 /// `error` is null or can be written.
@@ -27,13 +27,13 @@ pub(crate) unsafe fn run<T>(
     };
     if !error.is_null() {
         let handle = |failure| Box::into_raw(Box::new(Error::from(failure)));
-        // SAFETY: the caller guarantees that it can be written, and it is not null.
+        // SAFETY: the caller guarantees that it is writable, and it is not null.
         unsafe { error.write(failure.map_or(std::ptr::null_mut(), handle)) };
     }
     value
 }
 
-/// Runs a look-up, which has nothing but its result.
+/// Runs a look-up, which reports no error but `nothing`.
 pub(crate) fn look<T>(nothing: T, work: impl FnOnce() -> Option<T>) -> T {
     catch_unwind(AssertUnwindSafe(work)).ok().flatten().unwrap_or(nothing)
 }
@@ -43,37 +43,38 @@ fn words(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic")
 }
 
-/// A handle, or another value that is read through an address.
+/// The handle, or another value, at an address.
 ///
 /// # Safety
-/// If not null, it is what it says for as long as `'h`, and nothing changes it meanwhile.
+/// If not null, it points to a `T` that lives for `'h`, and nothing changes it meanwhile.
 pub(crate) unsafe fn given<'h, T>(pointer: *const T, what: &str) -> Outcome<&'h T> {
     if !pointer.is_aligned() {
         return Err(Failure::misuse(format!("{what} is no address of one")));
     }
-    // SAFETY: the caller guarantees that it is what it says, or null.
+    // SAFETY: the caller guarantees that it points to a live `T`, or is null.
     unsafe { pointer.as_ref() }.ok_or_else(|| Failure::misuse(format!("{what} is null")))
 }
 
-/// A handle to be changed, or a place to be written.
+/// The handle, or another value, at an address, for writing.
 ///
 /// # Safety
-/// If not null, it is what it says for as long as `'h`, and nothing else uses it meanwhile.
+/// If not null, it points to a `T` that lives for `'h`, and nothing else uses it meanwhile.
 pub(crate) unsafe fn given_mut<'h, T>(pointer: *mut T, what: &str) -> Outcome<&'h mut T> {
     if !pointer.is_aligned() {
         return Err(Failure::misuse(format!("{what} is no address of one")));
     }
-    // SAFETY: the caller guarantees that it is what it says and not used elsewhere, or null.
+    // SAFETY: the caller guarantees that it points to a live `T` that is not used elsewhere, or is
+    // null.
     unsafe { pointer.as_mut() }.ok_or_else(|| Failure::misuse(format!("{what} is null")))
 }
 
-/// Where the caller expects a result. It is checked before anything is made or changed: a result
-/// without a place would leak, and a call that fails would have had an effect.
+/// The address for a result. It is checked before anything is made or changed: otherwise a call
+/// with a null address would leak its result or fail after its effect.
 #[derive(Debug)]
 pub(crate) struct Out<T>(NonNull<T>);
 
 impl<T> Out<T> {
-    /// The place.
+    /// The address, checked.
     ///
     /// # Safety
     /// If not null, it can be written.
@@ -86,16 +87,16 @@ impl<T> Out<T> {
 
     /// Writes the result, once.
     pub(crate) fn put(self, value: T) {
-        // SAFETY: `new` was given a place that can be written; what was there is C's and needs no
-        // drop.
+        // SAFETY: the caller of `new` guarantees that it is writable; the old value is C's and
+        // needs no drop.
         unsafe { self.0.write(value) };
     }
 }
 
-/// A name that ends in a zero byte.
+/// The text of a name that ends in a zero byte.
 ///
 /// # Safety
-/// If not null, it is one, for as long as `'n`.
+/// If not null, it ends in a zero byte and lives for `'n`.
 pub(crate) unsafe fn name<'n>(text: *const c_char, what: &str) -> Outcome<&'n str> {
     if text.is_null() {
         return Err(Failure::misuse(format!("{what} is null")));
@@ -105,10 +106,10 @@ pub(crate) unsafe fn name<'n>(text: *const c_char, what: &str) -> Outcome<&'n st
     text.to_str().map_err(|_| Failure::misuse(format!("{what} is not UTF-8")))
 }
 
-/// Bytes behind an address.
+/// The bytes at an address.
 ///
 /// # Safety
-/// If not null, `length` bytes are there for as long as `'b`, and do not change.
+/// If not null, `length` bytes are readable there for `'b`, and do not change.
 pub(crate) unsafe fn bytes<'b>(data: *const u8, length: usize, what: &str) -> Outcome<&'b [u8]> {
     if length == 0 {
         return Ok(&[]);
@@ -116,11 +117,11 @@ pub(crate) unsafe fn bytes<'b>(data: *const u8, length: usize, what: &str) -> Ou
     if data.is_null() || isize::try_from(length).is_err() {
         return Err(Failure::misuse(format!("{what}: {length} bytes are not there")));
     }
-    // SAFETY: the caller guarantees that `length` bytes are there and do not change.
+    // SAFETY: the caller guarantees that `length` bytes are readable there and do not change.
     Ok(unsafe { std::slice::from_raw_parts(data, length) })
 }
 
-/// Bytes that are borrowed: `tidemill_bytes`.
+/// Borrowed bytes: `tidemill_bytes`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Bytes {
@@ -136,7 +137,7 @@ impl Bytes {
     }
 }
 
-/// Bytes that belong to the caller: `tidemill_buffer`.
+/// Bytes owned by the caller: `tidemill_buffer`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Buffer {
@@ -153,7 +154,7 @@ impl Buffer {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tidemill_buffer_free(buffer: *mut Buffer) {
-    // SAFETY: the caller gives a buffer or null.
+    // SAFETY: the caller guarantees that `buffer` is null or a buffer of this library.
     let Ok(buffer) = (unsafe { given_mut(buffer, "buffer") }) else { return };
     let (data, length) = (buffer.data, buffer.length);
     (buffer.data, buffer.length) = (std::ptr::null_mut(), 0);

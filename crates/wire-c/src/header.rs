@@ -1,5 +1,5 @@
-//! The header says what the code says: numbers and names. Sizes and places of members are compared
-//! by `tests/c.rs`, which has a compiler of C.
+//! Tests that the header agrees with the code in numbers and names. `tests/c.rs` compares sizes and
+//! offsets of members with a C compiler.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ fn every_function_of_the_code_is_declared_and_the_other_way_round() {
     };
     let ours = sources.iter().flat_map(|text| text.lines()).filter_map(|line| name(line, "fn "));
     let mut ours: Vec<&str> = ours.collect();
-    // Declarations begin a line; what is inline is not of the code.
+    // Declarations begin a line; inline functions are not exported by the code.
     let declared = HEADER.lines().filter_map(|line| {
         let first = line.chars().next()?;
         let declares = first.is_ascii_lowercase() && line.contains('(');

@@ -1,4 +1,4 @@
-//! Types and fields by the numbers that C knows them by.
+//! Types and fields by their numbers in C.
 
 use tidemill_wire::{FieldId, MessageId, Schema};
 

@@ -1,4 +1,4 @@
-//! Messages that are read.
+//! Functions that read messages.
 
 use tidemill_wire::message::{ListRef, MapRef, Value};
 use tidemill_wire::{FieldId, MessageRef};
@@ -83,7 +83,7 @@ unsafe extern "C" fn tidemill_fields(view: View, out: *mut u32, room: usize) -> 
         let mut count = 0;
         for (field, _) in message.fields() {
             if count < room {
-                // SAFETY: the caller guarantees that `out` is null or has room for `room` of them.
+                // SAFETY: the caller guarantees that `out` is null or has room for `room` fields.
                 let out = unsafe { Out::new(out.wrapping_add(count), "out") };
                 out.ok()?.put(field.index() as u32);
             }
@@ -131,7 +131,7 @@ unsafe extern "C" fn tidemill_map_get(
         // SAFETY: the caller guarantees that `key` is null or readable.
         let key = unsafe { given(key, "key")? };
         let look = |key: Value<'_>| Ok(map.get(key)?);
-        // SAFETY: the key is what its kind says.
+        // SAFETY: the caller guarantees that the member of the key that its kind names was written.
         let value = unsafe { key.give(std::ptr::null(), look)? };
         let value = value.map_or(CValue::NONE, |value| CValue::of(&value, view));
         // SAFETY: the caller guarantees that `out` is null or writable.

@@ -1,4 +1,4 @@
-//! Schemas: where they come from, and what they say of types and fields.
+//! Schemas: their sources, and their types and fields.
 
 use std::ffi::c_char;
 use std::path::PathBuf;
@@ -42,10 +42,10 @@ unsafe extern "C" fn tidemill_schema_from_text(
     unsafe { run(error, std::ptr::null_mut(), work) }
 }
 
-/// Names, one after the other.
+/// The paths in an array of names.
 ///
 /// # Safety
-/// `count` of them are there.
+/// If not null, `names` has `count` names that end in zero bytes.
 unsafe fn paths(names: *const *const c_char, count: usize, what: &str) -> Outcome<Vec<PathBuf>> {
     if count == 0 {
         return Ok(Vec::new());
@@ -53,7 +53,7 @@ unsafe fn paths(names: *const *const c_char, count: usize, what: &str) -> Outcom
     if names.is_null() || !names.is_aligned() || count > isize::MAX as usize / 8 {
         return Err(Failure::misuse(format!("{what}: {count} names are not there")));
     }
-    // SAFETY: the caller guarantees that `count` names are there.
+    // SAFETY: the caller guarantees that `names` has `count` names.
     let names = unsafe { std::slice::from_raw_parts(names, count) };
     // SAFETY: the caller guarantees that `one` is null or ends in a zero byte.
     names.iter().map(|&one| Ok(PathBuf::from(unsafe { name(one, what)? }))).collect()
@@ -202,7 +202,7 @@ unsafe extern "C" fn tidemill_schema_find_field_by_number(
     })
 }
 
-/// What is to be known of a field: `tidemill_field_info`.
+/// The properties of a field: `tidemill_field_info`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct FieldInfo {

@@ -1,4 +1,4 @@
-//! Values as C has them.
+//! Values for C.
 
 use tidemill_wire::Message;
 use tidemill_wire::message::{self, Value};
@@ -8,7 +8,7 @@ use crate::error::Failure;
 use crate::guard::{Bytes, Outcome, bytes};
 use crate::view::{CMessage, View};
 
-/// What a value is; the numbers are those of `tidemill_kind`.
+/// The kind of a value; the numbers are those of `tidemill_kind`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -53,7 +53,7 @@ pub struct CValue {
     pub(crate) content: Content,
 }
 
-/// What is there is said by the kind.
+/// The contents of a value; the kind names the member.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub union Content {
@@ -63,7 +63,7 @@ pub union Content {
     pub(crate) u64: u64,
     pub(crate) i32: i32,
     pub(crate) u32: u32,
-    /// 0 or 1 when given out; anything but 0 is taken as true.
+    /// 0 or 1 in results; in arguments anything but 0 is true.
     pub(crate) boolean: u8,
     pub(crate) bytes: Bytes,
     pub(crate) message: View,
@@ -103,10 +103,10 @@ impl CValue {
         }
     }
 
-    /// Hands the value on that C gives, to be stored in a message of the tree `into`.
+    /// Calls the closure with the value from C, to be stored in a message of the tree `into`.
     ///
     /// # Safety
-    /// The value is what its kind says.
+    /// The member that the kind names was written.
     pub(crate) unsafe fn give<T>(
         &self,
         into: *const CMessage,
@@ -130,7 +130,7 @@ impl CValue {
             return Err(Failure::misuse(format!("kind {} is not to be stored", self.kind)));
         };
         let content = &self.content;
-        // SAFETY: by the caller, the member that the kind names was written.
+        // SAFETY: the caller guarantees that the member that the kind names was written.
         let value = unsafe {
             match kind {
                 Kind::F64 => Value::F64(content.f64),
@@ -145,7 +145,7 @@ impl CValue {
                     let text = bytes(content.bytes.data, content.bytes.length, "the string")?;
                     match std::str::from_utf8(text) {
                         Ok(text) => Value::String(text),
-                        // Which a field may take that asks for no UTF-8.
+                        // A field that does not require UTF-8 may accept it.
                         Err(_) => Value::Bytes(text),
                     }
                 }
@@ -159,10 +159,11 @@ impl CValue {
     }
 }
 
-/// Messages of the tree that is changed are copied first: nothing is read while it is written.
+/// A message of the tree that is changed is copied first, so that nothing is read while it is
+/// written.
 ///
 /// # Safety
-/// The view is one, if it is not null.
+/// The view is zero or that of a live message.
 unsafe fn give_message<T>(
     view: View,
     into: *const CMessage,

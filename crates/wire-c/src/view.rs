@@ -1,4 +1,4 @@
-//! Messages as C has them: handles of trees, and views of messages in them.
+//! Messages for C: handles of trees, and views of messages in them.
 
 use std::ptr::{NonNull, null_mut};
 
@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::guard::{Outcome, given, given_mut};
 use crate::ids::{NONE, type_of};
 
-/// The handle of a message: the tree, and which of its lives this is.
+/// The handle of a message: the tree, and its current life number.
 #[derive(Debug)]
 pub struct CMessage {
     pub(crate) message: Message<'static>,
@@ -36,7 +36,7 @@ impl View {
         view.moved(message.message.as_ref().place())
     }
 
-    /// Another message of the same tree.
+    /// The view of another message of the same tree.
     pub(crate) fn moved(self, place: MessageAddress) -> View {
         let record = place.record.map_or(null_mut(), NonNull::as_ptr);
         View { record, message_type: place.message.index() as u32, ..self }
@@ -50,7 +50,7 @@ impl View {
         Ok(MessageAddress { record: NonNull::new(self.record), message })
     }
 
-    /// The message, to be read.
+    /// The message, for reading.
     ///
     /// # Safety
     /// The view is zero, or was given out by this library and its message is not freed; nothing
@@ -59,11 +59,11 @@ impl View {
         // SAFETY: the caller guarantees that the message is not freed, and not changed for `'m`.
         let tree: &'m CMessage = unsafe { given(self.message, "the view's message")? };
         let place = self.place(tree)?;
-        // SAFETY: the tree has lived on since the view was given out.
+        // SAFETY: the life is that of the view, so the tree was not cleared or refilled since.
         Ok(unsafe { tree.message.at(place) })
     }
 
-    /// The message, to be changed.
+    /// The message, for writing.
     ///
     /// # Safety
     /// As of [`View::read`]; nothing else uses the tree for `'m`.
@@ -71,7 +71,7 @@ impl View {
         // SAFETY: the caller guarantees that the message is not freed, nor used elsewhere for `'m`.
         let tree: &'m mut CMessage = unsafe { given_mut(self.message, "the view's message")? };
         let place = self.place(tree)?;
-        // SAFETY: the tree has lived on since the view was given out.
+        // SAFETY: the life is that of the view, so the tree was not cleared or refilled since.
         let message = unsafe { tree.message.at_mut(place) };
         message.ok_or_else(|| {
             Failure::misuse("the message is not there: tidemill_sub makes it and gives its view")

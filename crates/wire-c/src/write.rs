@@ -1,4 +1,4 @@
-//! Messages into bytes, JSON and text, and from texts.
+//! Functions that turn messages into bytes, JSON and text, and back.
 
 use tidemill_stdx::region::Bump;
 use tidemill_wire::encode::BinarySink;
@@ -26,7 +26,7 @@ pub(crate) mod flags {
     pub(crate) const ONE_LINE: u32 = 128;
     const ALL: u32 = 255;
 
-    /// Flags that nothing means are a mistake.
+    /// Unknown flags are a misuse.
     pub(crate) fn check(flags: u32) -> super::Outcome<()> {
         match flags & !ALL {
             0 => Ok(()),
@@ -60,10 +60,10 @@ fn refused(problem: Option<&WriteProblem>) -> Failure {
     }
 }
 
-/// Writes what `make` makes to `out`.
+/// Writes the result of `make` to `out`.
 ///
 /// # Safety
-/// Both addresses are null or can be written.
+/// Both addresses are null or writable.
 unsafe fn made(
     out: *mut Buffer,
     error: *mut *mut Error,
@@ -144,7 +144,7 @@ unsafe extern "C" fn tidemill_to_text(
     unsafe { made(out, error, given, make) }
 }
 
-/// Which language a text is in.
+/// The language of a text.
 #[derive(Clone, Copy)]
 enum Language {
     Json,

@@ -18,7 +18,7 @@ pub(crate) struct PyBatch {
     batch: RecordBatch,
 }
 
-/// Code that is kept for later calls, at most.
+/// The maximal number of decoders kept for later calls.
 const KEPT: usize = 32;
 
 /// The decoders that were compiled for columns of a schema, the latest last.
@@ -28,14 +28,14 @@ pub(crate) struct Codes {
 }
 
 impl Codes {
-    /// The code for a message type and its options, compiled if it is not kept.
+    /// The code for a message type and its options, compiled if not cached.
     fn get(
         &self,
         schema: &Schema,
         message: MessageId,
         options: &Options,
     ) -> PyResult<Arc<ReaderCode>> {
-        // A thread that panicked has left the list whole: changing it is the last step.
+        // A panic leaves the list valid: changing it is the last step.
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept().iter().find(|(of, with, _)| (*of, with) == (message, options)).cloned();
         if let Some((_, _, code)) = known {
@@ -53,7 +53,7 @@ impl Codes {
     }
 }
 
-/// Walks all messages into columns.
+/// Decodes all messages into columns.
 pub(crate) fn fill(
     codes: &Codes,
     schema: &Schema,
@@ -87,8 +87,8 @@ impl PyBatch {
         self.batch.num_rows()
     }
 
-    /// The capsules that consumers of Arrow's C data interface take; a requested schema is only a
-    /// wish, which is not granted.
+    /// The capsules that consumers of Arrow's C data interface take; a requested schema is optional
+    /// by the protocol, and ignored.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -99,7 +99,7 @@ impl PyBatch {
         let whole = StructArray::from(self.batch.clone());
         let (array, schema) = ffi::to_ffi(&whole.to_data())
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        // Both release what they hold when the capsule goes unused.
+        // Both capsules release their contents if they are dropped unused.
         let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
         let array = PyCapsule::new_with_value(py, array, c"arrow_array")?;
         Ok((schema, array))

@@ -1,4 +1,4 @@
-//! Messages one after the other, each behind its length: files, sockets, what iterators give.
+//! Length-delimited messages: in files, sockets, and the pieces of iterators.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ use crate::shared::Required;
 /// The bytes requested per read.
 const PIECE_BYTES: usize = 64 << 10;
 
-/// How lengths are written.
+/// The encoding of lengths.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     Varint,
@@ -35,7 +35,7 @@ impl Framing {
         }
     }
 
-    /// Appends content behind its length.
+    /// Appends content with its length as prefix.
     pub(crate) fn write(self, out: &mut Vec<u8>, content: &[u8]) -> PyResult<()> {
         match self {
             Framing::Varint => {
@@ -52,24 +52,24 @@ fn refused(error: FrameError) -> PyErr {
     DecodeError::new_err(error.to_string())
 }
 
-/// Where bytes come from.
+/// The source of bytes.
 enum Source {
     /// An object with `read`.
     File(Py<PyAny>),
     /// An iterator of pieces.
     Pieces(Py<PyIterator>),
-    /// Nowhere any more.
+    /// The source has ended.
     Ended,
 }
 
 struct State {
     source: Source,
     buffer: Vec<u8>,
-    /// What of the buffer is read.
+    /// The number of bytes of the buffer that are read.
     at: usize,
 }
 
-/// Gives the messages of a stream one by one.
+/// An iterator of the messages of a stream.
 #[pyclass(name = "DelimitedReader", module = "tidemill", frozen)]
 pub(crate) struct PyDelimited {
     ty: PyMessageType,
@@ -78,7 +78,7 @@ pub(crate) struct PyDelimited {
     state: RefCell<State>,
 }
 
-// SAFETY: the cell is used with the interpreter's lock held; the module requires the lock.
+// SAFETY: the cell is used only with the interpreter's lock held; the module requires the lock.
 unsafe impl Sync for PyDelimited {}
 
 impl PyDelimited {
@@ -105,7 +105,7 @@ impl PyDelimited {
         Ok(PyDelimited { ty, framing, bytes_max, state })
     }
 
-    /// The next message in what is there; nothing while it is incomplete.
+    /// The next message in the buffer; `None` while it is incomplete.
     fn take(&self, py: Python<'_>, state: &mut State) -> PyResult<Option<PyMessage>> {
         let rest = &state.buffer[state.at..];
         let split = match self.framing {
@@ -114,7 +114,7 @@ impl PyDelimited {
         };
         let Some((content, after)) = split.map_err(refused)? else { return Ok(None) };
         let message = self.ty.shared.decode(py, self.ty.message, content);
-        // A malformed message is skipped: the next can be read.
+        // A malformed message is skipped, so that the next can be read.
         state.at = state.buffer.len() - after.len();
         Ok(Some(self.ty.whole(message?)))
     }
@@ -124,7 +124,7 @@ impl PyDelimited {
     }
 }
 
-/// The next piece; nothing at the end.
+/// The next piece; `None` at the end.
 fn more<'py>(py: Python<'py>, source: &Source) -> PyResult<Option<Bound<'py, PyAny>>> {
     match source {
         Source::Ended => Ok(None),
@@ -174,7 +174,7 @@ impl PyDelimited {
                 }
                 state.source.share(py)
             };
-            // Nothing is borrowed while other code reads.
+            // Nothing is borrowed while Python code reads.
             let piece = more(py, &source)?;
             let input = piece.as_ref().map(Input::of).transpose()?;
             let is_file = matches!(source, Source::File(_));
@@ -191,7 +191,8 @@ impl PyDelimited {
     }
 }
 
-/// Writes messages, or dicts of fields, to a file, each behind its length; gives their number.
+/// Writes messages, or dicts of fields, to a file, each with its length as prefix; returns their
+/// number.
 pub(crate) fn write(
     py: Python<'_>,
     ty: &PyMessageType,
@@ -233,14 +234,14 @@ pub(crate) fn write(
     Ok(count)
 }
 
-/// Writes all, also to files that take a part at a time.
+/// Writes all bytes, also to files that accept only a part per call.
 fn write_all(file: &Bound<'_, PyAny>, bytes: &Bound<'_, PyBytes>) -> PyResult<()> {
     let len = bytes.as_bytes().len();
     let mut done = 0;
     while done < len {
         let rest = PyBytes::new(file.py(), &bytes.as_bytes()[done..]);
         let written = file.call_method1("write", (rest,))?;
-        // Some file-like objects give nothing back: then all is written.
+        // Some file-like objects return `None`: then everything is written.
         let Ok(written) = written.extract::<usize>() else { return Ok(()) };
         if written == 0 {
             return Err(Error::new_err("the file takes no more"));

@@ -1,4 +1,4 @@
-//! What a schema says of fields and enums, as Python objects.
+//! Descriptors of fields and enums, as Python objects.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl PyField {
         }
     }
 
-    /// Whether it may stand many times; also of maps.
+    /// Whether it may occur many times; true also for maps.
     #[getter]
     fn is_repeated(&self) -> bool {
         self.def().label() == Label::Repeated
@@ -99,7 +99,7 @@ impl PyField {
         self.def().extension_name().is_some()
     }
 
-    /// Whether one can see that it was set to its default.
+    /// Whether it has presence: a default that was set differs from an absent value.
     #[getter]
     fn has_presence(&self) -> bool {
         self.def().has_presence()
@@ -131,7 +131,7 @@ impl PyField {
         Some(self.shared.schema.oneof(self.def().oneof()?).name())
     }
 
-    /// What it reads as when it is not set; nothing of messages, lists and maps.
+    /// Its value when it is not set; ``None`` for messages, lists and maps.
     #[getter]
     fn default_value<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let message = self.shared.message(self.def().message())?;
@@ -256,7 +256,7 @@ impl PyEnum {
     }
 }
 
-/// The fields of a type by what `key` makes of each.
+/// The fields of a type by their `key`.
 pub(crate) fn fields_by<'py, K: IntoPyObject<'py>>(
     py: Python<'py>,
     of: &PyMessageType,

@@ -8,10 +8,11 @@ use crate::error;
 use crate::shared::Shared;
 use crate::value;
 
-/// How deep messages nest that become dicts.
+/// The maximal nesting of messages that become dicts.
 const DEPTH_MAX: u32 = 200;
 
-/// Writes dicts of messages of one schema. Finalizers may run meanwhile; the caller holds the read.
+/// Writes dicts of messages of one schema. Finalizers may run meanwhile, so the caller holds the
+/// [`Reading`](crate::tree::Reading).
 pub(crate) struct Dicts<'s, 'py> {
     pub(crate) py: Python<'py>,
     pub(crate) shared: &'s Shared,

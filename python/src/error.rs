@@ -1,4 +1,4 @@
-//! What goes wrong, as Python exceptions.
+//! Errors as Python exceptions.
 
 use pyo3::create_exception;
 use pyo3::exceptions::{
@@ -30,7 +30,7 @@ pub(crate) fn range_error(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(made?.bind(py))
 }
 
-/// A number that the field has no room for.
+/// The error of a number out of the field's range.
 pub(crate) fn range(py: Python<'_>, text: String) -> PyErr {
     match range_error(py) {
         Ok(ty) => PyErr::from_type(ty.clone(), text),
@@ -38,7 +38,7 @@ pub(crate) fn range(py: Python<'_>, text: String) -> PyErr {
     }
 }
 
-/// Bytes that are no message; `offset` and `path` are attributes.
+/// The error of malformed bytes, with the attributes `offset` and `path`.
 #[cold]
 pub(crate) fn decode(py: Python<'_>, error: &tidemill_wire::DecodeError) -> PyErr {
     let raised = DecodeError::new_err(error.to_string());
@@ -47,13 +47,13 @@ pub(crate) fn decode(py: Python<'_>, error: &tidemill_wire::DecodeError) -> PyEr
     set.err().unwrap_or(raised)
 }
 
-/// A message that cannot be written.
+/// The error of a message that cannot be encoded.
 #[cold]
 pub(crate) fn encode(error: Unencodable) -> PyErr {
     EncodeError::new_err(error.to_string())
 }
 
-/// A field that is not there, or holds something else.
+/// The error of an unknown field, or one of another type.
 #[cold]
 pub(crate) fn access(error: AccessError) -> PyErr {
     match error {
@@ -64,20 +64,20 @@ pub(crate) fn access(error: AccessError) -> PyErr {
     }
 }
 
-/// A change while the message is being read.
+/// The error of a change while the message is being read.
 #[cold]
 pub(crate) fn busy() -> PyErr {
     Error::new_err("the message is changed while it is read")
 }
 
-/// A value of the wrong type.
+/// The error of a value of the wrong type.
 #[cold]
 pub(crate) fn wrong(needed: &str, value: &Bound<'_, PyAny>) -> PyErr {
     let ty = value.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
     PyTypeError::new_err(format!("{needed} is needed, not {ty}"))
 }
 
-/// Nesting that the stack is not for.
+/// The error of nesting that is too deep for the stack.
 #[cold]
 pub(crate) fn too_deep() -> PyErr {
     PyRecursionError::new_err("messages nest too deep")

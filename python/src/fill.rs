@@ -1,8 +1,8 @@
-//! Plain Python values into messages.
+//! Stores plain Python values in messages.
 //!
 //! Conversions may run Python code (`__index__`, iterators), which may change the same message. So
-//! a value is converted first and stored then; between the two nothing is borrowed, and records
-//! stay where they are while a [`Target`] lives.
+//! a value is first converted and then stored; nothing is borrowed during the conversion, and
+//! records keep their addresses while a [`Target`] lives.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ use crate::tree::{Pin, Tree};
 use crate::value::{is_number, number, with_scalar};
 use crate::wellknown;
 
-/// How deep dicts nest that become messages.
+/// The maximal nesting of dicts that become messages.
 const DEPTH_MAX: u32 = 200;
 
-/// Elements that room is made for before they come, at most: what an object says of its length
-/// need not be true.
+/// The maximal number of elements reserved in advance: the length that an object reports need not
+/// be true.
 const RESERVE_MAX: usize = 1 << 16;
 
 /// A message that is being changed.
@@ -39,10 +39,10 @@ pub(crate) struct Target<'t> {
 }
 
 impl<'t> Target<'t> {
-    /// The message at a place that has a record.
+    /// The message at an address with a record.
     ///
     /// # Safety
-    /// The place is of a message of the tree, which is pinned.
+    /// The address is that of a message of the tree, which is pinned.
     pub(crate) unsafe fn new(
         tree: &'t Arc<Tree>,
         _: &'t Pin<'t>,
@@ -75,7 +75,7 @@ impl<'t> Target<'t> {
         &self,
         change: impl FnOnce(MessageMut<'_>) -> Result<T, AccessError>,
     ) -> PyResult<T> {
-        // SAFETY: the place is of this tree, which is pinned while `self` lives.
+        // SAFETY: the address is of this tree, which is pinned while `self` lives.
         unsafe { self.tree.change(self.place, change) }
     }
 
@@ -95,7 +95,7 @@ impl<'t> Target<'t> {
         Ok(())
     }
 
-    /// Sets a field to whatever Python has for it; `None` clears it.
+    /// Sets a field to a Python value; `None` clears it.
     pub(crate) fn assign(&self, id: FieldId, value: &Bound<'_, PyAny>) -> PyResult<()> {
         if value.is_none() {
             return self.change(|mut to| to.clear(id));
@@ -140,7 +140,7 @@ impl<'t> Target<'t> {
         })?;
         let filled = self.at(place).and_then(|to| to.message(&value));
         if filled.is_err() {
-            // As it was, unless the conversion has appended more.
+            // Back to the old length, unless the conversion has appended more.
             self.change(|mut to| {
                 let mut list = to.list_mut(id)?;
                 if list.len() == len {
@@ -267,12 +267,12 @@ impl<'t> Target<'t> {
         Err(PyTypeError::new_err(text))
     }
 
-    /// Merges the outermost message of no tree.
+    /// Merges a message that belongs to no tree.
     pub(crate) fn merge_message(&self, from: &Message<'static>) -> PyResult<()> {
         self.change(|mut to| to.merge(from.as_ref()))
     }
 
-    /// A message as a copy if it is of this tree, where clearing might empty it.
+    /// The value, copied if it is a message of this tree, which clearing might empty.
     fn detached<'py>(&self, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match value.cast::<PyMessage>() {
             Ok(message) if message.get().is_in(self.tree) => {
@@ -284,9 +284,9 @@ impl<'t> Target<'t> {
     }
 }
 
-/// Elements for a repeated field, as far as they can be converted before anything changes.
+/// Elements for a repeated field, converted as far as possible before anything changes.
 enum Elements<'py> {
-    /// Of a list of such numbers, by their bits.
+    /// Numbers of a plain list, as bits.
     Numbers(Slot, Vec<u64>),
     Values(Vec<Value<'static>>),
     Others(Vec<Bound<'py, PyAny>>),
@@ -339,7 +339,8 @@ impl<'py> Elements<'py> {
     }
 }
 
-/// Hands each element of an iterable to `take`; of lists by place, as `take` may change the list.
+/// Passes each element of an iterable to `take`; those of lists by index, as `take` may change the
+/// list.
 #[inline]
 fn each<'py>(
     values: &Bound<'py, PyAny>,
@@ -375,7 +376,7 @@ pub(crate) fn no_field(schema: &Schema, message: MessageId, name: &Bound<'_, PyS
     PyAttributeError::new_err(format!("{of} has no field {name}"))
 }
 
-/// A key as the map has it.
+/// A Python key as a key of the map.
 pub(crate) fn map_key(schema: &Schema, id: FieldId, key: &Bound<'_, PyAny>) -> PyResult<Key> {
     let [of, _] = entry_fields(schema, id)?;
     with_scalar(schema, of, key, |value| {
@@ -383,7 +384,7 @@ pub(crate) fn map_key(schema: &Schema, id: FieldId, key: &Bound<'_, PyAny>) -> P
     })
 }
 
-/// Key and value of the entries of a map.
+/// The key and value fields of the entries of a map.
 pub(crate) fn entry_fields(schema: &Schema, id: FieldId) -> PyResult<[&Field; 2]> {
     let entry = schema.field(id).field_type().message();
     match entry.map(|entry| schema.message(entry).field_defs()) {
@@ -425,7 +426,8 @@ pub(crate) fn pairs<'py>(
     Ok(out)
 }
 
-/// The entries of a dict. Code that runs meanwhile may change it: then entries come or do not.
+/// The entries of a dict. Code that runs meanwhile may change it; then changed entries may be
+/// included or not.
 struct Entries<'d, 'py> {
     dict: &'d Bound<'py, PyDict>,
     at: ffi::Py_ssize_t,
@@ -439,8 +441,8 @@ impl<'d, 'py> Entries<'d, 'py> {
     fn next(&mut self) -> Option<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let py = self.dict.py();
         let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: the dict lives; it compares the place with what it has at each step, and what it
-        // lends is owned here before anything else runs.
+        // SAFETY: the dict lives; `PyDict_Next` checks the position at each step, and the borrowed
+        // references are owned here before anything else runs.
         unsafe {
             if ffi::PyDict_Next(self.dict.as_ptr(), &mut self.at, &mut key, &mut value) == 0 {
                 return None;

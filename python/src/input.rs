@@ -1,17 +1,18 @@
-//! Bytes that Python hands over, wherever they are.
+//! Bytes passed by Python, in any kind of object.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 
-/// The bytes of an object, for as long as the interpreter does not run.
+/// The bytes of an object, valid while the interpreter does not run.
 pub(crate) enum Input<'a, 'py> {
-    /// Of `bytes`, which do not change.
+    /// Of `bytes`, which are immutable.
     Bytes(&'a Bound<'py, PyBytes>),
     /// Of a `str`, in UTF-8.
     Text(&'a str),
-    /// A copy: other buffers can change, some (maps of files) also while the interpreter stands.
+    /// A copy: other buffers can change, some (mapped files) even while the interpreter does not
+    /// run.
     Copy(Vec<u8>),
 }
 

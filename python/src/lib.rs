@@ -7,12 +7,12 @@
 //! ```
 //! | part | holds |
 //! |---|---|
-//! | `shared` | what all objects of a schema share: names, machine code, spare memory |
-//! | `tree` | the memory of a message, and what may be done with it when |
+//! | `shared` | state shared by all objects of a schema: names, machine code, spare memory |
+//! | `tree` | the memory of a message, and the rules of its use |
 //! | `message`, `repeated`, `map` | views of it, as Python objects |
-//! | `value`, `fill`, `dict` | Python values into messages and back |
-//! | `names`, `slot` | which field an attribute is, and where it lies |
-//! | `wellknown` | what times, `Any` and the like can do besides, which is written in Python |
+//! | `value`, `fill`, `dict` | conversion between Python values and messages |
+//! | `names`, `slot` | the field of an attribute, and its slot |
+//! | `wellknown` | extra methods of times, `Any` and the like, written in Python |
 //! | `text`, `delimited`, `input`, `batch` | JSON and text, streams, bytes-like objects, columns |
 //!
 //! The interpreter's lock is the only lock; on a build of Python without it, loading this module

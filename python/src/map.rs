@@ -1,4 +1,4 @@
-//! Map fields as Python objects: what a dict does, on the entries of a message.
+//! Map fields as Python objects: the interface of dicts on the entries of a message.
 
 use std::cell::Cell;
 
@@ -15,14 +15,14 @@ use crate::key::Key;
 use crate::message::PyMessage;
 use crate::value;
 
-/// A map field of a message: each use looks what the field has then.
+/// A map field of a message; each use reads its current entries.
 #[pyclass(name = "MapField", module = "tidemill", frozen, mapping)]
 pub(crate) struct PyMap {
     message: Py<PyMessage>,
     field: FieldId,
 }
 
-/// Which part of an entry is returned.
+/// The part of an entry to return.
 #[derive(Clone, Copy)]
 enum Part {
     Key,
@@ -182,7 +182,7 @@ impl PyMap {
         self.plain(py)
     }
 
-    /// The keys, in the order in which they came.
+    /// The keys, in order of insertion.
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.all(py, Part::Key)
     }
@@ -208,7 +208,7 @@ impl PyMap {
         Ok(self.find(py, key)?.or(default))
     }
 
-    /// The message that is the value of a key, a new one if there was none.
+    /// The message of a key, created if absent.
     fn get_or_create<'py>(
         &self,
         py: Python<'py>,
@@ -219,7 +219,7 @@ impl PyMap {
         self.__getitem__(py, key)
     }
 
-    /// The value of a key, which is set to `default` if there was none.
+    /// The value of a key, which is set to `default` if absent.
     fn setdefault<'py>(
         &self,
         py: Python<'py>,
@@ -233,7 +233,7 @@ impl PyMap {
         self.__getitem__(py, key)
     }
 
-    /// Takes the entry of a key away and gives its value, or `default`.
+    /// Removes the entry of a key and returns its value, or `default`.
     #[pyo3(signature = (key, *default))]
     fn pop<'py>(
         &self,
@@ -254,7 +254,7 @@ impl PyMap {
         }
     }
 
-    /// Takes the last entry away and gives its key and value.
+    /// Removes the last entry and returns its key and value.
     fn popitem<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let last = self.len()?.checked_sub(1);
         let item = last.and_then(|last| self.entry(py, last, Part::Item).transpose());
@@ -285,7 +285,7 @@ impl PyMap {
         self.update(Some(entries), None)
     }
 
-    /// Takes all entries away.
+    /// Removes all entries.
     fn clear(&self) -> PyResult<()> {
         self.change(|mut map| {
             map.clear();
@@ -304,7 +304,7 @@ impl PyMap {
     }
 }
 
-/// Gives the keys of a map one by one; an error if entries come or go meanwhile.
+/// An iterator of the keys of a map; an error if entries are added or removed meanwhile.
 #[pyclass(module = "tidemill", frozen)]
 pub(crate) struct PyKeys {
     map: Py<PyMap>,
@@ -312,7 +312,7 @@ pub(crate) struct PyKeys {
     len: usize,
 }
 
-// SAFETY: the cell is used with the interpreter's lock held; the module requires the lock.
+// SAFETY: the cell is used only with the interpreter's lock held; the module requires the lock.
 unsafe impl Sync for PyKeys {}
 
 #[pymethods]

@@ -27,10 +27,10 @@ use crate::tree::Tree;
 use crate::value;
 use crate::wellknown;
 
-/// How many messages that are not set can be stepped into, one inside the other.
+/// The maximal nesting of absent messages that are accessed.
 const UNSET_MAX: u32 = 1000;
 
-/// A message in a tree: the address of its record, or where it would be.
+/// A message in a tree: the address of its record, or the field that would hold it.
 #[pyclass(name = "Message", module = "tidemill", frozen, mapping)]
 pub(crate) struct PyMessage {
     tree: Arc<Tree>,
@@ -40,27 +40,27 @@ pub(crate) struct PyMessage {
     home: Option<Home>,
 }
 
-/// Where a message would be.
+/// The field that would hold an absent message.
 struct Home {
     parent: Py<PyMessage>,
     field: FieldId,
-    /// How many parents are not set either.
+    /// The number of parents that are absent too.
     depth: u32,
 }
 
-// SAFETY: the cell is used with the interpreter's lock held; the module requires the lock.
+// SAFETY: the cell is used only with the interpreter's lock held; the module requires the lock.
 unsafe impl Send for PyMessage {}
-// SAFETY: the cell is used with the interpreter's lock held; the module requires the lock.
+// SAFETY: the cell is used only with the interpreter's lock held; the module requires the lock.
 unsafe impl Sync for PyMessage {}
 
 impl PyMessage {
-    /// The outermost one.
+    /// The outermost message of a tree.
     pub(crate) fn whole(tree: Arc<Tree>) -> PyMessage {
         let (ty, record) = (tree.message_type(), Cell::new(tree.root().record));
         PyMessage { tree, ty, record, home: None }
     }
 
-    /// A message inside this one: as it is, or as it would be in a field.
+    /// A message in a field of this one, present or absent.
     pub(crate) fn inside(
         this: &Bound<'_, PyMessage>,
         inner: MessageAddress,
@@ -90,7 +90,7 @@ impl PyMessage {
         Arc::ptr_eq(&self.tree, tree)
     }
 
-    /// Where it is now.
+    /// Its current address.
     #[inline]
     fn place(&self) -> MessageAddress {
         if self.record.get().is_none() {
@@ -99,7 +99,7 @@ impl PyMessage {
         MessageAddress { record: self.record.get(), message: self.ty }
     }
 
-    /// Looks whether it was set meanwhile.
+    /// Checks whether it was set meanwhile.
     #[cold]
     fn look(&self) {
         let Some(home) = &self.home else { return };
@@ -112,7 +112,7 @@ impl PyMessage {
         }
     }
 
-    /// Where it is, set if it was not, and its parents with it.
+    /// Its address; sets it, and its parents, if absent.
     pub(crate) fn make(&self) -> PyResult<MessageAddress> {
         let place = self.place();
         let (None, Some(home)) = (place.record, &self.home) else { return Ok(place) };
@@ -129,29 +129,29 @@ impl PyMessage {
     pub(crate) fn read<T>(&self, look: impl FnOnce(MessageRef<'_>) -> PyResult<T>) -> PyResult<T> {
         let place = self.place();
         let reading = self.tree.reading();
-        // SAFETY: objects hold places of their own trees.
+        // SAFETY: objects hold addresses of their own trees.
         look(unsafe { self.tree.at(&reading, place) })
     }
 
-    /// Changes the message, which is set by that. `change` does not call the interpreter.
+    /// Changes the message, which sets it in its parent. `change` does not call the interpreter.
     pub(crate) fn change<T>(
         &self,
         change: impl FnOnce(MessageMut<'_>) -> Result<T, AccessError>,
     ) -> PyResult<T> {
         let place = self.make()?;
-        // SAFETY: objects hold places of their own trees.
+        // SAFETY: objects hold addresses of their own trees.
         unsafe { self.tree.change(place, change) }
     }
 
-    /// Changes the message by values that may have the interpreter run.
+    /// Changes the message by values whose conversion may run the interpreter.
     pub(crate) fn fill<T>(&self, fill: impl FnOnce(Target<'_>) -> PyResult<T>) -> PyResult<T> {
         let place = self.make()?;
         let pin = self.tree.pin();
-        // SAFETY: objects hold places of their own trees.
+        // SAFETY: objects hold addresses of their own trees.
         fill(unsafe { Target::new(&self.tree, &pin, place) })
     }
 
-    /// A copy by itself.
+    /// A copy in a tree of its own.
     pub(crate) fn copied(&self) -> PyResult<Arc<Tree>> {
         self.read(|message| Tree::copy(self.shared(), message))
     }
@@ -168,7 +168,7 @@ impl PyMessage {
         let (me, py) = (this.get(), this.py());
         let place = me.place();
         let reading = me.tree.reading();
-        // SAFETY: objects hold places of their own trees.
+        // SAFETY: objects hold addresses of their own trees.
         let message = unsafe { me.tree.at(&reading, place) };
         match message.get(id).map_err(error::access)? {
             Value::Message(inner) => {
@@ -184,18 +184,18 @@ impl PyMessage {
         }
     }
 
-    /// The value of a field, by its place if it is stored there.
+    /// The value of a field, read from its slot if it is stored.
     #[inline]
     fn get_slot<'py>(this: &Bound<'py, PyMessage>, slot: &Slot) -> PyResult<Bound<'py, PyAny>> {
         let (me, py) = (this.get(), this.py());
         match slot.shape {
             Shape::Single => {
                 if let Some(record) = me.place().record {
-                    // SAFETY: the record is of this message, and what reads it runs nothing else.
+                    // SAFETY: the record is of this message, and nothing else runs during the read.
                     if let Some(value) = unsafe { slot.scalar(py, record) } {
                         return Ok(value);
                     }
-                    // SAFETY: the record is of this message, and what reads it runs nothing else.
+                    // SAFETY: the record is of this message, and nothing else runs during the read.
                     if let Some((inner, message)) = unsafe { slot.message(record) } {
                         let inner = PyMessage::at(me.tree.clone(), inner, message);
                         return Ok(Bound::new(py, inner)?.into_any());
@@ -208,7 +208,7 @@ impl PyMessage {
         }
     }
 
-    /// A message whose record is there.
+    /// A present message.
     #[inline]
     fn at(tree: Arc<Tree>, record: NonNull<u8>, ty: MessageId) -> PyMessage {
         PyMessage { tree, ty, record: Cell::new(Some(record)), home: None }
@@ -220,13 +220,13 @@ impl PyMessage {
         PyMessage::at(self.tree.clone(), record, ty)
     }
 
-    /// The record, if the message is there.
+    /// The record, if the message is present.
     #[inline]
     pub(crate) fn record(&self) -> Option<NonNull<u8>> {
         self.place().record
     }
 
-    /// Sets a number by its place; false for what is not set so.
+    /// Sets a number in its slot; false for values that need the general path.
     #[inline]
     fn set_slot(&self, slot: &Slot, value: &Bound<'_, PyAny>) -> PyResult<bool> {
         if !slot.is_plain() || value.is_none() {
@@ -249,7 +249,7 @@ impl PyMessage {
     }
 
     fn set_field(&self, id: FieldId, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        // What `message.list += values` leaves to be done: nothing.
+        // The assignment after `message.list += values`: there is nothing to do.
         if let Ok(list) = value.cast::<PyRepeated>()
             && list.get().is_field(self, id)
         {
@@ -300,7 +300,7 @@ impl PyMessage {
         })
     }
 
-    /// Makes it what `data` is.
+    /// Replaces the message by the one encoded in `data`.
     fn parse(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
         let shared = self.shared();
         let is_root = self.home.is_none() && self.tree.root() == self.place();
@@ -328,8 +328,7 @@ fn order(deterministic: bool) -> MapOrder {
 
 #[pymethods]
 impl PyMessage {
-    /// Fields are looked for first: what every object has would end in an exception for each of
-    /// them.
+    /// Fields are looked up first: the general lookup would raise an exception for each of them.
     fn __getattribute__<'py>(
         this: &Bound<'py, PyMessage>,
         name: &Bound<'py, PyString>,
@@ -344,14 +343,15 @@ impl PyMessage {
         if let Some(Member::Field(slot)) = member {
             return PyMessage::get_slot(this, &slot);
         }
-        // SAFETY: both are objects that live, and the result is a new one, or none and an error.
+        // SAFETY: both objects live, and the result is a new reference, or null with an exception
+        // set.
         let found = unsafe {
             let found = pyo3::ffi::PyObject_GenericGetAttr(this.as_ptr(), name.as_ptr());
             Bound::from_owned_ptr_or_err(this.py(), found)
         };
         match found {
             Err(_) if member.is_none() => {
-                // A field with two underscores in front, or what its type has.
+                // A field with two leading underscores, or an attribute of its type.
                 let id = shared.of(this.py(), ty).names.field(shared, ty, name)?;
                 match id {
                     Some(id) => PyMessage::get_field(this, id),
@@ -442,7 +442,7 @@ impl PyMessage {
         self.read(|message| message.has(id).map_err(error::access))
     }
 
-    /// Takes a field away.
+    /// Clears a field.
     fn clear(&self, name: &Bound<'_, PyString>) -> PyResult<()> {
         self.clear_field(self.id(name)?)
     }
@@ -468,7 +468,7 @@ impl PyMessage {
     }
 
     /// The message as JSON; ``names`` is ``"json"`` or ``"proto"``, ``enums`` ``"names"`` or
-    /// ``"numbers"``, ``defaults`` writes what is zero too, ``indent`` breaks lines.
+    /// ``"numbers"``, ``defaults`` writes zero values too, ``indent`` breaks lines.
     #[pyo3(signature = (*, names = "json", enums = "names", defaults = false, indent = None))]
     fn to_json<'py>(
         &self,
@@ -508,7 +508,7 @@ impl PyMessage {
         Ok(())
     }
 
-    // What follows has the names of the stock package.
+    // The following methods have the names of the stock package.
 
     /// The message type.
     #[getter]
@@ -517,7 +517,7 @@ impl PyMessage {
         self.descriptor()
     }
 
-    /// A new message of the same type that the bytes are.
+    /// A new message of the same type, decoded from the bytes.
     #[pyo3(name = "FromString")]
     fn parsed(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         self.descriptor().decode(py, data)
@@ -543,7 +543,7 @@ impl PyMessage {
         self.bytes(py, order(deterministic), Required::Ignored)
     }
 
-    /// Makes the message what the bytes are; gives how many there were.
+    /// Replaces the message by the one encoded in the bytes; returns their number.
     #[pyo3(name = "ParseFromString")]
     fn parse_from_string(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
         let input = Input::of(data)?;
@@ -551,7 +551,7 @@ impl PyMessage {
         Ok(input.bytes().len())
     }
 
-    /// Merges a serialized message into this one; gives how many bytes there were.
+    /// Merges a serialized message into this one; returns the number of its bytes.
     #[pyo3(name = "MergeFromString")]
     fn merge_from_string(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<usize> {
         let input = Input::of(data)?;
@@ -572,7 +572,7 @@ impl PyMessage {
         if self.is_same(other.get()) {
             return Ok(());
         }
-        // A copy first: the other may be inside of this one.
+        // A copy first: the other may be inside this one.
         let copy = PyMessage::whole(other.get().copied()?);
         if !copy.descriptor().is_same(&self.descriptor()) {
             return self.fill(|to| to.merge(&copy));
@@ -584,7 +584,7 @@ impl PyMessage {
         self.fill(|to| to.merge(&copy))
     }
 
-    /// Takes all fields away; the message is set in its parent by that.
+    /// Clears all fields; this sets the message in its parent.
     #[pyo3(name = "Clear")]
     fn clear_all(&self) -> PyResult<()> {
         self.change(|mut message| {
@@ -593,7 +593,7 @@ impl PyMessage {
         })
     }
 
-    /// Takes a field or the member of a oneof away; the message is set in its parent by that.
+    /// Clears a field or the member of a oneof; this sets the message in its parent.
     #[pyo3(name = "ClearField")]
     fn clear_one(&self, name: &Bound<'_, PyString>) -> PyResult<()> {
         let id = match self.id(name) {
@@ -607,7 +607,7 @@ impl PyMessage {
         id.map_or(Ok(()), |id| self.clear_field(id))
     }
 
-    /// Takes an extension away, named as ``"[full.name]"``, ``"full.name"`` or by its field.
+    /// Clears an extension, named as ``"[full.name]"``, ``"full.name"`` or by its field.
     #[pyo3(name = "ClearExtension")]
     fn clear_extension(&self, name: &Bound<'_, PyAny>) -> PyResult<()> {
         self.clear_field(self.extension(name)?)
@@ -647,7 +647,7 @@ impl PyMessage {
         }
     }
 
-    /// The name of the member of the oneof that is set; ``ValueError`` for what is no oneof.
+    /// The name of the member of the oneof that is set; ``ValueError`` for other names.
     #[pyo3(name = "WhichOneof")]
     fn which_oneof(&self, py: Python<'_>, oneof: &str) -> PyResult<Option<Py<PyString>>> {
         let Some(which) = self.which_of(oneof)? else {
@@ -673,7 +673,7 @@ impl PyMessage {
         Ok(out)
     }
 
-    /// How many bytes the message has when it is serialized.
+    /// The number of bytes of the serialized message.
     #[pyo3(name = "ByteSize")]
     fn byte_size(&self, py: Python<'_>) -> PyResult<usize> {
         self.read(|message| {
@@ -682,7 +682,7 @@ impl PyMessage {
         })
     }
 
-    /// Whether all required fields are set; their names go to the end of ``errors``.
+    /// Whether all required fields are set; the names of missing ones are appended to ``errors``.
     #[pyo3(name = "IsInitialized", signature = (errors = None))]
     fn is_initialized(&self, errors: Option<&Bound<'_, PyList>>) -> PyResult<bool> {
         let missing = self.missing()?;
@@ -708,7 +708,8 @@ impl PyMessage {
             }
             {
                 let reading = self.tree.reading();
-                // SAFETY: it was found in this tree, of which nothing is freed meanwhile.
+                // SAFETY: the address was found in this tree, whose records are not freed
+                // meanwhile.
                 let message = unsafe { self.tree.at(&reading, place) };
                 open.extend(text::messages_inside(message).map(|inner| inner.place()));
             }
@@ -716,7 +717,7 @@ impl PyMessage {
                 message.clear_unknown();
                 Ok(())
             };
-            // SAFETY: the place was found in this tree, of which nothing is freed meanwhile.
+            // SAFETY: the address was found in this tree, whose records are not freed meanwhile.
             unsafe { self.tree.change(place, clear) }?;
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! Names of attributes: fields of a message type, and methods.
 //!
-//! The compiler of Python interns the names of attributes and keywords, so the address of the
-//! string says which one it is: a table by address, and a search by text for strings made at run
-//! time.
+//! Python's compiler interns the names of attributes and keywords, so the address of the string
+//! identifies the name. Names are looked up in a table by address; strings made at run time are
+//! searched by text.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -12,8 +12,8 @@ use tidemill_wire::{FieldId, MessageId};
 use crate::shared::Shared;
 use crate::slot::Slot;
 
-/// What a message can be asked besides its fields. Methods keep their names; a field that has one
-/// of those is read as `message["name"]`.
+/// The methods of messages. They take precedence over fields: a field of that name is read as
+/// `message["name"]`.
 pub(crate) const METHODS: [&str; 31] = [
     "has",
     "clear",
@@ -48,18 +48,19 @@ pub(crate) const METHODS: [&str; 31] = [
     "WhichOneof",
 ];
 
-/// What a name is.
+/// The member that a name denotes.
 #[derive(Clone, Copy)]
 pub(crate) enum Member {
     Field(Slot),
     Method,
 }
 
-/// See the module.
+/// The table of attribute names of a message type.
 pub(crate) struct Names {
-    /// By address, open addressing; a power of two, at most half full.
+    /// Members by address, with open addressing; its length is a power of two, at most half of it
+    /// used.
     slots: Box<[Option<(usize, Member)>]>,
-    /// Keeps the addresses of methods' names.
+    /// Keeps the names of methods alive, and so their addresses.
     _methods: Vec<Py<PyString>>,
 }
 
@@ -106,7 +107,7 @@ impl Names {
         None
     }
 
-    /// What an attribute of that name is; `None` for what is neither field nor method of messages.
+    /// The member of that name; `None` if it is neither a field nor a method.
     #[inline]
     pub(crate) fn attribute(
         &self,
@@ -140,7 +141,7 @@ impl Names {
     }
 }
 
-/// Objects are at multiples of 16.
+/// Objects are aligned to 16 bytes.
 #[inline]
 fn place(address: usize) -> usize {
     (address >> 4) ^ (address >> 12)

@@ -1,4 +1,4 @@
-//! Repeated fields as Python objects: what a list does, on the elements of a message.
+//! Repeated fields as Python objects: the interface of lists on the elements of a message.
 
 use std::cell::Cell;
 
@@ -16,7 +16,7 @@ use crate::message::PyMessage;
 use crate::slot::Slot;
 use crate::value;
 
-/// A repeated field of a message: each use looks what the field has then.
+/// A repeated field of a message; each use reads its current elements.
 #[pyclass(name = "RepeatedField", module = "tidemill", frozen, sequence)]
 pub(crate) struct PyRepeated {
     message: Py<PyMessage>,
@@ -65,7 +65,7 @@ impl PyRepeated {
         schema.field(self.field).field_type().message().is_some()
     }
 
-    /// Where an index of Python's, which may count from the end, is.
+    /// The position of a Python index, which may count from the end.
     fn place(&self, index: isize) -> PyResult<usize> {
         let len = self.len()?;
         let at = if index < 0 { index.saturating_add_unsigned(len) } else { index };
@@ -75,12 +75,12 @@ impl PyRepeated {
         }
     }
 
-    /// The element at a place, if there is one.
+    /// The element at an index, if there is one.
     #[inline]
     fn element<'py>(&self, py: Python<'py>, at: usize) -> PyResult<Option<Bound<'py, PyAny>>> {
         let message = self.message.get();
         if let Some(record) = message.record() {
-            // SAFETY: the record is of the field's message, and what reads it runs nothing else.
+            // SAFETY: the record is of the field's message, and nothing else runs during the read.
             if let Some(list) = unsafe { self.slot.list(record) } {
                 let Some(cell) = self.slot.cell(&list, at) else { return Ok(None) };
                 if let (Kind::Message, Some(ty)) = (self.slot.kind, self.slot.record) {
@@ -88,7 +88,7 @@ impl PyRepeated {
                     let inner = message.element(unsafe { cell.cast().read() }, ty);
                     return Ok(Some(Bound::new(py, inner)?.into_any()));
                 }
-                // SAFETY: a cell of the field's list.
+                // SAFETY: the cell is one of the field's list.
                 if let Some(value) = unsafe { self.slot.value(py, cell) } {
                     return Ok(Some(value));
                 }
@@ -113,7 +113,7 @@ impl PyRepeated {
         Ok(out)
     }
 
-    /// Takes the elements at these places, ascending, away.
+    /// Removes the elements at these ascending indexes.
     fn remove_all(&self, places: &[usize]) -> PyResult<()> {
         let Some(&first) = places.first() else {
             return self.message.get().make().map(|_| ());
@@ -133,7 +133,7 @@ impl PyRepeated {
         })
     }
 
-    /// Moves the elements from `from` on before those from `at` on.
+    /// Moves the elements from `from` on to before index `at`.
     fn move_up(&self, at: usize, from: usize) -> PyResult<()> {
         self.change(|mut list| {
             let len = list.len();
@@ -162,13 +162,13 @@ impl PyRepeated {
         Ok(None)
     }
 
-    /// Puts the elements in the order of `order`, in which each place comes once.
+    /// Permutes the elements to the order of `order`, which has each index once.
     fn permute(&self, order: &[usize]) -> PyResult<()> {
         self.change(|mut list| {
             if list.len() != order.len() {
                 return Ok(());
             }
-            // Where what was at a place is now, and the other way round.
+            // The current index of each original element, and its inverse.
             let mut now: Vec<usize> = (0..order.len()).collect();
             let mut holds: Vec<usize> = (0..order.len()).collect();
             for (at, &wanted) in order.iter().enumerate() {
@@ -191,7 +191,7 @@ fn reverse(
     (0..(end - from) / 2).try_for_each(|i| list.swap(from + i, end - 1 - i))
 }
 
-/// The places that a slice means, as it has them: start, step and count.
+/// The indexes of a slice, in its order.
 fn places(slice: &Bound<'_, PySlice>, len: usize) -> PyResult<Vec<usize>> {
     let len = isize::try_from(len).map_err(|_| PyIndexError::new_err("too long"))?;
     let found = slice.indices(len)?;
@@ -245,7 +245,7 @@ impl PyRepeated {
                 self.message.get().fill(|to| to.replace(self.field, at, value))
             });
         }
-        // Behind the others first, so that a value that does not fit changes nothing.
+        // The new elements are first appended, so that a value that does not fit changes nothing.
         let before = self.len()?;
         let values = PyList::new(py, values)?;
         self.extend(&values)?;
@@ -327,7 +327,7 @@ impl PyRepeated {
         self.message.get().fill(|to| to.push(self.field, value))
     }
 
-    /// Appends a new message with those fields, and gives it.
+    /// Appends a new message with those fields, and returns it.
     #[pyo3(signature = (**fields))]
     fn add<'py>(
         &self,
@@ -357,7 +357,7 @@ impl PyRepeated {
         self.extend(values)
     }
 
-    /// Puts an element before the one at a place.
+    /// Inserts an element before the one at an index.
     fn insert(&self, index: isize, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let before = self.len()?;
         let at = if index < 0 { index.saturating_add_unsigned(before).max(0) } else { index };
@@ -366,7 +366,7 @@ impl PyRepeated {
         self.move_up((at as usize).min(before), last)
     }
 
-    /// Takes an element away and gives it: the last one, or that at a place.
+    /// Removes an element and returns it: the last one, or that at an index.
     #[pyo3(signature = (index = -1))]
     fn pop<'py>(&self, py: Python<'py>, index: isize) -> PyResult<Bound<'py, PyAny>> {
         let at = self.place(index)?;
@@ -375,7 +375,7 @@ impl PyRepeated {
         Ok(element)
     }
 
-    /// Takes the first element away that is equal to a value.
+    /// Removes the first element that is equal to a value.
     fn remove(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         match self.find(py, value, 0)? {
             Some(at) => self.change(|mut list| list.remove(at)),
@@ -383,7 +383,7 @@ impl PyRepeated {
         }
     }
 
-    /// The place of the first element that is equal to a value, between `start` and `stop`.
+    /// The index of the first element that is equal to a value, between `start` and `stop`.
     #[pyo3(signature = (value, start = 0, stop = isize::MAX))]
     fn index(
         &self,
@@ -401,7 +401,7 @@ impl PyRepeated {
         found.ok_or_else(|| PyValueError::new_err("the value is not in the field"))
     }
 
-    /// How many elements are equal to a value.
+    /// The number of elements that are equal to a value.
     fn count(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<usize> {
         let (mut from, mut count) = (0, 0);
         while let Some(at) = self.find(py, value, from)? {
@@ -410,7 +410,7 @@ impl PyRepeated {
         Ok(count)
     }
 
-    /// Takes all elements away.
+    /// Removes all elements.
     fn clear(&self) -> PyResult<()> {
         if self.len()? == 0 {
             return Ok(());
@@ -421,7 +421,7 @@ impl PyRepeated {
         })
     }
 
-    /// Turns the order round.
+    /// Reverses the order.
     fn reverse(&self) -> PyResult<()> {
         self.change(|mut list| {
             let len = list.len();
@@ -462,14 +462,14 @@ impl PyRepeated {
     }
 }
 
-/// Gives the elements of a repeated field one by one, those that are there when it comes to them.
+/// An iterator of the elements of a repeated field, each read when it is reached.
 #[pyclass(module = "tidemill", frozen)]
 pub(crate) struct PyElements {
     list: Py<PyRepeated>,
     at: Cell<usize>,
 }
 
-// SAFETY: the cell is used with the interpreter's lock held; the module requires the lock.
+// SAFETY: the cell is used only with the interpreter's lock held; the module requires the lock.
 unsafe impl Sync for PyElements {}
 
 #[pymethods]

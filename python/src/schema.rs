@@ -55,7 +55,7 @@ fn compiled(compiled: Compiled) -> PyResult<PySchema> {
 impl PySchema {
     /// Compiles one ``.proto`` text; well-known files may be imported.
     ///
-    /// Raises ``SchemaError`` with a line per problem, each with its place.
+    /// Raises ``SchemaError`` with a line per problem, each with its position.
     #[staticmethod]
     #[pyo3(signature = (text, name = "input.proto"))]
     fn from_text(text: &str, name: &str) -> PyResult<PySchema> {
@@ -70,8 +70,8 @@ impl PySchema {
         compiled(compile(&names, &texts))
     }
 
-    /// Compiles ``.proto`` files, and ``.fds`` files with sets of descriptors; imports are looked
-    /// for in the folders of ``include``, without any in the current one and those of the files.
+    /// Compiles ``.proto`` files, and ``.fds`` files with sets of descriptors; imports are searched
+    /// in the folders of ``include``, or, without any, in the current one and those of the files.
     #[staticmethod]
     #[pyo3(signature = (files, include = None))]
     fn from_files(files: Vec<PathBuf>, include: Option<Vec<PathBuf>>) -> PyResult<PySchema> {
@@ -191,12 +191,12 @@ impl PyMessageType {
         PyMessage::whole(Tree::new(self.shared.clone(), message))
     }
 
-    /// A message with what `fill` puts into it.
+    /// A new message, filled by `fill`.
     fn filled(&self, fill: impl FnOnce(Target<'_>) -> PyResult<()>) -> PyResult<Arc<Tree>> {
         let tree = Tree::new(self.shared.clone(), self.shared.message(self.message)?);
         {
             let pin = tree.pin();
-            // SAFETY: the outermost message of the tree.
+            // SAFETY: the address is that of the tree's outermost message.
             fill(unsafe { Target::new(&tree, &pin, tree.root()) })?;
         }
         Ok(tree)
@@ -211,8 +211,8 @@ impl PyMessageType {
         self.shared.schema.message(self.message)
     }
 
-    /// What is declared inside under a name: a message type, an enum, a value of an enum, and
-    /// the number of a field as `NAME_FIELD_NUMBER`.
+    /// The declaration of that name inside the type: a message type, an enum, a value of an enum,
+    /// or the number of a field as `NAME_FIELD_NUMBER`.
     pub(crate) fn inner<'py>(
         &self,
         py: Python<'py>,
@@ -303,7 +303,7 @@ impl PyMessageType {
         self.clone()
     }
 
-    /// The schema that it is of.
+    /// Its schema.
     #[getter]
     fn schema(&self) -> PySchema {
         PySchema { shared: self.shared.clone() }
@@ -318,14 +318,14 @@ impl PyMessageType {
         Ok(PyMessage::whole(tree))
     }
 
-    /// The message that the bytes are; raises ``DecodeError``.
+    /// The message encoded in the bytes; raises ``DecodeError``.
     pub(crate) fn decode(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         let input = Input::of(data)?;
-        // Names are there before messages are given back.
+        // The names are made before messages are returned.
         Ok(self.whole(self.shared.decode(py, self.message, input.bytes())?))
     }
 
-    /// As ``decode``, under the name that the stock package has.
+    /// As ``decode``, under the name of the stock package.
     #[pyo3(name = "FromString")]
     fn parsed(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         self.decode(py, data)
@@ -354,14 +354,14 @@ impl PyMessageType {
     ) -> PyResult<Bound<'py, PyBytes>> {
         let tree = self.filled(|to| to.message(fields))?;
         let reading = tree.reading();
-        // SAFETY: the outermost message of the tree.
+        // SAFETY: the address is that of the tree's outermost message.
         let message = unsafe { tree.at(&reading, tree.root()) };
         let order = if deterministic { MapOrder::ByKey } else { MapOrder::Stored };
         let take = |bytes: &[u8]| PyBytes::new(py, bytes);
         self.shared.encode(py, message, order, Required::Checked, take)
     }
 
-    /// The message that a JSON text is; raises ``ParseError``.
+    /// The message of a JSON text; raises ``ParseError``.
     #[pyo3(name = "from_json", signature = (text, *, ignore_unknown = false))]
     fn parse_json(&self, text: &Bound<'_, PyAny>, ignore_unknown: bool) -> PyResult<PyMessage> {
         let input = Input::of_text(text)?;
@@ -372,7 +372,7 @@ impl PyMessageType {
         Ok(self.whole(message))
     }
 
-    /// The message that a text in the text format is; raises ``ParseError``.
+    /// The message of a text in the text format; raises ``ParseError``.
     #[pyo3(name = "from_text")]
     fn parse_text(&self, text: &Bound<'_, PyAny>) -> PyResult<PyMessage> {
         let input = Input::of_text(text)?;
@@ -382,7 +382,7 @@ impl PyMessageType {
         Ok(self.whole(message))
     }
 
-    /// Serializes a message given as JSON; no message is made in between.
+    /// Serializes a message given as JSON; without a message in between.
     #[pyo3(signature = (text, *, ignore_unknown = false))]
     fn json_to_bytes<'py>(
         &self,
@@ -397,7 +397,7 @@ impl PyMessageType {
         Ok(PyBytes::new(py, &sink.into_bytes()))
     }
 
-    /// The JSON of a serialized message; no message is made in between.
+    /// The JSON of a serialized message; without a message in between.
     fn bytes_to_json<'py>(
         &self,
         py: Python<'py>,
@@ -412,9 +412,9 @@ impl PyMessageType {
         Ok(PyString::new(py, &text))
     }
 
-    /// The messages of a stream, each behind its length: of a file opened for reading bytes, of
-    /// bytes, or of an iterable of pieces of bytes. ``framing`` is ``"varint"`` or ``"fixed32"``;
-    /// a message of more than ``bytes_max`` bytes is an error.
+    /// The messages of a stream, each prefixed by its length: of a file opened for reading bytes,
+    /// of bytes, or of an iterable of pieces of bytes. ``framing`` is ``"varint"`` or
+    /// ``"fixed32"``; a message of more than ``bytes_max`` bytes is an error.
     #[pyo3(signature = (source, *, framing = "varint", bytes_max = i32::MAX as usize))]
     fn read_delimited(
         &self,
@@ -425,8 +425,8 @@ impl PyMessageType {
         PyDelimited::new(self.clone(), source, Framing::of(framing)?, bytes_max)
     }
 
-    /// Writes messages, or dicts of their fields, to a file, each behind its length; gives how
-    /// many there were.
+    /// Writes messages, or dicts of their fields, to a file, each prefixed by its length; returns
+    /// their number.
     #[pyo3(signature = (file, messages, *, framing = "varint"))]
     fn write_delimited(
         &self,
@@ -438,13 +438,13 @@ impl PyMessageType {
         delimited::write(py, self, file, messages, Framing::of(framing)?)
     }
 
-    /// Compiles the decoder and the encoder now, not when it pays: some milliseconds. False where
-    /// no code can be made, and the tables go on.
+    /// Compiles the decoder and the encoder now rather than when it pays, which takes some
+    /// milliseconds. False if no code can be generated: then the tables remain in use.
     fn prepare(&self, py: Python<'_>) -> bool {
         self.shared.prepare(py, self.message)
     }
 
-    /// Serialized messages as Arrow columns, a row each; ``tidemill.to_arrow`` gives them to
+    /// Serialized messages as Arrow columns, a row each; ``tidemill.to_arrow`` passes them to
     /// pyarrow.
     #[pyo3(signature = (messages, *, select = None, enums = "names"))]
     fn columns(

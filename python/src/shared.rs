@@ -1,8 +1,8 @@
-//! What all objects of a schema share: the definitions, Python's strings for names, machine code,
-//! memory to be used again.
+//! The state shared by all objects of a schema: the definitions, Python's strings for names,
+//! machine code, reusable memory.
 //!
-//! Machine code is made for a message type once the tables have read or written so much of it that
-//! compiling pays; until then, and where no code can be made, the tables do the same.
+//! A message type is compiled to machine code once the tables have read or written enough of it
+//! that compiling pays; until then, and where no code can be generated, the tables are used.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -23,22 +23,22 @@ use crate::names::Names;
 
 /// Bytes that the tables read or write per field of a type before it is compiled. Compiling takes
 /// some hundred microseconds per field, the tables about two nanoseconds per byte more than code:
-/// so code has paid for itself after about six times as much.
+/// so code pays for itself after about six times as much.
 const BYTES_PER_FIELD: u64 = 32 << 10;
 
-/// What a message costs besides its bytes, in bytes.
+/// The fixed cost of a message, in bytes.
 const BYTES_PER_MESSAGE: u64 = 100;
 
-/// Memory of a type that is kept for later messages, at most.
+/// The maximal memory of a type that is kept for later messages.
 const SPARE_BYTES: usize = 1 << 20;
 
-/// Messages of a type that are kept, at most.
+/// The maximal number of messages of a type that are kept.
 const SPARE_COUNT: usize = 16;
 
 /// An encoder whose buffer is larger is not kept.
 const BUFFER_BYTES: usize = 4 << 20;
 
-/// See the module.
+/// The state shared by all objects of a schema.
 pub(crate) struct Shared {
     pub(crate) schema: Schema,
     /// Compiled decoders for columns.
@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     descriptor_set: OnceLock<Py<PyBytes>>,
 }
 
-/// What is known of one message type.
+/// The state of one message type.
 pub(crate) struct Type {
     pub(crate) names: Names,
     name: Py<PyString>,
@@ -65,13 +65,13 @@ pub(crate) struct Type {
     spare_bytes: Cell<usize>,
 }
 
-// SAFETY: what changes in it is used with the interpreter's lock held, never across calls of the
-// interpreter; the module requires the lock.
+// SAFETY: its mutable parts are used only with the interpreter's lock held, never across calls of
+// the interpreter; the module requires the lock.
 unsafe impl Send for Shared {}
-// SAFETY: what changes in it is used with the interpreter's lock held, as for `Send`.
+// SAFETY: its mutable parts are used only with the interpreter's lock held, as for `Send`.
 unsafe impl Sync for Shared {}
 
-/// Schemas that are known by their descriptors, so that unpickling gives the same schema.
+/// Live schemas that can be found by their descriptors, so that unpickling returns the same schema.
 static KNOWN: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
 
 impl Shared {
@@ -89,7 +89,7 @@ impl Shared {
         })
     }
 
-    /// What is known of a message type.
+    /// The state of a message type.
     #[inline]
     pub(crate) fn of(&self, py: Python<'_>, message: MessageId) -> &Type {
         let slot = &self.types[message.index()];
@@ -115,12 +115,12 @@ impl Shared {
         }
     }
 
-    /// The full name of a type, the same object each time.
+    /// The full name of a type, the same object on each call.
     pub(crate) fn full_name<'py>(&self, py: Python<'py>, message: MessageId) -> Py<PyString> {
         self.of(py, message).name.clone_ref(py)
     }
 
-    /// An empty message, in memory that was used before if there is some.
+    /// An empty message, in spare memory if there is some.
     pub(crate) fn message(&self, of: MessageId) -> PyResult<Message<'static>> {
         if let Some(mut message) = self.spare(of) {
             message.clear();
@@ -141,7 +141,7 @@ impl Shared {
         message
     }
 
-    /// Takes a message back whose memory may be used again.
+    /// Takes back a message, to reuse its memory.
     pub(crate) fn give_back(&self, message: Message<'static>) {
         let Some(known) = self.types[message.message_type().index()].get() else { return };
         let bytes = known.spare_bytes.get() + message.held_bytes();
@@ -153,7 +153,7 @@ impl Shared {
         known.spare.set(spare);
     }
 
-    /// The message that `data` is.
+    /// The message encoded in `data`.
     pub(crate) fn decode(
         &self,
         py: Python<'_>,
@@ -170,7 +170,7 @@ impl Shared {
         Ok(message)
     }
 
-    /// Makes a message what `data` is.
+    /// Replaces a message by the one encoded in `data`.
     #[inline]
     pub(crate) fn decode_into(
         &self,
@@ -201,7 +201,7 @@ impl Shared {
         native.as_ref()
     }
 
-    /// Makes the code for a type now; false if none can be made.
+    /// Compiles a type now; false if no code can be generated.
     pub(crate) fn prepare(&self, py: Python<'_>, of: MessageId) -> bool {
         let known = self.of(py, of);
         known.read_bytes.set(u64::MAX);
@@ -211,7 +211,7 @@ impl Shared {
         decodes && encoders.get(&self.schema, of, MapOrder::Stored).is_some()
     }
 
-    /// Hands the encoded message to `take`.
+    /// Passes the encoded message to `take`.
     pub(crate) fn encode<T>(
         &self,
         py: Python<'_>,
@@ -259,7 +259,7 @@ impl Shared {
         set.clone_ref(py)
     }
 
-    /// The schema of those definitions: one that is there, or a new one.
+    /// The schema of those definitions: a live one, or a new one.
     pub(crate) fn restored(set: &Bound<'_, PyBytes>) -> PyResult<Arc<Shared>> {
         let py = set.py();
         let bytes = set.as_bytes();
@@ -283,21 +283,21 @@ impl Shared {
     }
 }
 
-/// Whether a message that lacks a required field is encoded.
+/// The treatment of missing required fields by encoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Required {
-    /// It is refused.
+    /// They are an error.
     Checked,
-    /// It is.
+    /// They are ignored.
     Ignored,
 }
 
 /// The native encoders of a type: the code is shared, buffers are not.
 #[derive(Default)]
 struct Encoders {
-    /// `None` within: there is no code for this machine.
+    /// The inner `None`: no code can be generated for this machine.
     code: Option<Option<EncoderCode>>,
-    /// With maps as stored, and by key.
+    /// By order of maps: as stored, and by key.
     made: [Option<NativeEncoder>; 2],
 }
 
@@ -332,7 +332,7 @@ impl Type {
         }
     }
 
-    /// Counts a message of `bytes`; true once code pays.
+    /// Counts a message of `bytes` bytes; true once code pays.
     #[inline]
     fn pays(&self, counter: &Cell<u64>, bytes: usize) -> bool {
         if counter.get() >= self.fields * BYTES_PER_FIELD {
@@ -343,7 +343,7 @@ impl Type {
     }
 }
 
-/// How many fields a message and all types inside have, each type once.
+/// The number of fields of a message and all types inside, each type counted once.
 fn fields_within(schema: &Schema, message: MessageId) -> u64 {
     let mut seen = vec![false; schema.messages().len()];
     let (mut open, mut count) = (vec![message], 0);
@@ -360,11 +360,11 @@ fn fields_within(schema: &Schema, message: MessageId) -> u64 {
     count.max(1)
 }
 
-/// By message: whether a required field is in it or in anything inside, extensions among them.
+/// By message: whether it or a message inside has a required field, including those in extensions.
 fn required(schema: &Schema) -> Box<[bool]> {
     let all = || (0..schema.field_count()).filter_map(|at| schema.field_at(at));
     let mut lacks = vec![false; schema.messages().len()];
-    // Which messages hold a message.
+    // By message: the messages that have it as a field.
     let mut holders: Vec<Vec<MessageId>> = vec![Vec::new(); lacks.len()];
     let mut open = Vec::new();
     for field in all().map(|id| schema.field(id)) {

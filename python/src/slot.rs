@@ -1,8 +1,8 @@
-//! Fields where they lie: the common cases of reading and of setting numbers, by the layout of
-//! records (`wire`'s `message/layout.rs`), without a search for the field and its type.
+//! Direct access to slots: the common cases of reading and of setting numbers, by the layout of
+//! records (`wire`'s `message/layout.rs`), without a lookup of the field and its type.
 //!
-//! What is rare (fields that are not set, extensions, members of oneofs that are set, closed enums)
-//! goes through the interface of messages.
+//! Rare cases (absent fields, extensions, setting members of oneofs, closed enums) go through the
+//! interface of messages.
 
 use std::ptr::NonNull;
 
@@ -12,17 +12,17 @@ use tidemill_wire::message::record::{List, View};
 use tidemill_wire::message::{Kind, Shape, Value};
 use tidemill_wire::{FieldId, MessageId, Schema};
 
-/// Where a field lies in the records of its message.
+/// The slot of a field in the records of its message.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
     pub(crate) id: FieldId,
     pub(crate) shape: Shape,
     pub(crate) kind: Kind,
-    /// Bytes known to be UTF-8.
+    /// True for strings that are checked to be UTF-8.
     utf8: bool,
-    /// A number that is stored by writing it: no oneof, no closed enum.
+    /// True for a number that can be stored directly: no oneof, no closed enum.
     plain: bool,
-    /// A list of numbers that are appended by writing them.
+    /// True for a list of numbers that can be appended directly.
     plain_list: bool,
     extension: bool,
     offset: u32,
@@ -60,7 +60,7 @@ impl Slot {
         }
     }
 
-    /// The slot, if the field is stored; nothing for extensions.
+    /// The slot, if the field is stored; `None` for extensions.
     ///
     /// # Safety
     /// The record is of the field's message.
@@ -76,7 +76,7 @@ impl Slot {
         }
     }
 
-    /// The value of a single field that is stored and holds no message.
+    /// The value of a single field that is stored and is no message.
     ///
     /// # Safety
     /// The record is of the field's message and does not change meanwhile.
@@ -89,7 +89,8 @@ impl Slot {
         if self.shape != Shape::Single {
             return None;
         }
-        // SAFETY: the caller vouches for the record.
+        // SAFETY: the caller guarantees that the record is of the field's message and does not
+        // change.
         unsafe { self.value(py, self.find(record)?) }
     }
 
@@ -102,7 +103,8 @@ impl Slot {
         if self.shape != Shape::Single || self.kind != Kind::Message {
             return None;
         }
-        // SAFETY: the caller vouches for the record; the slot holds the address of another.
+        // SAFETY: the caller guarantees that the record is of the field's message; the slot holds
+        // the address of another.
         Some((unsafe { self.find(record)?.cast::<Record>().read() }, self.record?))
     }
 
@@ -115,7 +117,8 @@ impl Slot {
         if self.shape != Shape::List {
             return None;
         }
-        // SAFETY: the caller vouches for the record; the slot holds a list.
+        // SAFETY: the caller guarantees that the record is of the field's message; the slot holds a
+        // list.
         Some(unsafe { self.find(record)?.cast::<List>().read() })
     }
 
@@ -128,7 +131,7 @@ impl Slot {
         }
     }
 
-    /// The value in a cell; nothing for messages and for strings that may be no text.
+    /// The value in a cell; `None` for messages and for strings that need not be UTF-8.
     ///
     /// # Safety
     /// The cell is one of this field.
@@ -138,7 +141,7 @@ impl Slot {
         py: Python<'py>,
         at: NonNull<u8>,
     ) -> Option<Bound<'py, PyAny>> {
-        // SAFETY: a cell holds what its kind says; views live as long as the message.
+        // SAFETY: a cell holds a value of its kind; views live as long as the message.
         unsafe {
             Some(match self.kind {
                 Kind::F64 => PyFloat::new(py, at.cast::<f64>().read()).into_any(),
@@ -178,7 +181,8 @@ impl Slot {
     /// The record is of the field's message, and nothing reads it meanwhile; the field is a plain
     /// list.
     pub(crate) unsafe fn append(&self, record: Record, bits: &[u64]) {
-        // SAFETY: the caller vouches for the record; the slot of a field that is stored is a list.
+        // SAFETY: the caller guarantees that the record is of the field's message; the stored slot
+        // is a list.
         let list = unsafe {
             let Some(slot) = self.find(record) else { return };
             slot.cast::<List>().as_mut()
@@ -186,7 +190,7 @@ impl Slot {
         let bits = &bits[..bits.len().min((list.capacity - list.len) as usize)];
         let end = list.start.wrapping_add(list.len as usize * self.cell_bytes as usize);
         for (at, &value) in bits.iter().enumerate() {
-            // SAFETY: `bits` is cut to the cells that are free behind the last.
+            // SAFETY: `bits` is truncated to the free cells behind the last.
             unsafe {
                 match self.cell_bytes {
                     8 => end.cast::<u64>().add(at).write(value),
@@ -225,7 +229,7 @@ impl Slot {
     }
 }
 
-/// A number as a cell has it, in the lowest bytes; nothing for what is no number.
+/// The bits of a number in a cell, in the lowest bytes; 0 for other values.
 #[inline(always)]
 pub(crate) fn bits(value: &Value<'_>) -> u64 {
     match *value {

@@ -15,7 +15,7 @@ use tidemill_wire::{MapOrder, MessageId, Schema, Sink};
 
 use crate::error::{self, Error, ParseError};
 
-/// Options of JSON from the words for them.
+/// Parses the options of JSON.
 pub(crate) fn print_options(names: &str, enums: &str, defaults: bool) -> PyResult<PrintOptions> {
     let names = match names {
         "json" => Names::Json,
@@ -41,7 +41,7 @@ pub(crate) fn message_to_json(message: MessageRef<'_>, options: PrintOptions) ->
     Ok(sink.into_bytes())
 }
 
-/// JSON as a string; with lines that are indented by `indent` blanks, if that is given.
+/// JSON as a string; with lines indented by `indent` blanks, if given.
 pub(crate) fn indented<'py>(
     py: Python<'py>,
     json: &[u8],
@@ -64,7 +64,7 @@ pub(crate) fn message_to_text(
     one_line: bool,
     unknown: bool,
 ) -> PyResult<String> {
-    // Refuses what nests without limit, as indentation grows with the depth.
+    // Rejects excessive nesting, as the indentation grows with the depth.
     Encoder::new().len(message).map_err(error::encode)?;
     let layout = if one_line { Layout::OneLine } else { Layout::Lines };
     let unknown = if unknown { PrintUnknown::Print } else { PrintUnknown::Ignore };
@@ -80,7 +80,7 @@ pub(crate) fn message_to_text(
     String::from_utf8(sink.into_bytes()).map_err(|error| Error::new_err(error.to_string()))
 }
 
-/// Hands what a JSON text says to a sink.
+/// Passes the events of a JSON text to a sink.
 pub(crate) fn read_json<S: for<'a> Sink<'a>>(
     schema: &Schema,
     message: MessageId,
@@ -95,7 +95,7 @@ pub(crate) fn read_json<S: for<'a> Sink<'a>>(
         .map_err(|error| ParseError::new_err(error.to_string()))
 }
 
-/// Hands what a text says to a sink.
+/// Passes the events of a text to a sink.
 pub(crate) fn read_text<S: for<'a> Sink<'a>>(
     schema: &Schema,
     message: MessageId,
@@ -108,7 +108,7 @@ pub(crate) fn read_text<S: for<'a> Sink<'a>>(
         .map_err(|error| ParseError::new_err(error.to_string()))
 }
 
-/// The messages that a message holds in its fields.
+/// The messages in the fields of a message.
 pub(crate) fn messages_inside(message: MessageRef<'_>) -> impl Iterator<Item = MessageRef<'_>> {
     message.fields().flat_map(|(_, value)| {
         let inside: Vec<MessageRef<'_>> = match value {

@@ -1,17 +1,18 @@
-//! The memory of a message with all that is in it, shared by the Python objects that read it.
+//! The memory of a message and everything inside, shared by the Python objects that read it.
 //!
 //! ```text
 //!   Message object --.
 //!   Message object --+--> Arc<Tree> --> wire's Message: arena with all records
 //!   Message object --'        '-------> Arc<Shared>: schema, names, machine code
 //! ```
-//! Objects hold addresses of records. Records do not move and are freed with the tree, so an object
-//! of a message that was taken out of its parent reads what it had, as in the stock package. The
-//! one operation that frees records, [`Tree::reuse`], requires that no other object has the tree.
+//! Objects hold addresses of records. Records do not move and are freed with the tree, so the
+//! object of a message that was removed from its parent still reads the old contents, as in the
+//! stock package. The one operation that frees records, [`Tree::reuse`], requires that no other
+//! object refers to the tree.
 //!
-//! The interpreter's lock is the only lock: the module requires it (`gil_used`). References into a
-//! tree never outlive a call into the interpreter, but for reading: reads are counted, and a
-//! change during one (by a finalizer, for example) is an error.
+//! The interpreter's lock is the only lock: the module requires it (`gil_used`). Only references
+//! for reading are held across calls into the interpreter: reads are counted, and a change during
+//! one (by a finalizer, for example) is an error.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
@@ -24,22 +25,23 @@ use tidemill_wire::{DecodeError, MessageId};
 use crate::error;
 use crate::shared::Shared;
 
-/// See the module.
+/// The memory of a message and everything inside.
 pub(crate) struct Tree {
     message: ManuallyDrop<UnsafeCell<Message<'static>>>,
-    /// Reads under way.
+    /// The number of reads in progress.
     readers: Cell<u32>,
-    /// Operations under way that keep addresses of records while the interpreter runs.
+    /// The number of operations in progress that keep addresses of records while the interpreter
+    /// runs.
     pins: Cell<u32>,
     shared: Arc<Shared>,
 }
 
-// SAFETY: used with the interpreter's lock held only; see the module.
+// SAFETY: the tree is used only with the interpreter's lock held.
 unsafe impl Send for Tree {}
-// SAFETY: used with the interpreter's lock held only; see the module.
+// SAFETY: the tree is used only with the interpreter's lock held.
 unsafe impl Sync for Tree {}
 
-/// A read under way.
+/// A read in progress.
 pub(crate) struct Reading<'t>(&'t Tree);
 
 impl Drop for Reading<'_> {
@@ -48,7 +50,7 @@ impl Drop for Reading<'_> {
     }
 }
 
-/// An operation under way; see [`Tree::pin`].
+/// An operation in progress; see [`Tree::pin`].
 pub(crate) struct Pin<'t>(&'t Tree);
 
 impl Drop for Pin<'_> {
@@ -68,9 +70,9 @@ impl Tree {
         &self.shared
     }
 
-    /// Where the outermost message is.
+    /// The address of the outermost message.
     pub(crate) fn root(&self) -> MessageAddress {
-        // SAFETY: a reference that ends here.
+        // SAFETY: the lock is held, and the reference ends here.
         unsafe { &*self.message.get() }.as_ref().place()
     }
 
@@ -81,37 +83,38 @@ impl Tree {
         Reading(self)
     }
 
-    /// Keeps all records where they are, whatever changes.
+    /// Keeps the addresses of all records valid across changes.
     #[inline]
     pub(crate) fn pin(&self) -> Pin<'_> {
         self.pins.set(self.pins.get() + 1);
         Pin(self)
     }
 
-    /// An error while the tree is read.
+    /// Fails while the tree is being read.
     #[inline]
     pub(crate) fn check_writable(&self) -> PyResult<()> {
         if self.readers.get() > 0 { Err(error::busy()) } else { Ok(()) }
     }
 
-    /// The message at a place.
+    /// The message at an address.
     ///
     /// # Safety
-    /// The place is of a message of this tree.
+    /// The address is that of a message of this tree.
     #[inline]
     pub(crate) unsafe fn at<'r>(
         &'r self,
         _: &'r Reading<'_>,
         place: MessageAddress,
     ) -> MessageRef<'r> {
-        // SAFETY: no change begins while the read goes on; the caller vouches for the place.
+        // SAFETY: no change begins during the read; the caller guarantees that the address is of
+        // this tree.
         unsafe { (*self.message.get()).at(place) }
     }
 
-    /// Changes the message at a place. `change` does not call the interpreter.
+    /// Changes the message at an address. `change` does not call the interpreter.
     ///
     /// # Safety
-    /// The place is of a message of this tree.
+    /// The address is that of a message of this tree.
     #[inline]
     pub(crate) unsafe fn change<T>(
         &self,
@@ -119,12 +122,13 @@ impl Tree {
         change: impl FnOnce(MessageMut<'_>) -> Result<T, AccessError>,
     ) -> PyResult<T> {
         self.check_writable()?;
-        // SAFETY: no read is under way, changes do not nest, and the caller vouches for the place.
+        // SAFETY: no read is in progress, changes do not nest, and the caller guarantees that the
+        // address is of this tree.
         let at = unsafe { (*self.message.get()).at_mut(place) };
         at.map_or_else(|| Err(error::busy()), |at| change(at).map_err(error::access))
     }
 
-    /// Fills the outermost message anew, in the memory that it has; `None` if others use it.
+    /// Refills the outermost message in its memory; `None` if others use it.
     pub(crate) fn reuse<T>(
         self: &Arc<Tree>,
         fill: impl FnOnce(&mut Message<'static>) -> Result<T, DecodeError>,
@@ -132,11 +136,11 @@ impl Tree {
         if self.readers.get() > 0 || self.pins.get() > 0 || Arc::strong_count(self) > 1 {
             return None;
         }
-        // SAFETY: no other object has the tree, and nothing that goes on keeps addresses.
+        // SAFETY: no other object has the tree, and no operation in progress keeps addresses.
         Some(fill(unsafe { &mut *self.message.get() }))
     }
 
-    /// A copy of a message by itself.
+    /// A copy of a message in a tree of its own.
     pub(crate) fn copy(shared: &Arc<Shared>, from: MessageRef<'_>) -> PyResult<Arc<Tree>> {
         let mut message = shared.message(from.message_type())?;
         message.merge(from).map_err(error::access)?;
@@ -144,14 +148,14 @@ impl Tree {
     }
 
     pub(crate) fn message_type(&self) -> MessageId {
-        // SAFETY: a reference that ends here.
+        // SAFETY: the lock is held, and the reference ends here.
         unsafe { &*self.message.get() }.message_type()
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // SAFETY: taken once, as the tree ends here.
+        // SAFETY: the message is taken once, as the tree is dropped here.
         let message = unsafe { ManuallyDrop::take(&mut self.message) }.into_inner();
         self.shared.give_back(message);
     }

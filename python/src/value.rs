@@ -1,4 +1,4 @@
-//! Single values between Python and messages.
+//! Conversion of single values between Python and messages.
 
 use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
@@ -10,7 +10,7 @@ use tidemill_wire::{FieldType, Scalar, Schema};
 use crate::error;
 use crate::input::Input;
 
-/// A scalar as Python has it, enum values by number; `None` for messages, lists and maps.
+/// A scalar as a Python value, enum values by number; `None` for messages, lists and maps.
 #[inline]
 pub(crate) fn to_python<'py>(
     py: Python<'py>,
@@ -30,13 +30,13 @@ pub(crate) fn to_python<'py>(
     }))
 }
 
-/// Whether values of a field are numbers, truth values among them.
+/// True for fields of numbers or booleans.
 pub(crate) fn is_number(kind: Kind) -> bool {
     !matches!(kind, Kind::String | Kind::Bytes | Kind::Message)
 }
 
-/// A Python value as the scalar that the field holds; enum values by name or number. `take` does
-/// not have the interpreter run.
+/// Passes a Python value as a scalar of the field's type to `take`, which does not run the
+/// interpreter; enum values by name or number.
 #[inline]
 pub(crate) fn with_scalar<T>(
     schema: &Schema,
@@ -68,7 +68,7 @@ pub(crate) fn with_scalar<T>(
     }
 }
 
-/// A Python number as the field holds it.
+/// A Python number as a value of the field's type.
 #[inline]
 pub(crate) fn number(
     schema: &Schema,
@@ -131,7 +131,8 @@ fn float(field: &Field, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     }
 }
 
-/// An error of a conversion in terms of the field; what Python code raised on the way stays.
+/// Turns the error of a conversion into one that names the field; an exception raised by Python
+/// code is kept.
 #[cold]
 fn explain(field: &Field, needed: &str, value: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     let py = value.py();

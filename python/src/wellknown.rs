@@ -1,5 +1,5 @@
-//! What messages of well-known types can do besides: `tidemill/_wellknown.py`, asked when nothing
-//! else has a name or a value.
+//! Extra methods of well-known types, from `tidemill/_wellknown.py`, used when a name or value is
+//! not found otherwise.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -30,7 +30,7 @@ pub(crate) fn attribute<'py>(
     Ok(Some(bound))
 }
 
-/// The fields that a Python object means for a message of a well-known type.
+/// The fields of a well-known message for a Python object.
 #[cold]
 pub(crate) fn fields_of<'py>(
     of: &str,

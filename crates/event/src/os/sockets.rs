@@ -18,7 +18,7 @@ use crate::source::{Address, Endpoint, Interest, no_such_endpoint};
 use super::poller::Held;
 use super::resolve::{Lookup, split};
 use super::socket::{Opened, Socket, Twin, Waiting};
-use super::{Os, stillborn};
+use super::{Os, failed};
 
 /// Datagrams to one name that wait for its look-up.
 const WAITING: usize = 64;
@@ -118,7 +118,7 @@ impl Os {
                 if let Err(error) = self.finish_connect(endpoint, address, watch)
                     && let Some((token, _)) = watch
                 {
-                    self.reports.push(stillborn(token, error));
+                    self.reports.push(failed(token, error));
                 }
             }
             _ => {}

@@ -1,6 +1,6 @@
-//! What the loop costs: nothing while idle, no system call per turn.
+//! The costs of the loop: none while idle, no system call per turn.
 //!
-//! One test, for the counters of the process belong to all threads of it.
+//! All in one test, as the counters are those of the process.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Voluntary context switches so far: a wait is one, whatever the loop counts of itself.
+/// Voluntary context switches so far: each wait is one, independent of the loop's own counters.
 fn times_slept() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("voluntary_ctxt")).unwrap();
@@ -26,7 +26,7 @@ fn idle_costs_no_cpu_and_turns_cost_no_system_calls() {
     let handlers = Handlers::new().read(|_, _, _| unreachable!("nothing is sent"));
     lp.watch(endpoint, Interest::Read, handlers).unwrap();
 
-    // The best of some: the machine may stand still for a while, and the clock go on.
+    // The best of several runs: the machine may stall while the clock runs.
     let mut seconds = Vec::new();
     let kept = (0..3).any(|_| {
         let end = lp.now() + Duration::from_secs(1);
@@ -56,7 +56,7 @@ fn idle_costs_no_cpu_and_turns_cost_no_system_calls() {
     let looks = after.polls + after.waits - before.polls - before.waits;
     let syscalls = after.host.syscalls - before.host.syscalls;
     assert_eq!(turns, 100_000);
-    // Every look is one system call, and there are no others.
+    // Every poll is one system call, and there are no others.
     assert_eq!(syscalls, looks);
     assert!(looks < turns / 8, "{looks} looks for {turns} turns");
 }

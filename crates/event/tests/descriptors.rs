@@ -1,4 +1,4 @@
-//! Descriptors: handlers that change their own watches, errors, and descriptors gone bad.
+//! Descriptors: handlers that change their own watches, errors, and invalid descriptors.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -57,7 +57,7 @@ fn a_descriptor_is_watched_anew_from_inside_its_own_handler() {
             log.push(round);
             assert!(lp.unwatch(id));
             if round < 5 {
-                // Nothing was read: the new watch must see what the old one saw.
+                // Nothing was read, so the new watch must be ready like the old one.
                 watch(lp, a.clone(), round + 1);
             }
         };
@@ -131,7 +131,7 @@ fn a_descriptor_closed_while_watched_is_reported_and_removed_not_spun_on() {
     assert!(stats.polls + stats.waits < 20, "{stats:?}");
 }
 
-/// The kernel goes on reporting a closed descriptor whose file a duplicate keeps open.
+/// The kernel keeps reporting a closed descriptor while a duplicate keeps its file open.
 #[test]
 fn a_closed_descriptor_with_a_duplicate_is_not_spun_on() {
     let mut lp = os();
@@ -139,7 +139,7 @@ fn a_closed_descriptor_with_a_duplicate_is_not_spun_on() {
     let kept = a.try_clone().unwrap();
     let id = watch_for_error(&mut lp, a.as_raw_fd());
     drop(a);
-    // Ending the watch cannot reach the kernel's registration any more.
+    // Ending the watch can no longer remove the kernel's registration.
     assert!(lp.unwatch(id));
     b.write_all(b"x").unwrap();
     let end = lp.now() + Duration::from_millis(200);
@@ -180,7 +180,7 @@ fn a_pipe_whose_reader_is_gone_reports_once() {
     let handlers = Handlers::new().error(|log: &mut Vec<io::ErrorKind>, _, _, error| {
         log.push(error.kind());
     });
-    // Resting: errors are reported all the same, and for ever.
+    // At rest errors are still reported, and repeatedly.
     lp.watch(writer.as_raw_fd(), Interest::None, handlers).unwrap();
     drop(reader);
     let mut log = Vec::new();
@@ -203,7 +203,7 @@ fn a_busy_descriptor_and_a_full_event_queue_share_the_loop() {
     let mut lp = os();
     let (a, mut b) = pair();
     b.write_all(b"x").unwrap();
-    // Never reads, so it is ready at every look.
+    // Never reads, so it is ready at every poll.
     let read = |world: &mut World, _: &mut Loop<World>, _| world.reads += 1;
     lp.watch(a.as_raw_fd(), Interest::Read, Handlers::new().read(read)).unwrap();
     for _ in 0..10_000 {
@@ -215,11 +215,11 @@ fn a_busy_descriptor_and_a_full_event_queue_share_the_loop() {
     assert!(matches!(lp.run(&mut world), Outcome::Stopped));
     assert!(world.turns > 1000 && world.reads > 100, "{} {}", world.turns, world.reads);
     assert!(world.reads <= world.turns + 2, "{} {}", world.reads, world.turns);
-    // One look per batch of 64 turns or 50 us.
+    // One poll per batch of 64 turns or 50 us.
     assert!(world.reads >= world.turns / 64, "{} {}", world.reads, world.turns);
 }
 
-/// What was ready before the first poll is reported too: a gap at start-up that the seed had.
+/// Descriptors that were ready before the first poll are reported too.
 #[test]
 fn what_is_ready_before_the_loop_runs_is_not_missed() {
     let mut lp = os::<u32>();
@@ -229,7 +229,7 @@ fn what_is_ready_before_the_loop_runs_is_not_missed() {
         *seen += 1;
         lp.unwatch(id);
     };
-    // Bound with the watch, first at rest: interest that comes later finds what came earlier.
+    // The watch is first at rest: interest that is set later reports earlier input.
     let id = lp.watch(a.as_raw_fd(), Interest::None, Handlers::new().read(read)).unwrap();
     lp.event(Owner::LOOP, move |_, lp| lp.modify(id, Interest::Read).unwrap()).unwrap();
     let mut seen = 0;
@@ -237,7 +237,7 @@ fn what_is_ready_before_the_loop_runs_is_not_missed() {
     assert_eq!(seen, 1);
 }
 
-/// A turn of 30 ms, in calls of 0.1 ms, delays what comes from outside by about a slice.
+/// A turn of 30 ms, in calls of 0.1 ms, delays external events by about a slice.
 #[test]
 fn a_long_turn_delays_descriptors_by_slices_not_by_its_length() {
     fn work(left: u32, lp: &mut Loop<Instant>) {
@@ -259,7 +259,7 @@ fn a_long_turn_delays_descriptors_by_slices_not_by_its_length() {
             let long = lp.owner("long");
             lp.event(long, move |_, lp| {
                 b.write_all(b"x").unwrap();
-                // Kept open: its end would be one more thing to read.
+                // Kept open: its end would be one more read event.
                 std::mem::forget(b);
                 work(300, lp);
             })

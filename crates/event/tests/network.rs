@@ -12,7 +12,7 @@ fn os<W: 'static>() -> Loop<W> {
     Loop::new(Box::new(Os::with_seed(1).unwrap()))
 }
 
-/// Two ports that send a number to and fro until it is 100.
+/// Two ports that send a number back and forth until it is 100.
 fn ping_pong(first: &str, second: &str, spoken_to: impl Fn(String) -> String) -> Vec<String> {
     let mut lp = os::<Vec<String>>();
     let mut ports = Vec::new();
@@ -56,7 +56,7 @@ fn datagrams_between_names_and_literals() {
 #[test]
 fn datagrams_over_ipv6_and_between_the_families() {
     if std::net::UdpSocket::bind("[::1]:0").is_err() {
-        // A machine without IPv6 cannot show it; the other families are tested above.
+        // A machine without IPv6 cannot test it; the other families are tested above.
         return;
     }
     ping_pong("[::1]:0", "[::1]:0", |name| name);
@@ -128,7 +128,7 @@ fn localhost_hears_both_families_and_answers_in_kind() {
         assert_eq!(answered.to_string(), from_text(address, &number));
         assert_eq!(seen.len(), round + 1);
     }
-    // All of it ends with the endpoint.
+    // All watches end with the endpoint.
     lp.host().close(port);
     for address in addresses {
         std::net::UdpSocket::bind((*address, number.parse().unwrap())).unwrap();
@@ -320,7 +320,7 @@ fn the_kernel_gives_entropy_whatever_the_seed() {
     for _ in 0..2 {
         let mut os = Os::with_seed(1).unwrap();
         for _ in 0..2 {
-            // More than the kernel gives at once without being interrupted.
+            // More than the kernel returns at once without interruption.
             let mut bytes = vec![0; 1000];
             os.fill_entropy(&mut bytes).unwrap();
             assert!(bytes.chunks(8).filter(|chunk| **chunk == [0; 8]).count() < 2);

@@ -31,7 +31,7 @@ fn threads_post_in_order_and_wake_an_idle_loop() {
         .collect();
     drop(remote);
     let mut log = Vec::new();
-    // Ends when the last handle is gone and what was posted has run.
+    // Ends when the last handle is dropped and the posted closures have run.
     assert!(matches!(lp.run(&mut log), Outcome::Idle));
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     assert_eq!(log.len(), 4000);
@@ -80,7 +80,7 @@ fn signals_come_as_events() {
     assert!(lp.unwatch(id));
 }
 
-/// A wait that a signal handler interrupts is counted and begun again, with its deadline kept.
+/// A wait that a signal handler interrupts is counted and restarted with the same deadline.
 #[test]
 fn interrupted_waits_are_counted_and_do_not_spin() {
     let mut lp = os::<()>();

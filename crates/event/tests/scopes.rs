@@ -1,4 +1,4 @@
-//! Parts of a world, and whom a closure is about.
+//! Parts of a world, and the scopes of closures.
 
 use std::time::Duration;
 

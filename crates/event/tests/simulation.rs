@@ -1,4 +1,4 @@
-//! A simulated network as programs meet it: gossip under faults, repeated bit for bit.
+//! A simulated network: gossip under faults, repeated bit for bit.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ const NODES: usize = 20;
 #[derive(Default)]
 struct World {
     ports: Vec<Endpoint>,
-    /// When, where, and what.
+    /// Time, node and hops of each delivery.
     trace: Vec<(Time, usize, u8)>,
-    /// Additional random numbers each delivery draws.
+    /// Additional random numbers that each delivery draws.
     extra_draws: usize,
 }
 
@@ -31,7 +31,7 @@ fn spread(world: &mut World, lp: &mut Loop<World>, from: usize, hops: u8) {
     }
 }
 
-/// Twenty nodes that pass rumours on, ten hops each, for two seconds of timers and faults.
+/// Twenty nodes that forward rumours, ten hops each, for two seconds of timers and faults.
 fn gossip(seed: u64, conditions: Conditions, script: fn(&mut Loop<World>)) -> (World, NetStats) {
     let mut lp = Loop::new(Box::new(Sim::new(seed).with_conditions(conditions)));
     let mut world = World::default();
@@ -116,7 +116,7 @@ fn delays(
     let other = lp.host().bind("other:1").unwrap();
     let mut delays = Vec::new();
     for number in 0..200u32 {
-        // A receiver each: no message stands behind another.
+        // A receiver for each, so that no message queues behind another.
         let to = lp.host().bind(&format!("to{number}:1")).unwrap();
         let read = move |delays: &mut Vec<Option<u64>>, lp: &mut Loop<_>, id| {
             lp.host().recv(to, &mut [0; 8]).unwrap();
@@ -148,7 +148,7 @@ fn a_draw_in_one_place_shifts_nothing_in_another() {
     assert!(kept, "who is lost changes nothing for who is not");
 }
 
-/// How many of `messages` messages are lost and doubled under these conditions.
+/// The statistics of `messages` messages under these conditions: those lost and duplicated.
 fn counted(seed: u64, messages: u64, conditions: Conditions) -> NetStats {
     let mut lp = Loop::new(Box::new(Sim::new(seed).with_conditions(conditions)));
     let from = lp.host().bind("from:1").unwrap();
@@ -242,7 +242,7 @@ fn ten_thousand_nodes_in_one_process() {
     let began = std::time::Instant::now();
     assert!(matches!(lp.run(&mut hops), Outcome::Idle));
     assert_eq!(hops, 30_000);
-    // A round that looked at all ports instead of the ready ones would take minutes.
+    // A round that scanned all ports instead of the ready ones would take minutes.
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert!(lp.now() > Time::ZERO + Duration::from_secs(300));
 }

@@ -90,7 +90,7 @@ fn a_late_timer_fires_once() {
     let mut lp = sim::<Vec<Time>>();
     lp.every(Duration::from_micros(100), |log, lp, me| {
         log.push(lp.now());
-        // One turn that keeps the clock busy for a millisecond: ten periods.
+        // One turn that lasts for a millisecond: ten periods.
         lp.event(Owner::LOOP, |_, lp| lp.charge(1_000_000)).unwrap();
         if log.len() == 3 {
             lp.cancel(me);
@@ -163,7 +163,7 @@ fn run_until_reaches_its_end_and_does_what_is_due_then() {
     assert_eq!((&log[..], lp.now()), (&[10, 20, 21][..], Time(100)));
 }
 
-/// A flood is cut off and goes on with the next call; time stands still for it until then.
+/// A flood is interrupted and continues with the next call; until then its time does not advance.
 #[test]
 fn run_within_ends_after_so_many_steps() {
     let mut lp = sim::<u32>();
@@ -186,7 +186,7 @@ fn run_within_ends_after_so_many_steps() {
     assert_eq!((count, lp.now()), (1_001_000, Time(20)));
 }
 
-/// The old loop waited when it had work and polled when it had none.
+/// The loop polls when it has work, and waits when it has none.
 #[test]
 fn the_timeout_is_not_inverted_between_idle_and_busy() {
     let mut lp: Loop<u32> = Loop::new(Box::new(Os::new().unwrap()));
@@ -215,7 +215,7 @@ fn waits_are_in_nanoseconds_all_the_way() {
     let mut lp: Loop<Vec<Duration>> = Loop::new(Box::new(Os::new().unwrap()));
     let mut log = Vec::new();
     for wait in [Duration::from_micros(200), Duration::from_millis(2), Duration::from_millis(30)] {
-        // The best of some tries: other programs may hold up any single one.
+        // The best of several tries: other programs may delay any single one.
         let best = (0..20)
             .map(|_| {
                 let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What a turn is, who runs when, and what a loop counts.
+//! Turns, the order of calls, and the counters of a loop.
 
 use std::time::Duration;
 
@@ -141,7 +141,7 @@ fn a_suspended_turn_sees_one_time() {
     lp.timer(Time(5), move |_, lp| {
         lp.event(owner, |log, lp| {
             log.push(lp.now());
-            // Beyond the slice, and beyond what the simulation grants one instant.
+            // Beyond the slice, and beyond the limit of the simulation for one instant.
             lp.charge(2_000_000);
             lp.dpc(|log, lp| log.push(lp.now()));
         })

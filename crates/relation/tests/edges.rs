@@ -1,5 +1,5 @@
-//! Machine code of strands where random ones hardly come: integers at the ends of their range and
-//! constants that the machine traps on.
+//! Machine code of strands in cases that random ones rarely reach: integers at the ends of their
+//! range and constants that trap.
 
 use tidemill_relation::Value;
 use tidemill_relation::database::Database;
@@ -60,7 +60,7 @@ fn event(a: i64, b: i64) -> SeqBuilder {
     event
 }
 
-/// What a strand does for an event: interpreted, or as machine code.
+/// The effects of a strand for an event: interpreted, or as machine code.
 fn run(
     plan: &Plan,
     native: Option<&Native>,

@@ -1,4 +1,4 @@
-//! Values and plans that are mutated, and machine code at the edges of what it can do.
+//! Mutated values and plans, and edge cases of machine code.
 
 mod edges;
 mod noise;

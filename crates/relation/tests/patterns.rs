@@ -1,4 +1,4 @@
-//! What a list has to look like for a rule to go on, and what is bound of it.
+//! Patterns of lists: which lists match, and what they bind.
 
 use tidemill_relation::database::Database;
 use tidemill_relation::expr::{EvalError, Scope};
@@ -11,7 +11,7 @@ use tidemill_stdx::region::Bump;
 
 use crate::noise::strands::Still;
 
-/// The last that was derived, as text.
+/// The last derived tuple, as text.
 #[derive(Default)]
 struct Last(Option<String>);
 
@@ -25,7 +25,7 @@ impl Sink for Last {
     }
 }
 
-/// What is derived for a value that has to match a pattern.
+/// The tuple derived for a value that must match a pattern.
 fn derived(pattern: &str, result: &str, value: &str) -> Option<String> {
     let text = format!(
         "relation p0 \"e\" at 0 (any)\nrule r0 \"r\" at \"f:1:1\"\n\

@@ -1,4 +1,4 @@
-//! Rows hold what messages say: compared with a plain model of the same events.
+//! Rows equal a plain model of the same events.
 
 mod support;
 
@@ -8,7 +8,7 @@ use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{Decoder, MessageId, Schema, events};
 use tidemill_wire_arrow::{Columns, Engine, EnumForm, Format, Options, Output, PlanError, Reader};
 
-/// Messages that decode as text, and the columns that walked all of them.
+/// The messages that decode, as text, and the columns after all of them.
 fn both(schema: &Schema, row: MessageId, inputs: &[Vec<u8>], columns: &mut Columns) -> Vec<String> {
     let decoder = Decoder::new(schema);
     let mut expected = Vec::new();
@@ -37,7 +37,7 @@ fn check(inputs: &[Vec<u8>]) {
     assert_eq!(columns.left_out(), ["again"]);
     let mut readers = [Engine::Native, Engine::Table]
         .map(|engine| Reader::new(&schema, row, &Options::default(), engine).expect("a plan"));
-    // Twice: the columns are as new after a batch.
+    // Twice, as the columns are empty after a batch.
     for _ in 0..2 {
         let expected = both(&schema, row, inputs, &mut columns);
         let batch = columns.finish().expect("a batch");
@@ -47,7 +47,7 @@ fn check(inputs: &[Vec<u8>]) {
         for (reader, results) in readers.iter_mut().zip(&mut results) {
             results.extend(inputs.iter().map(|input| reader.append(input)));
             let read = reader.finish().expect("a batch");
-            // What is wrong in skipped fields is not seen, so there may be more rows.
+            // Errors in skipped fields are not detected, so there may be more rows.
             assert!(read.num_rows() >= batch.num_rows());
             if read.num_rows() == batch.num_rows() {
                 assert_eq!(read, batch);
@@ -57,7 +57,7 @@ fn check(inputs: &[Vec<u8>]) {
     }
 }
 
-/// Fields of `t.Row` in bytes, valid for the most part.
+/// Fields of `t.Row` in bytes, mostly valid.
 fn field() -> impl Strategy<Value = Vec<u8>> {
     let point = prop::collection::vec(
         prop_oneof![
@@ -113,7 +113,7 @@ proptest! {
 
 #[test]
 fn members_of_a_oneof_exclude_each_other() {
-    // place {x: 1.0}, number 3, place {}: nothing of the first place is left.
+    // place {x: 1.0}, number 3, place {}: nothing of the first place may remain.
     let place = [&[0x72, 9, 9][..], &1.0f64.to_le_bytes()].concat();
     check(&[[&place[..], &[0x60, 3], &[0x72, 0]].concat(), [&place[..], &place[..]].concat()]);
 }
@@ -149,7 +149,7 @@ fn many_rows_are_those_of_the_table_decoder() {
             bytes.extend([&[0x1a, 100][..], &[b'a' + (at % 26) as u8; 100]].concat());
             bytes.extend([0x3a, 0]);
         }
-        // What ends too early has no row.
+        // Truncated messages have no row.
         if at.is_multiple_of(97) {
             bytes.push(0x1a);
         }
@@ -183,7 +183,7 @@ fn a_selection_has_its_columns_alone() {
     );
 }
 
-/// Rows of a schema of its own as both engines and the plain columns read them, and as files.
+/// Rows of another schema, read by both engines and the plain columns, and written as files.
 fn read_all(text: &str, options: &Options, input: &[u8]) -> (String, Vec<String>) {
     let schema = compile(&["m.proto"], &Texts::from_iter([("m.proto", text)])).schema;
     let schema = schema.expect("it is right");

@@ -1,5 +1,5 @@
-//! Programs in C: the example, misuse of every function, and what a compiler of C makes of the
-//! header. Without a compiler (`CC`, or `cc`) nothing is tested, which is said.
+//! Programs in C: the example, misuse of every function, and the sizes and offsets of the header.
+//! Without a compiler (`CC`, or `cc`) nothing is tested, which is printed.
 
 mod glue;
 
@@ -53,7 +53,7 @@ fn compile(compiler: &str, source: &Path, arguments: &[&str]) -> PathBuf {
     program
 }
 
-/// Runs a program; gives what it prints. It must end with status 0.
+/// Runs a program, which must exit with status 0; returns its output.
 fn run(mut command: Command) -> String {
     let output = command.output().expect("the program starts");
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -61,7 +61,7 @@ fn run(mut command: Command) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The program, under another if the variable `C_RUNNER` has its command, for example `valgrind`.
+/// The program, run by the command in the variable `C_RUNNER` if it is set, for example `valgrind`.
 fn start(program: &Path) -> Command {
     let runner = std::env::var("C_RUNNER").unwrap_or_default();
     let mut words = runner.split_ascii_whitespace();
@@ -87,7 +87,7 @@ fn misuse_ends_in_errors() {
     assert_eq!(printed, "all as it should be\n");
 }
 
-/// Likewise with the sanitizer, which sees what is used after it was freed, and what never is.
+/// The same with the sanitizer, which detects uses after free and leaks.
 #[test]
 fn misuse_leaks_nothing() {
     let Some(compiler) = compiler() else { return };
@@ -99,12 +99,12 @@ fn misuse_leaks_nothing() {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sanitized.c");
     std::fs::copy(folder.join("misuse.c"), &source).expect("a file");
     let program = compile(&compiler, &source, &["-fsanitize=address"]);
-    // Never under valgrind, with which the sanitizer does not go.
+    // Never under valgrind, which does not work with the sanitizer.
     let printed = run(Command::new(program));
     assert_eq!(printed, "all as it should be\n");
 }
 
-/// A program without a mistake is compiled with it, and ends well.
+/// True if a correct program can be compiled with the sanitizer, and exits with success.
 fn has_sanitizer(compiler: &str) -> bool {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (source, program) = (folder.join("empty.c"), folder.join("empty"));

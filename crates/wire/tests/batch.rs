@@ -1,4 +1,4 @@
-//! Batches hold what messages hold, with each decoder.
+//! Batches have the contents of messages, with each decoder.
 #![cfg(feature = "native")]
 
 use std::fmt::Debug;
@@ -13,7 +13,7 @@ use tidemill_wire::{
     Decoder, FieldId, Label, Message, MessageId, MessageRef, Native, Schema, Tables, Value,
 };
 
-/// How a value shows: zero and nothing are the same where absence does not show.
+/// The text to compare: without presence zero and absent are the same.
 fn shown(text: String, presence: bool) -> String {
     match &*text {
         _ if presence => format!("+{text}"),
@@ -73,7 +73,7 @@ fn numbers<T: Number + Debug + Default>(rows: &Rows<'_>, id: FieldId) -> Vec<Opt
 }
 
 fn lists<T: Number + Debug + Default>(rows: &Rows<'_>, id: FieldId) -> Vec<Option<String>> {
-    // Behind what is there.
+    // Appended to existing values.
     let (mut values, mut starts) = (vec![T::default(); 3], vec![7]);
     rows.append_lists(id, &mut values, &mut starts);
     starts.push(values.len() as i32);
@@ -170,7 +170,7 @@ fn random_messages_are_in_batches_as_they_are() {
         let table = Decoder::with(&schema, &tables);
         for decoder in [table, table.native(&native)] {
             let mut batch = Batch::new(&schema, of).unwrap();
-            // Twice: it is as new when it was cleared.
+            // Twice, as a cleared batch equals a new one.
             for _ in 0..2 {
                 let mut expected = Vec::new();
                 for round in 0..12 {
@@ -180,7 +180,7 @@ fn random_messages_are_in_batches_as_they_are() {
                     if round % 4 == 3 && !bytes.is_empty() {
                         bytes.pop();
                     }
-                    // At places of all kinds on a page.
+                    // At various offsets in a page.
                     let before = rng.below(64) as usize;
                     let placed = [&vec![0xff; before][..], &bytes].concat();
                     let decoded = Message::from_bytes(&schema, of, &bytes);

@@ -1,4 +1,4 @@
-//! The events of a decoder, written as bytes, are the same message, also where fields came twice.
+//! The events of a decoder, written as bytes, are the same message, also if fields occurred twice.
 
 use crate::common::random::schema_of;
 use tidemill_stdx::rng::Rng;
@@ -66,7 +66,7 @@ fn the_last_of_several_values_counts() {
     let of = schema.message_by_name("s.M").unwrap();
     let mut sink = BinarySink::new(&schema);
     let mut check = |bytes: &[u8]| {
-        // The sink is used again: what it knows of one message is not said of the next.
+        // The sink is reused: no state of one message may affect the next.
         sink.clear();
         Decoder::new(&schema).decode(of, bytes, &mut sink).unwrap();
         let expected = Message::from_bytes(&schema, of, bytes).unwrap();
@@ -75,7 +75,7 @@ fn the_last_of_several_values_counts() {
         sink.bytes().to_vec()
     };
     assert_eq!(check(&[8, 5, 8, 0]), [8, 5, 8, 0]);
-    // A zero that nothing came before is left out.
+    // A zero is omitted if no other value of the field came before.
     assert_eq!(check(&[8, 0, 0x12, 0]), []);
     assert_eq!(check(&[0x4a, 2, 8, 5, 0x4a, 2, 8, 0]), [0x4a, 2, 8, 5, 0x4a, 0]);
     let mut rng = Rng::new(1);

@@ -1,9 +1,9 @@
-//! Known bytes: what the wire format allows, and each way to break it.
+//! Fixed inputs: the corner cases of the wire format, and each way to break it.
 
 use crate::common::{All, SCALARS};
 use tidemill_wire::{DecodeError, Decoder, ErrorKind, Event, Scalar, Stop, encode, events};
 
-/// Asserts that `bytes` give these events and no error.
+/// Asserts that `bytes` decode to these events without error.
 #[track_caller]
 fn gives(all: &All, bytes: &[u8], expected: &[Event<'_>]) {
     let (seen, result) = all.decode(bytes);
@@ -11,7 +11,7 @@ fn gives(all: &All, bytes: &[u8], expected: &[Event<'_>]) {
     assert_eq!(seen, expected);
 }
 
-/// Asserts that `bytes` are refused so, at that offset and path.
+/// Asserts that `bytes` are refused with that error, offset and path.
 #[track_caller]
 fn refused(bytes: &[u8], kind: ErrorKind, offset: usize, path: &str) {
     let (_, result) = All::new().decode(bytes);

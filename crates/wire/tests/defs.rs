@@ -1,4 +1,4 @@
-//! Definitions as a graph: what keeps what alive, across threads; nothing stays behind.
+//! Definitions as a graph: which definitions keep others alive, across threads, without leaks.
 
 use std::sync::{Arc, Weak};
 
@@ -208,7 +208,7 @@ fn with_fields(fields: &[(&str, u8, Option<&str>)]) -> Vec<u8> {
     part(1, &file)
 }
 
-/// A name in JSON that is the field's own counts as given where another would be made.
+/// A JSON name equal to the field's own name counts as given if the default differs.
 #[test]
 fn json_names_of_descriptors_are_distinct_too() {
     let own = ("foo_bar", 1, Some("foo_bar"));
@@ -222,7 +222,7 @@ fn json_names_of_descriptors_are_distinct_too() {
     assert!(error.contains("are both `foo_bar` in JSON"), "{error}");
 }
 
-/// Descriptors need not say what is made of a name.
+/// Descriptors may omit the default JSON name.
 #[test]
 fn names_in_json_are_made_where_descriptors_say_none() {
     let set = with_fields(&[("foo_bar__baz", 1, None), ("plain", 2, None), ("_x1_", 3, None)]);

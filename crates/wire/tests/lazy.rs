@@ -1,4 +1,4 @@
-//! Messages whose sub-messages are put off: what is read late is what is read at once.
+//! Messages with deferred sub-messages: late reads return what eager reads do.
 
 use crate::common::random;
 use crate::decoders::case;
@@ -8,7 +8,7 @@ use tidemill_stdx::rng::Rng;
 use tidemill_wire::message::{Check, Lazy, LazyValue, MessageError};
 use tidemill_wire::{Decoder, ErrorKind, Message, MessageId, MessageRef, Schema, Value};
 
-/// Compares all fields on all levels; gives how many sub-messages were put off.
+/// Compares all fields on all levels; returns the number of deferred sub-messages.
 fn compare(lazy: &Lazy<'_>, eager: MessageRef<'_>) -> usize {
     let schema = lazy.schema().clone();
     let of = eager.message_type();
@@ -52,7 +52,7 @@ fn random_messages_are_the_same_late() {
         let schema = random::schema(&mut rng);
         let of = random::message_type(&mut rng, &schema);
         let mut bytes = Vec::new();
-        // One after the other they are one message in which much comes twice.
+        // Their concatenation is one message in which many fields occur twice.
         for _ in 0..1 + rng.below(3) {
             let mut message = Message::new(&schema, of).unwrap();
             random::fill(&mut rng, &schema, message.as_mut(), 3);
@@ -68,7 +68,7 @@ fn random_messages_are_the_same_late() {
     assert!(cfg!(miri) || count > 1000, "{count} sub-messages");
 }
 
-/// What is right is the same late, and what is wrong is found.
+/// Valid input reads the same late, and errors are found.
 fn check(decoder: &Decoder<'_>, of: MessageId, bytes: &[u8]) {
     let mut eager = Message::new(decoder.schema(), of).unwrap();
     let outcome = eager.decode_with(decoder, bytes);
@@ -89,7 +89,7 @@ fn check(decoder: &Decoder<'_>, of: MessageId, bytes: &[u8]) {
     }
 }
 
-/// Reads everything, right or wrong.
+/// Reads everything, valid or not.
 fn read_all(lazy: &Lazy<'_>) {
     for &id in lazy.schema().message(lazy.message_type()).fields() {
         match lazy.get(id) {

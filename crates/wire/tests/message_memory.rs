@@ -1,5 +1,5 @@
 //! All memory of messages and encoders is released, also after errors; decoding and encoding with
-//! what is kept allocates nothing.
+//! kept memory allocates nothing.
 
 #[path = "common/random.rs"]
 mod random;
@@ -16,18 +16,18 @@ struct Counting;
 static BYTES: AtomicIsize = AtomicIsize::new(0);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: passes everything on to the system's allocator.
+// SAFETY: forwards every call to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         BYTES.fetch_add(layout.size() as isize, Ordering::Relaxed);
         CALLS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
         BYTES.fetch_sub(layout.size() as isize, Ordering::Relaxed);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller keeps the contract of `dealloc`.
         unsafe { System.dealloc(place, layout) }
     }
 }
@@ -35,10 +35,10 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// One test alone in its program, because it counts all allocations there are.
+/// The only test of its program, because it counts all allocations of the process.
 #[test]
 fn memory_comes_back() {
-    // What is made once and kept by the program is made here.
+    // Everything that the program makes once and keeps is made here.
     round(0);
     let before = BYTES.load(Ordering::Relaxed);
     for seed in 1..40 {

@@ -1,5 +1,5 @@
-//! Messages in memory: what goes in comes out, through bytes, events, copies and merges; no use of
-//! them, however wrong, does harm.
+//! Messages in memory: they round-trip through bytes, events, copies and merges; misuse is an
+//! error, never unsound.
 
 use crate::common::random::{fill, message_type, schema, schema_of};
 use std::collections::BTreeMap;
@@ -73,8 +73,7 @@ fn merging_is_concatenation() {
     }
 }
 
-/// A message that is used again has nothing of its past, and after some rounds asks the system for
-/// nothing.
+/// A reused message has no traces of earlier contents, and after some rounds allocates nothing.
 #[test]
 fn messages_are_used_again() {
     let mut rng = Rng::new(5);
@@ -104,7 +103,7 @@ fn messages_are_used_again() {
     assert_eq!(recycled.encode().unwrap(), inputs[0]);
 }
 
-/// Every field with every kind of value, right or wrong, ends in an answer.
+/// Every field with every kind of value, right or wrong, ends in a result.
 #[test]
 fn wrong_kinds_are_errors() {
     for seed in 0..ROUNDS / 5 + 1 {
@@ -138,14 +137,14 @@ fn wrong_kinds_are_errors() {
             let _ = (message.get(name).is_ok(), message.has(name), message.as_mut().clear(name));
             let _ = message.set(name, 1i32);
         }
-        // Whatever was done, it is a message.
+        // After any operations the result is a valid message.
         let bytes = message.encode().unwrap();
         let again = Message::from_bytes(&schema, message.message_type(), &bytes).unwrap();
         assert!(again == message);
     }
 }
 
-/// Ids of this schema, and some that it does not have.
+/// Ids of this schema, and some that it lacks.
 fn field_id(schema: &Schema, at: usize) -> Option<tidemill_wire::FieldId> {
     let own = |schema: &Schema| {
         let fields = schema.messages().flat_map(|id| schema.message(id).fields().to_vec());
@@ -195,7 +194,7 @@ fn a_foreign_message_is_refused() {
     assert!(message.has("b").unwrap());
 }
 
-/// Bytes that were changed or cut give an answer, in bounded memory.
+/// Changed or truncated bytes end in a result, in bounded memory.
 #[test]
 fn hostile_bytes_are_bounded() {
     for seed in 0..ROUNDS {
@@ -438,7 +437,7 @@ fn sets_of_messages_have_their_form() {
     assert_eq!(bytes, b"\x5a\x09\x0b\x10\xe8\x07\x1a\x02\x08\x05\x0c");
 }
 
-/// Nests deeper than any stack: answers, no crash.
+/// Nesting deeper than any stack ends in results, not a crash.
 #[test]
 fn depth_has_no_price() {
     let schema = schema_of("syntax = 'proto3'; message M { M m = 1; int32 x = 2; }");
@@ -530,7 +529,7 @@ fn the_corpus_comes_back() {
 }
 
 /// A stream whose pieces go into messages of different types: code stores at offsets, so it must
-/// not go on in the second.
+/// not continue in the second.
 #[test]
 #[cfg_attr(miri, ignore = "machine code")]
 fn a_stream_keeps_to_the_type_of_its_message() {

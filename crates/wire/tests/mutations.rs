@@ -1,4 +1,4 @@
-//! Sources and descriptors changed at random end in a schema or in diagnostics, never in a panic.
+//! Randomly changed sources and descriptors end in a schema or in diagnostics, never in a panic.
 
 use tidemill_stdx::rng::Rng;
 use tidemill_support::mutate::seeds;
@@ -13,7 +13,7 @@ fn data() -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Removes, doubles, swaps or replaces some bytes.
+/// Removes, duplicates, swaps or replaces some bytes.
 fn mutate(bytes: &mut Vec<u8>, other: &[u8], rng: &mut Rng) {
     for _ in 0..=rng.below(4) {
         if bytes.is_empty() {

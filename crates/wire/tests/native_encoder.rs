@@ -7,7 +7,7 @@ use tidemill_wire::{
     EncodeBuffer, EncodeError, Encoder, EncoderCode, MapOrder, Message, NativeEncoder, Schema,
 };
 
-/// What must write the same bytes.
+/// The encoders that must write the same bytes.
 struct Encoders {
     table: Encoder,
     buffer: EncodeBuffer,
@@ -21,7 +21,7 @@ fn check(encoders: &mut [Encoders], message: &Message<'_>, what: &str) {
         assert_eq!(found, expected, "{what}");
         let found = table.encode_into(message.as_ref(), buffer).map(<[u8]>::to_vec);
         assert_eq!(found, expected, "{what}");
-        // The length is found by a walk of its own.
+        // The length is computed by a separate walk.
         assert_eq!(table.len(message.as_ref()), expected.map(|bytes| bytes.len()), "{what}");
     }
 }
@@ -51,7 +51,7 @@ fn random_messages_have_the_same_bytes() {
     }
 }
 
-/// Every length of strings and varints, lists that make the buffer grow in every place.
+/// Every length of strings and varints, lists that make the buffer grow at every point.
 #[test]
 fn lengths_of_all_kinds() {
     let schema = schema_of(
@@ -115,7 +115,7 @@ fn depth_and_type_are_checked() {
     assert_eq!(encoder.encode(other.as_ref()), Err(EncodeError::WrongMessage));
 }
 
-/// Extensions and sets of messages are the table's; they stand anywhere in a tree.
+/// Extensions and message sets are encoded by tables; they may occur anywhere in a tree.
 #[test]
 fn extensions_anywhere() {
     let schema = schema_of(
@@ -146,7 +146,7 @@ fn extensions_anywhere() {
     assert!(message.encode().unwrap().len() > 100);
 }
 
-/// Outside of its map an entry is a message as any other: its parts may be missing.
+/// Outside of its map an entry is an ordinary message: its parts may be absent.
 #[test]
 fn entries_by_themselves() {
     let schema = schema_of(
@@ -157,7 +157,7 @@ fn entries_by_themselves() {
         let mut encoders = encoders(&schema, of);
         let mut message = Message::new(&schema, of).unwrap();
         for bytes in [&b""[..], b"\x0a\x01k", b"\x08\x05", b"\x10\x07", b"\x12\x00", b"\x18\x01"] {
-            // In memory that was used before, where unset parts hold what was there.
+            // In reused memory, where unset parts have old contents.
             message.decode_copied(b"\x0a\x05other\x10\x09\x08\x03\x12\x02\x0a\x00").unwrap();
             message.decode_copied(bytes).unwrap();
             check(&mut encoders, &message, name);
@@ -170,7 +170,7 @@ fn entries_by_themselves() {
     }
 }
 
-/// Of 5000 types that hold each other only those get code of which there are messages.
+/// Of 5000 mutually recursive types only those with messages are compiled.
 #[test]
 fn types_are_compiled_when_they_are_met() {
     let mut text = "syntax = \"proto3\";\n".to_owned();

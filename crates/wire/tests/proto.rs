@@ -1,5 +1,5 @@
-//! Texts and what becomes of them: descriptors equal to those of `protoc` byte for byte, and for
-//! what is wrong its diagnostics.
+//! Compiled texts: descriptors equal to those of `protoc` byte for byte, and the diagnostics of
+//! errors.
 //!
 //! The data is in `tests/proto`: `right/*.proto` with the set that `protoc` made of it, recorded
 //! beside; `wrong/*.cases` with the diagnostics and the verdict of `protoc`. `BLESS=1` rewrites
@@ -85,7 +85,8 @@ fn descriptor_sets_come_back() {
 /// The section of a case with what is expected.
 const EXPECTED: &str = "expected";
 
-/// The expectation: `protoc accepts` or `protoc refuses`, perhaps why we differ, then diagnostics.
+/// The expectation: `protoc accepts` or `protoc refuses`, an optional reason why our verdict
+/// differs, then diagnostics.
 fn verdict(expected: &str) -> Option<bool> {
     match expected.lines().next()? {
         "protoc accepts" => Some(true),
@@ -94,7 +95,7 @@ fn verdict(expected: &str) -> Option<bool> {
     }
 }
 
-/// A second line `we differ: ...` says that our verdict is another, and why.
+/// The reason in a second line `we differ: ...`, if our verdict differs.
 fn differs(expected: &str) -> Option<&str> {
     expected.lines().nth(1).filter(|line| line.starts_with("we differ: "))
 }
@@ -153,15 +154,15 @@ fn the_requested_file_is_loaded() {
         compiled.schema.ok_or_else(|| compiled.diagnostics[0].message.clone())
     };
     let has = |schema: &Schema, name| schema.message_by_name(name).is_some();
-    // In none of the folders, which have another of its name.
+    // A file in none of the folders, which have another of its name.
     let schema = load(&["a/test.proto"], &["b"]).unwrap();
     assert!(has(&schema, "a.M") && !has(&schema, "b.M"));
-    // Imports are of the folders.
+    // Imports are found in the folders.
     let schema = load(&["a/test.proto", "c/other.proto"], &["b"]).unwrap();
     assert!(has(&schema, "a.M") && has(&schema, "b.M") && has(&schema, "c.M"));
     let schema = load(&["c/other.proto"], &["a", "b"]).unwrap();
     assert!(has(&schema, "a.M") && !has(&schema, "b.M"));
-    // In a folder that comes later than one with another: protoc refuses that too.
+    // In a folder after another that has a file of that name: protoc refuses that too.
     assert!(load(&["a/test.proto"], &["a", "b"]).is_ok());
     let error = load(&["a/test.proto"], &["b", "a"]).unwrap_err();
     assert!(error.contains("by the order of the folders"), "{error}");

@@ -1,4 +1,4 @@
-//! Random messages round-trip; decoding cut or changed bytes gives a result, never a panic.
+//! Random messages round-trip; decoding truncated or changed bytes ends in a result, never a panic.
 
 use crate::common::All;
 use proptest::prelude::*;
@@ -112,8 +112,8 @@ proptest! {
         prop_assert_eq!(seen, expected);
     }
 
-    /// A cut message gives a prefix of its events; it is refused unless cut between fields, and
-    /// then at the tag of the field that the cut is in.
+    /// A truncated message has a prefix of its events; it is refused at the tag of the truncated
+    /// field, unless cut between fields.
     #[test]
     fn every_cut_is_distinguished(puts in puts()) {
         let all = All::new();
@@ -136,7 +136,7 @@ proptest! {
         }
     }
 
-    /// An error stands at a place inside; the bytes before it give no events that were not seen.
+    /// The offset of an error is in the input; the bytes before it have only events that were seen.
     #[test]
     fn changed_bytes_give_an_answer(
         puts in puts(),

@@ -1,4 +1,4 @@
-//! Random messages of random schemas survive JSON and text; what JSON looks like.
+//! Random messages of random schemas round-trip through JSON and text; the form of JSON.
 
 use crate::random;
 
@@ -28,7 +28,7 @@ fn each(rounds: u64, mut check: impl FnMut(&Schema, &Mapping<'_>, MessageId, &[u
     }
 }
 
-/// Bytes are compared as messages: what is absent may be written as zero.
+/// Bytes are compared as messages: an absent field may be written as zero.
 fn assert_same(schema: &Schema, message: MessageId, a: &[u8], b: &[u8], text: &str) {
     let whole = |bytes| Message::from_bytes(schema, message, bytes).unwrap();
     let (a, b) = (Message::to_owned(&whole(a)), Message::to_owned(&whole(b)));
@@ -54,7 +54,7 @@ fn messages_survive_json() {
     });
 }
 
-/// What the sink makes of a message in memory, by its events and without.
+/// The output for a message in memory, by its events and directly.
 fn both_ways(mapping: &Mapping<'_>, whole: &Message<'_>, options: PrintOptions) -> String {
     let mut events = JsonSink::merged(mapping, options);
     let walked = whole.walk(&mut events).map_err(|_| format!("{:?}", events.problem()));
@@ -69,7 +69,7 @@ fn both_ways(mapping: &Mapping<'_>, whole: &Message<'_>, options: PrintOptions) 
         }
     }
     assert_eq!(String::from_utf8_lossy(sink.bytes()), String::from_utf8_lossy(events.bytes()));
-    // A sink that has printed prints what is next behind it.
+    // A sink appends the next message to its output.
     let length = sink.bytes().len();
     json::print_message(&mut sink, whole.as_ref()).unwrap();
     assert_eq!(sink.bytes()[length..], sink.bytes()[..length]);
@@ -116,7 +116,7 @@ fn odd_messages_in_memory_are_printed_as_their_events_are() {
     assert_eq!(print(inner, refuse), "field 15 of p.M is unknown");
     let late = b"\x2a\x07\x08\x80\x80\x80\x80\x80\x40";
     assert_eq!(print(late, usual), "a google.protobuf.Timestamp is out of range");
-    // As deep as a decoder lets it be, and long names and texts in it.
+    // As deep as a decoder allows, with long names and texts.
     let mut deep = b"\x30\x07\x0a\xc2\x03".to_vec();
     deep.extend(b"\"quoted\"\n".repeat(50));
     for _ in 0..99 {

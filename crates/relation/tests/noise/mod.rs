@@ -1,4 +1,4 @@
-//! Mutated inputs for everything here that reads text or bytes.
+//! Mutated inputs for everything in this crate that reads text or bytes.
 
 use tidemill_support::mutate;
 mod plan;
@@ -25,7 +25,7 @@ fn drawn_strands_are_compiled_as_they_are_interpreted() {
     }
 }
 
-/// Seeds that are not understood would make the tests above read only the first bytes.
+/// With invalid seeds the tests above would read only the first bytes.
 #[test]
 fn seeds_are_understood() {
     for (path, bytes) in mutate::seeds("tests/corpora/values", &[]) {

@@ -1,4 +1,4 @@
-//! The text form of plans: what reads is verified without a panic, and prints as it reads.
+//! The text form of plans: a plan that parses is verified without a panic, and prints as parsed.
 
 use tidemill_relation::plan;
 
@@ -18,7 +18,7 @@ pub fn check(input: &[u8]) {
     }
 }
 
-/// True for the text of a plan that is right.
+/// True for the text of a valid plan.
 pub fn is_understood(input: &[u8]) -> bool {
     str::from_utf8(input)
         .is_ok_and(|text| plan::parse(text).is_ok_and(|plan| plan::verify(&plan).is_ok()))

@@ -1,5 +1,5 @@
-//! Strands, drawn with the tables that they read and the tuples that start them: as machine code
-//! they do what the interpreter does.
+//! Random strands, with their tables and the tuples that start them: machine code and interpreter
+//! agree.
 
 use std::cell::Cell;
 
@@ -19,7 +19,7 @@ use tidemill_relation::{Id, SeqBuilder, TypeSet, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
-/// Panics if the code and the interpreter differ for what `input` draws.
+/// Panics if the code and the interpreter differ for the strand drawn from `input`.
 pub fn check(input: &[u8]) {
     let mut draw = Draw { bytes: input };
     let plan = Plan {
@@ -62,7 +62,7 @@ pub fn check(input: &[u8]) {
     };
     run(Some(&profile), &triggers[..looks], None);
     let types = match draw.below(4) {
-        // Whatever is taken for an integer, the results are the same.
+        // The results do not depend on which registers are assumed to be integers.
         0 => vec![TypeSet::INT; plan.strands[0].regs as usize],
         _ => profile.types(),
     };
@@ -105,7 +105,7 @@ pub fn relations() -> Vec<Relation> {
     ]
 }
 
-/// Where to draw from; when all is used up, nothing but the first of each kind comes.
+/// The source of choices; when it is used up, every choice is the first.
 struct Draw<'i> {
     bytes: &'i [u8],
 }
@@ -194,7 +194,7 @@ impl Draw<'_> {
         }
     }
 
-    /// Registers are numbered as they are bound; those of tests are not read later.
+    /// Registers are numbered in the order of binding; those of tests are not read later.
     fn registers(&self, bound: &[Reg]) -> u16 {
         bound.iter().map(|reg| reg.0 + 1).max().unwrap_or(0).max(64)
     }
@@ -220,7 +220,7 @@ impl Draw<'_> {
         binds
     }
 
-    /// A step that may stand before a group.
+    /// A step that may precede a group.
     fn binding(&mut self, bound: &mut Vec<Reg>) -> Step {
         if self.below(3) == 0
             && let Some(&reg) = bound.get(self.below(bound.len()))
@@ -262,7 +262,7 @@ impl Draw<'_> {
         }
     }
 
-    /// A look-up whose registers nothing else reads; they get numbers far away.
+    /// A look-up whose registers nothing else reads; they get distant numbers.
     fn kept(&mut self, bound: &[Reg], draw: impl FnOnce(&mut Self) -> Lookup) -> Lookup {
         let mut lookup = draw(self);
         let first = bound.iter().map(|reg| reg.0 + 1).max().unwrap_or(0);
@@ -339,7 +339,7 @@ fn reads_from(expr: &Expr, first: u16) -> bool {
     reads
 }
 
-/// All that a sink receives.
+/// Everything that a sink receives.
 pub struct Log {
     pub lines: Vec<String>,
     derived: usize,
@@ -347,7 +347,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Empty; it is full when it holds more than `derived_max` tuples.
+    /// An empty log; it is full when it holds more than `derived_max` tuples.
     pub fn new(derived_max: usize) -> Log {
         Log { lines: Vec::new(), derived: 0, derived_max }
     }

@@ -1,4 +1,4 @@
-//! Values, tuples and patterns in text, and values in bytes: what reads is written back as itself.
+//! Values, tuples and patterns in text, and values in bytes round-trip.
 
 use tidemill_relation::expr::{Ambient, EvalError, Param, Scope};
 use tidemill_relation::function::FunctionId;
@@ -7,7 +7,7 @@ use tidemill_relation::{OwnedValue, Type, Value};
 use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 
-/// Panics if what reads from `input`, as text or as bytes, does not survive being written.
+/// Panics if a value read from `input`, as text or as bytes, does not round-trip.
 pub fn check(input: &[u8]) {
     if let Ok(text) = str::from_utf8(input) {
         check_text(text);
@@ -53,7 +53,7 @@ fn check_bytes(bytes: &[u8]) {
         let written = call("serialize", value).unwrap();
         let again = call("deserialize", written).unwrap();
         assert_alike(value, again);
-        // What prints reads back: no form of bytes makes a value that the text form lacks.
+        // Printed values read back: the byte form has no value that the text form lacks.
         let printed = OwnedValue::new(value).to_string();
         parse_value(&printed).unwrap_or_else(|e| panic!("{printed}: {e}"));
     }
@@ -68,7 +68,7 @@ fn call<'a>(
     FunctionId::from_name(function).unwrap().call(&[argument], scope)
 }
 
-/// True for what reads in some way.
+/// True for input that can be read in some form.
 pub fn is_understood(input: &[u8]) -> bool {
     let text = str::from_utf8(input).unwrap_or("");
     parse_value(text).is_ok()
@@ -76,7 +76,8 @@ pub fn is_understood(input: &[u8]) -> bool {
         || call("deserialize", Value::Bytes(input), &Bump::new()).is_ok()
 }
 
-/// Equal, of one type, with one hash, at one place in every order.
+/// Asserts that two values are equal, of one type, with one hash, and at one position in every
+/// order.
 fn assert_alike(a: Value<'_>, b: Value<'_>) {
     assert_eq!(a, b);
     assert_eq!(a.type_of(), b.type_of());
@@ -87,7 +88,7 @@ fn assert_alike(a: Value<'_>, b: Value<'_>) {
     }
 }
 
-/// A node without clock and chance.
+/// A node without clock and random numbers.
 #[derive(Debug)]
 struct Nowhere;
 

@@ -24,7 +24,7 @@ pub extern "C" fn above(x: u64) -> u64 {
     x ^ 1001
 }
 
-/// No line at all. Its number differs, lest the compiler make one function of the two.
+/// No line at all. Its number differs, so that the compiler does not merge the two functions.
 #[unsafe(no_mangle)]
 pub extern "C" fn without(x: u64) -> u64 {
     x ^ 1002

@@ -1,4 +1,4 @@
-//! Messages and rows as the same kind of text, so that one can be held against the other.
+//! Messages and rows in the same text form, to compare them.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub fn schema() -> (Schema, MessageId) {
     (schema, row)
 }
 
-/// A message as its events describe it, merged as the format demands.
+/// A message built from its events, merged as the format demands.
 #[derive(Default)]
 pub struct Model {
     fields: BTreeMap<usize, Vec<Value>>,
@@ -60,7 +60,7 @@ enum Value {
     Message(Model),
 }
 
-/// Builds models of events.
+/// Builds models from events.
 pub struct ModelBuilder<'s> {
     schema: &'s Schema,
     stack: Vec<(Option<FieldId>, Model)>,
@@ -131,7 +131,7 @@ impl<'s> ModelBuilder<'s> {
     }
 }
 
-/// A message as text, field by field; `around` are the messages it is in.
+/// A message as text, field by field; `around` are the enclosing messages.
 pub fn model_text(
     schema: &Schema,
     message: MessageId,

@@ -1,5 +1,5 @@
-//! Fuzzed messages through the functions for C, as C would call them: they return what the library
-//! for Rust gives, and all of it is freed.
+//! Fuzzed messages through the C functions, called as from C: their results equal those of the Rust
+//! library, and all are freed.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use tidemill_wire::json::{self, Defaults, Enums, JsonSink, Mapping, Names, PrintOptions};
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{Encoder, MapOrder, Message};
-// Its functions are found by their names.
+// Linked for its functions, which are declared below.
 use tidemill_wire_c as _;
 
 const PROTO: &str = "syntax = \"proto3\"; package c; enum E { ZERO = 0; ONE = 1; }
@@ -74,7 +74,7 @@ unsafe extern "C" {
     fn tidemill_error_free(error: Handle);
 }
 
-/// Handles that live as long as the thread, the first decoder native, the other not.
+/// Handles that live as long as the thread; the first decoder is native, the second uses tables.
 struct Known {
     schema: Handle,
     of: u32,
@@ -83,7 +83,7 @@ struct Known {
 
 impl Known {
     fn new() -> Known {
-        // SAFETY: texts and places are there; none of the results is null.
+        // SAFETY: texts and addresses are valid; none of the results is null.
         unsafe {
             let (text, name) = (PROTO.as_bytes(), c"c.M".as_ptr());
             let file = c"c.proto".as_ptr();
@@ -98,7 +98,7 @@ impl Known {
 
 impl Drop for Known {
     fn drop(&mut self) {
-        // SAFETY: they are not used again.
+        // SAFETY: the handles are not used again.
         unsafe {
             self.decoders.iter().for_each(|&decoder| tidemill_decoder_free(decoder));
             tidemill_schema_free(self.schema);
@@ -106,7 +106,7 @@ impl Drop for Known {
     }
 }
 
-/// What a function writes to a buffer, or that it fails.
+/// The bytes that a function writes to a buffer; `None` if it fails.
 ///
 /// # Safety
 /// `write` keeps to the header.
@@ -114,7 +114,7 @@ unsafe fn written(write: impl FnOnce(*mut Buffer, *mut Handle) -> bool) -> Optio
     let mut out = Buffer { data: null_mut(), length: 0 };
     let mut error = null_mut();
     let done = write(&raw mut out, &raw mut error);
-    // SAFETY: what was written is there until it is freed.
+    // SAFETY: the buffer is valid until it is freed.
     unsafe {
         if !done {
             assert!(tidemill_error_code(error) > 0);
@@ -130,13 +130,13 @@ unsafe fn written(write: impl FnOnce(*mut Buffer, *mut Handle) -> bool) -> Optio
     }
 }
 
-/// The first byte is flags, the others are a message; true if they are one.
+/// The first byte is flags, the others are a message; true if they decode.
 pub fn check(input: &[u8]) -> bool {
     thread_local! {
         static KNOWN: Known = Known::new();
     }
     let Some((&flags, bytes)) = input.split_first() else { return false };
-    // Those of what is written.
+    // The flags of writing.
     let flags = u32::from(flags) & !0x22;
     KNOWN.with(|known| {
         let answers = known.decoders.map(|decoder| {
@@ -154,7 +154,7 @@ pub fn check(input: &[u8]) -> bool {
                 all.push(written(|out, error| {
                     tidemill_bytes_to_json(decoder, known.of, data, length, flags, out, error)
                 }));
-                // Without a place nothing is made, and so nothing is lost.
+                // With a null address nothing is made, and so nothing leaks.
                 assert!(!tidemill_to_json(view, flags, null_mut(), null_mut()));
                 tidemill_message_free(message);
                 done.then_some(all)
@@ -168,7 +168,7 @@ pub fn check(input: &[u8]) -> bool {
     })
 }
 
-/// With what the library for Rust writes.
+/// Compares the results with those of the Rust library.
 fn compare(flags: u32, bytes: &[u8], all: &[Option<Vec<u8>>]) {
     let compiled = compile(&["c.proto"], &Texts::from_iter([("c.proto", PROTO)]));
     let schema = compiled.schema.expect("it is sound");

@@ -1,4 +1,4 @@
-//! A schema with every kind of field, and a sink that keeps its events.
+//! A schema with every kind of field, and a sink that records its events.
 
 pub mod random;
 
@@ -70,7 +70,7 @@ impl All {
         self.list[SCALARS.iter().position(|&s| s == scalar).expect("all are there")]
     }
 
-    /// All events but start and end of the whole, and how it ended.
+    /// All events but start and end of the whole message, and the result.
     pub fn decode<'a>(&self, bytes: &'a [u8]) -> (Vec<Event<'a>>, Result<(), DecodeError>) {
         let mut seen = Vec::new();
         let mut sink = events(|event| {

@@ -159,7 +159,7 @@ fn field(
     let _ = writeln!(out, "{label} {ty} {name} = {number} {option};");
 }
 
-/// Gives a message random fields; `depth` levels of messages inside.
+/// Sets random fields of a message, with `depth` levels of messages inside.
 pub fn fill(rng: &mut Rng, schema: &Schema, mut message: MessageMut<'_>, depth: usize) {
     let of = message.message_type();
     let extensions = schema.extensions().filter(|&id| schema.field(id).message() == of);
@@ -236,7 +236,7 @@ pub fn with_value<R>(
     id: FieldId,
     use_it: impl FnOnce(Value<'_>) -> R,
 ) -> R {
-    // Of every length that a varint can have, zero among them.
+    // Of every length of varints, including zero.
     let bits = rng.below(65) as u32;
     let word = rng.next_u64().checked_shr(64 - bits).unwrap_or(0);
     let word = if rng.chance(0.3) { word.wrapping_neg() } else { word };

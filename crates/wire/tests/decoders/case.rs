@@ -19,7 +19,7 @@ use std::fmt;
 use tidemill_wire::proto::{Texts, compile};
 use tidemill_wire::{MessageId, Schema, Tables};
 
-/// What decoders are made for.
+/// The schema, message and selection that decoders are made for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Head {
     pub schema: String,
@@ -32,11 +32,11 @@ pub struct Head {
 pub struct Case {
     pub head: Head,
     pub bytes: Vec<u8>,
-    /// Everything up to and with the line that begins the events.
+    /// Everything up to the line that begins the events, inclusive.
     pub top: String,
 }
 
-/// Reads a case; an error says what is wrong with it.
+/// Parses a case.
 pub fn read(text: &str) -> Result<Case, String> {
     let (mut head, mut bytes) = (Head::default(), Vec::new());
     let (mut top, mut section) = (String::new(), "");
@@ -71,7 +71,7 @@ pub fn read(text: &str) -> Result<Case, String> {
 }
 
 impl Head {
-    /// The schema, the message, and what is wanted of it; an error says why there are none.
+    /// Compiles the schema, and finds the message and its selection.
     pub fn build(&self) -> Result<(Schema, MessageId, Tables), String> {
         let compiled = compile(&["case.proto"], &Texts::from_iter([("case.proto", &*self.schema)]));
         let schema = compiled.schema.ok_or_else(|| {
@@ -91,7 +91,7 @@ impl Head {
     }
 }
 
-/// As it stands in a file.
+/// The form in files.
 impl fmt::Display for Head {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "--- schema\n{}--- message {}\n", self.schema, self.message)?;
@@ -122,7 +122,7 @@ fn read_bytes(line: &str, bytes: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// Up to the closing quote; gives what is behind it.
+/// Reads up to the closing quote; returns the rest.
 fn read_text<'t>(text: &'t str, bytes: &mut Vec<u8>) -> Result<&'t str, String> {
     let mut rest = text;
     loop {

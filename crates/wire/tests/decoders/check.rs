@@ -1,4 +1,4 @@
-//! All ways to decode a case must give the same events.
+//! All ways to decode a case must have the same events.
 
 use tidemill_stdx::rng::Rng;
 use tidemill_wire::decode::{DEPTH_MAX, Listing, Native, Strings};
@@ -12,16 +12,16 @@ use super::log::Log;
 /// The events of a decoder as text, and its result.
 pub type Outcome = (String, Result<(), DecodeError>);
 
-/// How many ways to cut bytes into pieces are tried.
+/// The cuts into pieces that are tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Cuts {
-    /// Those at every pair of places, if they are not too many.
+    /// Cuts at every pair of offsets, if there are not too many.
     Every,
-    /// A few, chosen by the bytes.
+    /// A few cuts, chosen by the bytes.
     Few,
 }
 
-/// A schema with what decodes it.
+/// A schema with its decoders.
 pub struct Engines {
     pub head: Head,
     pub schema: Schema,
@@ -35,7 +35,7 @@ pub struct Engines {
 }
 
 impl Engines {
-    /// Compiles all of them; an error says what is wrong with the schema.
+    /// Compiles all decoders; fails for an invalid schema.
     pub fn new(head: Head) -> Result<Engines, String> {
         let (schema, message, tables) = head.build()?;
         let native = Native::compile(&schema, &tables, Wants::ALL).unwrap();
@@ -55,7 +55,7 @@ impl Engines {
         whole(&self.table_decoder(), &self.schema, self.message, bytes)
     }
 
-    /// What a failure shows: the case, and the way in which it was decoded.
+    /// The text of a failure: the case, and the way in which it was decoded.
     fn case(&self, bytes: &[u8], how: &str) -> String {
         let bytes: String = bytes.iter().map(|byte| format!(" {byte:02x}")).collect();
         format!("{}--- bytes\n{bytes}\n{how}", self.head)
@@ -69,7 +69,7 @@ impl Engines {
         let outcome = whole(&table, schema, message, bytes);
         let other = whole(&native, schema, message, bytes);
         same(&outcome, &other, || self.case(bytes, "native"));
-        // At the end of a page the code stops before the end.
+        // Near the end of a page the code stops before the end of the input.
         let mut page = vec![0; 2 * 4096];
         let end = page.as_ptr().align_offset(4096);
         let end = if end < bytes.len() { end + 4096 } else { end };
@@ -117,7 +117,7 @@ impl Engines {
     fn check_messages(&self, bytes: &[u8], cuts: &[Vec<usize>]) {
         let table = self.table_decoder();
         let new = || Message::new(&self.schema, self.message).unwrap();
-        // A message that was in use has garbage where a new one has zeros.
+        // A reused message has garbage where a new one has zeros.
         let (mut expected, mut viewed, mut copied) = (new(), new(), new());
         for round in 0..2 {
             let outcome = expected.decode_with(&table, bytes);
@@ -140,14 +140,14 @@ impl Engines {
                 let how = || self.case(bytes, &format!("a message, cut at {cuts:?}"));
                 let other = streamed_into(&decoder, self.message, bytes, cuts, &mut built);
                 assert_eq!(outcome, other, "{}", how());
-                // Of a string that is not complete no piece is in the message.
+                // The message has no piece of an incomplete string.
                 assert_same(&expected, &built, how);
             }
         }
     }
 }
 
-/// A builder that receives every value as an event: decoders do not see that it fills a message.
+/// A builder that receives every value as an event: decoders do not know that it fills a message.
 struct ByEvents<B>(B);
 
 macro_rules! forward {
@@ -184,7 +184,7 @@ impl<'a, B: Sink<'a>> Sink<'a> for ByEvents<B> {
     }
 }
 
-/// Fails where two outcomes differ, and shows their last lines, the last one first.
+/// Fails if two outcomes differ, and shows their last lines, the last one first.
 fn same(outcome: &Outcome, other: &Outcome, how: impl Fn() -> String) {
     if outcome != other {
         let end = |text: &str| text.lines().rev().take(9).collect::<Vec<_>>().join("\n");
@@ -244,7 +244,7 @@ fn streamed(
     let mut stream = decoder.stream(message);
     let mut from = 0;
     for &to in cuts.iter().chain([&bytes.len()]) {
-        // Each piece for itself, so that nothing behind it can be looked at.
+        // Each piece in an allocation of its own, so that reads behind it are detected.
         let piece = bytes[from..to].to_vec();
         if let Err(error) = stream.push(&piece, &mut log) {
             return (log.text, Err(error));

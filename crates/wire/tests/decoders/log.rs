@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use tidemill_wire::{FieldId, Flow, MessageId, Schema, Sink, Stop};
 
-/// A sink that writes a line for each event. Pieces of strings are joined; a string whose end never
-/// comes is not there.
+/// A sink that writes a line for each event. Pieces of strings are joined; a string without end is
+/// omitted.
 pub struct Log<'s> {
     schema: &'s Schema,
     depth: usize,

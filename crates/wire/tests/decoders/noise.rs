@@ -1,10 +1,10 @@
-//! Bytes from nowhere, as a schema and what is decoded by it: every decoder gives the same events.
+//! Random bytes as a schema and its input: all decoders have the same events.
 //!
-//! Most of the time goes into machine code for a schema, so inputs share it. An input is
+//! Most of the time is spent on compiling a schema, so inputs share schemas. An input is
 //! * a number of one byte, and bytes: the numbers name the schemas of the corpus first, random ones
 //!   behind them;
-//! * or a case as text (it begins with `#` or `-`), of a schema of the corpus or of a new one. Of
-//!   new texts a few are taken, chosen by their hash, as the mutations of a text are too many.
+//! * or a case as text (it begins with `#` or `-`), of a schema of the corpus or of a new one. Only
+//!   a few new texts are used, chosen by their hash, as a text has too many mutations.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
@@ -16,9 +16,9 @@ use super::check::{Cuts, Engines};
 use super::schemas;
 use tidemill_support::mutate;
 
-/// The number of random schemas; greater numbers begin again with the corpus.
+/// The number of random schemas; greater numbers wrap around to the corpus.
 const RANDOM: u64 = 8;
-/// One of `NEW_OF` new texts is taken.
+/// One in `NEW_OF` new texts is used.
 const NEW_OF: u64 = 512;
 const BYTES_MAX: usize = 4096;
 
@@ -26,8 +26,8 @@ thread_local! {
     static KNOWN: Rc<Known> = Rc::new(Known::new());
 }
 
-/// Panics if decoders differ on an input, in a few ways of decoding it. False if the input brought
-/// a schema that is not known: a fuzzer that kept it would keep what it saw of the compiler.
+/// Panics if decoders differ on an input, in a few ways of decoding it. Returns false if the input
+/// has a new schema: a fuzzer that kept it would do so for its coverage of the compiler.
 pub fn check(input: &[u8]) -> bool {
     let known = KNOWN.with(Rc::clone);
     match input {
@@ -64,7 +64,7 @@ fn check_few(engines: &Engines, bytes: &[u8]) {
     }
 }
 
-/// Panics if decoders differ on a case, however it is decoded; what is no case is nothing.
+/// Panics if decoders differ on a case, in any way of decoding it; ignores other inputs.
 pub fn check_all_ways(input: &[u8]) {
     let Ok(case) = case::read(&String::from_utf8_lossy(input)) else { return };
     if case.bytes.len() > BYTES_MAX {
@@ -75,7 +75,7 @@ pub fn check_all_ways(input: &[u8]) {
     }
 }
 
-/// Decoders of the schemas that have numbers, made before anything is checked.
+/// Decoders of the numbered schemas, compiled before anything is checked.
 struct Known {
     engines: Vec<Engines>,
 }

@@ -20,7 +20,7 @@ fn message(rng: &mut Rng, schema: &Schema, id: MessageId, depth: u64, out: &mut 
         let number = u64::from(field.number());
         let ty = field.field_type();
         if ty.is_packable() && rng.chance(0.3) {
-            // Some are long enough for the loops that read many numbers at a time.
+            // Some are long enough for the loops that read numbers in blocks.
             let times = if rng.chance(0.3) { rng.below(180) } else { times };
             let mut list = Vec::new();
             (0..times).for_each(|_| value(rng, ty, &mut list));
@@ -52,7 +52,7 @@ fn message(rng: &mut Rng, schema: &Schema, id: MessageId, depth: u64, out: &mut 
             }
         }
         if rng.chance(0.1) {
-            // A field that is not known, more often than not.
+            // Usually an unknown field.
             varint::write(out, (1 + rng.below(40)) << 3);
             varint::write(out, rng.next_u64());
         }

@@ -1,4 +1,4 @@
-//! Random schemas, and what is wanted of them.
+//! Random schemas, and selections of their fields.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use tidemill_wire::{MessageId, Scalar, Schema};
 
 use super::case::Head;
 
-/// Some messages and what decoders want of the first one: everything, required fields checked, or
-/// some fields.
+/// Some messages, and the selection of the first one: everything, required fields checked, or some
+/// fields.
 pub fn head(rng: &mut Rng) -> Head {
     let mut head = Head { schema: schema(rng), message: "M0".to_owned(), ..Head::default() };
     match rng.below(4) {
@@ -22,7 +22,7 @@ pub fn head(rng: &mut Rng) -> Head {
     head
 }
 
-/// Some messages of random fields; every fourth number is far away.
+/// Some messages of random fields; every fourth number is large.
 fn schema(rng: &mut Rng) -> String {
     let proto2 = rng.chance(0.5);
     let syntax = if proto2 { "proto2" } else { "proto3" };
@@ -41,7 +41,7 @@ fn schema(rng: &mut Rng) -> String {
 }
 
 fn field(text: &mut String, rng: &mut Rng, proto2: bool, messages: u64, index: u64, number: u64) {
-    // Numbers that belong to implementations.
+    // Skips the numbers reserved for implementations.
     let number = if (19_000..20_000).contains(&number) { number + 1000 } else { number };
     let label = match (rng.below(3), proto2) {
         (0, _) => "repeated",

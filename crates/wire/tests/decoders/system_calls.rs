@@ -1,8 +1,8 @@
-//! No decode loop asks the system for anything.
+//! No decode loop makes a system call.
 //!
-//! A forked process puts itself under the strictest filter that Linux has: any call but `read`,
-//! `write`, `exit` and `sigreturn` kills it. Then it decodes, many times, by both decoders. It gets
-//! to its `exit` only if no system call was made on the way, not even for memory.
+//! A forked process enters the strictest seccomp mode of Linux: any call but `read`, `write`,
+//! `exit` and `sigreturn` kills it. Then it decodes, many times, by both decoders. It reaches its
+//! `exit` only if it has made no system call before, not even for memory.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ impl<'a> Sink<'a> for Count {
     }
 }
 
-/// What the filter kills with, and what it lets through.
+/// Exit codes of the child.
 const FINE: i32 = 0;
 const WRONG: i32 = 3;
 const NO_FILTER: i32 = 4;
@@ -46,7 +46,7 @@ fn decoding_makes_no_system_call() {
     // SAFETY: the child has one thread and calls nothing that takes locks or memory.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: takes numbers.
+        // SAFETY: the arguments are numbers.
         let filter = unsafe { libc::prctl(libc::PR_SET_SECCOMP, 1) };
         let mut code = if filter == 0 { FINE } else { NO_FILTER };
         for _ in 0..1000 {
@@ -58,11 +58,11 @@ fn decoding_makes_no_system_call() {
                 }
             }
         }
-        // SAFETY: ends the only thread, and with it the process.
+        // SAFETY: the call ends the only thread, and with it the process.
         unsafe { libc::syscall(libc::SYS_exit, code) };
     }
     let mut status = 0;
-    // SAFETY: waits for the child and writes its status.
+    // SAFETY: the call waits for the child and writes its status to a valid address.
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert_eq!(waited, child);
     if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == NO_FILTER {

@@ -16,7 +16,7 @@ fn bombard(seeds: &[(PathBuf, Vec<u8>)], count: u64, check: fn(&[u8]) -> bool) {
         let count = if check(input) { &right } else { &wrong };
         count.set(count.get() + 1);
     });
-    // Both what is wrong and what is read are met.
+    // Both invalid and valid inputs occur.
     let (right, wrong) = (right.get(), wrong.get());
     assert!(right > count / 25 && wrong > count / 50, "{right} right, {wrong} wrong");
 }
@@ -48,8 +48,8 @@ fn mutated_messages_are_written_alike() {
     bombard(&seeds, 1500, printers::check);
 }
 
-/// A value that is present and means absence, behind a string of each length: the buffer moves
-/// where its key is written, and nowhere else.
+/// A present value that means absence, behind a string of each length: so the buffer moves exactly
+/// when its key is written.
 #[test]
 fn nothing_is_written_where_a_buffer_was() {
     for length in 0..300_u16 {

@@ -1,5 +1,5 @@
-//! Messages from nowhere, through every printer and every encoder: what has two ways of being
-//! written is the same by both, wherever a buffer ends and moves.
+//! Random messages through every printer and every encoder: alternative paths write the same,
+//! wherever a buffer ends and moves.
 //!
 //! ```text
 //! input = schema number, way, bytes
@@ -24,7 +24,7 @@ use tidemill_wire::{
 use super::random;
 use super::texts;
 
-/// Random schemas that have numbers, behind those that are written here.
+/// The number of random schemas, numbered after those that are written here.
 const RANDOM: u64 = 12;
 const BYTES_MAX: usize = 4096;
 
@@ -65,7 +65,7 @@ fn make() -> Vec<Known> {
     written.into_iter().chain(random).map(known).collect()
 }
 
-/// Writes a message in every way; false if the input is none.
+/// Writes a message in every way; false if the input is no message.
 pub fn check(input: &[u8]) -> bool {
     let [number, way, bytes @ ..] = input else { return false };
     let known = known();
@@ -154,7 +154,7 @@ fn check_json(known: &Known, message: &Message<'_>, encoded: &[u8], way: u8) {
         assert_eq!(bytes.bytes().escape_ascii().to_string(), text.escape_ascii().to_string());
         let arena = Bump::new();
         json::plain::read(text, &arena, 400, &mut ()).expect("what was printed is JSON");
-        // Behind what is there, in whatever room that left.
+        // Behind earlier output, in the remaining room.
         json::print_message(&mut sink, message.as_ref()).expect("as before");
         assert_eq!(sink.bytes(), [text, text].concat());
     }

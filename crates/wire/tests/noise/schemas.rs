@@ -1,4 +1,4 @@
-//! Schemas from strangers, as texts and as descriptors: what reads is written again as it was.
+//! Untrusted schemas, as texts and as descriptors: valid ones round-trip.
 
 use tidemill_wire::json::Mapping;
 use tidemill_wire::proto::{Texts, compile};

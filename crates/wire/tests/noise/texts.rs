@@ -1,4 +1,4 @@
-//! JSON and text from strangers, read as messages of a schema that has one of everything.
+//! Untrusted JSON and text, read as messages of a schema with fields of every kind.
 
 use std::sync::OnceLock;
 
@@ -67,7 +67,8 @@ fn known() -> &'static Known {
     })
 }
 
-/// What a message that was read is printed as is read, and printed the same; true if it was.
+/// Checks that the printed form of a parsed message parses, and prints the same; true if the input
+/// parses.
 pub fn check_json(input: &[u8]) -> bool {
     let Known { schema, message } = known();
     let mapping = Mapping::new(schema);
@@ -111,7 +112,8 @@ fn check_plain(input: &[u8]) {
     }
 }
 
-/// What a message that was read is printed as is read, and printed the same; true if it was.
+/// Checks that the printed form of a parsed message parses, and prints the same; true if the input
+/// parses.
 pub fn check_text(input: &[u8]) -> bool {
     let Known { schema, message } = known();
     let mapping = Mapping::new(schema);

@@ -1,4 +1,4 @@
-//! `protoc`, where there is one: the program that the variable `PROTOC` names, with arguments.
+//! `protoc`, if available: the command in the variable `PROTOC`, with arguments.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ fn command(folder: &Path, name: &str) -> Option<Command> {
     Some(command)
 }
 
-/// What `protoc` makes of a file; `None` where it is not there or refuses.
+/// The descriptor set of `protoc` for a file; `None` if it is not available or refuses the file.
 pub fn descriptor_set(folder: &Path, name: &str) -> Option<Vec<u8>> {
     let process = std::process::id();
     let out = std::env::temp_dir().join(format!("tidemill-{process}-{name}.fds"));
@@ -22,7 +22,7 @@ pub fn descriptor_set(folder: &Path, name: &str) -> Option<Vec<u8>> {
     set.filter(|_| output.status.success())
 }
 
-/// Whether `protoc` accepts a file; `None` where it is not there.
+/// Whether `protoc` accepts a file; `None` if it is not available.
 pub fn accepts(folder: &Path, name: &str) -> Option<bool> {
     let mut command = command(folder, name)?;
     Some(command.arg("-o").arg("/dev/null").output().ok()?.status.success())

@@ -128,7 +128,7 @@ fn value<S: Sink<'static>>(
     flow.unwrap();
 }
 
-/// A NaN has many bits, of which texts keep none.
+/// Texts do not preserve the bits of a NaN.
 fn real(value: f64) -> f64 {
     if value.is_nan() { 0.1 } else { value }
 }

@@ -1,6 +1,6 @@
-//! Why a tuple is not there, compared with programs that really run: of twenty rules each term is
-//! broken once; that term is to be named, and the tuple is there without it exactly if the answer
-//! says that all others hold.
+//! Explanations of absent tuples, compared with programs that run: of twenty rules each term is
+//! broken once. The answer must name that term, and the tuple exists without it exactly if the
+//! answer says that all others hold.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn compiles(text: &str) -> Option<Compiled> {
     compiled.filter(|_| !has_errors(&found) && !has_errors(&more))
 }
 
-/// A node that has run.
+/// Runs a program at one node.
 fn run(text: &str) -> Network {
     let mut network = Network::new(text, 1, 1);
     network.run_to(0.5).inject(0, r#"start("n0:1", 1)"#).run_to(1.0);
@@ -93,7 +93,7 @@ fn known(network: &mut Network) -> Known {
     Known::new(TABLE_NAMES.iter().map(table).chain([start]).collect(), Arc::default())
 }
 
-/// A term instead of one that fails, if there is one that gives the same variables.
+/// A failing replacement of a term, if there is one that binds the same variables.
 fn broken(term: &str) -> Option<(String, &'static str)> {
     let columns = term.find('(').map_or("", |at| &term[at..]);
     match term {
@@ -103,7 +103,7 @@ fn broken(term: &str) -> Option<(String, &'static str)> {
             Some((format!("gone{columns}"), "there is no gone("))
         }
         _ if term.contains("(@N") => {
-            // The required number of columns, one of them an own one.
+            // The required number of columns, one of them of a type of its own.
             let columns = columns.trim_end_matches(')');
             Some((format!("gone{columns}, _)"), "there is no gone("))
         }
@@ -135,7 +135,7 @@ fn the_broken_term_is_named_and_blamed_alone_only_if_it_is() {
             less.remove(at);
             let less = program(&less);
             assert!(is_named, "rule {number}, term {at}: {}\n{why}", wrong.join(", "));
-            // Without it others may lack a variable, which only the tuple gives.
+            // Without it others may lack a variable, which then only the tuple binds.
             if compiles(&less).is_none() {
                 unsafe_without += 1;
                 continue;

@@ -34,7 +34,7 @@ fn a_minimum_keeps_the_columns_of_the_row_that_wins() {
 fn a_maximum_keeps_the_columns_of_the_least_row_among_equals() {
     let rule = "r best(@N, I, S, a_MAX<C>) :- offer(@N, I, S, C).";
     let mut network = Network::new(&format!("{OFFERS}{rule}"), 1, 1);
-    // More rows than groups need to be kept from commit to commit.
+    // Enough rows for groups to be kept from commit to commit.
     for number in 0..100 {
         network.inject(0, &format!("offer(\"n0:1\", 1, {number}, {})", number % 10));
     }
@@ -77,7 +77,7 @@ fn the_winner_of_a_recursive_view_keeps_its_columns() {
     assert_eq!(from_1_to_3(&network).unwrap(), "best(\"n0:1\", 1, 3, [1, 3], 5)");
 }
 
-/// Ways to say how far each place is from a source; all of them go in circles through a MIN.
+/// Programs for the distance of each place from a source; all of them recurse through a MIN.
 const DISTANCES: [&str; 3] = [
     "
     c0 far(@N, X, C) :- from(@N, X, C).
@@ -97,14 +97,14 @@ const DISTANCES: [&str; 3] = [
 
 const PLACES: usize = 5;
 
-/// The distances from place 0, or nothing if it is no source.
+/// The distances from place 0, if it is a source.
 fn distances(source: bool, links: &[[Option<i64>; PLACES]; PLACES]) -> Vec<String> {
     let mut far = [None; PLACES];
     far[0] = source.then_some(0);
     for _ in 0..PLACES {
         for (x, row) in links.iter().enumerate() {
             for (y, cost) in row.iter().enumerate() {
-                // The way over a source is no shorter than to begin there.
+                // A path through a source is no shorter than one that begins there.
                 let way = far[x].zip(*cost).map(|(far, cost): (i64, i64)| far + cost);
                 if y != 0 {
                     far[y] = far[y].into_iter().chain(way).min();
@@ -118,7 +118,7 @@ fn distances(source: bool, links: &[[Option<i64>; PLACES]; PLACES]) -> Vec<Strin
     far.iter().enumerate().filter_map(row).collect()
 }
 
-/// What a circle alone supports goes, also where going round costs nothing.
+/// Rows that only a cycle supports are removed, also in cycles without cost.
 #[test]
 fn distances_follow_graphs_with_circles_that_cost_nothing() {
     let tables = "
@@ -127,7 +127,7 @@ fn distances_follow_graphs_with_circles_that_cost_nothing() {
     materialize(far, infinity, infinity, keys(1, 2)).
     ";
     for (number, rules) in DISTANCES.iter().enumerate() {
-        // Of two rules with one key the later derivation stands: no source is reached by a link.
+        // With two rules for one key the later derivation wins: no source is reached by a link.
         let to = usize::from(number < 2);
         for seed in 0..30 {
             let mut random = Rng::new(seed);

@@ -1,4 +1,4 @@
-//! What strangers may send: attackers who know a program and speak its protocol.
+//! Tuples from strangers: attackers who know a program and speak its protocol.
 
 use tidemill_fabric::counters::Count;
 use tidemill_fabric::head::Head;
@@ -27,7 +27,7 @@ const BANK: &str = r#"
     r8 limit(@N, A, 10) :- ask(@N, A).
 "#;
 
-/// What a node takes of one tuple that a stranger sends, as text, and what it counts.
+/// The tuples that a node accepts when a stranger sends one, as text, and its count of drops.
 fn send(source: &str, text: &str, delete: bool) -> (Vec<String>, u64) {
     let program = program(source);
     let mut mail = Mail::new(program.post().clone(), Fabric::Udp, "n0:1", [0; 32], None);
@@ -64,16 +64,16 @@ fn what_rules_ship_and_what_is_exported_arrives() {
 #[test]
 fn nothing_else_arrives() {
     for (tuple, delete) in [
-        // Tables and events that only rules of the node itself fill.
+        // Tables and events that only the node's own rules fill.
         (r#"balance("n0:1", 1000000)"#, false),
         (r#"balance("n0:1", 5)"#, true),
         (r#"send("n0:1", "n9:1", 5)"#, false),
         (r#"near("n0:1", "n9:1")"#, false),
-        // Inserted here alone, deleted elsewhere too; and the other way round.
+        // Inserted only here, deleted elsewhere too; and vice versa.
         (r#"friend("n0:1", "n9:1")"#, false),
         (r#"transfer("n0:1", "n9:1", 5)"#, true),
         (r#"ask("n0:1", "n9:1")"#, true),
-        // Rows of a view come as shipped rows that bear their sender, not as rows of the view.
+        // Rows of a view arrive as shipped rows with their sender, not as rows of the view.
         (r#"reach("n0:1", "n9:1")"#, false),
         // Relations of the system.
         (r#"violation("n0:1", "stop")"#, false),

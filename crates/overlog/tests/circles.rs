@@ -1,5 +1,5 @@
-//! Rows that support each other in a circle through several nodes: under random changes each node
-//! holds, once all is at rest, what a plain evaluation over the links of all nodes gives.
+//! Rows that support each other in a cycle through several nodes: under random changes each node
+//! holds, once all is at rest, the result of a plain evaluation over the links of all nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ fn closure(links: &Links) -> Links {
     reach
 }
 
-/// What the tables of a node should hold, as sorted text.
+/// The expected tables of a node, as sorted text.
 type Expected = fn(&Links, u32) -> Vec<String>;
 
 fn pairs(table: &str, a: u32, rows: &Links) -> Vec<String> {
@@ -39,12 +39,12 @@ fn pairs(table: &str, a: u32, rows: &Links) -> Vec<String> {
     of_node.map(|&(a, b)| format!("{table}({:?}, {:?})", name(a), name(b))).collect()
 }
 
-/// Runs a program on nodes whose links come and go, and looks at it whenever it is at rest. With
-/// `crashes`, nodes end without notice and restart empty; their links are entered again.
+/// Runs a program on nodes whose links change, and checks it whenever it is at rest. With
+/// `crashes`, nodes end without notice and restart empty; their links are inserted again.
 fn check(program: &str, tables: &[&str], expected: Expected, seeds: u64, crashes: bool) {
     for seed in 0..seeds {
         let mut rng = Rng::new(seed);
-        // Every other network loses, doubles and reorders.
+        // Every other network loses, duplicates and reorders messages.
         let evil = if seed % 2 == 0 { 0.0 } else { 0.1 };
         let conditions =
             Conditions { loss: evil, duplicate: evil, reorder: evil, ..Conditions::default() };
@@ -112,7 +112,7 @@ fn what_is_cut_off_is_not_reachable_though_nodes_crash() {
     check(REACHABLE, &["reachable"], |links, a| pairs("reachable", a, &closure(links)), 10, true);
 }
 
-/// Not linear, mutual, and each step at another node than the last.
+/// Non-linear, mutual recursion, with each step at another node than the last.
 #[test]
 fn two_tables_that_rest_on_each_other_twice() {
     let program = r#"
@@ -132,8 +132,8 @@ fn two_tables_that_rest_on_each_other_twice() {
     check(program, &["to", "from"], expected, 15, false);
 }
 
-/// The least name of all nodes from which one can be reached: a label that circulates for ever
-/// where nothing reports that its node is gone.
+/// The least name of all nodes from which one can be reached: a label that circulates for ever if
+/// nothing reports that its node is unreachable.
 #[test]
 fn labels_of_nodes_that_are_cut_off_are_forgotten() {
     let program = r#"
@@ -154,8 +154,8 @@ fn labels_of_nodes_that_are_cut_off_are_forgotten() {
     check(program, &["least"], expected, 25, false);
 }
 
-/// Distances without the list of nodes passed: to a node that is cut off they would count up for
-/// ever.
+/// Distances without the list of nodes on the path: to a disconnected node they would count to
+/// infinity.
 #[test]
 fn distances_do_not_count_up() {
     let program = r#"
@@ -182,7 +182,7 @@ fn distances_do_not_count_up() {
     check(program, &["nearest"], expected, 25, false);
 }
 
-/// Rows that stand by themselves on the cycle, put in and deleted by event rules.
+/// Asserted rows on the cycle, inserted and deleted by event rules.
 #[test]
 fn what_stands_by_itself_supports_others_until_it_is_deleted() {
     let program = r#"
@@ -211,8 +211,8 @@ fn what_stands_by_itself_supports_others_until_it_is_deleted() {
     assert_eq!(known(&network), [1, 0, 0]);
 }
 
-/// Rows that follow from each other within a node, and are shipped to and fro, one of them to the
-/// node that it lies at.
+/// Rows that derive each other within a node, and are shipped back and forth, one of them to its
+/// own node.
 #[test]
 fn circles_within_a_node_make_no_work_between_nodes() {
     let program = r#"
@@ -237,7 +237,7 @@ fn circles_within_a_node_make_no_work_between_nodes() {
     }
 }
 
-/// Where all nodes are linked with each other, a row that goes is explored in rounds: what is sent
+/// If all nodes are linked with each other, the removal of a row is explored in rounds: the traffic
 /// grows with rows, nodes and rounds, not with the paths, of which there are 13,700 from each of 8
 /// nodes.
 #[test]

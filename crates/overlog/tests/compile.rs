@@ -1,8 +1,8 @@
 //! The compiler against its corpus.
 //!
 //! `tests/overlog/check/NAME.olg`: programs with findings, expected in `NAME.err`.
-//! `tests/overlog/plan/NAME.olg`: programs without errors; what they become is in `NAME.plan`,
-//! their warnings in `NAME.err` (absent: none). `BLESS=1` rewrites what is expected.
+//! `tests/overlog/plan/NAME.olg`: programs without errors; their plan is in `NAME.plan`, their
+//! warnings in `NAME.err` (absent: none). `BLESS=1` rewrites the expectations.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn render(sources: &Sources, diagnostics: &[Diagnostic]) -> String {
     diagnostics.iter().map(|diagnostic| sources.render(diagnostic)).collect()
 }
 
-/// The plan, and what else a program has.
+/// The plan and the other parts of a program, as text.
 fn describe(compiled: &Compiled) -> String {
     let name = |id| &compiled.plan.relation(id).name;
     let mut text = print(&compiled.plan);

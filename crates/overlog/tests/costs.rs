@@ -1,4 +1,4 @@
-//! What rules cost, and when it is measured.
+//! The costs of rules, and when they are measured.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,14 +16,14 @@ thread_local! {
     static NOW: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A clock that goes on by 10 ns each time it is read.
+/// A clock that advances by 10 ns on each read.
 fn clock() -> u64 {
     NOW.set(NOW.get() + 10);
     NOW.get()
 }
 
-/// `ask` meets 3 of 5 rows of `t` by an index, and each of these looks up one of `u`; `big` is
-/// a view over both.
+/// `ask` finds 3 of 5 rows of `t` by an index, and each of these looks up one of `u`; `big` is a
+/// view over both.
 const JOIN: &str = r#"
     materialize(t, infinity, infinity, keys(1, 2, 3)).
     materialize(u, infinity, infinity, keys(1, 2)).
@@ -45,7 +45,7 @@ fn costs(profile: &Profile) -> BTreeMap<(String, String), Cost> {
     of_rules.collect()
 }
 
-/// What it cost to ask twice, after the facts are in.
+/// The costs of two requests, after the facts are inserted.
 fn asked(interprets: bool) -> Network {
     let mut network = Network::new(JOIN, 1, 1);
     if interprets {
@@ -127,7 +127,7 @@ fn costs_outlive_nodes_and_programs() {
     assert_eq!(fleet.rule_costs().get("r1").map(|cost| cost.fired), Some(4));
 }
 
-/// Without a profile and a program that reads the time, no clock is there to be read.
+/// Without a profile and a program that reads the time, there is no clock.
 #[test]
 fn nothing_is_measured_where_no_rule_reads_the_time() {
     let tick = "r1 tick(@N, E) :- periodic(@N, E, 0.01, 5).";
@@ -141,7 +141,7 @@ fn nothing_is_measured_where_no_rule_reads_the_time() {
         let fleet = network.world.fleet_ref();
         assert_eq!(fleet.is_measuring(), is_measured, "{more}");
         assert_eq!(fleet.profile() == Profile::default(), !is_measured, "{more}");
-        // In a simulation no time passes in a turn that rules could see.
+        // In a simulation no time passes within a turn.
         let mut simulated = Network::on(Sim::new(1), &source, 1, 1);
         simulated.run_for(0.1);
         assert!(!simulated.world.fleet_ref().is_measuring(), "{more}");

@@ -1,5 +1,5 @@
-//! Rows that `delete` takes out of views: they go with all that only they supported, and return by
-//! a new derivation only.
+//! Rows that `delete` removes from views, with all rows that only they supported; only a new
+//! derivation restores them.
 
 use crate::harness::Network;
 
@@ -41,7 +41,7 @@ fn what_followed_from_a_deleted_row_does_not_bring_it_back() {
     assert_eq!(paths(&network), [(2, 2), (2, 3), (3, 2), (3, 3)]);
     network.inject(0, "cut(\"n0:1\", 2, 3)").run_for(1.0);
     assert_eq!(paths(&network), [(2, 2), (3, 2)]);
-    // A new derivation brings it back, and with it what it supports.
+    // A new derivation restores it, and with it the rows that it supports.
     network.inject(0, "edge(\"n0:1\", 2, 4)").inject(0, "edge(\"n0:1\", 4, 3)").run_for(1.0);
     let all = [(2, 2), (2, 3), (2, 4), (3, 2), (3, 3), (3, 4), (4, 2), (4, 3), (4, 4)];
     assert_eq!(paths(&network), all);
@@ -56,7 +56,7 @@ fn a_deleted_row_stays_away_while_others_change() {
         assert!(!without(&network));
         network.inject(0, change).run_for(1.0);
         assert!(without(&network), "{change}: {:?}", paths(&network));
-        // Nor does a later change of other rows, some of which are put back, derive it.
+        // Nor does a later change of other rows, some of which are restored, derive it.
         network.delete(0, "edge(\"n0:1\", 7, 8)").run_for(1.0);
         network.inject(0, "edge(\"n0:1\", 3, 1)").run_for(1.0);
         network.delete(0, "edge(\"n0:1\", 3, 1)").run_for(1.0);
@@ -84,7 +84,7 @@ fn the_absence_of_a_row_that_came_and_went_is_nothing_new() {
     assert_eq!(open(&network), 1);
     network.inject(0, "cut(\"n0:1\", 1)").inject(0, "flash(\"n0:1\", 1)").run_for(1.0);
     assert_eq!(open(&network), 0);
-    // It came to stay, was there before and after another change, and then goes.
+    // It was inserted for good, exists before and after another change, and then is removed.
     network.inject(0, "closed(\"n0:1\", 1)").inject(0, "blink(\"n0:1\", 1)").run_for(1.0);
     assert_eq!(open(&network), 0);
     network.delete(0, "closed(\"n0:1\", 1)").run_for(1.0);
@@ -107,7 +107,7 @@ fn what_was_in_the_way_for_a_moment_brings_nothing_back() {
     let mut network = Network::new(program, 1, 1);
     network.inject(0, "edge(\"n0:1\", 1, 2)").run_for(1.0);
     assert_eq!(network.rows(0, "seen"), ["seen(\"n0:1\", 1)", "seen(\"n0:1\", 2)"]);
-    // 1 is taken out with what it was seen by for a moment, and put back: it stood before.
+    // 1 is removed together with a row that existed for a moment, and restored: it existed before.
     network.inject(0, "cut(\"n0:1\", 2)").inject(0, "flash(\"n0:1\", 1)").run_for(1.0);
     assert_eq!(network.rows(0, "seen"), ["seen(\"n0:1\", 1)"]);
 }
@@ -127,7 +127,7 @@ fn a_row_that_is_put_back_fires_nothing_in_soft_state() {
     assert_eq!(network.rows(0, "trace"), ["trace(\"n0:1\", 0)"]);
     network.run_for(2.0);
     assert!(network.rows(0, "trace").is_empty());
-    // The row of the view goes with one of the two that it follows from, and returns by the other.
+    // The row of the view is removed with one of its two supports, and returns by the other.
     network.delete(0, "base(\"n0:1\", 1)").run_for(0.5);
     assert_eq!(network.rows(0, "view"), ["view(\"n0:1\", 0)"]);
     assert!(network.rows(0, "trace").is_empty());

@@ -1,4 +1,4 @@
-//! Nodes that are compared by what they hold.
+//! Nodes that are compared by their state.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn node(rows: &[(u64, i64)], bound: &str) -> Node {
     node
 }
 
-/// What a node holds, in seconds.
+/// The state of a node at a time in seconds.
 fn state(node: &Node, now: u64) -> Vec<u8> {
     let mut state = Vec::new();
     node.append_state(false, now * SECOND, &mut state);
@@ -48,15 +48,15 @@ fn ages_count_from_now_and_end_with_the_lifetime() {
         (node(&[(1, 7), (3, 8)], "infinity"), node(&[(11, 7), (13, 8)], "infinity"));
     assert_eq!(state(&early, 4), state(&late, 14));
     assert_ne!(state(&early, 4), state(&early, 5));
-    // Of the first the time is over, of the other not yet: that goes on.
+    // The lifetime of the first is over, that of the other is not, so the states differ.
     assert_ne!(state(&early, 6), state(&early, 7));
     assert_eq!(state(&early, 8), state(&early, 9));
-    // Which of two came first is in their ages, or makes no difference.
+    // The order of two rows shows in their ages, or makes no difference.
     let other = node(&[(1, 8), (1, 7)], "infinity");
     assert_eq!(state(&node(&[(1, 7), (1, 8)], "infinity"), 2), state(&other, 2));
-    // It does where there may be too many.
+    // It does if the table may overflow.
     assert_ne!(state(&node(&[(1, 7), (1, 8)], "9"), 2), state(&node(&[(1, 8), (1, 7)], "9"), 2));
-    // A row that is put in again is young.
+    // A row that is inserted again has age 0.
     assert_eq!(
         state(&node(&[(1, 7), (3, 7)], "infinity"), 4),
         state(&node(&[(3, 7)], "infinity"), 4)

@@ -17,7 +17,7 @@ fn formatting_keeps_the_meaning_and_is_final() {
         assert_eq!(format(FILE, &once).as_ref(), Ok(&once), "{name} changes when formatted again");
         let (old, new) = (parse(&corpus, &name), parse_as(&corpus, &name, &once));
         assert_eq!(new.has_errors, old.has_errors, "{name}");
-        // How a reader gets over an error may depend on where lines begin.
+        // Error recovery of the parser may depend on line starts.
         if !old.has_errors {
             assert_eq!(new.tree, old.tree, "{name}");
         }

@@ -1,4 +1,4 @@
-//! What a program costs grows with its rows, not with their square.
+//! The cost of a program grows with its rows, not with their square.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ fn cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).expect("a time")
 }
 
-/// The CPU time that a program takes whose event `ins` comes `rows` times, in one turn.
+/// The CPU time of a program whose event `ins` occurs `rows` times, in one turn.
 fn taken(program: &str, rows: usize) -> Duration {
     let source = format!(
         "g1 ins(@N, 1) :- periodic(@N, _, 1, 1).\n\
@@ -30,7 +30,7 @@ fn grows_by_its_rows(program: &str) {
     assert!(more < once * 16, "{program}: {once:?} and {more:?}");
 }
 
-/// A key of few values, of which the later row stands.
+/// A key with few values, for each of which the latest row wins.
 #[test]
 fn many_rows_for_the_place_of_one() {
     let latest = "materialize(t, infinity, infinity, keys(2)).
@@ -43,7 +43,7 @@ fn many_rows_for_the_place_of_one() {
     ));
 }
 
-/// A condition that says which row is meant.
+/// A condition that selects the row.
 #[test]
 fn equations_between_rows() {
     let tables = "materialize(t, infinity, infinity, keys(2)).
@@ -60,7 +60,7 @@ fn equations_between_rows() {
     }
 }
 
-/// Equal rows of a bag, each of which is named when the bag is emptied.
+/// Equal rows of a bag, each of which is reported when the bag is emptied.
 #[test]
 fn equal_rows_of_a_bag() {
     grows_by_its_rows(

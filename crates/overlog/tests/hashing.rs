@@ -1,4 +1,4 @@
-//! Strangers who choose keys that collide, and that nothing shown depends on how keys are hashed.
+//! Strangers who choose colliding keys; and no output depends on the hashes of keys.
 
 use tidemill_event::{Host, Os, Sim};
 use tidemill_fabric::head::Head;
@@ -14,8 +14,8 @@ const ROWS: usize = 20_000;
 /// Tuples of one datagram.
 const TOGETHER: usize = 20;
 
-/// Integers whose hashes begin alike if the secret is the published one: in a table of [`ROWS`]
-/// rows by an address and an integer, they all begin to look for a slot at about the same place.
+/// Integers whose hashes have the same leading bits under the published secret: in a table of
+/// [`ROWS`] rows by an address and an integer, all their probes begin near the same slot.
 fn chosen() -> Vec<i64> {
     let secret = &Secret::FIXED;
     let node = secret.combine(0, Value::Str("n0:1").hash(secret));
@@ -54,7 +54,7 @@ fn longest_probe(secret: Secret, keys: &[i64]) -> usize {
 #[test]
 fn keys_in_datagrams_that_were_chosen_to_collide_do_not_make_a_table_slow() {
     let keys = chosen();
-    // With a secret that the stranger knows every insertion looks at all rows before it.
+    // With a secret that the stranger knows every insertion probes all earlier rows.
     assert!(longest_probe(Secret::FIXED, &keys) >= ROWS);
     for seed in 0..3 {
         let longest = longest_probe(Secret::new(seed), &keys);

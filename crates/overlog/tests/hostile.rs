@@ -1,4 +1,4 @@
-//! Texts made to break the front end: it ends soon, with diagnostics that point into the source.
+//! Texts made to break the front end: it ends quickly, with diagnostics that point into the source.
 
 use crate::noise::front;
 
@@ -8,10 +8,10 @@ use tidemill_overlog::lex::{TokenKind, lex};
 use tidemill_overlog::parse::parse_tuple;
 use tidemill_overlog::pre::Options;
 
-/// Far above what any of these needs, so that only a loop or an explosion hits it.
+/// Far above the time of any of these, so that only an endless loop or exponential work exceeds it.
 const TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Reads `text` in every way there is, and returns its tree if it is right.
+/// Reads `text` in every way, and returns its tree if it is valid.
 fn survive(text: &str) -> Option<String> {
     let start = Instant::now();
     let tree = front::check(text);
@@ -89,13 +89,13 @@ fn printed_tuples_are_read_back() {
     assert_eq!(lex(FileId(0), "", 0)[0].kind, TokenKind::End);
 }
 
-/// The stack that parsing at the limit of depth may take: a quarter of what threads of Rust have,
-/// since code made by sanitizers takes up to four times as much.
+/// The stack that parsing at the limit of depth may use: a quarter of the default of Rust threads,
+/// as sanitizers take up to four times as much.
 const STACK_BYTES: usize = 512 << 10;
 
 #[test]
 fn the_limit_of_depth_leaves_most_of_a_small_stack() {
-    // Each nests once more; what begins it, and what ends it.
+    // Each form nests one level: its beginning, and its end.
     let forms = [
         ("(", ")"),
         ("(1 + (2 < 3 && ", "))"),

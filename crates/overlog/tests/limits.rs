@@ -1,4 +1,4 @@
-//! Turns that would not end, and order within one commit.
+//! Limits of turns, and the order within one commit.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tidemill_stdx::keyed::Secret;
 
 use crate::harness::{Network, program};
 
-/// What was given up.
+/// The turns that were given up.
 #[derive(Default)]
 struct Log(Vec<(Limit, Vec<String>)>);
 
@@ -100,7 +100,7 @@ fn an_endless_turn_is_given_up_with_all_it_did_and_its_cycle_is_named() {
     let cycle = vec!["r3".to_owned(), "r4".to_owned()];
     assert_eq!(log.0, [(Limit::Tuples(1000), cycle)]);
     assert_eq!(node.counters().turns_abandoned, 1);
-    // The node goes on.
+    // The node continues.
     assert_eq!(turn(&mut node, &mut log, r#"start("n0:1", 0)"#), Progress::Done);
     assert_eq!(rows(&node, "t"), [r#"t("n0:1", 0)"#]);
     assert_eq!(log.0.len(), 1);
@@ -117,7 +117,7 @@ const COUNTING: &str = r#"
     r7 sweep(@N, X + 1) :- scan(@N, X), notin t(@N, -1).
 "#;
 
-/// By default a turn may derive many tuples, but not for long by going in a circle.
+/// By default a turn may derive many tuples, but only few of them in a cycle.
 #[test]
 fn going_round_a_cycle_has_a_limit_of_its_own() {
     let mut node = node(COUNTING);
@@ -131,7 +131,7 @@ fn going_round_a_cycle_has_a_limit_of_its_own() {
     // More tuples than that, none of them from a cycle.
     assert_eq!(turn(&mut node, &mut log, r#"cross("n0:1")"#), Progress::Done);
     assert!(node.counters().rules[2].derived > CYCLE_TUPLES_MAX);
-    // Few tuples that look at many rows each.
+    // Few tuples that read many rows each.
     assert_eq!(turn(&mut node, &mut log, r#"sweep("n0:1", 0)"#), Progress::Exceeded);
     let looked = (Limit::Looked(20 * CYCLE_TUPLES_MAX), vec!["r5", "r6", "r7"]);
     let last = log.0.last().expect("a report");
@@ -139,7 +139,7 @@ fn going_round_a_cycle_has_a_limit_of_its_own() {
     assert!(node.counters().rules[4].derived < CYCLE_TUPLES_MAX / 4);
 }
 
-/// A turn that does not end when it is tried again costs ever less; one that needs its limit has it
+/// A turn that repeatedly does not end is limited ever more; one that ends within its limit gets it
 /// back.
 #[test]
 fn what_is_given_up_again_and_again_costs_less_each_time() {
@@ -160,7 +160,7 @@ fn what_is_given_up_again_and_again_costs_less_each_time() {
         let (Limit::Tuples(wanted) | Limit::Cycle(wanted)) = wanted else { panic!("{wanted:?}") };
         assert_eq!(*most, wanted, "time {at}");
     }
-    // Small turns change nothing, those that come near it do.
+    // Small turns change nothing, those near the limit do.
     for (count, ends) in [(400, true), (900, true), (1900, true), (3900, true), (9000, false)] {
         let progress = turn(&mut node, &mut log, &format!(r#"start("n0:1", {count})"#));
         assert_eq!(progress == Progress::Done, ends, "{count}");
@@ -168,7 +168,7 @@ fn what_is_given_up_again_and_again_costs_less_each_time() {
     assert_eq!(node.counters().turns_abandoned, 9);
 }
 
-/// Rows that are equal to a rule meet the rest of its body once, not once each.
+/// Rows that are equal to a rule join the rest of its body once, not once each.
 #[test]
 fn rows_that_derive_the_same_derive_it_once() {
     let mut node = node(
@@ -187,7 +187,7 @@ fn rows_that_derive_the_same_derive_it_once() {
     );
     let mut log = Log::default();
     assert_eq!(turn(&mut node, &mut log, r#"put("n0:1", 0)"#), Progress::Done);
-    // 100 signs and what they derive, each once: far less than 100 times 100.
+    // 100 signs and their derivations, each once: far less than 100 times 100.
     node.limit_commits(500);
     assert_eq!(turn(&mut node, &mut log, r#"light("n0:1", 0)"#), Progress::Done);
     assert_eq!(rows(&node, "lit").len(), 100);
@@ -197,7 +197,7 @@ fn rows_that_derive_the_same_derive_it_once() {
     assert!(rows(&node, "lit").is_empty());
 }
 
-/// Recursion over computed values has a limit that recursion over given ones has not.
+/// Recursion over computed values has a limit; recursion over given ones has none.
 #[test]
 fn views_that_compute_as_they_recurse_have_a_limit_of_their_own() {
     let mut node = node(
@@ -301,7 +301,7 @@ fn rows_of_one_commit_enter_a_bounded_table_in_the_order_of_their_derivation() {
         network.inject(0, r#"go("n0:1", 0)"#).run_for(1.0);
         // 1, 2 without 1, then 3; 2 is refreshed, so 3 goes when 4 comes.
         assert_eq!(network.rows(0, "t"), [r#"t("n0:1", 2, 0)"#, r#"t("n0:1", 4, 0)"#], "{view}");
-        // The old 2 goes first: 1 comes before it is touched.
+        // The old 2 is removed first: 1 is inserted before 2 is touched.
         network.inject(0, r#"go("n0:1", 0)"#).run_for(1.0);
         assert_eq!(network.rows(0, "t"), [r#"t("n0:1", 2, 0)"#, r#"t("n0:1", 4, 0)"#], "{view}");
     }
@@ -333,7 +333,7 @@ fn what_notin_asks_for_must_have_a_value_whether_the_table_has_rows_or_not() {
     assert_eq!(network.rows(0, "view"), sorted(fine("view")));
     let reports = network.lines.borrow().iter().filter(|line| line.starts_with("FAILED")).count();
     assert_eq!(reports, 2, "{:?}", network.lines.borrow());
-    // It is so with a row there, too.
+    // The same holds with an existing row.
     network.inject(0, r#"put("n0:1", 5)"#).inject(0, r#"go("n0:1", 7)"#).run_for(1.0);
     assert_eq!(network.rows(0, "q"), sorted(fine("q")));
     assert_eq!(network.rows(0, "view"), sorted(fine("view")));

@@ -18,12 +18,12 @@ fn an_event_goes_where_each_head_says_and_is_read_where_each_body_says() {
     network.inject(0, r#"back("n0:1", "n1:1")"#).run_for(1.0);
     assert_eq!(network.rows(0, "log"), [r#"log("n0:1", "first", "n1:1")"#]);
     assert_eq!(network.rows(1, "log").len(), 1);
-    // To itself: both are meant.
+    // To itself: both locations match.
     network.inject(1, r#"greet("n1:1", "n1:1")"#).run_for(1.0);
     assert_eq!(network.rows(1, "log").len(), 3);
 }
 
-/// A link lies at both of its ends; each end sees it by its own rule.
+/// A link is located at both of its ends; each end reads it by its own rule.
 const LINKS: &str = r#"
     materialize(link, infinity, infinity, keys(1, 2)).
     materialize(from, infinity, infinity, keys(1, 2)).

@@ -23,7 +23,7 @@ fn every_file_parses_as_expected() {
     }
 }
 
-/// What is printed as a source is the same tree again: of all programs that there are.
+/// The printed source of a program has the same tree, for all programs of the corpus.
 #[test]
 fn what_is_printed_parses_to_the_same_tree() {
     let mut compared = 0;

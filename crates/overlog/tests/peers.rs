@@ -36,7 +36,7 @@ fn states(network: &Network, node: u32) -> Vec<String> {
     rows.iter().map(columns).collect()
 }
 
-/// What was seen, and the table at the end, of a run with loss and a restart.
+/// The observed events, and the final table, of a run with loss and a restart.
 fn sealed_run(seed: u64) -> (Vec<String>, Vec<String>) {
     let conditions = Conditions { loss: 0.25, ..Conditions::default() };
     let sim = Sim::new(seed).with_conditions(conditions);
@@ -82,13 +82,13 @@ fn a_session_that_ends_is_a_row_that_changes() {
     network.run_to(3.0);
     assert_eq!(states(&network, 0), ["\"n1:1\" 64 \"session\""; 1].map(|row| format!("{row})")));
     network.crash(1);
-    // A session lives for some minutes beyond the last sign of life.
+    // A session outlives the last sign of life by some minutes.
     network.run_to(2000.0);
     assert_eq!(states(&network, 0), ["\"n1:1\" 0 \"lost\")"]);
     network.restart(1);
     network.run_for(5.0);
     assert_eq!(states(&network, 0), ["\"n1:1\" 64 \"session\")"]);
-    // A list without it, as its file is read again.
+    // A list without it, as if its file was reloaded.
     let known = tidemill_fabric::seal::keys::KnownPeers::parse("", str::to_owned).unwrap();
     network.replace_keys(&Seal { known: Some(known), ..seal() });
     network.run_for(0.01);

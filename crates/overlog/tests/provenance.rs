@@ -1,4 +1,4 @@
-//! What traced rules record, seen from outside.
+//! The records of traced rules, as users see them.
 
 use tidemill_event::Conditions;
 use tidemill_overlog::fleet::{self, NodeId};
@@ -15,8 +15,8 @@ fn id(tuple: &str) -> String {
     Naming::new(&name).id(columns.iter().map(OwnedValue::get)).to_string()
 }
 
-/// The executions at a node as `RULE KIND INPUT -> OUTPUT`, and `away` where that was sent, sorted;
-/// ids of these tuples as the tuples, others as `?`.
+/// The executions at a node as `RULE KIND INPUT -> OUTPUT`, with `away` for outputs that were sent,
+/// sorted; ids of these tuples as the tuples, others as `?`.
 fn executions(network: &Network, node: u32, tuples: &[&str]) -> Vec<String> {
     let ids: Vec<String> = tuples.iter().map(|tuple| id(tuple)).collect();
     let name = |value: &Value<'_>| {
@@ -36,7 +36,7 @@ fn executions(network: &Network, node: u32, tuples: &[&str]) -> Vec<String> {
     found
 }
 
-/// Where a node says that a tuple comes from.
+/// The sources of a tuple in the record of a node.
 fn sources(network: &Network, node: u32, tuple: &str) -> Vec<String> {
     let id = id(tuple);
     let rows = network.rows(node, "sys::tuple").into_iter();
@@ -66,7 +66,7 @@ fn an_execution_says_what_started_it_and_what_it_joined() {
     let mut network = Network::new(source, 1, 1);
     network.run_to(0.1).inject(0, r#"ask("n0:1")"#).run_for(1.0);
     let tuples = [r#"ask("n0:1")"#, r#"a("n0:1", 1)"#, r#"b("n0:1", 1)"#, r#"out("n0:1", 1)"#];
-    // What is deleted is not recorded, and `ask` is not traced.
+    // Deletions are not recorded, and `ask` is not traced.
     assert_eq!(network.rows(0, "b"), [""; 0]);
     assert_eq!(
         executions(&network, 0, &tuples),
@@ -151,14 +151,14 @@ fn views_record_the_rows_that_a_row_was_derived_from() {
     let expected = [
         format!("r1 EVENT {} -> {}", links[0], paths[0]),
         format!("r1 EVENT {} -> {}", links[1], paths[1]),
-        // The row that came in the commit, here the path, started it.
+        // The row inserted in the commit, here the path, triggered it.
         format!("r2 EVENT {} -> {}", paths[1], paths[2]),
         format!("r2 PRECOND {} -> {}", links[0], paths[2]),
     ];
     for line in expected {
         assert!(found.contains(&line), "{line} in {found:#?}");
     }
-    // An aggregate over a table is carried out in two parts: the group, then its row.
+    // An aggregate over a table is executed in two parts: the group, then its row.
     for line in [
         format!("r3 EVENT {} -> ?", paths[0]),
         format!("r3 EVENT ? -> {}", counts[0]),
@@ -167,7 +167,7 @@ fn views_record_the_rows_that_a_row_was_derived_from() {
         assert!(found.contains(&line), "{line} in {found:#?}");
     }
     let before = found.len();
-    // Nothing is recorded of what goes, but the count is another one.
+    // Removals are not recorded, but the count changes.
     network.delete(0, &links[1]).run_for(1.0);
     assert_eq!(network.rows(0, "path").len(), 1);
     let after = executions(&network, 0, &tuples);
@@ -231,7 +231,7 @@ fn views_across_nodes_lead_to_the_node_where_their_rows_were_derived() {
     assert!(network.rows(1, "sys::tuple").contains(&row));
 }
 
-/// A chain of nodes that hand a word on, and rules that walk from the end to its origin.
+/// A chain of nodes that forward a word, and rules that walk from the end to its origin.
 const CHAIN: &str = r#"
     materialize(next, infinity, infinity, keys(1)).
     materialize(done, infinity, infinity, keys(1, 2)).
@@ -348,7 +348,7 @@ fn a_commit_notes_so_many_derivations_of_views_and_counts_the_rest() {
     network.run_for(0.1).inject(0, r#"go("n0:1")"#).run_for(0.1);
     assert_eq!(network.rows(0, "pair").len(), 320 * 320);
     let node = network.world.fleet_ref().node(NodeId(0)).expect("it lives");
-    // Of 102,400 derivations 2400 are not noted, and of the inputs of the others two thirds.
+    // Of 102,400 derivations 2400 are not recorded, nor two thirds of the inputs of the others.
     assert_eq!(node.counters().dropped_records, 2_400 + 3 * 100_000 - 100_000);
 }
 
@@ -400,7 +400,7 @@ fn a_program_without_a_trace_has_no_record() {
     network.inject(0, r#"a("n0:1", 1)"#).run_for(1.0);
     assert!(network.world.fleet_ref().program().compiled.traces.is_none());
     assert!(network.world.fleet_ref().program().plan().find("sys::ruleExec").is_none());
-    // Events of programs that trace nothing are as large as they were.
+    // Tracing does not enlarge events of programs without traces.
     assert!(size_of::<Event>() <= 40);
 }
 

@@ -1,4 +1,4 @@
-//! Queries to a node: what they mean, and that no text can harm it.
+//! Queries to a node: their semantics, and that no text can harm it.
 
 // Each test uses a part of it.
 
@@ -76,7 +76,7 @@ fn a_rule_is_evaluated_over_the_node() {
         ("same(N) :- edge(@N, X).", &[r#"same("n0:1")"#]),
         // A table whose location is not its first column.
         ("l(X, N) :- late(X, @N).", &[r#"l(7, "n0:1")"#]),
-        // One whose location is in either.
+        // A table whose location may be in either column.
         ("p(X) :- pair(X, @N).", &[r#"p("n6:1")"#]),
         ("p(X) :- pair(@N, X).", &[r#"p("n5:1")"#]),
         // Unmarked: in the first column, or in the only one that the program marks.
@@ -128,7 +128,7 @@ fn what_is_wrong_is_said() {
     }
 }
 
-/// Every query is answered or refused, and the node is as before.
+/// Every query is answered or refused, and the node is unchanged.
 #[test]
 fn mutated_queries_never_panic() {
     let seeds = [
@@ -153,13 +153,13 @@ fn mutated_queries_never_panic() {
     assert_eq!(network.rows(0, "edge").len(), 3);
 }
 
-/// Asks node 0.
+/// Sends a query to node 0.
 fn put(network: &mut Network, asker: u64, id: u64, text: &str) -> Result<(), End> {
     let question = (AskerId(asker), id);
     fleet::ask(&mut network.world, &mut network.events, NodeId(0), question, text)
 }
 
-/// How the answers of an asker ended so far, and how many rows came.
+/// The statuses of an asker's answers so far, and the number of rows.
 fn ends(network: &Network, asker: u64) -> (Vec<(u64, Status)>, usize) {
     let (mut ends, mut rows) = (Vec::new(), 0);
     for (_, control) in network.world.answers.iter().filter(|answer| answer.0.0 == asker) {
@@ -179,7 +179,7 @@ fn edges(count: u64) -> Network {
     network
 }
 
-/// What derives millions of rows, all of them the same.
+/// A rule that derives millions of equal rows.
 const SLOW: &str = "x(1) :- edge(@N, X), edge(@N, Y).";
 
 #[test]
@@ -226,7 +226,7 @@ fn an_asker_that_does_not_read_is_waited_for() {
     assert_eq!(ends(&network, 1), (vec![(1, Status::Done)], 5003));
 }
 
-/// Many slow questions of many askers, and a quick one that comes later: it is answered first.
+/// Many slow queries of many askers, and a quick one that arrives later: it is answered first.
 #[test]
 fn slow_questions_never_close_the_door() {
     let mut network = edges(2000);
@@ -246,9 +246,9 @@ fn slow_questions_never_close_the_door() {
     }
     let steps = network.events.stats().steps - before;
     assert_eq!(network.world.answers[0].0, AskerId(99));
-    // Copying, deriving, gathering, sorting: a slice each of all that ask.
+    // Copying, deriving, gathering, sorting: a slice of each for every asker.
     assert!(steps < 17 * 1100 * 10, "{steps} steps");
-    // Answers whose askers are gone cost nothing.
+    // Answers to disconnected askers cost nothing.
     for asker in 1..=16 {
         fleet::forget(&mut network.world, &mut network.events, AskerId(asker));
     }
@@ -296,7 +296,7 @@ fn askers_have_limits() {
     assert_eq!(ended, (Status::Limit, reason.to_owned()));
     assert_eq!(network.world.fleet().queries().limited, 6);
     assert_eq!(status(&mut network, usual, 1 << 20, "edge").0, Status::Done);
-    // As many as may wait, and one more.
+    // One more than may wait.
     network.world.answers.clear();
     for id in 0..=WAITING_MAX as u64 {
         put(&mut network, 1, id, "edge").unwrap();
@@ -313,7 +313,7 @@ fn askers_have_limits() {
     assert_eq!(network.world.fleet().queries().refused, 1);
 }
 
-/// When all questions together take too much, the largest goes, not the one that came last.
+/// When all queries together take too much memory, the largest is dropped, not the latest.
 #[test]
 fn memory_is_taken_from_the_largest_question() {
     let mut network = edges(3000);
@@ -366,8 +366,8 @@ fn a_question_by_datagram_gets_nothing() {
     assert_eq!(network.world.fleet().queries().evaluated, 0);
 }
 
-/// A query that looks at millions of rows goes on in slices: what is due at another node happens
-/// within two of them.
+/// A query that reads millions of rows runs in slices: events due at another node run within two of
+/// them.
 #[test]
 fn a_heavy_query_holds_up_nobody() {
     let source = r#"
@@ -390,7 +390,7 @@ fn a_heavy_query_holds_up_nobody() {
         Slice::Span(_) => unreachable!("a simulation counts steps"),
     };
     for count in 1..=20 {
-        // Something is due at the other node, and at the queried node.
+        // An event is due at the other node, and at the queried node.
         for node in 0..2 {
             network.inject(node, &format!("tick(\"n{node}:1\")"));
         }
@@ -406,7 +406,7 @@ fn a_heavy_query_holds_up_nobody() {
     assert!(network.world.answers.is_empty());
 }
 
-/// What would never end is refused, and the asker learns why.
+/// A query that would never end is refused, and the asker gets the reason.
 #[test]
 fn a_query_has_limits() {
     let facts: String = (0..5000).map(|n| format!("edge(\"n0:1\", {n}).\n")).collect();

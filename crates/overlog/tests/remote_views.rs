@@ -1,5 +1,5 @@
-//! Views whose parts lie on several nodes, under random changes of their base tables: at rest
-//! each node holds exactly what follows from the links of all.
+//! Views with parts on several nodes, under random changes of their base tables: at rest each node
+//! holds exactly the consequences of the links of all.
 
 use std::collections::BTreeSet;
 
@@ -30,14 +30,14 @@ a1 apart(@A, B, C) :- link(@A, B), link(@A, C), notin link(@B, C).
 c1 choice(@B, a_MIN<A>) :- back(@B, A), notin reach(@A, "n3:1").
 "#;
 
-/// Routes here lead upwards only; circles have tests of their own.
+/// Routes here lead upwards only; cycles have tests of their own.
 type Links = BTreeSet<(u32, u32)>;
 
 fn name(node: u32) -> String {
     format!("n{node}:1")
 }
 
-/// What node `a` should hold, as sorted text.
+/// The expected rows of node `a`, as sorted text.
 fn expected(links: &Links, a: u32) -> Vec<String> {
     let has = |from: u32, to: u32| links.contains(&(from, to));
     let all = 0..NODES;
@@ -119,8 +119,8 @@ fn views_across_nodes_follow_every_change() {
     }
 }
 
-/// Rows that a node would ship to itself close a cycle through negation; they go by a turn of
-/// their own, so the program is legal, and comes to rest where the cycle is not real.
+/// Rows that a node would ship to itself close a cycle through negation; they are applied in a turn
+/// of their own, so the program is legal, and reaches a fixed point if the data has no cycle.
 #[test]
 fn a_cycle_through_other_nodes_is_legal() {
     let program = r#"
@@ -145,7 +145,7 @@ fn a_cycle_through_other_nodes_is_legal() {
     assert_eq!(network.rows(1, "blocked"), Vec::<String>::new());
 }
 
-/// The same where a row does belong to the node itself.
+/// The same with a row that belongs to the node itself.
 #[test]
 fn rows_that_stay_at_home_take_effect_in_a_later_turn() {
     let program = r#"
@@ -184,7 +184,7 @@ fn lossy(loss: f64) -> Conditions {
 #[test]
 fn nothing_stands_that_only_a_dead_node_supported_however_it_died() {
     for seed in 1..60 {
-        // Lives of a few milliseconds, shorter than a datagram takes.
+        // Rows that live for a few milliseconds, shorter than a datagram takes.
         let mut network = Network::under(lossy(0.02), SHIPPED, 3, seed);
         network.run_for(0.5 + 0.001 * (seed % 7) as f64);
         for life in 0..=(seed % 3) {

@@ -1,4 +1,4 @@
-//! Nodes that go on with another program.
+//! Nodes whose program is replaced.
 
 use tidemill_event::Conditions;
 use tidemill_stdx::rng::Rng;
@@ -24,19 +24,19 @@ fn rows_stay_and_views_are_those_of_the_new_rules() {
     assert_eq!(seen(&network).len(), 3);
     let after = format!("{before} b reach(@N, A, C) :- link(@N, A, B), reach(@N, B, C).");
     network.replace(&after).run_for(1.0);
-    // What was there is no news.
+    // Existing rows are not reported again.
     let news =
         ["i - reach(\"n0:1\", 1, 3)", "i - reach(\"n0:1\", 1, 4)", "i - reach(\"n0:1\", 2, 4)"];
     let mut lines = seen(&network);
     lines.sort();
     assert_eq!(lines, news);
     assert_eq!(network.rows(0, "link").len(), 3);
-    // And back: what only the second rule supported goes.
+    // And back: rows that only the second rule supported are removed.
     network.replace(&before).run_for(1.0);
     let mut lines = seen(&network);
     lines.sort();
     assert_eq!(lines, news.map(|line| line.replace("i -", "d -")));
-    // The views live on.
+    // The views are still maintained.
     network.delete(0, "link(\"n0:1\", 3, 4)").run_for(1.0);
     assert_eq!(seen(&network), ["d - reach(\"n0:1\", 3, 4)"]);
 }
@@ -58,7 +58,7 @@ fn a_table_that_is_declared_otherwise_begins_empty() {
     network.run_for(1.0).inject(0, "link(\"n0:1\", 7, 8)").run_for(1.0);
     let other = LINKS.replace("keys(1, 2)", "keys(2)");
     network.replace(&other).run_for(1.0);
-    // Its facts come again.
+    // Its facts are inserted again.
     assert_eq!(network.rows(0, "link"), ["link(\"n0:1\", 1, 2)", "link(\"n0:1\", 2, 3)"]);
 }
 
@@ -71,7 +71,7 @@ fn soft_state_keeps_its_age_and_size() {
     assert_eq!(network.rows(0, "s").len(), 2);
     network.run_to(11.0);
     assert_eq!(network.rows(0, "s"), ["s(\"n0:1\", 2)"]);
-    // The oldest of them goes first.
+    // The oldest of them is evicted first.
     network.inject(0, "s(\"n0:1\", 3)").inject(0, "s(\"n0:1\", 4)").run_to(12.0);
     assert_eq!(network.rows(0, "s"), ["s(\"n0:1\", 3)", "s(\"n0:1\", 4)"]);
 }
@@ -154,8 +154,9 @@ fn version(number: u64) -> String {
     format!("{TABLES} materialize(two, infinity, infinity, keys({keys})). {rules}")
 }
 
-/// While links change and messages are lost, doubled and late, all nodes change from one version
-/// to the other and back; at rest they hold what nodes do that have run the last one only.
+/// While links change and messages are lost, duplicated and delayed, all nodes switch from one
+/// version to the other and back; at rest they hold the same rows as nodes that ran only the last
+/// version.
 #[test]
 fn views_across_nodes_are_those_of_the_last_version() {
     for seed in 0..6 {

@@ -1,4 +1,4 @@
-//! Tuples that other parts of a program hand over, in memory that is used again.
+//! Tuples that other parts of a program insert, in reused memory.
 
 use std::sync::Arc;
 

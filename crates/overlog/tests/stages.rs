@@ -1,5 +1,5 @@
-//! Stages at work on a node: outputs join the turn, long ones go on in later turns, and what is
-//! wrong is dropped, counted and reported once.
+//! Stages on a node: outputs join the turn, long ones continue in later turns, and invalid ones are
+//! dropped, counted and reported once.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tidemill_relation::view::Progress;
 use tidemill_relation::{OwnedValue, SeqBuilder, TypeSet, plan};
 use tidemill_stdx::keyed::Secret;
 
-/// `word` has its location in the second column; `seen` keeps what has come.
+/// `word` has its location in the second column; `seen` keeps all arrivals.
 const PLAN: &str = r#"
 relation p0 "line" at 0 (string, string, string)
 relation p1 "word" at 1 (string, string)
@@ -150,7 +150,7 @@ fn long_files_take_several_turns() {
     world.inject(r#"load("n0:1", "a")"#);
     world.inject(r#"load("n0:1", "b")"#);
     world.inject(r#"row("n0:1", "between")"#);
-    // The tuple that came before the rows is dealt with before them.
+    // The tuple that arrived before the rows is processed before them.
     assert!(world.turn() && world.turn() && world.turn());
     assert_eq!(world.rows().len(), 1);
     assert!(world.turn() && world.turn());

@@ -1,4 +1,4 @@
-//! Tuples over connections between real sockets: order, limits, and peers that come and go.
+//! Tuples over connections between real sockets: order, limits, and peers that restart.
 
 // Each test uses a part of it.
 
@@ -37,7 +37,7 @@ fn count(network: &mut Network, node: u32, count: Count) -> u64 {
     network.world.fleet().mail(NodeId(node)).expect("alive").counters().get(count)
 }
 
-/// Runs until something is so, at most ten seconds.
+/// Runs until a condition holds, at most ten seconds.
 fn run_until(network: &mut Network, mut is_so: impl FnMut(&mut Network) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while !is_so(network) {
@@ -46,7 +46,7 @@ fn run_until(network: &mut Network, mut is_so: impl FnMut(&mut Network) -> bool)
     }
 }
 
-/// The numbers in what was seen of tuples from `address`.
+/// The numbers in the observed tuples from `address`.
 fn items_from(network: &Network, address: &str) -> Vec<u32> {
     let from = format!(", \"{address}\", ");
     let lines = network.lines.borrow();
@@ -107,7 +107,7 @@ fn views_outlive_connections_and_peers() {
     let known = format!("known(\"{}\", \"{}\")", at[1], at[0]);
     network.inject(0, &link);
     run_until(&mut network, |network| network.rows(1, "known") == [known.clone()]);
-    // An empty new life is sent again what it forgot, once it has shown up.
+    // A restarted, empty node is sent its lost rows again once it has appeared.
     let endpoint = fleet::crash(&mut network.world, &mut network.events, NodeId(1)).expect("alive");
     network.run_for(0.05);
     fleet::restart(&mut network.world, &mut network.events, endpoint, NodeId(1)).expect("starts");
@@ -129,7 +129,7 @@ fn strangers_are_heard_but_not_answered_and_hostile_lengths_end_a_connection() {
     envelope::append_tuple(&mut tuple, Content::Columns { name: "item", columns }, false);
     let mut frames = Vec::new();
     write_frame(&mut frames, &tuple).expect("short");
-    // An acknowledgement without anything in it.
+    // An empty acknowledgement.
     write_frame(&mut frames, b"\x2a\x00").expect("short");
     write_frame(&mut frames, b"no envelope").expect("short");
     for byte in &frames {
@@ -138,7 +138,7 @@ fn strangers_are_heard_but_not_answered_and_hostile_lengths_end_a_connection() {
     run_until(&mut network, |network| count(network, 0, Count::Malformed) == 1);
     assert_eq!(items_from(&network, "x:1"), [7]);
     assert_eq!(count(&mut network, 0, Count::BadAck), 1);
-    // The connection is still there for another; this one asks for four gigabytes.
+    // The connection remains for others; this one announces four gigabytes.
     let mut hostile = TcpStream::connect(&at[0]).expect("connects");
     hostile.write_all(&u32::MAX.to_le_bytes()).expect("writes");
     run_until(&mut network, |network| count(network, 0, Count::FrameTooLong) == 1);
@@ -192,7 +192,7 @@ fn a_port_that_is_taken_is_an_error() {
     let (ports, address) = open_both(network.events.host());
     let identity = network.world.fleet().identity(NodeId(0)).clone();
     let identity = tidemill_overlog::node::Identity { address, ..identity };
-    // The listener is there, but not given: the node would open its own.
+    // The listener exists, but is not passed: the node would open its own.
     let started = fleet::start(&mut network.world, &mut network.events, ports.datagrams, identity);
     assert_eq!(started.unwrap_err().kind(), std::io::ErrorKind::AddrInUse);
 }

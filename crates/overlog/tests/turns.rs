@@ -1,4 +1,4 @@
-//! What rules mean, seen from outside: turns, commits, aggregates, views.
+//! The semantics of rules, as users see them: turns, commits, aggregates, views.
 
 // Each test uses a part of it.
 
@@ -60,7 +60,7 @@ fn reads_see_the_state_before_the_turn() {
     "#;
     let mut network = Network::new(source, 1, 1);
     network.run_to(0.1).inject(0, r#"go("n0:1")"#).run_for(0.1);
-    // Both rules see 1; the later change stands.
+    // Both rules see 1; the later change wins.
     assert_eq!(network.rows(0, "t"), [r#"t("n0:1", 11)"#]);
 }
 
@@ -233,7 +233,7 @@ fn a_replaced_row_goes_before_the_new_one_comes() {
     assert_eq!(*network.lines.borrow(), expected);
 }
 
-/// Whether or not it is watched, which must not change what rules do.
+/// Watched or not, which must not change the effect of rules.
 #[test]
 fn a_refresh_of_hard_state_refreshes_nothing_else() {
     for watch in ["", "watch(hard)."] {

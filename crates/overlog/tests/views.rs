@@ -1,6 +1,6 @@
-//! Random view programs under random changes: what the view engine keeps up to date is what the
-//! oracle computes anew, so the strands of a rule (one per change, one per head row, one over
-//! everything) mean the same.
+//! Random view programs under random changes: the incremental state equals the oracle's
+//! recomputation, so the strands of a rule (one per change, one per head row, one over everything)
+//! are equivalent.
 
 use std::fmt::Write as _;
 
@@ -17,11 +17,11 @@ use tidemill_stdx::keyed::Secret;
 use tidemill_stdx::region::Bump;
 use tidemill_stdx::rng::Rng;
 
-/// Programs tried; some three quarters of them are right.
+/// Programs tried; about three quarters of them are valid.
 const PROGRAMS: u64 = 1500;
 /// Commits of each.
 const COMMITS: u64 = 12;
-/// Rounds of the oracle: rows hold few values, so a fixed point comes soon or never.
+/// Rounds of the oracle: rows hold few values, so a fixed point is reached soon or never.
 const ROUNDS_MAX: usize = 60;
 
 const HOME: &str = "n0:1";
@@ -77,8 +77,8 @@ fn program(rng: &mut Rng) -> String {
     text
 }
 
-/// One rule. Of one rule a key has one row: which of several would be the last depends on the
-/// order of all changes so far, which the oracle does not know.
+/// One rule. A rule has one row per key: which of several wins depends on the order of all changes
+/// so far, which the oracle does not model.
 fn rule(rng: &mut Rng, keyed: &[&str], text: &mut String) {
     let head = pick(rng, &DERIVED);
     let tables = [BASE, [DERIVED[0], DERIVED[1], DERIVED[2]]].concat();
@@ -116,7 +116,7 @@ fn rule(rng: &mut Rng, keyed: &[&str], text: &mut String) {
         let operator = pick(rng, &["!=", "<", ">=", "=="]);
         body.push(format!("({one} {operator} {two} || {one} == NODE_INDEX)"));
     }
-    // Before the shuffle, so that no predicate comes first that binds what is assigned.
+    // Before the shuffle, so that no earlier predicate binds the assigned variable.
     rng.shuffle(&mut body);
     if rng.chance(0.2) {
         let at = rng.below(body.len() as u64 + 1) as usize;
@@ -164,8 +164,8 @@ impl Bench {
         let described = self.plan.relation(relation);
         let sets = Key::Columns(vec![0, 1, 2]);
         let is_set = described.table().is_some_and(|spec| spec.key == sets);
-        // A row that takes the place of a derived one, and a derived row that is deleted, leave
-        // that derivation out until it is made anew: the oracle knows no history.
+        // A row that replaces a derived one, and the deletion of a derived row, suppress that
+        // derivation until it is made again: the oracle has no history.
         let derived = DERIVED.contains(&table);
         if described.arity() != 3 || derived && !is_set {
             return;
@@ -178,7 +178,7 @@ impl Bench {
         }
     }
 
-    /// Brings the views up to date and asks the oracle; false if that finds no fixed point.
+    /// Updates the views and compares them with the oracle; false if that finds no fixed point.
     fn commit(&mut self, text: &str) -> bool {
         let scope = Scope { scratch: &self.scratch, ambient: &Home };
         let mut rounds = 0;
@@ -216,9 +216,9 @@ impl Bench {
     }
 }
 
-/// Keys shared by rows of several groups or rules, chosen anew in every round, need not come to
-/// rest, and a row that a cycle passes through such a choice may stand by either derivation: what
-/// is left then depends on the order of changes. Such programs are for other tests.
+/// Keys shared by rows of several groups or rules, chosen again in every round, need not reach a
+/// fixed point, and a row in a cycle through such a choice may have either derivation: the result
+/// then depends on the order of changes. Other tests cover such programs.
 fn is_choosy(plan: &Plan) -> bool {
     plan.strata.iter().any(|stratum| {
         let recursive = |view: &tidemill_relation::plan::ViewRule| {

@@ -38,7 +38,7 @@ impl Corpus {
     }
 }
 
-/// What comes out of the parser, as text.
+/// The output of the parser, as text.
 pub struct Output {
     pub tree: String,
     pub diagnostics: String,

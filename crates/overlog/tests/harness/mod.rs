@@ -1,4 +1,4 @@
-//! Programs on a simulated network: compile, run, look into tables.
+//! Programs on a simulated network: compile, run, read tables.
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use std::cell::RefCell;
@@ -18,7 +18,7 @@ use tidemill_overlog::{Options, compile, parse, pre};
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_relation::{OwnedValue, SeqBuilder};
 
-/// What was seen, one line each.
+/// The observed events, one line each.
 pub type Lines = Rc<RefCell<Vec<String>>>;
 
 struct Recorder(Lines);
@@ -51,14 +51,14 @@ impl Observer for Recorder {
 
 pub struct Worldlet {
     fleet: Fleet,
-    /// What askers were answered, in order.
+    /// The answers to askers, in order.
     pub answers: Vec<(AskerId, Control)>,
-    /// Askers that take one message at a time.
+    /// Askers that accept one message at a time.
     pub slow: Vec<AskerId>,
 }
 
 impl Worldlet {
-    /// The fleet, to look at.
+    /// The fleet, for inspection.
     pub fn fleet_ref(&self) -> &Fleet {
         &self.fleet
     }
@@ -83,7 +83,7 @@ pub struct Network {
     pub lines: Lines,
 }
 
-/// Compiles `source`, which must be without errors.
+/// Compiles `source`, which must have no errors.
 pub fn program(source: &str) -> Program {
     let mut sources = Sources::new();
     let files = MemoryFiles::default();
@@ -98,7 +98,7 @@ pub fn program(source: &str) -> Program {
     let text: String = diagnostics.iter().map(|one| sources.render(one)).collect();
     assert!(!has_errors(&diagnostics), "{text}");
     let mut program = Program::new(compiled.expect("no errors")).expect("different names");
-    // What is short would never run often enough.
+    // Short programs would never run often enough to be compiled.
     program.compile().expect("code can be made here");
     program
 }
@@ -120,7 +120,7 @@ impl Network {
         Network::under(Conditions::default(), source, nodes, seed)
     }
 
-    /// A network that loses, doubles or delays messages.
+    /// A network that loses, duplicates or delays messages.
     pub fn under(conditions: Conditions, source: &str, nodes: u32, seed: u64) -> Network {
         Network::on(Sim::new(seed).with_conditions(conditions), source, nodes, seed)
     }
@@ -146,14 +146,14 @@ impl Network {
         Network::start_with(events, Fabric::Tcp, source, ports, 1, Some(seal))
     }
 
-    /// Nodes on a simulation that seal what they send each other.
+    /// Nodes on a simulation that seal their messages to each other.
     pub fn sealed(sim: Sim, source: &str, nodes: u32, seed: u64, seal: Seal) -> Network {
         let mut events = Loop::new(Box::new(sim));
         let ports = Network::ports(&mut events, nodes);
         Network::start_with(events, Fabric::Udp, source, ports, seed, Some(seal))
     }
 
-    /// Has all nodes go on with another program.
+    /// Replaces the program of all nodes.
     pub fn replace(&mut self, source: &str) -> &mut Network {
         let program = Arc::new(program(source));
         if let Err(why) = fleet::replace(&mut self.world, &mut self.events, program) {
@@ -162,7 +162,7 @@ impl Network {
         self
     }
 
-    /// Gives all nodes other keys.
+    /// Replaces the keys of all nodes.
     pub fn replace_keys(&mut self, seal: &Seal) {
         fleet::replace_keys(&mut self.world, &mut self.events, seal);
     }
@@ -221,12 +221,12 @@ impl Network {
         self
     }
 
-    /// Gives node `node` a tuple in text form.
+    /// Injects a tuple in text form at node `node`.
     pub fn inject(&mut self, node: u32, tuple: &str) -> &mut Network {
         self.give(node, tuple, false)
     }
 
-    /// Takes the row with the key of a tuple out at node `node`.
+    /// Deletes the row with the key of a tuple at node `node`.
     pub fn delete(&mut self, node: u32, tuple: &str) -> &mut Network {
         self.give(node, tuple, true)
     }

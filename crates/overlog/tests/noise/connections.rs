@@ -1,5 +1,5 @@
-//! Connections among attackers: members of a fleet talk, and what carries their bytes cuts, delays,
-//! changes and repeats them, while strangers connect.
+//! Connections under attack: members of a fleet exchange contents over a network that cuts, delays,
+//! changes and repeats bytes, while strangers connect.
 //!
 //! An input is a script, so that the fuzzer decides what happens when:
 //!
@@ -46,18 +46,18 @@ mod net;
 use net::{End, MS, Net, Party, S, config, harm, identity, keys, known};
 
 const STEPS_MAX: usize = 200;
-/// How long a script may go on.
+/// The maximal virtual time of a script.
 const TIME_MAX_NS: u64 = 1200 * S;
 const FILLS_MAX: usize = 2;
 const HELD_MIB_MAX: usize = 80;
-/// Strangers that connect, and nodes that are not there.
+/// The maximal number of strangers that connect, and of absent nodes.
 const OTHERS_MAX: usize = 6000;
-/// In what time a network that has become good brings a content to its end.
+/// The time in which a healed network must deliver a content.
 const HEAL_S: usize = 60;
 const MIB: usize = 1 << 20;
 /// Bytes that may wait to be written to one connection, sealed, beside the longest content.
 const SEALED_BYTES_MAX: usize = 300 << 10;
-/// What the last message of a handshake begins with.
+/// The first bytes of the last message of a handshake.
 const FINISH: [u8; 2] = [4, 1];
 
 /// A content that was sent.
@@ -66,43 +66,42 @@ struct Sent {
     to: usize,
     /// The identity of the sender.
     identity: u8,
-    /// The how many-th of those that the sender has queued for that node.
+    /// Its index among the contents that the sender has queued for that node.
     place: u32,
     length: usize,
 }
 
-/// Who a node is now.
+/// The current state of a node.
 struct Member {
     identity: u8,
-    /// Which keys, and whether there is a list.
+    /// The choice of keys, and whether there is a list.
     which: u8,
 }
 
 struct World {
     net: Net,
     has_key: bool,
-    /// Nodes of the same fleet; behind them is the one of another.
+    /// The number of nodes of the fleet; the node after them is of another.
     members: usize,
     parties: Vec<Member>,
     /// By number.
     sent: Vec<Sent>,
-    /// Numbers of contents that came.
+    /// Numbers of the contents that arrived.
     came: BTreeSet<u32>,
-    /// The last content that came over each connection.
+    /// The last content that arrived over each connection.
     last: BTreeMap<End, u32>,
     places: BTreeMap<(usize, usize), u32>,
     harms: Rc<RefCell<VecDeque<Harm>>>,
-    /// Bytes that strangers have sent, by pipe; pipes that a handshake may have come over are not
-    /// among them.
+    /// Bytes that strangers have sent, by pipe; without pipes that may have carried a handshake.
     said: BTreeMap<usize, usize>,
-    /// Without a key: pipes that an attacker had its hands on.
+    /// Without a key: pipes that an attacker has touched.
     tainted: BTreeSet<usize>,
     fills: usize,
     held_mib: usize,
     others: usize,
 }
 
-/// What happens to a frame.
+/// The damage to a frame.
 struct Harm {
     skip: u8,
     kind: u8,
@@ -110,12 +109,12 @@ struct Harm {
     old: u16,
 }
 
-/// Panics if a script does harm.
+/// Panics if a script breaks a guarantee.
 pub fn check(input: &[u8]) {
     check_counting(input);
 }
 
-/// [`check`]; how many contents came, and what was counted.
+/// [`check`]; returns the number of contents that arrived, and the counters.
 pub fn check_counting(input: &[u8]) -> (usize, Counters) {
     let mut script = Script(input);
     let mut world = World::new(script.byte().unwrap_or(0));
@@ -296,7 +295,7 @@ impl World {
         }
     }
 
-    /// An attacker has bytes come to a side.
+    /// An attacker delivers bytes to a side.
     fn say(&mut self, end: End, bytes: &[u8]) {
         let Some(pipe) = self.net.pipes.get(end.pipe) else { return };
         if pipe[end.side] != Party::Stranger {
@@ -307,7 +306,7 @@ impl World {
     }
 
     fn say_frame(&mut self, end: End, frame: &[u8]) {
-        // Who passes on all messages of a handshake is a part of the way.
+        // An attacker that forwards all messages of a handshake is part of the path.
         if frame.starts_with(&FINISH) {
             self.said.remove(&end.pipe);
         }
@@ -316,7 +315,7 @@ impl World {
         self.say(end, &bytes);
     }
 
-    /// One of the next frames suffers.
+    /// One of the next frames is damaged.
     fn harm(&mut self, what: Harm) {
         self.harms.borrow_mut().push_back(what);
         self.tainted.extend(0..self.net.pipes.len() + 64 * usize::from(!self.has_key));
@@ -370,7 +369,7 @@ impl World {
         self.net.with(node, Connections::pump);
     }
 
-    /// A frame of the greatest length begins and does not end.
+    /// A frame of maximal length begins and does not end.
     fn hold(&mut self, end: End, mib: usize) {
         let mib = mib.min(HELD_MIB_MAX - self.held_mib);
         self.held_mib += mib;
@@ -381,8 +380,8 @@ impl World {
         self.net.piece_bytes = piece_bytes;
     }
 
-    /// What came was sent by the node that is named, to this one; it comes once, and in order over
-    /// each connection, without gaps if there is a key.
+    /// Checks that each content was sent by the named node to this one, and that it arrives once,
+    /// in order over each connection, and without gaps if there is a key.
     fn take_contents(&mut self) {
         for to in 0..self.net.nodes.len() {
             let node = &mut self.net.nodes[to];
@@ -442,12 +441,12 @@ impl World {
         }
     }
 
-    /// Whatever has happened, members can talk again.
+    /// Heals the network: members must be able to communicate again.
     fn heal(&mut self) {
         self.net.meddle = None;
         self.net.delay_ns = 10 * MS;
         self.net.piece_bytes = usize::MAX;
-        // Without a key nothing is promised about what an attacker had its hands on.
+        // Without a key nothing is guaranteed for pipes that an attacker has touched.
         self.tainted.retain(|&pipe| pipe < self.net.pipes.len());
         for &pipe in self.tainted.iter().filter(|_| !self.has_key) {
             (0..2).for_each(|side| self.net.cut(End { pipe, side }));
@@ -479,7 +478,7 @@ impl World {
         panic!("{to} does not accept {from} any more");
     }
 
-    /// When all connections are gone nothing is held.
+    /// Checks that nothing is held when all connections are closed.
     fn end(&mut self) {
         for node in 0..self.net.nodes.len() {
             self.net.leave(node);
@@ -542,7 +541,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Scripts to begin with.
+/// Scripts as seeds.
 pub fn scripts() -> Vec<(&'static str, Vec<u8>)> {
     let talk = [0, 0, 0, 1, 9, 2, 20, 0, 1, 0, 3, 2, 20, 0, 0, 1, 200, 2, 20];
     let open = [&[1], &talk[1..], &[8, 0, 1, 4, 0, 0, b'c', b':', b'1', 4, 0, 0, 0, 0, 1, 1]];
@@ -562,7 +561,7 @@ pub fn scripts() -> Vec<(&'static str, Vec<u8>)> {
     for kind in 0..12 {
         harmed.extend([11, kind / 3, kind, 17 * kind, 1, 0, 0, 0, 1, 5, 0, 1, 0, 6, 2, 40]);
     }
-    // What is cut out is the last that goes by a session.
+    // The last frame of a session is cut out.
     let mut rekeyed = talk.to_vec();
     for _ in 0..4 {
         rekeyed.extend([0, 0, 1, 4, 0, 1, 0, 4, 2, 110]);

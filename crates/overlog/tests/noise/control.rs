@@ -1,8 +1,8 @@
-//! Control messages from strangers: frames, messages, and the handshake before them.
+//! Untrusted control messages: frames, messages, and the handshake before them.
 //!
-//! The first byte says who reads: 0 a run at its socket, 1 a run at a port with a token, 2 a tool
-//! that has said hello, 3 a run and a tool that have shown each other the token. The rest is what
-//! comes, in pieces whose length is the second byte, or in one.
+//! The first byte selects the receiver: 0 a run at its socket, 1 a run at a port with a token, 2 a
+//! tool that has sent its hello, 3 a run and a tool that have proven the token to each other. The
+//! rest is the input, in pieces whose length is the second byte, or in one.
 
 use tidemill_fabric::stream::{FrameReader, write_frame};
 use tidemill_fabric::token::{Channel, Token};
@@ -10,7 +10,7 @@ use tidemill_overlog::control::{self, Control, Message, REQUEST_BYTES_MAX};
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// Panics if what comes does harm; returns how many messages were understood.
+/// Panics if the input breaks a guarantee; returns the number of valid messages.
 pub fn check(input: &[u8]) -> usize {
     let [reader, piece, bytes @ ..] = input else { return 0 };
     let token = Token::parse(TOKEN).expect("it is strong");
@@ -54,7 +54,7 @@ pub fn check(input: &[u8]) -> usize {
     count
 }
 
-/// Reads the whole frames: how many messages there were, and whether more can come.
+/// Reads the complete frames; returns the number of messages, and whether more can follow.
 fn understood(frames: &mut FrameReader) -> (usize, bool) {
     let mut count = 0;
     loop {
@@ -72,7 +72,7 @@ fn understood(frames: &mut FrameReader) -> (usize, bool) {
     }
 }
 
-/// What was understood is understood again from what it is written as.
+/// Checks that a message round-trips.
 fn comes_back(control: &Control) {
     if let Some(bytes) = encode(control) {
         let again = Control::decode(&bytes).expect("this side has written it");
@@ -89,7 +89,7 @@ fn encode(control: &Control) -> Option<Vec<u8>> {
         Message::Install { node, name, text } => control::install(id, node, name, text),
         Message::Uninstall { node, name } => control::uninstall(id, node, name),
         Message::Unsupported(_) => return None,
-        // Rows are fields that repeat: without any there is nothing to write.
+        // Rows are repeated fields: without any there is nothing to write.
         Message::Rows(rows) if rows.is_empty() => return None,
         Message::Rows(rows) => {
             let mut bytes = control::part(id);
@@ -108,7 +108,7 @@ fn encode(control: &Control) -> Option<Vec<u8>> {
     })
 }
 
-/// What two that have the same token say, as seeds.
+/// The exchanges of two sides with the same token, as seeds.
 pub fn recorded() -> Vec<(&'static str, Vec<u8>)> {
     let token = Token::parse(TOKEN).expect("it is strong");
     let (mut hello, mut reply) = (Vec::new(), Vec::new());

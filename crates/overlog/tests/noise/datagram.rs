@@ -1,6 +1,6 @@
-//! Datagrams from strangers, to a node that talks to them.
+//! Untrusted datagrams, to a node that replies to their sender.
 //!
-//! An input is a conversation, so that what a datagram does depends on those before it:
+//! An input is a conversation, so that the effect of a datagram depends on those before it:
 //!
 //! ```text
 //! input = { chunk }      chunk = control u8, length u16 (little endian), bytes
@@ -20,7 +20,7 @@ use tidemill_relation::{Id, SeqBuilder, Value};
 
 const PEERS_MAX: usize = 3;
 const TENTH_NS: u64 = 100_000_000;
-/// Timers that one conversation may set off after its end: leases, retransmissions with back-off.
+/// Timers that may fire after the end of one conversation: leases, retransmissions with back-off.
 const TIMEOUTS_MAX: usize = 10_000;
 
 const RELATIONS: &[(&str, &[ColumnType])] = &[
@@ -47,12 +47,12 @@ fn endpoint(package: &str) -> Endpoint {
     Endpoint::new(Arc::new(schema), Admission::everything(), config)
 }
 
-/// Panics if a conversation does harm.
+/// Panics if a conversation breaks a guarantee.
 pub fn check(input: &[u8]) {
     check_counting(input);
 }
 
-/// [`check`]; returns how many tuples were delivered.
+/// [`check`]; returns the number of delivered tuples.
 pub fn check_counting(input: &[u8]) -> usize {
     let mut endpoint = endpoint("p");
     let (mut now_ns, mut delivered) = (0, 0);
@@ -66,7 +66,7 @@ pub fn check_counting(input: &[u8]) -> usize {
             assert_eq!(schema.columns(received.relation), Some(received.columns.len()));
             delivered += 1;
         });
-        // Something under way gives lies about it a meaning.
+        // With a message in flight, forged acknowledgements have an effect.
         let number = schema.number("ping").unwrap();
         let columns = [Value::Str(&peer), Value::Int(now_ns as i64)];
         endpoint.post(&peer, number, &columns, false, Mode::Reliable, now_ns);
@@ -83,7 +83,7 @@ pub fn check_counting(input: &[u8]) -> usize {
     delivered
 }
 
-/// Does all that is due; the next timer must lie ahead.
+/// Runs everything that is due; the next timer must be in the future.
 fn pass_time(endpoint: &mut Endpoint, now_ns: u64) {
     endpoint.on_time(now_ns);
     endpoint.flush(now_ns, &mut |_, datagram| assert!(datagram.len() <= 1500));
@@ -114,7 +114,8 @@ fn chunks(mut input: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-/// What endpoints of this program and of another one send to stranger's address, as inputs.
+/// The datagrams that endpoints of this program and of another one send to a stranger's address, as
+/// inputs.
 pub fn conversations() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("best-effort", conversation("p", Mode::BestEffort)),

@@ -6,10 +6,10 @@ use tidemill_overlog::fmt::format;
 use tidemill_overlog::parse::parse_text;
 use tidemill_overlog::pre::{MemoryFiles, Options};
 
-/// Diagnostics of one source at the most: a limit of the parser, and the note that says so.
+/// The maximal number of diagnostics of one source: a limit of the parser, and the note about it.
 const DIAGNOSTICS_MAX: usize = 201;
 
-/// Panics if a diagnostic points beside its source or has no text.
+/// Panics if a diagnostic points outside its source or has no text.
 pub fn check_diagnostics(diagnostics: &[Diagnostic], sources: &Sources) {
     for diagnostic in diagnostics {
         let labels = diagnostic.labels.iter().map(|(span, _)| *span);
@@ -23,7 +23,7 @@ pub fn check_diagnostics(diagnostics: &[Diagnostic], sources: &Sources) {
 }
 
 /// Panics if a rule or a table's declaration, printed as a source, is not the same tree again.
-/// Gives how many there are.
+/// Returns the number of them.
 pub fn check_printed(program: &Program) -> usize {
     let (options, none) = (Options::default(), MemoryFiles::default());
     let mut count = 0;
@@ -47,7 +47,7 @@ pub fn check_printed(program: &Program) -> usize {
     count
 }
 
-/// The tree of `text` as a text, if it is right.
+/// The tree of `text` as text, if it is valid.
 fn tree(text: &str) -> Option<String> {
     let mut sources = Sources::new();
     let none = MemoryFiles::default();
@@ -62,8 +62,8 @@ fn tree(text: &str) -> Option<String> {
     (!has_errors(&diagnostics)).then_some(tree)
 }
 
-/// Reads and formats `text`: what the formatter makes of it stays as it is when formatted again,
-/// and means the same. Gives the tree if it is right.
+/// Parses and formats `text`: the formatted text is stable under formatting, and has the same tree.
+/// Returns the tree if it is valid.
 pub fn check(text: &str) -> Option<String> {
     let tree_before = tree(text);
     if let Ok(formatted) = format(FileId(0), text) {

@@ -1,4 +1,4 @@
-//! Mutated inputs for everything here that reads sources or datagrams.
+//! Mutated inputs for everything in this crate that reads sources or datagrams.
 
 mod connections;
 mod control;
@@ -35,7 +35,7 @@ fn mutated_attacks_on_sealed_datagrams_do_no_harm() {
     mutate::bombard(&mutate::seeds("tests/corpora/seal", &[]), 300, seal::check);
 }
 
-/// Each script does what it is there for; `BLESS=1` writes them anew.
+/// Each script reaches its purpose; `BLESS=1` rewrites them.
 #[test]
 fn attacks_on_sealed_datagrams_reach_what_they_attack() {
     let mut all = Counters::new();
@@ -65,7 +65,7 @@ fn mutated_attacks_on_connections_do_no_harm() {
     mutate::bombard(&mutate::seeds("tests/corpora/connections", &[]), 300, connections::check);
 }
 
-/// Each script does what it is there for; `BLESS=1` writes them anew.
+/// Each script reaches its purpose; `BLESS=1` rewrites them.
 #[test]
 fn attacks_on_connections_reach_what_they_attack() {
     let mut all = Counters::new();
@@ -97,7 +97,7 @@ fn attacks_on_connections_reach_what_they_attack() {
     }
 }
 
-/// Each mutated program is parsed, formatted, compiled and run as far as it comes.
+/// Each mutated program is parsed, formatted, compiled and run as far as possible.
 #[test]
 fn mutated_programs_do_no_harm() {
     let (right, wrong) = (Cell::new(0), Cell::new(0));
@@ -110,12 +110,12 @@ fn mutated_programs_do_no_harm() {
     seeds.extend(mutate::seeds("tests/overlog", &["olg"]));
     seeds.extend(mutate::seeds("examples", &["olg"]));
     mutate::bombard(&seeds, 1000, check);
-    // Both the diagnostics and what lies behind them are met.
+    // Both invalid and valid programs occur.
     let (right, wrong) = (right.get(), wrong.get());
     assert!(right > 500 && wrong > 1500, "{right} right, {wrong} wrong");
 }
 
-/// A seed that does not compile would test the diagnostics alone.
+/// A seed that does not compile would only test diagnostics.
 #[test]
 fn programs_compile() {
     for (path, bytes) in mutate::seeds("tests/corpora/program", &["olg"]) {
@@ -123,7 +123,7 @@ fn programs_compile() {
     }
 }
 
-/// Compares a seed with what this version sends.
+/// Compares a seed with the messages of this version.
 fn is_recorded(target: &str, name: &str, bytes: &[u8]) {
     golden::check(&root().join("tests/corpora").join(target).join(name), bytes);
 }

@@ -26,8 +26,7 @@ const STEPS_MAX: usize = 100;
 /// The bytes of a program that is compiled and run.
 const BYTES_MAX: usize = 1 << 14;
 
-/// Panics if `input`, taken as a source, makes any part of the system do so; true if it is a
-/// program.
+/// Panics if any part of the system panics on the source `input`; true if it is a valid program.
 pub fn check(input: &[u8]) -> bool {
     front::check(&text(input));
     let compiled = compiled(input);
@@ -37,7 +36,7 @@ pub fn check(input: &[u8]) -> bool {
     is_right
 }
 
-/// Asks why there is nothing in each relation that rules derive, where nothing is known.
+/// Asks, on an empty node, why each derived relation is empty.
 fn check_absent(compiled: &Compiled) {
     const ASKED_MAX: usize = 4;
     let rules = Rules::read(&compiled.written).expect("what was printed");
@@ -56,7 +55,7 @@ fn text(input: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(&input[..input.len().min(BYTES_MAX)])
 }
 
-/// Takes `input` through the compiler; checks what it gives.
+/// Compiles `input`, and checks the result.
 pub fn compiled(input: &[u8]) -> Option<Compiled> {
     let text = text(input);
     let mut files = MemoryFiles::default();
@@ -77,7 +76,7 @@ pub fn compiled(input: &[u8]) -> Option<Compiled> {
     Some(compiled)
 }
 
-/// What a node does, a line each.
+/// The actions of a node, one line each.
 #[derive(Default)]
 struct Log(Vec<String>);
 
@@ -105,7 +104,7 @@ fn run(compiled: Compiled) {
     assert_eq!(run_one(program), run_one(native));
 }
 
-/// What one node does: with its facts, its timers, and a few tuples of each relation.
+/// The actions of one node: with its facts, its timers, and a few tuples of each relation.
 fn run_one(program: Program) -> Vec<String> {
     let mut log = Log::default();
     let address = "n0:1".to_owned();

@@ -1,5 +1,5 @@
-//! Sealed datagrams among attackers: two members of a fleet talk, and all between them is forged,
-//! repeated, changed, lost.
+//! Sealed datagrams under attack: two members of a fleet exchange contents, and their datagrams are
+//! forged, repeated, changed, lost.
 //!
 //! An input is a script, so that the fuzzer decides what happens when:
 //!
@@ -28,9 +28,9 @@ const PEERS_MAX: usize = 4;
 const STEPS_MAX: usize = 200;
 /// Frames that an attacker keeps.
 const SEEN_MAX: usize = 4096;
-/// Timers that one wait may set off.
+/// The maximal number of timers that fire in one wait.
 const TIMEOUTS_MAX: usize = 10_000;
-/// In what time a network that has become good brings a content to its end.
+/// The time in which a healed network must deliver a content.
 const HEAL_S: u64 = 40;
 
 const MEMBERS: [&str; 2] = ["a:1", "b:1"];
@@ -83,7 +83,7 @@ impl Party {
         f(guard, &mut Context { now_ns, port: wire, counters })
     }
 
-    /// Who sent what, if something comes of it.
+    /// The sender and the content of a datagram, if it delivers one.
     fn receive(&mut self, route: &str, bytes: &[u8], now_ns: u64) -> Option<(String, Vec<u8>)> {
         let mut bytes = bytes.to_vec();
         self.with(now_ns, |guard, cx| {
@@ -93,7 +93,7 @@ impl Party {
     }
 }
 
-/// Whether the network brings what members send.
+/// Whether the network delivers the datagrams of members.
 #[derive(Clone, Copy, PartialEq)]
 enum Network {
     Good,
@@ -104,21 +104,21 @@ struct World {
     members: [Party; 2],
     stranger: Party,
     now_ns: u64,
-    /// Frames and whom they went to.
+    /// Frames and their receivers.
     seen: Vec<(String, Vec<u8>)>,
     sent: u32,
-    /// Contents that were sent and have not come: sender, receiver, number.
+    /// Contents in flight: sender, receiver, number.
     under_way: BTreeSet<(u8, u8, u32)>,
     delivered: usize,
     is_whole: bool,
 }
 
-/// Panics if a script does harm.
+/// Panics if a script breaks a guarantee.
 pub fn check(input: &[u8]) {
     check_counting(input);
 }
 
-/// [`check`]; how many contents came, and why datagrams were refused.
+/// [`check`]; returns the number of contents that arrived, and the counts of refused datagrams.
 pub fn check_counting(input: &[u8]) -> (usize, Counters) {
     let mut world = World {
         members: [Party::new("a:1", 1, "0123abcd"), Party::new("b:1", 2, "0123abcd")],
@@ -220,12 +220,12 @@ impl World {
         let now_ns = self.now_ns;
         self.members[from].with(now_ns, |guard, cx| guard.send(MEMBERS[to], &content, cx));
         self.carry(network);
-        // What a good network brings without loss since the start needs no second try.
+        // A network without loss since the start delivers at the first try.
         let is_there = !self.under_way.contains(&(from as u8, to as u8, number));
         assert!(is_there || !self.is_whole, "content {number} has not come");
     }
 
-    /// What members have sent comes, if the network is good, and is seen by all.
+    /// Delivers the datagrams of members, if the network is good; attackers see them all.
     fn carry(&mut self, network: Network) {
         loop {
             let mut passing = Vec::new();
@@ -252,7 +252,7 @@ impl World {
         self.receive(to, route, bytes);
     }
 
-    /// What comes was sent by whom it names, to this one, and comes once.
+    /// Checks that a content was sent by the named member to this one, and arrives once.
     fn receive(&mut self, to: usize, route: &str, bytes: &[u8]) {
         let now_ns = self.now_ns;
         let Some((name, content)) = self.members[to].receive(route, bytes, now_ns) else { return };
@@ -264,7 +264,7 @@ impl World {
         self.delivered += 1;
     }
 
-    /// A member of another name begins, and is silent from then on.
+    /// A member of another name begins a handshake, and is silent from then on.
     fn ask(&mut self, number: u8, to: usize) {
         let mut member = Party::new(&format!("m{number}:1"), number, "0123abcd");
         member.with(self.now_ns, |guard, cx| guard.send(MEMBERS[to], b"?", cx));
@@ -276,7 +276,7 @@ impl World {
         }
     }
 
-    /// A node of another fleet sends; what it gets is answered.
+    /// A node of another fleet sends, and its replies are processed.
     fn trespass(&mut self, to: usize) {
         let now_ns = self.now_ns;
         self.stranger.with(now_ns, |guard, cx| {
@@ -319,7 +319,7 @@ impl World {
         }
     }
 
-    /// Whatever has happened, the two can talk again.
+    /// Heals the network: the two must be able to communicate again.
     fn heal(&mut self) {
         for from in [0, 1] {
             let before = self.delivered;
@@ -356,12 +356,12 @@ impl<'a> Script<'a> {
         Some(u16::from_le_bytes([self.byte()?, self.byte()?]))
     }
 
-    /// Which member.
+    /// The index of a member.
     fn index(&mut self) -> Option<usize> {
         Some(usize::from(self.byte()? & 1))
     }
 
-    /// Where a datagram seems to come from: a member, or somewhere else.
+    /// The apparent source of a datagram: a member, or another address.
     fn route(&mut self) -> Option<String> {
         let number = self.byte()?;
         let name = MEMBERS.get(usize::from(number)).map(|name| (*name).to_owned());
@@ -375,7 +375,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Scripts to begin with.
+/// Scripts as seeds.
 pub fn scripts() -> Vec<(&'static str, Vec<u8>)> {
     let talk = [0, 0, 0, 1, 0, 0, 2, 20, 0, 1].to_vec();
     let replays = |to: u8| (0..12).flat_map(move |frame| [3, frame, 0, 9 + frame, to]);
@@ -391,7 +391,7 @@ pub fn scripts() -> Vec<(&'static str, Vec<u8>)> {
     changed.extend([0, 0, 0, 1]);
     let lost = [1, 0, 1, 1, 2, 10, 3, 0, 0, 9, 1, 3, 1, 0, 9, 0, 0, 0, 2, 30, 0, 1].to_vec();
     let rekeyed = [0, 0, 2, 120, 0, 1, 2, 110, 0, 0, 1, 0, 2, 150, 3, 3, 0, 9, 1, 0, 1].to_vec();
-    // More handshakes than are let in without a cookie.
+    // More handshakes than are accepted without a cookie.
     let mut crowd = talk.clone();
     crowd.extend((10..90).flat_map(|number| [6, number, 1]));
     crowd.extend([2, 140, 2, 140, 2, 140, 0, 0, 0, 1]);

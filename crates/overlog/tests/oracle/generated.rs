@@ -1,7 +1,7 @@
 //! Random programs of views, and changes to the tables below them.
 //!
-//! Whatever is generated compiles and has a fixed point: variables are bound, values come from a
-//! small domain, negation and aggregates look at lower layers only.
+//! Every generated program compiles and has a fixed point: variables are bound, values are of a small
+//! domain, negation and aggregates read lower layers only.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ const DOMAIN: u64 = 4;
 
 const VARS: [&str; 4] = ["X", "Y", "Z", "W"];
 
-/// A program and what is done to its tables.
+/// A program and the changes to its tables.
 #[derive(Clone, Debug)]
 pub struct Case {
     /// `materialize` statements.
@@ -25,9 +25,9 @@ pub struct Case {
 /// A change of a table; the columns are those after the location.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// A row comes.
+    /// A row is inserted.
     Insert(String, Vec<i64>),
-    /// The row with this key goes.
+    /// The row with this key is deleted.
     Delete(String, Vec<i64>),
 }
 
@@ -38,11 +38,11 @@ struct Source {
     /// Columns after the location.
     arity: usize,
     layer: usize,
-    /// Changes may be made to it: a stored table, or a view in which rows may stand by themselves.
+    /// True if it may be changed: a stored table, or a view that may have asserted rows.
     stored: bool,
-    /// Rules of its own layer may read it.
+    /// True if rules of its own layer may read it.
     recursive: bool,
-    /// Its rows, or those that it is made of, expire.
+    /// True if its rows, or those that it is derived from, expire.
     soft: bool,
 }
 
@@ -126,7 +126,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// A change; `inserted` holds rows that were put in and may go.
+/// A change; `inserted` has the inserted rows, which may be deleted.
 fn change(random: &mut Rng, stored: &[Source], inserted: &mut Vec<(String, Vec<i64>)>) -> Change {
     if random.chance(0.35)
         && let Some((name, row)) = random.pick(inserted).cloned()
@@ -135,7 +135,7 @@ fn change(random: &mut Rng, stored: &[Source], inserted: &mut Vec<(String, Vec<i
     }
     let source = random.pick(stored).expect("every program has a stored table");
     let row: Vec<i64> = (0..source.arity).map(|_| random.below(DOMAIN) as i64).collect();
-    // A row that a view derives and a change deletes is gone until derived anew, which the oracle
+    // A derived row that a change deletes stays deleted until it is derived again, which the oracle
     // does not model.
     if source.layer == 0 {
         inserted.push((source.name.clone(), row.clone()));
@@ -263,7 +263,7 @@ impl Maker<'_> {
     /// A view with a key that several derivations share; nothing reads it.
     fn keyed(&mut self, name: &str, arity: usize, lower: usize) {
         self.materialize(name, "infinity", 1..=arity);
-        // What soft state puts in displaces derivations, which the oracle does not know about.
+        // Rows of soft state displace derivations, which the oracle does not model.
         let all = self.sources.clone();
         self.sources.truncate(lower);
         self.sources.retain(|source| !source.soft);
@@ -301,7 +301,7 @@ impl Maker<'_> {
         let mut columns = vec!["@N".to_owned()];
         columns.extend((0..groups).map(|_| self.head_column(&body)));
         columns.push(format!("{function}<{of}>"));
-        // By its group, or by the whole row, which comes to the same.
+        // By its group, or by the whole row, which is equivalent.
         let key = if self.chance(0.5) { 1..=groups + 1 } else { 1..=groups + 2 };
         self.materialize(name, "infinity", key);
         self.rules.push(format!("{name}({}) :- {}.", columns.join(", "), body.terms.join(", ")));
@@ -336,7 +336,8 @@ impl Maker<'_> {
     fn body(&mut self, end: usize, lower: usize) -> Body {
         let mut body = Body::default();
         let positive: Vec<Source> = self.sources[..end].to_vec();
-        // What reads itself alone derives nothing: the first atom is of a lower layer.
+        // A rule that reads only its own head derives nothing, so the first atom is of a lower
+        // layer.
         let grounded: Vec<Source> = self.sources[..lower].to_vec();
         let count = *self.pick(&[1, 1, 2, 2, 2, 3]);
         for index in 0..count {
@@ -392,7 +393,7 @@ impl Maker<'_> {
                     format!("({} + 1) % {DOMAIN}", self.pick(&body.vars))
                 }
                 _ => {
-                    // Bodies are chains more often than not.
+                    // Most bodies are chains.
                     let near =
                         [body.terms.len(), body.terms.len() + 1][self.random.below(2) as usize];
                     let var = match self.random.below(4) {
@@ -444,7 +445,7 @@ impl Maker<'_> {
     }
 }
 
-/// A body as it grows.
+/// A body under construction.
 #[derive(Clone, Debug, Default)]
 struct Body {
     terms: Vec<String>,

@@ -2,9 +2,8 @@
 //!
 //! A program has a few stored tables and views over them in layers: joins, negation, recursion
 //! within a layer, aggregates, several rules per head, keys that several derivations share. After
-//! every commit the tables must hold what evaluating everything from nothing gives, and the net
-//! changes must lead from the state before to the state after. A case that fails is made smaller
-//! before it is shown.
+//! every commit the tables must equal an evaluation from scratch, and the net changes must lead
+//! from the state before to the state after. A failing case is shrunk before it is shown.
 
 mod generated;
 mod model;
@@ -53,7 +52,7 @@ fn judge(case: &Case) -> Result<(), String> {
     catch_unwind(run).unwrap_or_else(|_| Err("a panic".to_owned()))
 }
 
-/// Leaves out rules, commits and changes as long as something stays wrong.
+/// Removes rules, commits and changes as long as the case still fails.
 fn shrink(mut case: Case) -> Case {
     let quiet = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -81,7 +80,7 @@ fn plan(source: &str) -> Result<Plan, String> {
     compiled.map(|it| it.plan).ok_or_else(|| format!("rejected: {}", render(&found)))
 }
 
-/// Runs all commits of a case; an error says what is wrong after which.
+/// Runs all commits of a case; an error names the difference and the commit.
 fn run(case: &Case) -> Result<(), String> {
     let mut world = World::new(plan(&case.to_string())?);
     for (index, commit) in case.commits.iter().enumerate() {
@@ -99,7 +98,7 @@ struct World {
     views: Views,
     scratch: Bump,
     before: Contents,
-    /// What was put into tables, by other means.
+    /// The asserted rows, computed independently.
     model: Model,
     now_ns: u64,
 }
@@ -107,7 +106,7 @@ struct World {
 impl World {
     fn new(plan: Plan) -> World {
         let mut views = Views::new(&plan, Secret::FIXED);
-        // As small as the groups of these cases are, they are kept all the same.
+        // Keeps even the small groups of these cases.
         views.keep_groups_from(1);
         (0..plan.relations.len() as u32).for_each(|index| views.observe(RelationId(index)));
         let database = Database::new(&plan, Secret::FIXED);
@@ -139,7 +138,7 @@ impl World {
         };
         let mut columns = vec![Value::Str("n0:1")];
         columns.extend(row.iter().map(|&value| Value::Int(value)));
-        // Of a table that no rule mentions the plan knows no more than the key, if anything.
+        // Of a table that no rule mentions the plan has at most the key.
         let known = |id: &RelationId| self.plan.relation(*id).arity() == columns.len();
         let Some(relation) = self.plan.find(table).filter(known) else { return };
         let (plan, database) = (&self.plan, &mut self.database);
@@ -175,9 +174,9 @@ impl World {
         Ok(())
     }
 
-    /// What was put in is there, and nothing else stands by itself.
+    /// Checks that the asserted rows are those of the model.
     fn compare_stored(&self) -> Result<(), String> {
-        // Rows that plain rules have put in stand by themselves, too.
+        // Rows inserted by plain rules are asserted, too.
         let rules = self.plan.strata.iter().flat_map(|stratum| &stratum.rules);
         let plain: Vec<RelationId> =
             rules.filter(|rule| rule.kind == ViewKind::Plain).map(|rule| rule.head).collect();
@@ -207,7 +206,7 @@ impl World {
             let wanted = naive.table(relation);
             let same = match description.candidates {
                 None => lines(table) == lines(wanted),
-                // Which of several derivations by one rule stands depends on their history.
+                // The history decides which of several derivations by one rule wins.
                 Some(candidates) => self.selects_well(table, candidates),
             };
             if !same {
@@ -250,7 +249,7 @@ impl World {
             })
     }
 
-    /// The net changes make the state before the state `now`.
+    /// Checks that the net changes turn the state before into the state `now`.
     fn replay(&self, now: &Contents) -> Result<(), String> {
         let mut replayed = self.before.clone();
         for change in self.views.net(&self.database) {
@@ -297,7 +296,7 @@ fn lines_of(table: &Table, wanted: impl Fn(RowId) -> bool) -> Vec<String> {
     lines
 }
 
-/// The node that all tables lie at.
+/// The node of all tables.
 struct Here;
 
 impl Ambient for Here {

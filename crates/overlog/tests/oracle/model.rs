@@ -1,11 +1,11 @@
-//! What tables hold by what was put in and taken out alone, kept as plain lists.
+//! The asserted rows of tables, without derivations, as plain lists.
 
 use std::collections::BTreeMap;
 
 use tidemill_relation::plan::RelationId;
 use tidemill_relation::table::{Key, TableSpec};
 
-/// The rows that stand by themselves, longest untouched first, without the location.
+/// The asserted rows, least recently touched first, without the location.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     rows: BTreeMap<RelationId, Vec<Entry>>,
@@ -18,7 +18,7 @@ struct Entry {
 }
 
 impl Model {
-    /// Puts a row in: in the place of the one with its key, at the cost of the oldest.
+    /// Inserts a row: replaces the one with its key, and evicts the oldest if the table is full.
     pub fn insert(&mut self, table: RelationId, spec: &TableSpec, row: &[i64], now_ns: u64) {
         self.delete(table, spec, row);
         let rows = self.rows.entry(table).or_default();
@@ -28,7 +28,7 @@ impl Model {
         }
     }
 
-    /// Takes out the row with the key of this one.
+    /// Deletes the row with the key of this one.
     pub fn delete(&mut self, table: RelationId, spec: &TableSpec, row: &[i64]) {
         let key = |row: &[i64]| -> Vec<i64> {
             match &spec.key {
@@ -44,7 +44,7 @@ impl Model {
         rows.retain(|entry| key(&entry.row) != key(row));
     }
 
-    /// Takes out the rows that have lived long enough.
+    /// Removes the rows whose lifetime is over.
     pub fn expire(&mut self, table: RelationId, lifetime_ns: u64, now_ns: u64) {
         let rows = self.rows.entry(table).or_default();
         rows.retain(|entry| entry.touched_ns + lifetime_ns > now_ns);
@@ -55,7 +55,7 @@ impl Model {
         self.rows.get(&table).into_iter().flatten().map(|entry| &entry.row[..])
     }
 
-    /// Tables that something was done to.
+    /// Tables that were changed.
     pub fn tables(&self) -> impl Iterator<Item = RelationId> {
         self.rows.keys().copied()
     }

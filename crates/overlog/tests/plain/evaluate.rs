@@ -1,10 +1,10 @@
-//! What programs mean, on a page: rows are derived until nothing is new, layer by layer.
+//! A minimal evaluator: derives rows layer by layer until nothing is new.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::program::{Atom, Function, Program, Rule, Term, node};
 
-/// Columns as they print; the first is the node that the row lies at.
+/// Columns in printed form; the first is the node of the row.
 pub type Row = Vec<String>;
 pub type State = BTreeMap<String, BTreeSet<Row>>;
 
@@ -29,7 +29,7 @@ fn matches(atom: &Atom, row: &Row, vars: &mut [Option<String>]) -> bool {
     })
 }
 
-/// Each way in which a body holds.
+/// Every binding that satisfies a body.
 fn bindings(rule: &Rule, state: &State) -> Vec<Vec<Option<String>>> {
     let none = BTreeSet::new();
     let rows = |atom: &Atom| state.get(&atom.relation).unwrap_or(&none);
@@ -61,7 +61,7 @@ fn head(rule: &Rule, vars: &[Option<String>]) -> Row {
     rule.head.terms.iter().map(|term| value(*term, vars).expect("bound")).collect()
 }
 
-/// What a rule derives in a state, each time with the rows that it uses.
+/// The derivations of a rule in a state, each with the rows that it uses.
 pub fn heads(rule: &Rule, state: &State) -> Vec<(Row, Vec<(String, Row)>)> {
     let used = |vars: &[Option<String>], atom: &Atom| {
         let row = atom.terms.iter().map(|term| value(*term, vars).expect("bound")).collect();
@@ -82,7 +82,7 @@ pub fn derivations(program: &Program, state: &State) -> BTreeSet<Derivation> {
         .collect()
 }
 
-/// The state with these rows that stand by themselves; what `supports` says no to derives nothing.
+/// The state with these asserted rows; derivations that `supports` rejects do not count.
 pub fn evaluate(
     program: &Program,
     asserted: &State,

@@ -1,10 +1,10 @@
-//! Random programs on simulated nodes against an evaluator of a page.
+//! Random programs on simulated nodes against a minimal evaluator.
 //!
-//! On one node several rows are put in and taken out in one turn, rows of views among them. On
-//! several nodes rows come and go under loss, duplication, reordering and crashes; whatever the
-//! way, at rest the tables hold what follows from the rows that are left. With soft state, rows
-//! live for a time, and rules fire for what comes; with loss and crashes, what is put in again all
-//! the time decides what is there at rest, aggregates of it included.
+//! On one node several rows, including rows of views, are inserted and deleted in one turn. On
+//! several nodes rows change under loss, duplication, reordering and crashes; at rest the tables
+//! hold exactly the consequences of the remaining rows. With soft state, rows have a lifetime, and
+//! rules fire for arrivals; with loss and crashes, the rows that are refreshed all the time decide
+//! the state at rest, including aggregates of them.
 //!
 //! `CASES=100000 cargo test --release -p tidemill-overlog --test it plain` runs more of them, from
 //! seed `FROM` on; `SECONDS=600` runs each for 600 seconds. `cargo xtask soak compare` does so.
@@ -24,7 +24,7 @@ use program::{NODES, Program, Reach, node};
 use tidemill_event::Conditions;
 use tidemill_stdx::rng::Rng;
 
-/// Seeds: a few, or as many as the environment asks for.
+/// Seeds: a few, or the number in the environment.
 fn cases(few: u64) -> impl Iterator<Item = u64> {
     let number = |name| std::env::var(name).ok().and_then(|text: String| text.parse::<u64>().ok());
     let (from, seconds) = (number("FROM").unwrap_or(0), number("SECONDS"));
@@ -34,7 +34,7 @@ fn cases(few: u64) -> impl Iterator<Item = u64> {
     (from..from + count).take_while(move |_| until.is_none_or(|end| Instant::now() < end))
 }
 
-/// What is done in one turn.
+/// The changes of one turn.
 type Turn = Vec<(bool, String, Row)>;
 
 fn tuple(name: &str, row: &Row) -> String {
@@ -78,10 +78,10 @@ fn difference(held: &State, wanted: &State) -> String {
     text
 }
 
-/// Runs a program; an error says what is wrong.
+/// Runs a program; an error describes the difference.
 type Run<'r, T> = &'r dyn Fn(&Program, &[T]) -> Result<(), String>;
 
-/// Leaves out turns and rules while something stays wrong, and shows what is left.
+/// Removes turns and rules as long as the case still fails, and shows the rest.
 fn report<T: Clone>(
     seed: u64,
     program: &Program,
@@ -124,8 +124,8 @@ fn report<T: Clone>(
     panic!("seed {seed}\n{}\n{}\n{wrong}", rules.join("\n"), turns.join("\n"));
 }
 
-/// One node: after every turn the rows are those that stand or are derived, where a derivation
-/// that held before the turn does not bring back what was not there, or is deleted in it.
+/// One node: after every turn the rows are the asserted and the derived ones, where a derivation
+/// that held before the turn does not restore a row that was absent or is deleted in the turn.
 #[test]
 fn deletes_and_inserts_on_one_node() {
     for seed in cases(60) {
@@ -158,7 +158,7 @@ fn run_local(program: &Program, turns: &[Turn], seed: u64) -> Result<(), String>
     let (mut asserted, mut state) = (State::new(), State::new());
     for turn in turns {
         let mut deleted = BTreeSet::new();
-        // What is put in and taken out in one turn: the rules that take out come second.
+        // The inserts and deletes of one turn: the rules that delete come second.
         for (name, _) in program.relations() {
             for put in [true, false] {
                 for (_, _, row) in turn.iter().filter(|one| one.0 == put && one.1 == *name) {
@@ -191,12 +191,12 @@ fn run_local(program: &Program, turns: &[Turn], seed: u64) -> Result<(), String>
     Ok(())
 }
 
-/// What happens on several nodes.
+/// A step on several nodes.
 #[derive(Clone, Debug)]
 enum Step {
     Put(String, Row),
     Cut(String, Row),
-    /// A node ends without notice and returns without its rows, which are put in again.
+    /// A node ends without notice and restarts without its rows, which are inserted again.
     Crash(usize),
     /// Nothing for this number of milliseconds.
     Wait(u64),
@@ -239,7 +239,7 @@ fn several_nodes(few: u64, crashes: f64) {
     }
 }
 
-/// The node that a row lies at.
+/// The node of a row.
 fn at(row: &Row) -> usize {
     (0..NODES).find(|&number| node(number) == row[0]).expect("a node")
 }
@@ -281,7 +281,7 @@ fn run_nodes(program: &Program, steps: &[Step], seed: u64) -> Result<(), String>
         }
     }
     network.run_for(if crashed { 60.0 } else { 15.0 });
-    // A row at a number lies nowhere.
+    // A row whose location is a number has no node.
     let wanted = evaluate(program, &asserted, &|_, _, row| row[0].starts_with('"'));
     let held = held(&network, program, NODES);
     match held == wanted {
@@ -370,8 +370,8 @@ fn soft_state_at_rest(few: u64, crashes: f64) {
     assert!(derived.get() > programs, "{} soft rows in {programs} programs", derived.get());
 }
 
-/// Soft rows that stand are put in again twice a second. Adds the number of rows that are derived
-/// from soft state.
+/// Asserted soft rows are refreshed twice a second. Adds the number of rows that are derived from
+/// soft state.
 fn run_to_rest(
     program: &Program,
     steps: &[Step],

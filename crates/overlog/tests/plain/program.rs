@@ -1,4 +1,4 @@
-//! Random programs over a few node names, and what is done to their tables.
+//! Random programs over a few node names, and changes of their tables.
 //!
 //! All values are node names, so that any column may be a location; a count is the only number.
 
@@ -22,7 +22,7 @@ pub struct Atom {
     pub terms: Vec<Term>,
 }
 
-/// Which aggregate stands in the last column of a head.
+/// The aggregate in the last column of a head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Function {
     Min,
@@ -48,12 +48,12 @@ pub struct Program {
     pub lifetimes: BTreeMap<String, u32>,
 }
 
-/// Where heads and bodies lie.
+/// The locations of heads and bodies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
     /// On one node.
     Local,
-    /// Heads may lie elsewhere than bodies.
+    /// Heads may be at other nodes than bodies.
     Nodes,
 }
 
@@ -69,7 +69,7 @@ impl Program {
             let lower: Vec<(String, usize)> = layers.iter().flatten().cloned().collect();
             for head in &heads {
                 for number in 0..random.range(1..=3) {
-                    // The first rule of a view stands on lower layers alone.
+                    // The first rule of a view reads lower layers only.
                     let mut from = lower.clone();
                     if number > 0 {
                         from.extend(heads.iter().cloned());
@@ -197,8 +197,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// The source. In a turn that `go` starts, all that was staged for a table is put in, and all
-/// that was staged to go is taken out.
+/// The source. In a turn that `go` starts, all staged inserts and deletes of a table are made.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, arity) in self.relations() {

@@ -1,11 +1,11 @@
-//! Soft state on a page: rows that live for a time, and rules that fire for what comes and, in soft
-//! state, for what is refreshed.
+//! A minimal model of soft state: rows with a lifetime, and rules that fire for arrivals and, in
+//! soft state, for refreshes.
 //!
-//! A rule whose head and body are hard state is a view, as in [`super::evaluate`]. Any other puts
-//! its head in as a fact would, once for each commit, and takes nothing back. On several nodes,
-//! with no loss, a row may be late by some hops; all lifetimes end half-way between two steps, so
-//! that this decides nothing. There, rules neither negate nor recurse: what such rules find
-//! depends on who is faster.
+//! A rule whose head and body are hard state is a view, as in [`super::evaluate`]. Any other
+//! asserts its head like a fact, once for each commit, and retracts nothing. On several nodes,
+//! without loss, a row may be late by some hops; all lifetimes end half-way between two steps, so
+//! that this has no effect. There, rules neither negate nor recurse: their results would depend on
+//! message timing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::evaluate::{Derivation, Row, State, evaluate, heads};
 use super::program::{Program, Reach, Rule};
 use tidemill_stdx::rng::Rng;
 
-/// What is done at the start of a second.
+/// The changes at the start of a second.
 #[derive(Clone, Debug)]
 pub enum Step {
     Put(String, Row),
@@ -47,13 +47,14 @@ pub fn program(random: &mut Rng, reach: Reach) -> Program {
     program
 }
 
-/// How long soft rows live in [`program_at_rest`]: a lost refresh in two is not missed.
+/// The lifetime of soft rows in [`program_at_rest`]: long enough to bridge every other refresh
+/// being lost.
 const LIFE_S: u32 = 9;
 
-/// A program for several nodes some of whose tables are soft, aggregates among them. If soft rows
-/// that stand are put in again all the time, what is there in the end follows from those that
-/// stand then, whatever was lost or crashed on the way: what soft state leads to is soft state,
-/// or an aggregate, and never leads to itself.
+/// A program for several nodes some of whose tables are soft, aggregates among them. If asserted
+/// soft rows are refreshed all the time, the final state follows from those asserted at the end,
+/// whatever was lost or crashed before: soft state only derives soft state or aggregates, without
+/// recursion.
 pub fn program_at_rest(random: &mut Rng) -> Program {
     let mut program = Program::random(random, Reach::Nodes);
     for (name, _) in &program.layers[0] {
@@ -89,8 +90,8 @@ pub fn program_at_rest(random: &mut Rng) -> Program {
     Program { rules, ..program }
 }
 
-/// What a program of [`program_at_rest`] comes to. A soft row is there if a rule derives it from
-/// soft rows, which come again and again; one that was derived once, from hard rows, has gone.
+/// The final state of a program of [`program_at_rest`]. A soft row exists if a rule derives it from
+/// soft rows, which are refreshed; one that was derived once, from hard rows, has expired.
 pub fn at_rest(program: &Program, asserted: &State) -> State {
     let soft = |name: &String| program.lifetimes.contains_key(name);
     let mut program = program.clone();
@@ -105,7 +106,7 @@ pub fn at_rest(program: &Program, asserted: &State) -> State {
 /// The rows of all nodes and when they were put in or refreshed last.
 pub struct Soft<'p> {
     program: &'p Program,
-    /// What stands by itself: facts, and heads of rules that are no views.
+    /// Asserted rows: facts, and heads of rules that are no views.
     asserted: BTreeMap<(String, Row), u64>,
     /// All rows.
     state: State,
@@ -126,7 +127,7 @@ impl<'p> Soft<'p> {
         atoms.chain([&rule.head]).all(|atom| !self.is_soft(&atom.relation))
     }
 
-    /// The rows that a step leaves, as they are before the next one.
+    /// The rows after a step, just before the next one.
     pub fn step(&mut self, second: u64, step: &Step) -> &State {
         self.expire(second);
         let before = self.asserted.clone();
@@ -170,7 +171,7 @@ impl<'p> Soft<'p> {
         &self.state
     }
 
-    /// Takes out what has lived its time: lifetimes end half a second after a step.
+    /// Removes expired rows: lifetimes end half a second after a step.
     fn expire(&mut self, second: u64) {
         let lifetimes = &self.program.lifetimes;
         self.asserted.retain(|(name, _), put| {
@@ -187,7 +188,7 @@ impl<'p> Soft<'p> {
         }
     }
 
-    /// All rows, given those that stand by themselves.
+    /// All rows, given the asserted ones.
     fn views(&self, asserted: &BTreeMap<(String, Row), u64>) -> State {
         let mut rows = State::new();
         for (name, row) in asserted.keys() {

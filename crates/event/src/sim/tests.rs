@@ -133,12 +133,12 @@ fn part(of: impl Fn(usize) -> Option<u16>) -> Part {
         }
         let endpoint = lp.host().bind(&name).unwrap();
         let owner = lp.owner("node");
-        let heard = name.clone();
+        let receiver = name.clone();
         let read = move |_: &mut Vec<Seen>, lp: &mut Loop<Vec<Seen>>, _| {
             let mut buf = [0; 8];
             while let Ok(Some((_, from))) = lp.host().recv(endpoint, &mut buf) {
                 let (hops, from, name) =
-                    (buf[0], lp.host().name_of(from).into_owned(), heard.clone());
+                    (buf[0], lp.host().name_of(from).into_owned(), receiver.clone());
                 lp.event(owner, move |world: &mut Vec<Seen>, lp: &mut Loop<Vec<Seen>>| {
                     world.push((lp.now().0, name, hops, from));
                     for to in (0..NODES).filter(|to| hops < HOPS && (to + node) % 3 == 0) {

@@ -131,7 +131,7 @@ fn events_are_waited_for_or_looked_at_where_they_are_known() {
 }
 
 #[test]
-fn what_cannot_be_told_is_said() {
+fn undecidable_conditions_are_marked() {
     let program = "materialize(p, infinity, infinity, keys(1, 2)).\n\
                    materialize(q, infinity, infinity, keys(1, 2)).\n\
                    r1 p(@X, Y) :- e(@X), q(@X, Y), f_rand() > 5, Y > 3.\n";

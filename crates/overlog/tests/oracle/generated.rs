@@ -1,7 +1,7 @@
 //! Random programs of views, and changes to the tables below them.
 //!
-//! Every generated program compiles and has a fixed point: variables are bound, values are of a small
-//! domain, negation and aggregates read lower layers only.
+//! Every generated program compiles and has a fixed point: variables are bound, values are of a
+//! small domain, negation and aggregates read lower layers only.
 
 use std::fmt;
 

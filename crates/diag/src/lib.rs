@@ -1,5 +1,5 @@
-//! What all languages of the project share: sources, places in them, diagnostics, and the parts of
-//! their readers.
+//! The parts that all languages of the project share: sources, places in them, diagnostics, and the
+//! parts of their readers.
 //!
 //! Depends on no crate of the project, and knows none of its languages.
 

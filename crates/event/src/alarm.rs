@@ -68,7 +68,7 @@ impl<W: 'static> Loop<W> {
         self.timers.is_armed(id)
     }
 
-    /// How many timers are armed.
+    /// The number of armed timers.
     pub fn timers_armed(&self) -> usize {
         self.timers.armed()
     }

@@ -35,7 +35,7 @@ pub(crate) type Posted<W> = Box<dyn FnOnce(&mut W, &mut Loop<W>) + Send>;
 pub(crate) type OnReady<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, WatchId)>;
 type OnError<W> = Box<dyn FnMut(&mut W, &mut Loop<W>, WatchId, io::Error)>;
 
-/// How much a loop may hold.
+/// The limits of a loop.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Events that wait for their turn; [`Loop::event`] refuses more.
@@ -283,7 +283,7 @@ impl<W: 'static> Loop<W> {
         self.charged = self.charged.saturating_add(steps);
     }
 
-    /// How long a turn may run before others get theirs.
+    /// The time that a turn may run before others get theirs.
     pub fn slice(&self) -> Slice {
         self.host.slice()
     }

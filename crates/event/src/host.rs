@@ -17,7 +17,7 @@ use tidemill_stdx::keyed::Secret;
 use crate::source::{Address, Endpoint, Interest, Peer, Ready, Source, unsupported};
 use crate::{Sim, Time};
 
-/// How long [`Host::wait`] may wait.
+/// The limit of [`Host::wait`].
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Wait {
     /// Not at all.
@@ -37,7 +37,7 @@ pub enum Wake {
     Interrupted,
 }
 
-/// How long a turn may run before others get theirs.
+/// The time that a turn may run before others get theirs.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Slice {
     /// Measured by the clock.
@@ -46,7 +46,7 @@ pub enum Slice {
     Steps(u64),
 }
 
-/// What a host has done so far.
+/// The counters of a host.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct HostStats {
     /// System calls made; clocks are read without.
@@ -91,7 +91,7 @@ pub trait Waker: Send + Sync {
     fn wake(&self);
 }
 
-/// Where time, randomness and readiness come from.
+/// The source of time, randomness and readiness.
 pub trait Host: Transport + Streams {
     /// Monotonic time; no system call.
     fn now(&mut self) -> Time;
@@ -107,14 +107,14 @@ pub trait Host: Transport + Streams {
     /// is.
     ///
     /// # Errors
-    /// What the system reports; `bytes` must not be used then.
+    /// The error of the system; then `bytes` must not be used.
     fn fill_entropy(&mut self, bytes: &mut [u8]) -> io::Result<()>;
 
     /// The secret of hash tables whose keys strangers choose: one for the process, which cannot be
     /// guessed. A simulation has a fixed one. Nothing whose order shows may follow it.
     ///
     /// # Errors
-    /// What the system reports.
+    /// The error of the system.
     fn hash_secret(&mut self) -> io::Result<Secret>;
 
     /// The slice of a turn here.
@@ -149,7 +149,7 @@ pub trait Host: Transport + Streams {
     /// `Unsupported` where other threads would make runs differ.
     fn waker(&mut self) -> io::Result<Arc<dyn Waker>>;
 
-    /// What the host has done.
+    /// The counters of the host.
     fn stats(&self) -> HostStats;
 
     /// The clock for measuring work, in nanoseconds: rules may read it. `None` where the time of

@@ -1,4 +1,4 @@
-//! What other threads have posted for a loop: closures of type `P`, with their owners.
+//! The inbox of a loop: closures of type `P` posted by other threads, with their owners.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::host::Waker;
 use crate::owner::Owner;
 
-/// What a loop shares with its remotes.
+/// The state that a loop shares with its remotes.
 pub(crate) struct Posts<P> {
     pub(crate) posts: Mutex<VecDeque<(Owner, P)>>,
     /// Something was posted that the loop has not taken over.

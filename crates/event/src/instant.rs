@@ -1,4 +1,4 @@
-//! How many steps each scope has run at the current time of a loop.
+//! The number of steps that each scope has run at the current time of a loop.
 //!
 //! A simulation advances its clock when a node never becomes idle. Each node counts by itself: with
 //! the sum, the behaviour of a program would depend on the number of nodes.

@@ -40,7 +40,7 @@ pub(crate) struct Event<T> {
     pub(crate) task: T,
 }
 
-/// What to run.
+/// The work to run.
 pub(crate) enum Next<T> {
     Start(Event<T>),
     Resume(Turn<T>),
@@ -82,16 +82,16 @@ pub(crate) struct Queue<T> {
     lanes: BTreeMap<Owner, Lane<T>>,
     ring: VecDeque<Owner>,
     slice_of: SliceOf,
-    /// What has been used of the current slice.
+    /// The used part of the current slice.
     spent: u64,
     events: usize,
     suspended: usize,
     limit: usize,
-    /// What is left of the running round.
+    /// The rest of the running round.
     round: Round,
 }
 
-/// What a round has still to run.
+/// The rest of a round.
 #[derive(Copy, Clone, Default)]
 struct Round {
     lanes: usize,

@@ -317,7 +317,7 @@ impl<W: 'static> Loop<W> {
     }
 }
 
-/// How long a loop runs.
+/// The limit of a run.
 #[derive(Clone, Copy)]
 enum Until {
     /// Until nothing is left to do.

@@ -41,7 +41,7 @@ impl<W: 'static> Loop<W> {
     /// disposition.
     ///
     /// # Errors
-    /// What the kernel reports; `Unsupported` in a simulation.
+    /// The error of the kernel; `Unsupported` in a simulation.
     pub fn signals(
         &mut self,
         signals: &[Signal],

@@ -1,4 +1,4 @@
-//! What a host can watch, and what it reports: sources by readiness.
+//! The sources that a host can watch, and its reports of readiness.
 
 use std::io;
 use std::net::SocketAddr;
@@ -30,7 +30,7 @@ pub struct Peer {
     pub pid: u32,
 }
 
-/// What can be watched: a descriptor the caller owns, or an endpoint of the host.
+/// A source to watch: a descriptor the caller owns, or an endpoint of the host.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Source {
     /// A descriptor. Its owner unwatches it before closing it.
@@ -51,7 +51,7 @@ impl From<Endpoint> for Source {
     }
 }
 
-/// What to report. Errors are always reported.
+/// The readiness to report. Errors are always reported.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Interest {
     /// Errors only: a watch that rests.

@@ -47,7 +47,7 @@ pub struct LoopStats {
     pub dropped_remote: u64,
     /// By kind of owner, in the order the kinds were first named; the loop itself first.
     pub kinds: Vec<KindStats>,
-    /// What the host has done, as of the last poll of the descriptors.
+    /// The counters of the host, as of the last poll of the descriptors.
     pub host: HostStats,
 }
 

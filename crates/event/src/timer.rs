@@ -48,7 +48,7 @@ impl<P> Timers<P> {
         Timers { heap: Vec::new(), timers: Slab::new(), sequence: 0 }
     }
 
-    /// How many are armed.
+    /// The number of armed timers.
     pub(crate) fn armed(&self) -> usize {
         self.heap.len()
     }
@@ -109,7 +109,7 @@ impl<P> Timers<P> {
         gone.into_iter().for_each(|key| drop(self.remove(TimerId(key))));
     }
 
-    /// What the timer carries.
+    /// The payload of the timer.
     pub(crate) fn payload(&mut self, id: TimerId) -> Option<&mut P> {
         self.timers.get_mut(id.0).map(|timer| &mut timer.payload)
     }

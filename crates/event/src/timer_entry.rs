@@ -1,4 +1,4 @@
-//! What the loop keeps of a timer: `T` is a closure to run once, `H` one to run again and again.
+//! The loop's entry for a timer: `T` is a closure to run once, `H` one to run repeatedly.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub(crate) struct TimerEntry<T, H> {
     pub(crate) alarm: Alarm<T, H>,
 }
 
-/// What a timer does when it fires.
+/// The action of a timer.
 pub(crate) enum Alarm<T, H> {
     /// Runs once; the timer is gone before it does.
     Once(T),

@@ -101,7 +101,7 @@ impl User {
     /// without capabilities, for ever; and verifies that it cannot return to root.
     ///
     /// # Errors
-    /// What the kernel reports, or that something of root is left: the process must end then.
+    /// The error of the kernel, or remaining privileges of root: then the process must end.
     pub fn assume(self) -> io::Result<()> {
         let User { uid, gid } = self;
         // SAFETY: the list has one element; the C library applies all three to every thread. Groups

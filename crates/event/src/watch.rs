@@ -69,7 +69,7 @@ impl<W: 'static> Loop<W> {
         of_scope.map(|(key, _)| WatchId(key)).collect()
     }
 
-    /// How many sources are watched.
+    /// The number of watched sources.
     pub fn watched(&self) -> usize {
         self.watches.slab.len()
     }

@@ -119,7 +119,7 @@ pub struct Endpoint {
     events: VecDeque<(Box<str>, PeerEvent)>,
     budget: Budget,
     counters: Counters,
-    /// Where the search for a peer to replace continues (the hand of a clock).
+    /// The position of the clock hand that selects a peer to replace.
     hand: usize,
     /// The peers whose content is still taken, if limited; of others only acknowledgements are.
     members: Option<SortedSet<String>>,
@@ -340,7 +340,7 @@ impl Endpoint {
         }
     }
 
-    /// What has happened to peers, oldest first.
+    /// Events of peers, oldest first.
     pub fn poll_event(&mut self) -> Option<(Box<str>, PeerEvent)> {
         self.events.pop_front()
     }

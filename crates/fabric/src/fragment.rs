@@ -22,7 +22,7 @@ pub const FRAGMENT_BYTES_MIN: usize = 256;
 /// Messages of one peer that may be incomplete at a time.
 pub const INCOMPLETE_MAX: usize = 8;
 
-/// How long the fragments of a message may take, from the first on.
+/// The time limit for the fragments of a message, from the first on.
 pub const TIMEOUT_NS: u64 = 10_000_000_000;
 
 /// The memory that all peers of a node together may use.

@@ -39,7 +39,7 @@ pub struct Fragment<'a> {
     pub message: u64,
     /// Which part, from 0.
     pub index: u32,
-    /// How many parts there are.
+    /// The number of parts.
     pub count: u32,
     /// Bytes of the whole message.
     pub total: u32,

@@ -1,4 +1,4 @@
-//! What a node keeps of one other address: the program it runs, and what goes to it.
+//! The state of a node for one other address: the program it runs, and the traffic to it.
 //!
 //! Tuples gather in a batch until a datagram is full or the owner flushes. Best effort and
 //! reliable delivery run side by side, each with a batch of its own, and each in the order of
@@ -11,7 +11,7 @@ use crate::fragment::{self, Budget, Reassembler};
 use crate::head::Head;
 use crate::reliable::{Limits, PeerEvent, Reliable, SendError};
 
-/// How tuples go to a peer.
+/// The transport of tuples to a peer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Mode {
     /// Best effort: datagrams may be lost, doubled and reordered.
@@ -227,7 +227,7 @@ impl Peer {
         }
     }
 
-    /// What has happened to the peer, oldest first.
+    /// Events of the peer, oldest first.
     pub fn poll_event(&mut self) -> Option<PeerEvent> {
         self.reliable.as_mut()?.poll_event()
     }

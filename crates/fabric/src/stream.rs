@@ -9,7 +9,7 @@ pub const FRAME_BYTES_MAX: usize = 16 << 20;
 /// A frame is longer than allowed; what follows it cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong {
-    /// What was announced, in bytes.
+    /// The announced length in bytes.
     pub bytes: usize,
 }
 
@@ -54,7 +54,7 @@ impl FrameReader {
         self.buffer.shrink_to_fit();
     }
 
-    /// All that was not given out, for another reader to go on with.
+    /// The bytes not yet returned, for another reader to continue with.
     pub fn into_rest(mut self) -> Vec<u8> {
         self.buffer.split_off(self.taken)
     }

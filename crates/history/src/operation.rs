@@ -55,6 +55,6 @@ pub struct Operation {
 pub struct Malformed {
     /// Its position in the history.
     pub operation: usize,
-    /// What is wrong with it.
+    /// The error in it.
     pub reason: String,
 }

@@ -32,7 +32,7 @@ pub struct Failure {
     pub operations: Vec<usize>,
     /// The time by which there is no order.
     pub end: i64,
-    /// How many others the part has.
+    /// The number of others in the part.
     pub others: usize,
 }
 

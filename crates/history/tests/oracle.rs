@@ -3,7 +3,7 @@
 use tidemill_history::{Failure, Model, Operation, Value, Verdict, check};
 use tidemill_stdx::rng::Rng;
 
-/// What an object holds: the value of each key, or the elements of a queue or set, or a number.
+/// The state of an object: the value of each key, or the elements of a queue or set, or a number.
 type State = Vec<(Value, Value)>;
 
 /// A sequential object, implemented independently of the crate: its result, and the state

@@ -26,7 +26,7 @@ pub struct Arrivals {
     relations: SortedMap<RelationId, Arrival>,
 }
 
-/// What may arrive for one relation.
+/// The arrivals allowed for one relation.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Arrival {
     /// Insertions, and events.
@@ -53,7 +53,7 @@ impl Arrivals {
         self.relations.remove(&relation);
     }
 
-    /// What may arrive for a relation.
+    /// The arrivals allowed for a relation.
     pub fn get(&self, relation: RelationId) -> Option<&Arrival> {
         self.relations.get(&relation)
     }

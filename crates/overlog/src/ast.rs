@@ -45,7 +45,7 @@ pub struct Program {
     pub files: Vec<FileId>,
     /// The statements in source order.
     pub statements: Vec<Statement>,
-    /// Where macros were used, for notes in diagnostics.
+    /// The uses of macros, for notes in diagnostics.
     pub macro_uses: Vec<MacroUse>,
 }
 
@@ -54,7 +54,7 @@ pub struct Program {
 pub struct MacroUse {
     /// The macro's name.
     pub name: String,
-    /// Where it was used; the tokens it expanded to carry this span.
+    /// The span of its use, which the tokens of its expansion carry.
     pub used: Span,
     /// The value in its `#define` or `-D`.
     pub defined: Span,
@@ -65,7 +65,7 @@ pub struct MacroUse {
 pub struct Ident {
     /// As written.
     pub text: String,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 
@@ -76,7 +76,7 @@ pub struct Name {
     pub written: String,
     /// Fully qualified, without leading `::`. Two names are the same relation if this is equal.
     pub resolved: String,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 
@@ -152,7 +152,7 @@ impl Materialize {
 pub struct Keys {
     /// Columns counted from 1, as written, each at least 1. Empty: each tuple is its own key.
     pub columns: Vec<u32>,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 
@@ -255,7 +255,7 @@ pub struct Rule {
     pub label: Option<Name>,
     /// The rule deletes the rows that it derives.
     pub delete: bool,
-    /// What it derives.
+    /// Its head.
     pub head: Functor,
     /// The body; never empty.
     pub body: Vec<Term>,
@@ -306,11 +306,11 @@ pub struct Aggregate {
     pub located: bool,
     /// The second argument of `a_TOPK<X, K>`.
     pub limit: Option<Expr>,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 
-/// What an aggregate ranges over.
+/// The range of an aggregate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AggregateOver {
     /// `*`: whole rows.
@@ -339,7 +339,7 @@ pub struct Predicate {
     pub negated: bool,
     /// The relation and its patterns. No [`Arg::Aggregate`].
     pub functor: Functor,
-    /// Where, `notin` included.
+    /// Its span, `notin` included.
     pub span: Span,
 }
 
@@ -350,7 +350,7 @@ pub struct Assign {
     pub var: Variable,
     /// Its value.
     pub expr: Expr,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 
@@ -361,11 +361,11 @@ pub struct AggView {
     pub func: Ident,
     /// The group.
     pub group: Vec<Expr>,
-    /// What is aggregated, and then the variables that receive the result.
+    /// The aggregated value, and then the variables that receive the result.
     pub result: Vec<Expr>,
     /// The relation it ranges over.
     pub of: Functor,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 
@@ -375,16 +375,16 @@ pub struct Variable {
     /// Its name. `NODE`, `NODE_INDEX`, `NODE_COUNT`, `NODE_ID` and `LANDMARK` are bound when a
     /// node starts.
     pub name: String,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 
 /// A value, condition or pattern.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
-    /// What it is.
+    /// Its kind.
     pub kind: ExprKind,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 
@@ -511,7 +511,7 @@ pub struct Range {
     pub low_closed: bool,
     /// `high]` rather than `high)`.
     pub high_closed: bool,
-    /// Where.
+    /// Its span.
     pub span: Span,
 }
 

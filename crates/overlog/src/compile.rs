@@ -194,7 +194,7 @@ fn place(sources: &Sources, span: Span) -> String {
     format!("{}:{}:{}", sources.name(span.file), place.line, place.column)
 }
 
-/// All that is neither rule nor table.
+/// Statements other than rules and tables.
 fn statements(
     program: &Program,
     sources: &Sources,
@@ -253,7 +253,7 @@ fn statements(
     compiled
 }
 
-/// What works on the inputs of a stage.
+/// The operator of a stage.
 fn worked_by(stage: &Stage, operators: &Registry) -> WorkedBy {
     match operators.find(&stage.operator.text) {
         Some(declared) if declared.works == Works::Outside => {

@@ -86,7 +86,7 @@ struct Printer<'a> {
     tokens: &'a [Token],
     at: usize,
     out: String,
-    /// Where in `out` the blanks before trailing comments are.
+    /// The positions in `out` of the blanks before trailing comments.
     trailing: Vec<usize>,
     indent: usize,
     /// A namespace or the file has just begun: no empty line goes here.
@@ -111,7 +111,7 @@ impl Printer<'_> {
         self.tokens[at].first && self.tokens[at].kind == TokenKind::Sym(Sym::Hash)
     }
 
-    /// How many line ends lie between a token and the one before it.
+    /// The number of line ends between a token and the one before it.
     fn lines_before(&self, at: usize) -> usize {
         let from = at.checked_sub(1).map_or(0, |before| self.tokens[before].span.end as usize);
         let between = &self.text[from..self.tokens[at].span.start as usize];
@@ -132,7 +132,7 @@ impl Printer<'_> {
         self.out.push('\n');
     }
 
-    /// Where the directive that begins at `at` ends, as an index of tokens.
+    /// The end of the directive that begins at `at`, as an index of tokens.
     fn directive_end(&self, at: usize) -> usize {
         let more = |token: &Token| !token.first && token.kind != TokenKind::End;
         at + 1 + self.tokens[at + 1..].iter().take_while(|token| more(token)).count()
@@ -192,7 +192,7 @@ impl Printer<'_> {
             let text = self.verbatim(at, at + 1);
             if token.kind == TokenKind::Comment {
                 let own_line = at > from && self.lines_before(at) > 0;
-                // What is printed ends with a line end, even if the text does not.
+                // The output ends with a line end, even if the text does not.
                 let ends = self.tokens[at + 1].kind == TokenKind::End;
                 let last = ends || self.lines_before(at + 1) > 0;
                 layout.add(Word::comment(text, own_line, last || text_ends_line(token, self.text)));

@@ -255,7 +255,7 @@ fn everywhere(functor: &mut Functor, symbols: &Symbols<'_>) {
     let span = functor.span;
     let column = symbols.location_of(functor);
     let is_moving = symbols.get(&functor.name.resolved).is_some_and(Symbol::is_moving);
-    // Where rows lie at the address of one column, the node is the value of that column.
+    // If rows are located at the address in a column, the node is the value of that column.
     let node = match functor.args.get(column) {
         Some(Arg::Expr(place)) if is_moving => place.clone(),
         _ => Expr { kind: ExprKind::Fresh, span },

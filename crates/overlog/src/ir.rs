@@ -25,7 +25,7 @@ pub(crate) struct Rule {
     pub span: Span,
     /// By number.
     pub vars: Vec<Var>,
-    /// What is derived.
+    /// The head.
     pub head: Head,
     /// The body, in textual order.
     pub body: Vec<Term>,
@@ -91,7 +91,7 @@ pub(crate) struct AggregateTerm {
     pub function: tidemill_relation::aggregate::Aggregate,
     /// Variables of the group.
     pub group: Vec<Reg>,
-    /// What is aggregated; `None` for rows.
+    /// The aggregated value; `None` for rows.
     pub input: Option<Reg>,
     /// The variable that receives the result.
     pub result: Reg,
@@ -290,7 +290,7 @@ pub(crate) struct Catalog {
     names: SortedMap<String, RelationId>,
     /// Hidden relations that cross the network.
     pub shipped: Vec<RelationId>,
-    /// What other nodes may send.
+    /// The arrivals allowed from other nodes.
     pub arrivals: Arrivals,
     /// Tables that depend on themselves in the views being lowered.
     pub recursive: SortedSet<RelationId>,
@@ -475,7 +475,7 @@ impl Catalog {
     }
 }
 
-/// How a hidden table treats refreshes and time.
+/// The treatment of refreshes and time by a hidden table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Softness {
     /// Rows stay, refreshes have no effect.

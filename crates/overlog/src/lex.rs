@@ -24,7 +24,7 @@ use tidemill_diag::{Diagnostic, FileId, Span};
 /// A token and its place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// Its place; for a token out of a macro, where the macro was used.
     pub span: Span,
@@ -34,7 +34,7 @@ pub struct Token {
     pub error: Option<Box<Diagnostic>>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TokenKind {
     /// A name, possibly qualified; the words of the language too.

@@ -4,7 +4,7 @@ use tidemill_relation::Value;
 use tidemill_relation::plan::{Plan, Relation, RelationId};
 use tidemill_relation::tuple_id::Naming;
 
-/// How ids are made for the tuples of each relation, the same on all nodes.
+/// The ids of the tuples of each relation, the same on all nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Names(Vec<Named>);
 

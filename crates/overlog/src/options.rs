@@ -38,7 +38,7 @@ pub struct ForeignTable {
     pub filled_by: Option<String>,
     /// Its form in rules, with a name for each column.
     pub form: String,
-    /// Where it is declared.
+    /// The span of its declaration.
     pub span: Span,
 }
 

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use tidemill_diag::{Diagnostic, Sources, Span};
 use tidemill_stdx::sort;
 
-/// How deep expressions, lists and namespaces nest in the text.
+/// The maximal nesting of expressions, lists and namespaces in the text.
 const NESTING_MAX: usize = 100;
 /// The maximal height of an expression's tree: a chain of operators is as high as it is long.
 const HEIGHT_MAX: usize = 400;
@@ -142,11 +142,11 @@ struct Parser {
     at: usize,
     macro_uses: Vec<MacroUse>,
     diagnostics: Vec<Diagnostic>,
-    /// Where the last error was reported, as an index of `tokens`: one error per place.
+    /// The place of the last error, as an index of `tokens`: one error per place.
     last_error: Option<usize>,
-    /// How deep the part being read is nested.
+    /// The nesting of the part being read.
     nesting: usize,
-    /// How many namespaces are open.
+    /// The number of open namespaces.
     spaces: usize,
     /// The height of the expression read last.
     height: usize,

@@ -131,7 +131,7 @@ pub struct StageUse {
     pub input: RelationId,
     /// The event it yields.
     pub output: RelationId,
-    /// What works on its inputs.
+    /// Its operator.
     pub by: WorkedBy,
     /// `file:line:column`.
     pub place: String,
@@ -149,7 +149,7 @@ pub struct SinkUse {
     pub place: String,
 }
 
-/// What works on the inputs of a stage.
+/// The operator of a stage.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WorkedBy {
     /// An operator of the node, in the turn.

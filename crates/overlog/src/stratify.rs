@@ -31,7 +31,7 @@ pub(crate) struct Group {
     pub selected: Vec<RelationId>,
 }
 
-/// What an edge asks of what it starts from.
+/// The requirement of an edge on its source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Demand {
     /// Nothing.

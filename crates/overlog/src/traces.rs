@@ -14,7 +14,7 @@ use crate::names::Names;
 /// The columns of `sys::tuple` that have an index in any case: the id.
 pub(crate) const TUPLE_INDEX: [u32; 1] = [1];
 
-/// What is traced of a program.
+/// The traces of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Traces {
     /// The table of executions, `sys::ruleExec`.
@@ -145,7 +145,7 @@ impl Traces {
         [self.rule_exec, self.tuple, self.content].contains(&relation)
     }
 
-    /// How ids are made for tuples.
+    /// The source of ids for tuples.
     pub(crate) fn names(&self) -> &Names {
         &self.names
     }
@@ -159,9 +159,9 @@ pub(crate) fn is_part(plan: &Plan, relation: RelationId) -> bool {
 
 /// Something that leads from relations to another.
 struct Part {
-    /// What starts it.
+    /// Its trigger.
     starts: Vec<RelationId>,
-    /// What it joins besides.
+    /// The tables that it joins.
     joins: Vec<RelationId>,
     head: RelationId,
     /// A rule, not an operator.

@@ -345,7 +345,7 @@ fn call(function: Option<FunctionId>, arguments: Vec<Expr>) -> Expr {
     let constants: Option<Vec<Value<'_>>> = constants.collect();
     match constants.and_then(|constants| function.constant(&constants)) {
         Some(Ok(value)) => Expr::Const(value),
-        // What fails does so for each tuple, which is counted.
+        // A failure repeats for each tuple, and is counted.
         Some(Err(_)) | None => Expr::Call(function, arguments),
     }
 }

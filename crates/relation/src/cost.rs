@@ -1,4 +1,4 @@
-//! What rules cost: how often they ran, what they derived, the rows they looked at, and the time.
+//! The costs of rules: their runs, derivations, rows read, and time.
 //!
 //! Costs are measured only while a caller asks for them, by a clock that the caller brings: nothing
 //! here reads one of its own.
@@ -17,7 +17,7 @@ pub struct Cost {
     pub derived: u64,
     /// Rows that its look-ups and scans examined, without those that started it.
     pub probes: u64,
-    /// How long it ran, nanoseconds.
+    /// The run time in nanoseconds.
     pub ns: u64,
 }
 

@@ -183,7 +183,7 @@ impl SeqBuilder {
         self.bytes.capacity()
     }
 
-    /// What has been built so far.
+    /// The value built so far.
     pub fn as_seq(&self) -> Seq<'_> {
         Seq { count: self.count, bytes: &self.bytes }
     }

@@ -34,7 +34,7 @@ impl JsonWriter {
         JsonWriter::default()
     }
 
-    /// What has been written.
+    /// The text so far.
     pub fn finish(self) -> String {
         self.out
     }
@@ -45,7 +45,7 @@ impl JsonWriter {
         self.comma = false;
     }
 
-    /// What has been written so far.
+    /// The text so far.
     pub fn as_str(&self) -> &str {
         &self.out
     }

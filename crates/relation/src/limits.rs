@@ -12,7 +12,7 @@ use crate::value::Value;
 /// The most bytes of one text, list or other long value.
 pub const VALUE_BYTES_MAX: usize = 16 << 20;
 
-/// How deep lists may lie in lists: a list of numbers has depth 1.
+/// The maximal nesting of lists: a list of numbers has depth 1.
 pub const NESTING_MAX: usize = 64;
 
 /// An error if a value of `bytes` would be too large.

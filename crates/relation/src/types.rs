@@ -21,9 +21,9 @@ impl TypeSet {
     pub const DOUBLE: TypeSet = TypeSet::of(Type::Double);
     /// Integers and doubles.
     pub const NUMBER: TypeSet = TypeSet::all_of(&[Type::Int, Type::Double]);
-    /// What counts as an integer: integers and booleans.
+    /// The types that count as integers: integers and booleans.
     pub const WHOLE: TypeSet = TypeSet::all_of(&[Type::Bool, Type::Int]);
-    /// What counts as a number: integers, doubles and booleans.
+    /// The types that count as numbers: integers, doubles and booleans.
     pub const NUMERIC: TypeSet = TypeSet::all_of(&[Type::Bool, Type::Int, Type::Double]);
     /// Texts.
     pub const TEXT: TypeSet = TypeSet::of(Type::Str);

@@ -17,8 +17,8 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often a histogram is read again that changes all the time. Then its counts are taken as
-/// they are: each is right at its own time.
+/// The number of reads of a histogram that changes all the time. Then its counts are taken as they
+/// are: each is right at its own time.
 const TRIES_MAX: usize = 32;
 
 /// A source of words.
@@ -163,7 +163,7 @@ impl Decoder {
     }
 }
 
-/// What a slot holds.
+/// The contents of a slot.
 enum Data {
     Counter(u64),
     Histogram(Distribution),

@@ -106,7 +106,7 @@ impl Distribution {
         self.max = max.clamp(top.0, top.1);
     }
 
-    /// How many values.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.count
     }

@@ -52,7 +52,7 @@ pub const FILE_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of a word.
 pub const WORD_BYTES: usize = 8;
 
-/// How many buckets a histogram has.
+/// The number of buckets of a histogram.
 pub const BUCKET_COUNT: usize = 496;
 /// The word of a histogram's data where its buckets start.
 pub(crate) const BUCKETS_WORD: usize = HISTOGRAM_BYTES / WORD_BYTES - BUCKET_COUNT;
@@ -85,7 +85,7 @@ pub fn bucket_bounds(bucket: usize) -> (u64, u64) {
     (low, low + ((1 << shift) - 1))
 }
 
-/// What the slots of a file are.
+/// The kind of the slots of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotKind {
     /// 64-bit counters.
@@ -122,9 +122,9 @@ impl SlotKind {
 /// The shape of a file: its header without the owner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
-    /// What its slots are.
+    /// The kind of its slots.
     pub kind: SlotKind,
-    /// How many.
+    /// The number of slots.
     pub slots: usize,
     /// Bytes of data per slot.
     pub data_bytes: usize,
@@ -151,12 +151,12 @@ impl Shape {
         HEADER_BYTES + self.slots * (self.data_bytes + ENTRY_BYTES)
     }
 
-    /// Where the data of a slot starts.
+    /// The offset of the data of a slot.
     pub(crate) fn data_offset(self, slot: usize) -> usize {
         HEADER_BYTES + slot * self.data_bytes
     }
 
-    /// Where the entry of a slot starts.
+    /// The offset of the entry of a slot.
     pub(crate) fn entry_offset(self, slot: usize) -> usize {
         self.data_offset(self.slots) + slot * ENTRY_BYTES
     }
@@ -169,7 +169,7 @@ pub struct Header {
     pub pid: u32,
     /// When that process started, in clock ticks after boot.
     pub start_ticks: u64,
-    /// What is in the file.
+    /// The contents of the file.
     pub shape: Shape,
 }
 
@@ -193,7 +193,7 @@ impl Header {
     /// Reads a header of a file of `file_bytes` bytes and checks that its shape fits it.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in it.
     pub fn decode(words: &[u64], file_bytes: u64) -> Result<Header, &'static str> {
         let &[magic, version_kind, pid_slots, start_ticks, data_bytes, ..] = words else {
             return Err("shorter than a header");

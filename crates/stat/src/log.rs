@@ -22,7 +22,7 @@ pub struct LogRecord {
     pub time_ns: i64,
     /// The kind, defined by the writer.
     pub kind: u32,
-    /// What happened.
+    /// The event.
     pub text: String,
 }
 
@@ -67,7 +67,7 @@ impl RingLog {
         head[0].store(appended + 1, Ordering::Release);
     }
 
-    /// How many records were appended, those overwritten included.
+    /// The number of appended records, those overwritten included.
     pub fn appended(&self) -> u64 {
         self.slot.data()[0].load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What counting costs.
+//! The costs of counting.
 //!
 //! The same loop is run over a plain variable and over each thing that counts, in turns, and the
 //! best turn of each is kept: what disturbs a turn only makes it slower.
@@ -18,7 +18,7 @@ pub struct Costs {
     pub histogram_ns: f64,
     /// [`RingLog::append`](crate::RingLog::append) of a short text.
     pub log_ns: f64,
-    /// What was counted is what the registry then showed.
+    /// The counts equal those that the registry then showed.
     pub is_correct: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where the files are, and who owns them.
+//! The folder of the files, and its ownership.
 //!
 //! `$XDG_RUNTIME_DIR/tidemill/<pid>/`, else `tidemill-<uid>/<pid>/` in the folder for temporary
 //! files; of a process that root has started for another user always the latter, with that user's
@@ -27,7 +27,7 @@ pub fn base() -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Where [`base`] is, whether it exists or not.
+/// The path of [`base`], whether it exists or not.
 pub fn base_path() -> PathBuf {
     match env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from) {
         // The specification of that variable says to ignore relative paths.
@@ -91,7 +91,7 @@ pub fn base_of(pid: u32) -> PathBuf {
 /// reach it.
 ///
 /// # Errors
-/// What the system reports, or that the user's folder is not its own.
+/// The error of the system, or that the user's folder is not its own.
 pub(crate) fn give(
     folder: &OwnedFd,
     from: &Path,
@@ -232,7 +232,7 @@ fn remove_files(directory: &Path, doomed: impl Fn(&Path) -> bool) {
     for entry in entries.flatten() {
         let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
         if !is_dir && doomed(&entry.path()) {
-            // What cannot be removed stays for the next start.
+            // Files that cannot be removed stay for the next start.
             let _ = fs::remove_file(entry.path());
         }
     }

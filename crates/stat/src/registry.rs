@@ -136,7 +136,7 @@ impl Registry {
         RingLog::new(self.0.slot(Shape::log(records), name))
     }
 
-    /// All that is counted here now.
+    /// All current counts.
     pub fn snapshot(&self) -> Snapshot {
         let state = self.0.state();
         let chunks: Vec<Arc<Chunk>> =

@@ -24,7 +24,7 @@ pub(crate) struct SlotTable {
     pub(crate) state: Mutex<TableState>,
 }
 
-/// What threads of a process share of its table.
+/// The state of its table that the threads of a process share.
 #[derive(Default)]
 pub(crate) struct TableState {
     /// Full files and others, in the order in which they were made.
@@ -32,7 +32,7 @@ pub(crate) struct TableState {
     /// The number of the next file, by kind; others of this process may have taken it.
     pub(crate) next_file: [usize; SlotKind::ALL.len()],
     pub(crate) problem: Option<String>,
-    /// Where the folder is, if `directory` is a descriptor.
+    /// The path of the folder, if `directory` is a descriptor.
     pub(crate) path: Option<PathBuf>,
     /// The prefix of counters whose values are kept when they are dropped.
     pub(crate) keeps: Option<&'static str>,

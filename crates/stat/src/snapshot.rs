@@ -16,7 +16,7 @@ pub struct Snapshot {
     /// The records of logs that are still there, by time and then by number; those of one name
     /// put together.
     pub logs: BTreeMap<String, Vec<LogRecord>>,
-    /// What could not be read, and why.
+    /// The files that could not be read, with the reason.
     pub problems: Vec<String>,
 }
 

@@ -56,7 +56,7 @@ pub use tracing;
 
 use std::fmt;
 
-/// How much a line matters, or, of a filter or ceiling, the least that gets through.
+/// The level of a line, or, of a filter or ceiling, the least that passes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
     /// Nothing; as a filter only.
@@ -65,7 +65,7 @@ pub enum Level {
     Error,
     /// Something unexpected was handled.
     Warn,
-    /// What an operator needs to know of a healthy program.
+    /// Events that an operator needs to know of a healthy program.
     Info,
     /// Details for finding a mistake.
     Debug,

@@ -24,7 +24,7 @@ thread_local! {
 pub struct Stretches {
     /// The name of the mark.
     pub name: &'static str,
-    /// How many cycles each stretch took.
+    /// The cycles of each stretch.
     pub cycles: Vec<u32>,
 }
 

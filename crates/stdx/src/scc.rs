@@ -45,7 +45,7 @@ impl Graph {
         Graph { starts, targets }
     }
 
-    /// How many nodes.
+    /// The number of nodes.
     pub fn node_count(&self) -> usize {
         self.starts.len() - 1
     }
@@ -67,7 +67,7 @@ pub struct Components {
 }
 
 impl Components {
-    /// How many components.
+    /// The number of components.
     pub fn len(&self) -> usize {
         self.ends.len()
     }

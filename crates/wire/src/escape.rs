@@ -19,7 +19,7 @@ pub(crate) struct BadEscape {
     pub(crate) start: usize,
     /// One past its last byte.
     pub(crate) end: usize,
-    /// What is wrong.
+    /// The error.
     pub(crate) what: &'static str,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn escape_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Likewise, but characters beyond ASCII stay.
+/// The same, but characters beyond ASCII stay.
 pub(crate) fn escape_text(out: &mut Vec<u8>, text: &str) {
     for &byte in text.as_bytes() {
         match byte {

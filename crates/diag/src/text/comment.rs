@@ -2,12 +2,12 @@
 
 use super::Cursor;
 
-/// How a block comment ends.
+/// The end of a block comment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Block {
     /// It ends.
     Closed {
-        /// Where it contains another `/*`, probably of a comment that was meant to nest.
+        /// The position of another `/*` in it, probably of a comment that was meant to nest.
         nested: Option<usize>,
     },
     /// It does not end, and so takes the rest of the text.

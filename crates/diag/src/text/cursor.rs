@@ -15,13 +15,13 @@ pub const fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Likewise, but no digit.
+/// The same, but no digit.
 #[inline]
 pub const fn is_word_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || byte == b'_'
 }
 
-/// What most languages skip between tokens: spaces, tabs and all that ends lines or pages.
+/// The characters that most languages skip between tokens: spaces, tabs and ends of lines or pages.
 #[inline]
 pub const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
@@ -56,13 +56,13 @@ impl<'t> Cursor<'t> {
         self.text
     }
 
-    /// How many bytes have been read.
+    /// The number of bytes read.
     #[inline]
     pub const fn at(&self) -> usize {
         self.at
     }
 
-    /// What has not been read yet.
+    /// The rest of the text.
     #[inline]
     pub fn rest(&self) -> &'t str {
         &self.text[self.at..]
@@ -141,7 +141,7 @@ impl<'t> Cursor<'t> {
         self.at = at;
     }
 
-    /// Likewise, and gives what was read.
+    /// The same, and returns the text read.
     #[inline]
     pub fn take_while(&mut self, is: impl Fn(u8) -> bool) -> &'t str {
         let start = self.at;

@@ -18,7 +18,7 @@ use super::Cursor;
 pub struct IrError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error in it.
     pub message: String,
 }
 
@@ -237,7 +237,7 @@ impl<'t> IrReader<'t> {
     /// Reads `open`, what `one` reads, with commas between, and `close`.
     ///
     /// # Errors
-    /// Where `one` fails or something else stands between.
+    /// If `one` fails or something else is between.
     pub fn list<T>(
         &mut self,
         (open, close): (&str, &str),

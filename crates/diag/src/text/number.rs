@@ -52,7 +52,7 @@ pub fn radix_of_c(text: &str) -> (&str, u32) {
 /// The value of a number with a point or an exponent.
 ///
 /// # Errors
-/// What Rust does not read either, or too large for a double.
+/// Text that Rust does not parse, or a number too large for a double.
 pub fn double(text: &str) -> Result<f64, BadNumber> {
     let value: f64 = text.parse().map_err(|_| BadNumber::Digit)?;
     if value.is_finite() { Ok(value) } else { Err(BadNumber::TooLarge) }

@@ -69,7 +69,7 @@ impl Os {
     /// A host whose random numbers are seeded by the kernel.
     ///
     /// # Errors
-    /// What the kernel reports when it has no descriptors or no randomness left.
+    /// The error of the kernel when it has no descriptors or no randomness left.
     pub fn new() -> io::Result<Os> {
         let mut seed = [0; 8];
         getrandom(&mut seed, GetRandomFlags::empty())?;
@@ -79,7 +79,7 @@ impl Os {
     /// A host whose random numbers follow from `seed`. Time and the network still do not.
     ///
     /// # Errors
-    /// What the kernel reports when it has no descriptors left.
+    /// The error of the kernel when it has no descriptors left.
     pub fn with_seed(seed: u64) -> io::Result<Os> {
         let wake = Arc::new(EventFd::new()?);
         let poller = Poller::new(&wake)?;

@@ -1,4 +1,4 @@
-//! What is watched, and waiting for it: epoll, by level.
+//! The watched descriptors, and waiting for them: level-triggered epoll.
 //!
 //! This works around three properties of epoll:
 //!
@@ -229,7 +229,7 @@ impl Poller {
         Ok(())
     }
 
-    /// How long to wait: to the deadline, but not beyond a sweep that is owed.
+    /// The time to wait: to the deadline, but not beyond a pending sweep.
     fn timeout(&self, wait: Wait, now: Time) -> Option<Duration> {
         let until = match wait {
             Wait::Poll => return Some(Duration::ZERO),

@@ -29,7 +29,7 @@ const LOOKUPS: usize = 256;
 const KEEP: Duration = Duration::from_secs(60);
 const KEEP_REFUSAL: Duration = Duration::from_secs(1);
 
-/// What is known of a name.
+/// The state of a name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Lookup {
     Known(SocketAddr),

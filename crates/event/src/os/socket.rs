@@ -12,7 +12,7 @@ use crate::source::Interest;
 /// read.
 const STRETCH: u32 = 32;
 
-/// What an endpoint is.
+/// The kind of an endpoint.
 pub(super) enum Socket {
     /// A port for datagrams, and those that wait until their name is known.
     Datagram {
@@ -32,7 +32,7 @@ pub(super) enum Socket {
     Unresolved { name: String, watch: Option<(u64, Interest)> },
 }
 
-/// What was opened for an endpoint.
+/// The descriptors opened for an endpoint.
 pub(super) struct Opened {
     pub(super) fd: OwnedFd,
     pub(super) twin: Twin,
@@ -50,7 +50,7 @@ pub(super) struct Twin {
     pub(super) fd: Option<OwnedFd>,
     /// It is read first.
     leads: bool,
-    /// How often in a row the socket that is read first had something.
+    /// The number of successive reads in which the socket that is read first had something.
     stretch: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What the simulated network does to messages.
+//! The faults of the simulated network.
 //!
 //! Every message has its own random numbers, one per purpose, that follow from the seed, the
 //! purpose, the sender and the message's number there. So a message that is lost does not change
@@ -16,18 +16,18 @@ use crate::time::nanos;
 /// Separates the network's random numbers from the program's.
 const NETWORK: u64 = 0x006e_6574_776f_726b;
 
-/// How the network behaves; probabilities are 0 to 1.
+/// The behaviour of the network; probabilities are 0 to 1.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Conditions {
-    /// How long messages take; both ends included.
+    /// The latency of messages; both ends included.
     pub latency: RangeInclusive<Duration>,
     /// Which of these times are likely.
     pub shape: Shape,
-    /// How likely a message is lost.
+    /// The probability that a message is lost.
     pub loss: f64,
-    /// How likely a message arrives twice.
+    /// The probability that a message arrives twice.
     pub duplicate: f64,
-    /// How likely a message is held up, for up to the longest latency, so that later ones
+    /// The probability that a message is held up, for up to the longest latency, so that later ones
     /// overtake it. The others between two nodes keep their order.
     pub reorder: f64,
     /// Messages that may be under way; more are dropped and counted.
@@ -51,7 +51,7 @@ impl Default for Conditions {
     }
 }
 
-/// How the times that messages take are distributed between the least and the most.
+/// The distribution of latencies between the least and the most.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Shape {
     /// All are as likely.
@@ -63,7 +63,7 @@ pub enum Shape {
     Bimodal,
 }
 
-/// What a random number is for.
+/// The purpose of a random number.
 #[derive(Copy, Clone)]
 enum Purpose {
     Loss = 1,

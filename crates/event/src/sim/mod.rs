@@ -33,7 +33,7 @@ pub use node::{Departure, NetStats, NodeStats};
 use orders::Order;
 pub use orders::{Act, Meant, Sent};
 
-/// What separates the stream of entropy from the others of a seed.
+/// The constant that separates the stream of entropy from the others of a seed.
 const ENTROPY: u64 = 0x656e_7472_6f70_7921;
 
 /// A simulated network of machines as a [`Host`](crate::Host).
@@ -45,7 +45,7 @@ pub struct Sim {
     net: Net,
     /// Polls of the loop at the current instant.
     looks: u64,
-    /// How often the clock was advanced although work was left.
+    /// The number of times that the clock was advanced although work was left.
     pushes: u64,
 }
 
@@ -175,12 +175,12 @@ impl Sim {
         self.pushes
     }
 
-    /// What the network has done.
+    /// The counters of the network.
     pub fn net_stats(&self) -> &NetStats {
         &self.net.stats
     }
 
-    /// What a node has sent and received; `None` if it is unknown.
+    /// The counters of a node; `None` if it is unknown.
     pub fn node_stats(&self, node: &str) -> Option<&NodeStats> {
         self.net.node_stats(node)
     }

@@ -449,7 +449,7 @@ impl Net {
             (Some(a), Some(b)) => a != b,
             _ => false,
         };
-        // What a crashed node sent before it crashed is under way and arrives.
+        // Messages sent by a crashed node before the crash are in flight and arrive.
         if receiver.crashed {
             self.stats.dropped_crashed += 1;
         } else if cut {

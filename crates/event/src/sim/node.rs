@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use crate::Time;
 use crate::source::{Endpoint, Interest};
 
-/// What the network has done.
+/// The counters of the network.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct NetStats {
     /// Messages sent.
@@ -35,7 +35,7 @@ pub struct NetStats {
     pub dropped_truncated: u64,
 }
 
-/// What one node has done.
+/// The counters of one node.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct NodeStats {
     /// Messages sent.
@@ -67,7 +67,7 @@ pub(super) struct Node {
     pub(super) stats: NodeStats,
 }
 
-/// What a node has not done while it was frozen.
+/// The work deferred while a node was frozen.
 #[derive(Default)]
 pub(super) struct Frozen {
     /// Messages that it has not sent, each with its receiver.
@@ -108,8 +108,8 @@ impl Node {
 pub(super) struct Flight {
     pub(super) at: Time,
     pub(super) from: u32,
-    /// How many messages its sender had sent before. Messages of one instant arrive in the order of
-    /// their senders, and those of one sender in the order they were sent.
+    /// The number of messages that its sender had sent before. Messages of one instant arrive in
+    /// the order of their senders, and those of one sender in the order they were sent.
     pub(super) number: u64,
     /// It is the double of another.
     pub(super) is_double: bool,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::Time;
 
-/// What is done to a message.
+/// An order for a message.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Act {
     /// It is lost.
@@ -55,7 +55,7 @@ pub struct Sent {
     pub from: String,
     /// To whom.
     pub to: String,
-    /// What it is.
+    /// Its kind.
     pub bytes: Box<[u8]>,
     /// When it was to arrive; nothing if it was lost.
     pub arrival: Option<Time>,

@@ -107,7 +107,7 @@ fn a_loop_that_never_waits_still_sees_its_timers_fire() {
     assert!(matches!(lp.run(&mut Spinning(0)), Outcome::Stopped));
 }
 
-/// What a node of a simulation has seen: when, how many hops a message has, and who sent it.
+/// An observation of a simulated node: the time, the hops of a message, and its sender.
 type Seen = (u64, String, u8, String);
 
 /// A simulation, or a part of one.

@@ -90,7 +90,7 @@ pub(super) struct Sealed {
     /// Frames behind their lengths; those before `written` were written.
     bytes: Vec<u8>,
     written: usize,
-    /// Where each frame ends, counted from the first byte of the connection, and what it is.
+    /// The end of each frame, counted from the first byte of the connection, and its kind.
     ends: VecDeque<(u64, FrameKind)>,
     /// Frames of upkeep among them.
     upkeep: usize,

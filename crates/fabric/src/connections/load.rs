@@ -1,4 +1,4 @@
-//! What a node holds for its connections; each figure has a limit.
+//! The resources of a node for its connections; each figure has a limit.
 
 use super::Connections;
 use super::connection::{Connection, Origin};
@@ -25,7 +25,7 @@ pub struct Load {
 }
 
 impl Connections {
-    /// What is held now.
+    /// The current load.
     pub fn load(&self) -> Load {
         let is_unproven = |one: &&Connection| {
             self.guard.is_some() && one.origin == Origin::Taken && one.peer.is_none()

@@ -19,10 +19,10 @@
 //! sessions before it have brought. What waits for a peer is sealed just before it is written, so
 //! that it outlives a connection that breaks.
 //!
-//! What strangers can occupy, with a key: [`UNPROVEN_MAX`] connections for [`UNPROVEN_NS`] each,
-//! with no more bytes than an initiation has. Only the oldest of these make room for others, never
-//! a connection that has proven its name, nor one with a handshake under way, of which the guard
-//! limits the number.
+//! Resources that strangers can occupy, with a key: [`UNPROVEN_MAX`] connections for
+//! [`UNPROVEN_NS`] each, with no more bytes than an initiation has. Only the oldest of these make
+//! room for others, never a connection that has proven its name, nor one with a handshake under
+//! way, of which the guard limits the number.
 
 mod connection;
 mod greeting;
@@ -63,7 +63,7 @@ pub const UNPROVEN_NS: u64 = 10_000_000_000;
 /// The most bytes of partial frames, over all connections of a node.
 pub const HELD_BYTES_MAX: usize = 64 << 20;
 
-/// How long making a connection may take.
+/// The time limit for making a connection.
 const CONNECT_NS: u64 = 5_000_000_000;
 
 /// The prefix of connections among the routes of a guard; no address begins with it.
@@ -73,7 +73,7 @@ const ROUTE: char = '#';
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnectionId(u64);
 
-/// What the owner of the sockets has to do.
+/// An action for the owner of the sockets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Action {
     /// Connect to a node, and report [`Connections::connected`] or [`Connections::broken`].
@@ -92,7 +92,7 @@ pub struct Context<'a> {
     pub now_ns: u64,
     /// Fills a buffer with unpredictable random bytes.
     pub entropy: &'a mut dyn FnMut(&mut [u8]) -> Result<(), NoEntropy>,
-    /// Where drops are counted.
+    /// The counters of drops.
     pub counters: &'a mut Counters,
 }
 
@@ -110,7 +110,7 @@ pub enum Step<'a> {
     },
     /// The connection has given the name of its node.
     Named {
-        /// Where it comes from.
+        /// Its origin.
         from: &'a str,
         /// The name of the node.
         name: &'a str,
@@ -248,7 +248,7 @@ impl Connections {
         self.guard.as_deref()
     }
 
-    /// What to write next; empty if there is nothing.
+    /// The bytes to write next; empty if there are none.
     pub fn unwritten(&self, id: ConnectionId) -> &[u8] {
         let Some(connection) = self.all.get(&id) else { return &[] };
         match (&self.guard, connection.origin) {

@@ -84,7 +84,7 @@ impl Outgoing {
         self.bytes.len() - self.start
     }
 
-    /// What to write next on this connection; empty if nothing waits.
+    /// The bytes to write next on this connection; empty if nothing waits.
     pub fn unwritten(&self) -> &[u8] {
         match self.waiting() == 0 {
             true => &[],
@@ -144,7 +144,7 @@ impl Outgoing {
         self.next = self.start;
     }
 
-    /// How long to wait before connecting again: twice the last wait.
+    /// The wait before the next connection: twice the last wait.
     pub fn back_off(&mut self) -> u64 {
         let wait = self.backoff_ns;
         self.backoff_ns = (wait * 2).min(BACKOFF_MAX_NS);

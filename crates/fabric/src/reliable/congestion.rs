@@ -1,4 +1,4 @@
-//! How many datagrams may be under way: additive increase, multiplicative decrease.
+//! The congestion window, in datagrams: additive increase, multiplicative decrease.
 //!
 //! Doubles each round trip up to the threshold, then adds one each round trip; a loss halves it,
 //! a timeout begins again with one.

@@ -20,7 +20,7 @@ const RETIRED_MAX: usize = 8;
 /// Lives that wait to be answered.
 const UNPROVEN_MAX: usize = 64;
 
-/// How the life of a datagram relates to the known one.
+/// The relation of a datagram's life to the known one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LifeMatch {
     /// It is of the known life, or the first one.
@@ -39,7 +39,7 @@ pub(super) enum LifeMatch {
 #[derive(Clone, Debug)]
 pub(super) struct Lives {
     secret: MacKey,
-    /// How many lives of this side were drawn from the secret.
+    /// The number of lives of this side that were drawn from the secret.
     drawn: u64,
     local: u64,
     /// The other side's, 0 if there is none.

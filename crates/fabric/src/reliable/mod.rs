@@ -43,7 +43,7 @@ use sender::{Acked, Sender};
 /// Datagrams that may be under way beyond what is acknowledged.
 pub const WINDOW: u32 = 256;
 
-/// How long a peer may be silent.
+/// The maximal silence of a peer.
 pub const LEASE_NS: u64 = 30_000_000_000;
 
 /// How often an otherwise silent side sends under a lease: 15 times in a lease, of which one must
@@ -65,7 +65,7 @@ const ANSWER_BYTES: usize = 20;
 /// Events kept until they are polled; a peer that makes more of them is misbehaving.
 const EVENTS_MAX: usize = 16;
 
-/// What a datagram gives the owner to deliver, in order.
+/// The messages of a datagram for the owner to deliver, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Delivery {
     /// The content of the datagram itself.
@@ -74,7 +74,7 @@ pub enum Delivery {
     Message(Vec<u8>),
 }
 
-/// What has happened to a peer.
+/// An event of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PeerEvent {
     /// It lives a new life: it has forgotten what it was sent.
@@ -317,7 +317,7 @@ impl Reliable {
         }
     }
 
-    /// What has happened to the peer, oldest first.
+    /// Events of the peer, oldest first.
     pub fn poll_event(&mut self) -> Option<PeerEvent> {
         self.events.pop_front()
     }

@@ -137,7 +137,7 @@ impl Receiver {
             // What is held was decoded when it came.
             let fragment = Head::decode(&bytes).ok().and_then(|head| head.fragment);
             match fragment {
-                // What it needs has just been given back, so it is taken.
+                // Its memory has just been returned, so it can be reserved.
                 Some(fragment) => {
                     self.fragment(&fragment, now_ns, (budget, counters), out);
                 }

@@ -1,4 +1,4 @@
-//! How long to wait for an acknowledgement (RFC 6298).
+//! The retransmission timeout (RFC 6298).
 
 /// The timeout before the first measurement.
 const INITIAL_NS: u64 = 1_000_000_000;

@@ -21,7 +21,7 @@ const REORDER_MAX: u64 = 3;
 /// For how long all acknowledgements may be below an earlier one.
 const BEHIND_NS: u64 = 5_000_000_000;
 
-/// What an acknowledgement means.
+/// The meaning of an acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Acked {
     /// It is of this stream.
@@ -56,7 +56,7 @@ pub(super) struct Sender {
     /// The sequence of the first of `flight`.
     first: u64,
     flight: VecDeque<Segment>,
-    /// How many of `flight` are in state `Sent`.
+    /// The number of entries of `flight` in state `Sent`.
     under_way: usize,
     queue: VecDeque<Vec<u8>>,
     queue_bytes: usize,

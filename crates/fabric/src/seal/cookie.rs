@@ -13,7 +13,7 @@ use super::frame::{CookieReply, NONCE_BYTES, SEALED_COOKIE_BYTES};
 use super::keys::FleetKey;
 use super::mac::{MAC_BYTES, MacKey, Tag, derive, mac, verify};
 
-/// How long a secret is used for new cookies; its cookies are accepted as long again.
+/// The time for which a secret is used for new cookies; its cookies are accepted for as long again.
 pub(super) const SECRET_NS: u64 = 120_000_000_000;
 
 /// A cookie.

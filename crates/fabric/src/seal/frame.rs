@@ -64,7 +64,7 @@ pub(super) struct Initiation<'a> {
     pub(super) noise: &'a [u8],
     hashed: &'a [u8],
     pub(super) hash: Tag,
-    /// All that the proof covers.
+    /// The bytes that the proof covers.
     pub(super) proved: &'a [u8],
     pub(super) proof: &'a [u8],
 }
@@ -198,7 +198,7 @@ pub(super) fn initiation(sender: u32, noise: &[u8], key: &FleetKey) -> Vec<u8> {
     bytes
 }
 
-/// What of an initiation its proof covers, and the place of the proof.
+/// The bytes of an initiation that its proof covers, and the place of the proof.
 pub(super) fn proof_of(initiation: &mut [u8]) -> (&[u8], &mut [u8]) {
     let at = initiation.len().saturating_sub(MAC_BYTES);
     let (proved, proof) = initiation.split_at_mut(at);

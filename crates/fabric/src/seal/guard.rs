@@ -42,7 +42,7 @@ const INSIST_NS: u64 = 1_000_000_000;
 /// Attempts to find a free index.
 const INDEX_TRIES: usize = 8;
 
-/// What carries the frames of a guard.
+/// The carrier of the frames of a guard.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Carrier {
     /// Datagrams: a route is an address, which may change, and frames may be lost, doubled and
@@ -75,7 +75,7 @@ impl Carrier {
 /// The identity of a node and the peers that it accepts.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What carries the frames.
+    /// The carrier of the frames.
     pub carrier: Carrier,
     /// The node's name.
     pub name: Box<str>,
@@ -95,7 +95,7 @@ pub struct Context<'a> {
     pub now_ns: u64,
     /// The socket and randomness.
     pub port: &'a mut dyn Port,
-    /// Where refusals are counted.
+    /// The counters of refusals.
     pub counters: &'a mut Counters,
 }
 
@@ -117,12 +117,12 @@ pub struct Opened<'a> {
     pub content: Option<&'a [u8]>,
 }
 
-/// What is known of a peer, for display.
+/// The state of a peer, for display.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PeerInfo<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Where its datagrams come from.
+    /// The source of its datagrams.
     pub route: &'a str,
     /// The identity of its session, if there is one.
     pub identity: Option<PublicKey>,
@@ -209,12 +209,12 @@ impl Guard {
         self.config.identity.public()
     }
 
-    /// What is known of peers, by name.
+    /// The state of peers, by name.
     pub fn peers(&self, now_ns: u64) -> impl Iterator<Item = PeerInfo<'_>> {
         self.by_name.keys().filter_map(move |name| self.peer_of(name, now_ns))
     }
 
-    /// What is known of the peer of that name.
+    /// The state of the peer of that name.
     pub fn peer_of(&self, name: &str, now_ns: u64) -> Option<PeerInfo<'_>> {
         let peer = self.peers.get(self.by_name.get(name)?)?;
         let is_alive = |session: &Session| session.is_alive(now_ns);
@@ -928,7 +928,7 @@ impl Guard {
     }
 }
 
-/// Where a session was found.
+/// The place of a session.
 #[derive(Clone, Copy)]
 enum Generation {
     Attempt,

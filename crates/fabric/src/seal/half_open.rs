@@ -11,13 +11,13 @@ use super::handshake::Handshake;
 use super::keys::FleetKey;
 use super::mac::Tag;
 
-/// How many there may be at a time.
+/// The maximal number at a time.
 pub const HALF_OPEN_MAX: usize = 1024;
 
 /// The number of half-open handshakes from which a cookie is required.
 pub const COOKIE_FROM: usize = 64;
 
-/// How long one may take.
+/// The time limit of one.
 pub const HALF_OPEN_NS: u64 = 5_000_000_000;
 
 /// One of them.

@@ -25,7 +25,7 @@ pub const KEY_BYTES: usize = 32;
 /// Fleet keys that may be in use at a time.
 pub const FLEET_KEYS_MAX: usize = 2;
 
-/// What is wrong with a text of keys; lines count from 1.
+/// The error in a text of keys; lines count from 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum KeyError {
     /// A line is no key.
@@ -42,7 +42,7 @@ pub enum KeyError {
     Empty,
     /// There are more keys in it than may be.
     TooMany {
-        /// How many may be.
+        /// The maximal number.
         max: usize,
     },
     /// A line of peers that is not `ADDRESS PUBLICKEY`.
@@ -143,7 +143,7 @@ fn secrets(text: &str, max: usize) -> Result<Vec<[u8; KEY_BYTES]>, KeyError> {
 /// One key of a fleet and the keys that follow from it.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct FleetKey {
-    /// What the handshake mixes in.
+    /// The secret that the handshake mixes in.
     pub(super) psk: [u8; KEY_BYTES],
     /// For the keyed hash of handshake messages.
     pub(super) mac: MacKey,
@@ -169,7 +169,7 @@ impl FleetKeys {
     /// Reads the text of a file of fleet keys.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in it.
     pub fn parse(text: &str) -> Result<FleetKeys, KeyError> {
         let keys = secrets(text, FLEET_KEYS_MAX)?;
         Ok(FleetKeys { keys: keys.into_iter().map(FleetKey::new).collect() })
@@ -180,7 +180,7 @@ impl FleetKeys {
         &self.keys[0]
     }
 
-    /// All that are accepted.
+    /// All accepted keys.
     pub(super) fn iter(&self) -> impl Iterator<Item = &FleetKey> {
         self.keys.iter()
     }
@@ -237,7 +237,7 @@ impl Identity {
     /// Reads the text of an identity file.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in it.
     pub fn parse(text: &str) -> Result<Identity, KeyError> {
         secrets(text, 1).map(|keys| Identity::new(keys[0]))
     }
@@ -265,7 +265,7 @@ impl KnownPeers {
     /// peers are compared.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The error in it.
     pub fn parse(text: &str, canonical: impl Fn(&str) -> String) -> Result<KnownPeers, KeyError> {
         let mut by_name = SortedMap::new();
         for (line, text) in lines(text) {

@@ -17,8 +17,8 @@
 //! [connections](crate::connections): there a route is one connection, and a session belongs to the
 //! one that it was made on ([`Carrier`]).
 //!
-//! What strangers cost: a keyed hash of 480 bytes for what looks like an initiation, a look-up for
-//! all else; no memory, and no answer. What replayed messages cost: at most
+//! The costs of strangers: a keyed hash of 480 bytes for what looks like an initiation, a look-up
+//! for all else; no memory, and no answer. What replayed messages cost: at most
 //! [`half_open::COOKIE_FROM`] handshakes in five seconds, and answers that are shorter than what
 //! was sent.
 
@@ -63,7 +63,7 @@ impl fmt::Display for NoEntropy {
 
 impl std::error::Error for NoEntropy {}
 
-/// What a guard needs of its owner: a way to send, and randomness.
+/// The environment of a guard: a way to send, and randomness.
 pub trait Port {
     /// Sends a datagram to a route.
     fn send(&mut self, route: &str, datagram: &[u8]);

@@ -18,20 +18,20 @@ use super::mac::Tag;
 use super::session::{OVERLAP_NS, Session};
 use crate::counters::{Count, Counters};
 
-/// How long content waits for a session.
+/// The time that content waits for a session.
 pub const WAIT_NS: u64 = 10_000_000_000;
 
 /// Bytes of content that wait for one peer.
 pub const WAIT_BYTES_MAX: usize = 64 << 10;
 
-/// How long a handshake that this side began may take; then another begins, if it is needed.
+/// The time limit of a handshake that this side began; then another begins, if it is needed.
 pub(super) const ATTEMPT_NS: u64 = 5_000_000_000;
 
 /// When a message of a handshake is first retransmitted; then after twice the time, ...
 pub(super) const RESEND_MIN_NS: u64 = 250_000_000;
 const RESEND_MAX_NS: u64 = 2_000_000_000;
 
-/// How long the holder of a name has to show that it lives.
+/// The time in which the holder of a name must show that it is alive.
 pub(super) const CHALLENGE_NS: u64 = 3_000_000_000;
 
 /// The interval of the pings meanwhile.
@@ -202,7 +202,7 @@ impl Peer {
         self.has_session(now_ns) && self.unanswered_ns.is_none()
     }
 
-    /// What went over that connection.
+    /// The state of that connection.
     pub(super) fn flow(&mut self, route: &str) -> Option<&mut Flow> {
         self.flows.iter_mut().rfind(|flow| *flow.route == *route)
     }

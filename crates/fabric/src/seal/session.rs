@@ -17,10 +17,10 @@ use super::window::Window;
 /// After this time new keys are made.
 pub const REKEY_NS: u64 = 120_000_000_000;
 
-/// How much later the side that answered the handshake begins, if the other has not.
+/// The delay after which the side that answered the handshake begins, if the other has not.
 pub(super) const REKEY_GRACE_NS: u64 = 10_000_000_000;
 
-/// How long a session lives after its keys were or should have been replaced.
+/// The lifetime of a session after its keys were or should have been replaced.
 pub const OVERLAP_NS: u64 = 60_000_000_000;
 
 /// The number of datagrams after which new keys are made.

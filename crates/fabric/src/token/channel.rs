@@ -47,7 +47,7 @@ pub fn is_hello(frame: &[u8]) -> bool {
 pub enum Broken {
     /// The other side has another token.
     Token,
-    /// What came is no frame of a channel, or not the one that is due.
+    /// The input is no frame of a channel, or not the expected one.
     Frame,
     /// A frame that is longer than it may be.
     TooLong,

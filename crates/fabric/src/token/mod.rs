@@ -23,7 +23,7 @@ const LENGTH_MAX: usize = 1024;
 /// Different characters that a token must have; of 22 random ones hardly ever fewer are different.
 const DISTINCT_MIN: usize = 8;
 
-/// What is wrong with the text of a token.
+/// The error in the text of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TokenError {
     /// There is none in it.

@@ -103,7 +103,7 @@ fn every_changed_bit_of_the_handshake_is_noticed() {
     }
 }
 
-/// Who has recorded a connection can say hello again, and nothing after it.
+/// An attacker that has recorded a connection can replay the hello, but nothing after it.
 #[test]
 fn a_replayed_connection_comes_to_nothing() {
     let (mut caller, _, hello, _) = opened();

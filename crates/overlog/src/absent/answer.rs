@@ -1,4 +1,4 @@
-//! What is known of an absent tuple.
+//! The explanation of an absent tuple.
 
 use tidemill_relation::OwnedValue;
 
@@ -43,7 +43,7 @@ impl WhyNot {
     }
 }
 
-/// How far a rule gets towards the tuple.
+/// The progress of a rule towards the tuple.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Attempt {
     pub(super) rule: String,

@@ -1,4 +1,4 @@
-//! How far one rule gets towards a tuple.
+//! The progress of one rule towards a tuple.
 
 use tidemill_relation::OwnedValue;
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
@@ -117,7 +117,7 @@ impl<'r> Ready<'r> {
     }
 }
 
-/// How far a rule gets, and a row that it lacks; `None` if its head does not match.
+/// The progress of a rule, and a row that it lacks; `None` if its head does not match.
 pub(super) fn attempt(
     known: &mut Known,
     named: &Named,

@@ -37,7 +37,7 @@ impl Search<'_> {
             for named in makers {
                 attempts.extend(self.attempt(named, &wanted, depth));
             }
-            // Where nothing fails, it may have been deleted.
+            // If nothing fails, it may have been deleted.
             if attempts.iter().any(Attempt::holds) {
                 let deleting = takers.into_iter().filter_map(|it| self.attempt(it, &wanted, depth));
                 let deleting: Vec<Attempt> = deleting.filter(Attempt::holds).collect();
@@ -47,7 +47,7 @@ impl Search<'_> {
         WhyNot { wanted, standing, attempts }
     }
 
-    /// How far a rule gets, and why the row that it lacks is absent.
+    /// The progress of a rule, and why the row that it lacks is absent.
     fn attempt(&mut self, named: &Named, wanted: &Wanted, depth: usize) -> Option<Attempt> {
         let (mut attempt, lacks) = attempt(self.known, named, wanted)?;
         self.attempts += 1;

@@ -19,7 +19,7 @@ pub(super) struct Origin<'r> {
     pub at: Option<usize>,
     /// The column, from 0.
     pub column: usize,
-    /// Where the rule takes it.
+    /// The place where the rule binds it.
     pub span: Span,
 }
 

@@ -28,7 +28,7 @@ impl Control {
     /// Reads a frame. Fields that are not known are skipped.
     ///
     /// # Errors
-    /// What is wrong with the bytes.
+    /// The error in the bytes.
     pub fn decode(bytes: &[u8]) -> Result<Control, Malformed> {
         let fields = &*CONTROL;
         let reader = Reader::new(&fields.value);

@@ -68,7 +68,7 @@ impl Message {
     }
 }
 
-/// How an answer ends.
+/// The status of an answer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct End {
     /// Whether it is complete.

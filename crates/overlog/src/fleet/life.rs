@@ -1,4 +1,4 @@
-//! How nodes start, end, and start again.
+//! The start, end and restart of nodes.
 
 use std::io;
 

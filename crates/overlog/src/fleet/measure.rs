@@ -12,7 +12,7 @@ use super::state::{Fleet, NodeId};
 use super::world::World;
 use crate::node::{Profile, rule_costs};
 
-/// How long costs are measured after a tool has requested them.
+/// The time for which costs are measured after the request of a tool.
 const LOOKS: Duration = Duration::from_secs(3);
 
 impl Fleet {

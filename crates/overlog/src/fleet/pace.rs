@@ -3,7 +3,7 @@
 
 use tidemill_event::Time;
 
-/// How the clock of a node differs from that of the loop.
+/// The difference between the clock of a node and that of the loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Skew {
     /// It is ahead by this, nanoseconds.
@@ -26,7 +26,7 @@ impl Skew {
         wall.clamp(i64::MIN.into(), i64::MAX.into()) as i64
     }
 
-    /// How long a span of the clock is on that of the loop.
+    /// The length of a span of this clock on that of the loop.
     fn span_ns(self, ns: u64) -> u64 {
         let rate = (MILLION + i128::from(self.drift_ppm)).max(1);
         (i128::from(ns) * MILLION / rate).min(u64::MAX.into()) as u64
@@ -37,7 +37,7 @@ impl Skew {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pace {
     pub(super) skew: Skew,
-    /// How long each turn takes.
+    /// The time that each turn takes.
     pub(super) turn_ns: u64,
     /// No turn begins before this time.
     pub(super) until: Time,
@@ -79,7 +79,7 @@ impl Pace {
         count
     }
 
-    /// How long a span of the node's clock is on that of the loop.
+    /// The length of a span of the node's clock on that of the loop.
     pub(super) fn span_ns(&self, ns: u64) -> u64 {
         self.skew.span_ns(ns)
     }

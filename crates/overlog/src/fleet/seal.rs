@@ -1,4 +1,4 @@
-//! How the nodes of a fleet seal what they send each other.
+//! The seals of messages between nodes of a fleet.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub(super) const CONTENT_BYTES: usize = DATAGRAM_BYTES_MAX - SEAL_BYTES;
 /// Peers that a node keeps sessions with.
 const PEERS_MAX: usize = 4096;
 
-/// How the nodes of a fleet seal what they send each other.
+/// The seals of messages between nodes of a fleet.
 #[derive(Clone, Debug)]
 pub struct Seal {
     /// The keys of the fleet.

@@ -195,7 +195,7 @@ impl Fleet {
         &self.program
     }
 
-    /// How tuples travel.
+    /// The transport of tuples.
     pub fn fabric(&self) -> Fabric {
         self.fabric
     }
@@ -250,7 +250,7 @@ impl Fleet {
         self.desk.limit(limits, bytes_max);
     }
 
-    /// How often a node was started again.
+    /// The number of restarts of a node.
     pub fn restarts(&self, id: NodeId) -> u64 {
         self.slots[id.0 as usize].restarts
     }

@@ -36,7 +36,7 @@ const ACCEPT_BATCH: usize = 16;
 const READ_BATCH: usize = 4;
 const WRITE_BATCH: usize = 16;
 
-/// How long accepting pauses when the system has no descriptors left.
+/// The pause of accepting when the system has no descriptors left.
 const REST: Duration = Duration::from_millis(500);
 
 /// Events in the inbox above which nothing is read, and below which reading goes on.

@@ -86,7 +86,7 @@ pub enum Takes {
 pub struct Call<'a> {
     /// The connection.
     pub endpoint: Endpoint,
-    /// Where it comes from.
+    /// Its origin.
     pub from: &'a str,
     /// The bytes read so far.
     pub bytes: &'a [u8],

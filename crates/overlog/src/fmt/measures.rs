@@ -1,4 +1,4 @@
-//! How wide lines are, and the text of a token.
+//! The width of lines, and the text of a token.
 
 use crate::lex::Token;
 

@@ -3,7 +3,7 @@
 use super::measures::slice;
 use crate::lex::{Sym, Token, TokenKind};
 
-/// Where a token may begin a line.
+/// The places where a token may begin a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LineBreak {
     /// Nowhere but behind the token before it.
@@ -110,7 +110,7 @@ impl<'a> Spacing<'a> {
     }
 }
 
-/// How many tokens follow the first of `tokens` in `a_MIN<X>`; 0 if it begins no aggregate.
+/// The number of tokens after the first of `tokens` in `a_MIN<X>`; 0 if it begins no aggregate.
 fn aggregate_length(tokens: &[Token]) -> usize {
     let sym =
         |at: usize, sym: Sym| tokens.get(at).is_some_and(|token| token.kind == TokenKind::Sym(sym));

@@ -11,7 +11,7 @@ const TABLES: &str = "
     materialize(out, infinity, infinity, keys(1, 2)).
 ";
 
-/// What each strand joins and derives: `trigger: table, !table -> head`.
+/// The joins and derivation of each strand: `trigger: table, !table -> head`.
 fn strands(rules: &str) -> Vec<String> {
     let plan = compiled(&format!("{TABLES}{rules}")).plan;
     let name = |id| plan.relation(id).name.as_str();

@@ -67,7 +67,7 @@ pub(crate) struct Builder<'c> {
     uses: Vec<u32>,
     /// By variable: its types.
     types: Vec<TypeSet>,
-    /// Where the strand runs.
+    /// The location of the strand.
     here: Location,
     /// A row stored here has been found, so the address matches the rule.
     compared: bool,
@@ -127,7 +127,7 @@ impl<'c> Builder<'c> {
         }
     }
 
-    /// Where the strand runs.
+    /// The location of the strand.
     pub fn here(&self) -> &Location {
         &self.here
     }

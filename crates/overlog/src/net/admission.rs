@@ -29,7 +29,7 @@ impl Table {
         Table { arrivals: arrivals.into_iter().collect() }
     }
 
-    /// What may arrive by this number; `None` if the program has no such message.
+    /// The arrivals allowed for this number; `None` if the program has no such message.
     fn get(&self, number: u32) -> Option<&Arrival> {
         self.arrivals.get((number as usize).checked_sub(1)?)
     }

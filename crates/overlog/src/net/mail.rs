@@ -25,7 +25,7 @@ use tidemill_fabric::fragment::MESSAGE_BYTES_MAX;
 use tidemill_fabric::peer::Mode;
 use tidemill_fabric::reliable::{HEADER_BYTES_MAX, PeerEvent};
 
-/// How tuples travel between nodes.
+/// The transport of tuples between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Fabric {
     /// Datagrams, best effort.
@@ -133,7 +133,7 @@ pub struct Mail {
     endpoint: Endpoint,
     /// Peers whose rows are in our views, by the source of their datagrams.
     supporters: OrderedMap<String, OrderedSet<String>>,
-    /// What has happened to peers and was not reported yet.
+    /// Events of peers that were not reported yet.
     fates: Vec<Fate>,
     /// Datagrams that the host did not take.
     unsent: u64,
@@ -283,7 +283,7 @@ impl Mail {
         self.endpoint.on_time(now_ns);
     }
 
-    /// What has happened to peers since the last call.
+    /// Events of peers since the last call.
     pub fn fates(&mut self) -> Vec<Fate> {
         self.gather_fates();
         std::mem::take(&mut self.fates)

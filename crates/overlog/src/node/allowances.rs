@@ -108,9 +108,9 @@ pub(super) struct Taken {
 pub struct GivenUp<'a> {
     /// The node.
     pub node: &'a str,
-    /// What started the turn: a tuple, or a few words.
+    /// The trigger of the turn: a tuple, or a few words.
     pub start: &'a str,
-    /// How often turns of this node were given up with these rules, this one included.
+    /// The number of turns of this node that were given up with these rules, this one included.
     pub times: u64,
     /// The limit that it reached.
     pub limit: Limit,

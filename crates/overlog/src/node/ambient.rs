@@ -18,7 +18,7 @@ pub struct Identity {
     pub address: String,
     /// Its number, from 0.
     pub index: u32,
-    /// How many nodes were started together.
+    /// The number of nodes started together.
     pub count: u32,
     /// The address through which it joins others.
     pub landmark: String,

@@ -17,7 +17,7 @@ pub(super) struct Dispatch {
     pub(super) periodics: Vec<u32>,
     /// Tables whose rows can expire.
     pub(super) mortal: Vec<RelationId>,
-    /// How many relations are events.
+    /// The number of relations that are events.
     pub(super) event_relations: usize,
 }
 

@@ -133,7 +133,7 @@ pub struct Node {
     reported: Vec<bool>,
     /// The limits of a turn.
     allowances: Allowances,
-    /// How often turns were given up, by the first of the rules.
+    /// The number of turns given up, by the first of their rules.
     given_up: SortedMap<Option<RuleId>, u64>,
 }
 

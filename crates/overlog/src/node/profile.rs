@@ -18,9 +18,9 @@ pub struct Profile {
 /// The source of a cost.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Spot {
-    /// What started the turn, such as `event ping` or `timer of r1`.
+    /// The trigger of the turn, such as `event ping` or `timer of r1`.
     pub turn: String,
-    /// What ran in it.
+    /// The rules that ran in it.
     pub worker: Worker,
 }
 

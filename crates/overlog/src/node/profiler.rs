@@ -153,7 +153,7 @@ impl Profiler {
         &self.earlier
     }
 
-    /// All that was measured, by names.
+    /// All measurements, by names.
     pub(super) fn profile(&self, program: &Compiled) -> Profile {
         let mut profile = self.earlier.clone();
         for (&kind, &at) in &self.kinds {

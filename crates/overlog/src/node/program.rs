@@ -38,7 +38,7 @@ pub struct Program {
     post: Arc<Post>,
     pub(super) registry: Arc<Registry>,
     pub(super) compilation: Arc<Compilation>,
-    /// How ids are made for the tuples that observers get, if executions are observed.
+    /// The source of ids for the tuples that observers get, if executions are observed.
     pub(super) explained: Option<Arc<Names>>,
 }
 

@@ -97,7 +97,7 @@ impl Answer {
         (0..self.len()).filter_map(|place| self.row(place))
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     pub(super) fn len(&self) -> usize {
         self.order.len()
     }
@@ -113,7 +113,7 @@ fn compare(a: Seq<'_>, b: Seq<'_>) -> Ordering {
     differs.into_iter().find(|order| order.is_ne()).unwrap_or(a.len().cmp(&b.len()))
 }
 
-/// What a query reads: the tables of a node, and the environment of its rules.
+/// The input of a query: the tables of a node, and the environment of its rules.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder<'a> {
     pub plan: &'a Plan,

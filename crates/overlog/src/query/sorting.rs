@@ -13,7 +13,7 @@ pub(super) struct Sorting {
     order: Vec<u32>,
     merged: Vec<u32>,
     width: usize,
-    /// Where the pair starts that is being merged, and how far its halves have gone.
+    /// The start of the pair that is being merged, and the progress in its halves.
     start: usize,
     left: usize,
     right: usize,

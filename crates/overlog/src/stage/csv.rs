@@ -13,7 +13,7 @@ use super::context::Context;
 use super::records::{BadRecord, Dialect, Field, Outcome, Quoting, Records};
 use super::{DataFiles, Declaration, Failure, Input, Next, Operator, Phase, Rows};
 
-/// What both yield for this input.
+/// The rows of both for this input.
 const EXAMPLE: (&str, &[&str]) = (
     r#"load("n0:1", "mills.csv")"#,
     &[

@@ -15,7 +15,7 @@ pub struct Declaration {
     pub name: Cow<'static, str>,
     /// Other names for it.
     pub aliases: Vec<Cow<'static, str>>,
-    /// Where inputs are worked on.
+    /// The place where inputs are processed.
     pub works: Works,
     /// Whether events have columns before those of the operator.
     pub leading: Leading,
@@ -25,7 +25,7 @@ pub struct Declaration {
     pub outputs: Columns,
     /// The place of its declaration, if somewhere in the sources of the program.
     pub source: Option<Span>,
-    /// What it does, in a sentence or two.
+    /// A description in a sentence or two.
     pub doc: Cow<'static, str>,
     /// Inputs with their outputs.
     pub examples: Vec<Example>,
@@ -38,11 +38,11 @@ pub struct Column {
     pub name: Cow<'static, str>,
     /// The types that it may hold.
     pub types: TypeSet,
-    /// Where it is declared, if somewhere in the sources of the program.
+    /// The span of its declaration, if it is in the sources of the program.
     pub source: Option<Span>,
 }
 
-/// Where an operator works on inputs.
+/// The place where an operator processes inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Works {
     /// On the node, as [`Operator`](super::Operator) does.

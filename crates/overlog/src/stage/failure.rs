@@ -29,7 +29,7 @@ pub enum Failure {
         path: String,
         /// The line at fault, from 1.
         line: Option<u64>,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// Anything else.

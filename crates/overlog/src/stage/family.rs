@@ -13,7 +13,7 @@ pub trait Family: Send + Sync {
     /// The declaration of the operator of this name, prefix included.
     ///
     /// # Errors
-    /// What is wrong with the name.
+    /// The error in the name.
     fn declaration(&self, name: &str) -> Result<Declaration, Missing>;
 
     /// The place in the sources of the program that a name refers to, even if there is no operator.
@@ -32,8 +32,8 @@ pub trait Family: Send + Sync {
 /// Why a family has no operator of a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Missing {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What would help.
+    /// A suggestion.
     pub help: String,
 }

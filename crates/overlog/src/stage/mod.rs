@@ -68,11 +68,11 @@ pub trait Operator: Send {
     /// Takes an input and starts to yield its rows.
     ///
     /// # Errors
-    /// What is wrong with this input: it is dropped, counted, and reported once per stage.
+    /// The error in this input, which is dropped, counted, and reported once per stage.
     fn start(&mut self, input: Input<'_>) -> Result<Box<dyn Rows>, Failure>;
 }
 
-/// What an operator yields for one input, pulled row by row.
+/// The rows of an operator for one input, pulled one by one.
 pub trait Rows: Send {
     /// Puts the columns of the next row, without the location, into `row`, which is empty.
     ///

@@ -67,7 +67,7 @@ pub(super) struct Records<R> {
     dialect: Dialect,
     /// The contents of the record's fields, one after the other.
     bytes: Vec<u8>,
-    /// Where each field ends in `bytes`.
+    /// The end of each field in `bytes`.
     ends: Vec<(usize, Quoting)>,
     /// Lines read.
     lines: u64,

@@ -14,7 +14,7 @@ fn registry(path: &str, contents: impl AsRef<[u8]>) -> Registry {
     Registry::new(Arc::new(Memory::default().with(path, contents)))
 }
 
-/// What an operator yields for an input, in text form; failures as `! reason`.
+/// The rows of an operator for an input, in text form; failures as `! reason`.
 fn run(registry: &Registry, name: &str, input: &[Value<'_>]) -> Vec<String> {
     let mut out = Vec::new();
     let fail = |failure: Failure| format!("! {failure}");

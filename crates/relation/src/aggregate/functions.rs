@@ -32,7 +32,7 @@ pub enum Aggregate {
 }
 
 impl Aggregate {
-    /// All that programs can name.
+    /// All functions that programs can name.
     pub const ALL: [Aggregate; 9] = [
         Aggregate::Count,
         Aggregate::CountDistinct,

@@ -13,14 +13,14 @@ pub enum EvalError {
     Type {
         /// The operator or function.
         what: &'static str,
-        /// What it was given.
+        /// Its argument.
         given: String,
     },
     /// A function cannot take this argument: a bad index, pattern or range.
     Argument {
         /// The function.
         what: &'static str,
-        /// What is wrong with it.
+        /// The error in it.
         reason: String,
     },
 }

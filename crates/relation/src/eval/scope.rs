@@ -12,7 +12,7 @@ pub enum Param {
     Node,
     /// Its number among the nodes started together, from 0.
     NodeIndex,
-    /// How many were started together.
+    /// The number of nodes started together.
     NodeCount,
     /// SHA-1 of the address.
     NodeId,

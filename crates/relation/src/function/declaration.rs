@@ -18,7 +18,7 @@ pub struct Function {
     pub result: TypeSet,
     /// Whether equal arguments give equal results.
     pub purity: Purity,
-    /// What it does, in a sentence or two.
+    /// A description in a sentence or two.
     pub doc: &'static str,
     /// Calls with their results, in text form.
     pub examples: &'static [(&'static str, &'static str)],

@@ -74,7 +74,7 @@ fn document() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
-/// What a document is as a value.
+/// The value of a document.
 fn expected(document: &serde_json::Value) -> OwnedValue {
     use serde_json::Value as Json;
     let mut list = SeqBuilder::new();

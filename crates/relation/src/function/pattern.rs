@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use regex::{Regex, RegexBuilder};
 
-/// How many compiled patterns each thread keeps.
+/// The number of compiled patterns that each thread keeps.
 const KEPT_MAX: usize = 32;
 /// The most bytes of one compiled pattern.
 const COMPILED_BYTES_MAX: usize = 1 << 20;

@@ -102,7 +102,7 @@ fn substr<'a>(call: &Call<'_, 'a>) -> Evaluated<'a> {
     Ok(Value::Str(&rest[..length]))
 }
 
-/// Where character `index` begins, or the end of the text.
+/// The offset of character `index`, or the end of the text.
 fn byte_position(text: &str, index: usize) -> usize {
     text.char_indices().nth(index).map_or(text.len(), |(at, _)| at)
 }

@@ -48,7 +48,8 @@ pub(crate) fn compile<'a>(
     Ok(narrow)
 }
 
-/// What the last join copies to the output, if it copies words unchanged and compares none.
+/// The words that the last join copies to the output, if it copies them unchanged and compares
+/// none.
 fn copied(steps: &[Step<'_>], output: &[(ColumnOffset, Operand)]) -> Option<Copied> {
     let Some(Step::Join(probe)) = steps.last() else { return None };
     let mut loaded = Vec::with_capacity(probe.binds.len());

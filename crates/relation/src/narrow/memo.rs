@@ -18,7 +18,7 @@ const SLOTS: usize = 1024;
 pub(super) struct Memo {
     /// The register that the steps read.
     pub(super) input: usize,
-    /// Where the other registers of the first row are in the words of the output.
+    /// The offsets of the other registers of the first row in the words of the output.
     patches: Vec<(usize, ColumnOffset, usize)>,
     /// Words of an output row.
     stride: usize,
@@ -35,7 +35,7 @@ impl Seen {
         (hash_u64(value as u64) >> 32) as usize % SLOTS
     }
 
-    /// Where the output of an earlier row with this integer lies.
+    /// The position of the output of an earlier row with this integer.
     pub(super) fn find(&self, value: i64) -> Option<std::ops::Range<usize>> {
         let (seen, range) = self.slots.get(Seen::slot(value))?.as_ref()?;
         (*seen == value).then(|| range.clone())

@@ -19,21 +19,21 @@ impl Operand {
     }
 }
 
-/// What happens to an integer of a row.
+/// The action for an integer of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Bound {
     Load(ColumnOffset, usize),
     Equal(ColumnOffset, Operand),
 }
 
-/// How a column contributes to the hash of a key.
+/// The contribution of a column to the hash of a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Hashed {
     Reg(usize),
     Known(u64),
 }
 
-/// How rows are found.
+/// The look-up of rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Path {
     Scan,

@@ -43,7 +43,7 @@ struct Function {
     walks: usize,
     /// The initial values of slots.
     given: Vec<(usize, *const Expr)>,
-    /// Where the columns of its head lie.
+    /// The offset of the columns of its head.
     head: usize,
     listing: Option<String>,
 }

@@ -376,7 +376,7 @@ fn known(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// How a comparison compares integers.
+/// The condition code of a comparison of integers.
 fn comparison(operator: Binary) -> Option<IntCC> {
     Some(match operator {
         Binary::Equal => IntCC::Equal,

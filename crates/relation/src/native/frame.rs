@@ -36,7 +36,7 @@ pub(super) struct Frame<'a, 'r> {
     pub(super) walks: &'r mut [Option<Rows<'a>>],
     /// The interpreter. Its registers are the first slots: see [`Frame::run`].
     pub(super) run: Run<'a, 'r>,
-    /// Where the columns of the head lie.
+    /// The offset of the columns of the head.
     pub(super) head: usize,
 }
 

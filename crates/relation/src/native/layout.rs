@@ -8,9 +8,9 @@ use crate::value::{Type, Value};
 
 /// Bytes of a value.
 pub(super) const VALUE: i32 = size_of::<Value<'_>>() as i32;
-/// Where the word of an integer and the words of a text lie in it.
+/// The offset of the word of an integer, and of the words of a text.
 pub(super) const PAYLOAD: i32 = 8;
-/// Where a truth value lies in it.
+/// The offset of a truth value.
 pub(super) const TRUTH: i32 = 1;
 
 /// The first byte of a value of this type.

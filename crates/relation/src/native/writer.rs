@@ -35,7 +35,7 @@ pub(super) struct Writer<'w, 'm> {
     base: Ir,
     /// The operand of each register at the point that is written now.
     pub(super) bound: Vec<Option<Operand>>,
-    /// Where the run continues after the present row.
+    /// The block where the run continues after the current row.
     pub(super) done: Block,
     /// What the interpreter does at an exit of the part that is written now, and the exit block, if
     /// there is one.
@@ -49,13 +49,13 @@ pub(super) struct Writer<'w, 'm> {
 struct SideExit {
     block: Block,
     kind: ExitKind,
-    /// Where the run continues then.
+    /// The block where the run continues then.
     done: Block,
     /// The operands of the registers.
     bound: Vec<Option<Operand>>,
 }
 
-/// What the interpreter does at a side exit.
+/// The action of the interpreter at a side exit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ExitKind {
     /// The whole strand for the trigger.

@@ -1,4 +1,4 @@
-//! What the arithmetic operators do with each pair of types.
+//! The arithmetic operators for each pair of types.
 
 use super::wide;
 use crate::eval::{EvalError, Scope};

@@ -167,11 +167,11 @@ pub struct Rule {
 pub struct Strand {
     /// The rule.
     pub rule: RuleId,
-    /// What starts it.
+    /// Its trigger.
     pub trigger: Trigger,
     /// The steps for each trigger, in order; each may continue no, one or many times.
     pub steps: Vec<Step>,
-    /// What is derived at the end.
+    /// The derivation at the end.
     pub output: Output,
     /// Number of registers.
     pub regs: u16,
@@ -223,7 +223,7 @@ impl Strand {
     }
 }
 
-/// What starts a strand, and which of its columns are bound.
+/// The trigger of a strand, and the columns that it binds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trigger {
     /// The relation of the row that starts it; for [`On::Scan`] the head.
@@ -246,7 +246,7 @@ pub enum On {
     Periodic {
         /// Seconds between firings.
         period: Expr,
-        /// How many firings; 0 or `None`: for ever.
+        /// The number of firings; 0 or `None`: for ever.
         count: Option<Expr>,
     },
     /// The view engine gives it a changed row of a body atom.
@@ -257,7 +257,7 @@ pub enum On {
     Scan,
 }
 
-/// What happens to one column of a row.
+/// The action for one column of a row.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Bind {
     /// Nothing: not used, or the access has compared it already.
@@ -292,7 +292,7 @@ pub struct Lookup {
     pub relation: RelationId,
     /// The position among the atoms of the rule's body, from 0.
     pub atom: u16,
-    /// How rows are found.
+    /// The look-up of rows.
     pub access: Access,
     /// The values of the columns of `access`, in their order.
     pub key: Vec<Expr>,
@@ -363,14 +363,14 @@ impl Pattern {
     }
 }
 
-/// What a strand derives.
+/// The derivation of a strand.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Output {
     /// The head.
     pub relation: RelationId,
     /// One per column.
     pub columns: Vec<HeadColumn>,
-    /// What is done with the tuple.
+    /// The action for the tuple.
     pub action: Action,
     /// The column with the destination of the tuple, if it is another than the relation's location.
     pub location: Option<u32>,
@@ -394,14 +394,14 @@ pub enum HeadColumn {
     Value(Expr),
     /// The aggregate of a value over all results of the strand.
     Aggregate {
-        /// Which.
+        /// The aggregate function.
         function: Aggregate,
-        /// Of what; `None` for `*`.
+        /// The aggregated value; `None` for `*`.
         input: Option<Expr>,
     },
 }
 
-/// What is done with a derived tuple.
+/// The action for a derived tuple.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
     /// An event, here or at its location.
@@ -436,7 +436,7 @@ impl Stratum {
     }
 }
 
-/// How a view rule treats rows that go.
+/// The treatment of removed rows by a view rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ViewKind {
     /// Head and body are hard state: what is no longer derivable goes.
@@ -453,7 +453,7 @@ pub enum ViewKind {
 pub struct ViewRule {
     /// The rule.
     pub rule: RuleId,
-    /// How rows that go are treated.
+    /// The treatment of removed rows.
     pub kind: ViewKind,
     /// The head.
     pub head: RelationId,

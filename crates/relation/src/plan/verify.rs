@@ -9,12 +9,12 @@ use super::{
 use crate::expr::{Expr, Reg};
 use crate::table::{Access, Key};
 
-/// What is wrong with a plan: a mistake of the planner, or of the author of the text.
+/// An error in a plan: a mistake of the planner, or of the author of the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanError {
-    /// Where: a relation, strand or view rule.
+    /// Its place: a relation, strand or view rule.
     pub place: String,
-    /// What.
+    /// The error.
     pub message: String,
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Run<'a, 'r, J: Joins = Unrecorded> {
 /// Rows examined between two checks for an interrupt.
 const LOOK_EVERY: u32 = 256;
 
-/// Where a run keeps its values: on the stack, for most strands, and never moved.
+/// The storage of the values of a run: on the stack for most strands, and never moved.
 pub(crate) struct Space<'a> {
     regs: SmallVec<[Value<'a>; 16]>,
     columns: Columns<'a>,

@@ -20,7 +20,7 @@ pub struct JoinedRow {
 
 /// A recorder of the rows that a run has joined.
 pub(crate) trait Joins: Default {
-    /// How many rows there are.
+    /// The number of rows.
     fn depth(&self) -> usize;
     /// A join has found a row, and the steps after it run.
     fn enter(&mut self, relation: RelationId, row: RowId);

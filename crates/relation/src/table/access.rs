@@ -1,8 +1,8 @@
-//! How rows are looked up, and which of them a reader sees.
+//! The look-up of rows, and the rows that a reader sees.
 
 use super::row::RowId;
 
-/// How rows are looked up.
+/// The look-up of rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// All rows, oldest first.

@@ -44,12 +44,12 @@ impl Dense {
         self.chains.len()
     }
 
-    /// How many different integers there are.
+    /// The number of distinct integers.
     pub(super) fn keys(&self) -> usize {
         self.keys
     }
 
-    /// How many rows, from the first on, are sorted.
+    /// The number of rows, from the first on, that are sorted.
     #[inline]
     pub(super) fn sorted(&self) -> usize {
         self.rows.len()

@@ -53,7 +53,7 @@ impl Table {
         }
     }
 
-    /// How many rows [`Table::prepare`] has to enter.
+    /// The number of rows that [`Table::prepare`] has to enter.
     pub(crate) fn unprepared(&self, access: Access) -> u32 {
         match access {
             Access::Scan | Access::Primary => 0,

@@ -104,12 +104,12 @@ impl Index {
         found.into_iter().find(|rows| rows.peek().is_some()).unwrap_or_else(|| self.dense_rows(-1))
     }
 
-    /// How many different keys its rows have.
+    /// The number of distinct keys of its rows.
     pub(super) fn keys(&self) -> usize {
         self.dense.as_ref().map_or(self.chains.len(), Dense::keys)
     }
 
-    /// How many rows of the table, from the first, are in the index.
+    /// The number of rows of the table, from the first, that are in the index.
     pub(super) fn rows_known(&self) -> u32 {
         (self.dense.as_ref().map_or(0, Dense::sorted) + self.next.len()) as u32
     }

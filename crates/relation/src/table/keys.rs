@@ -86,7 +86,7 @@ impl Table {
         })
     }
 
-    /// How to hash columns by their words, if they hold integers or what is the same in all rows.
+    /// The way to hash columns by their words, if they hold integers or the same value in all rows.
     pub(super) fn hashing(&self, columns: &[u32]) -> Option<Hashing> {
         let mut hashing = Hashing { secret: self.secret, state: 0, columns: Vec::new() };
         for &number in columns {
@@ -113,13 +113,13 @@ impl Table {
     }
 }
 
-/// How a column contributes to a hash.
+/// The contribution of a column to a hash.
 enum Hashed {
     Of(ColumnOffset),
     Known(u64),
 }
 
-/// How columns of integers are hashed.
+/// The hashing of columns of integers.
 pub(super) struct Hashing {
     secret: Secret,
     /// The hash of the columns before the first that differs from row to row.

@@ -2,7 +2,7 @@
 
 use super::column;
 
-/// Where the integer of a column lies in the words of a row.
+/// The offset of the integer of a column in the words of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ColumnOffset {
     /// One word.

@@ -32,7 +32,7 @@ pub(crate) struct Shape {
     pub(crate) offset: u32,
 }
 
-/// Where an integer of a column is found.
+/// The location of an integer of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum Form {
@@ -282,7 +282,7 @@ impl Table {
         &self.words[row.0 as usize * self.stride..][..self.stride]
     }
 
-    /// Where the integers of a column lie, if it holds nothing else.
+    /// The location of the integers of a column, if it holds nothing else.
     pub(crate) fn place(&self, column: u32) -> Option<ColumnOffset> {
         let column = &self.columns[column as usize];
         match &column.repr {

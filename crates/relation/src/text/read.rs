@@ -17,9 +17,9 @@ pub const LETTERS: &[(u8, char)] =
 /// Why a text is no value or tuple.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextError {
-    /// Where, in bytes from the start of the text.
+    /// The position, in bytes from the start of the text.
     pub offset: usize,
-    /// What is wrong there.
+    /// The error at that position.
     pub message: String,
 }
 

@@ -7,7 +7,7 @@ use crate::plan::{Plan, RelationId};
 use crate::table::{Inserted, NarrowOutcome, RowId, TableFull};
 use crate::value::Value;
 
-/// Where a row comes from.
+/// The origin of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
     /// It is asserted: by a fact, an event rule, the network or a plain view rule.
@@ -16,7 +16,7 @@ pub(super) enum Source {
     Derived,
 }
 
-/// What happened to one row, seen over the whole commit.
+/// The net change of one row over the whole commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ChangeKind {
     /// It was inserted.
@@ -34,7 +34,7 @@ pub struct Change {
     pub relation: RelationId,
     /// The row, valid until the commit ends.
     pub row: RowId,
-    /// What happened.
+    /// The change.
     pub kind: ChangeKind,
 }
 

@@ -28,7 +28,7 @@ use tidemill_stdx::ordered::OrderedSet;
 /// A group with this number of results is kept, and dropped when it has a quarter of them.
 pub(super) const KEPT_FROM: u64 = 32;
 
-/// How the difference that a round makes to the groups of a rule is found.
+/// The way to find the changes of a round to the groups of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Upkeep {
     /// The body is one table, so each row that comes or goes is one result or none. Rows of a
@@ -174,7 +174,7 @@ fn parts<'c, 'v>(
 }
 
 impl Views {
-    /// How the groups of a rule are kept up to date.
+    /// The way to keep the groups of a rule up to date.
     pub(super) fn upkeep(&self, index: usize) -> Upkeep {
         self.kept[self.stratum][index].upkeep
     }

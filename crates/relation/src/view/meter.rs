@@ -12,11 +12,11 @@ pub struct ViewPart {
     pub stratum: u32,
     /// The rule, by its position in the stratum.
     pub rule: u32,
-    /// What of it.
+    /// The part of the work.
     pub work: ViewWork,
 }
 
-/// What is done for a view rule.
+/// A part of the work for a view rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ViewWork {
     /// Rows of the body atom at this position were inserted or removed.

@@ -177,7 +177,7 @@ pub struct Views {
     running: Running,
     /// Measures what rules cost, while a caller asks for it.
     meter: Option<Box<Meter>>,
-    /// What traced rules have derived, if there are any.
+    /// The derivations of traced rules, if there are any.
     traced: Option<Box<Traced>>,
 }
 
@@ -307,7 +307,7 @@ impl Views {
         self.computed_max = changes_max;
     }
 
-    /// How many rows the commit has changed; before [`Views::settle`].
+    /// The number of rows that the commit has changed; before [`Views::settle`].
     pub fn changed(&self) -> u64 {
         self.changes.count
     }

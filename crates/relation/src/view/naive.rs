@@ -42,8 +42,8 @@ fn encoded(table: &Table) -> BTreeSet<Vec<u8>> {
     rows
 }
 
-/// What the tables of `database` should contain, given the asserted rows in it. `None` if a stratum
-/// has no fixed point within `rounds_max` applications of its rules.
+/// The expected contents of the tables of `database`, given the asserted rows in it. `None` if a
+/// stratum has no fixed point within `rounds_max` applications of its rules.
 pub fn evaluate_naively(
     plan: &Plan,
     database: &Database,

@@ -38,7 +38,7 @@ enum Delta {
     Refreshed,
 }
 
-/// What a row follows from.
+/// The source of a derivation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Support {
     /// Rows of lower rank, so none that follow from it.
@@ -386,7 +386,7 @@ impl Round<'_> {
         self.recycle(derived);
     }
 
-    /// What `rows` rows have derived, which is counted; `None` if the round ends early.
+    /// The counted derivations of `rows` rows; `None` if the round ends early.
     fn take_derived(&mut self, rows: usize, probes: u64, is_over: bool) -> Option<TupleBuf<()>> {
         self.views.exceeded |= is_over;
         if self.is_over() {
@@ -547,7 +547,7 @@ pub(super) fn semi_naive<'l>(
     }
 }
 
-/// What a strand derives from some rows; its memory is [recycled](Round::recycle).
+/// The derivations of a strand from some rows; its memory is [recycled](Round::recycle).
 pub(super) fn collect(
     round: &mut Round<'_>,
     strand: &Strand,
@@ -595,7 +595,7 @@ impl Sink for Find<'_> {
 struct Collect<'s> {
     derived: &'s mut TupleBuf<()>,
     failures: Option<&'s mut dyn Failures>,
-    /// How many it takes; [`Views::exceeded`] is set where there are more.
+    /// Its capacity; [`Views::exceeded`] is set if there are more.
     most: u64,
     /// Rows examined, those that started the strand included.
     looked: u64,

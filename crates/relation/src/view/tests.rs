@@ -235,7 +235,7 @@ stratum heads(p2) selected()
 
 pub(crate) const PLANS: [&str; 5] = [CLOSURE, SHORTEST, NEGATION, KEYED, JOINED];
 
-/// How many tables of each plan, and of [`reach`], hold facts, which are the first ones.
+/// The number of tables of each plan, and of [`reach`], that hold facts; these are the first ones.
 const BASES: [u64; 6] = [1, 1, 2, 2, 3, 1];
 
 struct Nowhere;

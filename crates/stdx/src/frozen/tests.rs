@@ -161,7 +161,7 @@ fn large_graph() -> (usize, Vec<(u32, u32)>) {
     (nodes as usize, edges)
 }
 
-/// What the nodes of `roots` reach, themselves included.
+/// The nodes reachable from `roots`, which are included.
 fn reachable(nodes: usize, edges: &[(u32, u32)], roots: &[usize]) -> Vec<bool> {
     let graph = Graph::new(nodes, edges);
     let mut reached = vec![false; nodes];

@@ -58,7 +58,7 @@ impl<I: Id, T> IdMap<I, T> {
         self.get(id).is_some()
     }
 
-    /// How many entries.
+    /// The number of entries.
     #[inline]
     pub fn len(&self) -> usize {
         self.len

@@ -52,7 +52,7 @@ impl<I: Id> IdSet<I> {
         self.words.get(word).is_some_and(|word| word & bit != 0)
     }
 
-    /// How many members; counts the bits.
+    /// The number of members; counts the bits.
     pub fn len(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }

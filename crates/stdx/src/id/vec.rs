@@ -74,7 +74,7 @@ impl<I: Id, T> IdVec<I, T> {
         Some((a, b))
     }
 
-    /// How many values.
+    /// The number of values.
     #[inline]
     pub fn len(&self) -> usize {
         self.values.len()

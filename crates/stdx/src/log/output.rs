@@ -143,7 +143,7 @@ impl Handle {
         self.0.read_filters(Filters::clone)
     }
 
-    /// How many lines passed the filters, but could not be written by the output.
+    /// The number of lines that passed the filters, but could not be written by the output.
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }

@@ -29,7 +29,7 @@ pub struct Line {
 /// The log is the process's, and so are its last lines; the lock is held for a copy.
 static LINES: Mutex<VecDeque<Line>> = Mutex::new(VecDeque::new());
 
-/// How many there have been. Written under the lock of [`LINES`], so Relaxed: a reader of a new
+/// The number of lines so far. Written under the lock of [`LINES`], so Relaxed: a reader of a new
 /// number takes the lock to read the line.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 

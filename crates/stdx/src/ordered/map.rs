@@ -19,7 +19,7 @@ impl<K, V> OrderedMap<K, V> {
         OrderedMap { slots: Vec::new(), order: Order::new() }
     }
 
-    /// How many entries.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.order.len()
     }

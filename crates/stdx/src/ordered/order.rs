@@ -16,7 +16,7 @@ pub(super) struct Position {
     at: usize,
 }
 
-/// Where a key is, or belongs.
+/// The position of a key, or of its insertion.
 pub(super) enum Found {
     /// At a place, with this number.
     At(Position, u32),

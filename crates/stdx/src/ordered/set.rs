@@ -15,7 +15,7 @@ impl<T> OrderedSet<T> {
         OrderedSet(OrderedMap::new())
     }
 
-    /// How many members.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.0.len()
     }

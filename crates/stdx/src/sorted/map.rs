@@ -19,7 +19,7 @@ impl<K, V> SortedMap<K, V> {
         SortedMap { entries: Vec::new() }
     }
 
-    /// How many entries.
+    /// The number of entries.
     #[inline]
     pub fn len(&self) -> usize {
         self.entries.len()

@@ -19,7 +19,7 @@ impl<T> SortedSet<T> {
         SortedSet { members: Vec::new() }
     }
 
-    /// How many members.
+    /// The number of members.
     #[inline]
     pub fn len(&self) -> usize {
         self.members.len()

@@ -59,7 +59,7 @@ impl ErrorKind {
 /// A fault and its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DecodeError {
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: ErrorKind,
     /// Where the tag of the failing field begins, in bytes from the start of the input. Of a
     /// missing field: where that of its message begins.

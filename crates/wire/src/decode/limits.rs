@@ -1,6 +1,6 @@
 //! Limits of decoders, unless set otherwise.
 
-/// How deep sub-messages and unknown groups may nest, unless set otherwise.
+/// The default maximal nesting of sub-messages and unknown groups.
 pub const DEPTH_MAX: usize = 100;
 
 /// Bytes that a message may have, unless set otherwise: 2 GiB, less one.

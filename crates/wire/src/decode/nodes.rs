@@ -1,4 +1,4 @@
-//! What decoders must know of each field, compiled from a schema and a selection.
+//! The data of decoders for each field, compiled from a schema and a selection.
 //!
 //! ```text
 //!  node 0  Person            entries ascending by number
@@ -187,7 +187,7 @@ pub(crate) struct Node {
     dense: Box<[u32]>,
     /// The tag that ends it, if it is a group; else 0, which no tag is.
     pub(crate) end_tag: u32,
-    /// How many required fields are to be checked.
+    /// The number of required fields to check.
     pub(crate) required: u16,
     pub(crate) message_set: bool,
 }

@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 
 use super::tables::Tables;
 
-/// What the end of a sub-message restores.
+/// The state that the end of a sub-message restores.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Frame {

@@ -87,7 +87,7 @@ impl Varints {
         at
     }
 
-    /// How many bytes numbers take.
+    /// The number of bytes of the encoded numbers.
     ///
     /// # Safety
     /// From `cells` on there are `count` such numbers.

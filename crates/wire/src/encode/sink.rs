@@ -62,7 +62,7 @@ struct Frame {
     end: End,
 }
 
-/// How a sub-message ends.
+/// The end of a sub-message.
 #[derive(Clone, Copy, Debug)]
 enum End {
     /// By its length, for which the given number of bytes is left.
@@ -116,7 +116,7 @@ impl<'s> BinarySink<'s> {
     #[inline]
     fn next_serial(&mut self) -> u32 {
         self.serials = self.serials.checked_add(1).unwrap_or_else(|| {
-            // All that was written counts as written in all open messages.
+            // Everything written counts for all open messages.
             self.written.iter_mut().filter(|one| **one > 0).for_each(|one| *one = u32::MAX);
             1
         });

@@ -4,7 +4,7 @@ use super::back::TagWord;
 use crate::message::layout::{FieldLayout, Layouts, RecordLayout, Shape};
 use crate::schema::{Definitions, FieldId, FieldType, Label, MessageId, Scalar};
 
-/// How a slot is written.
+/// The way to write a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Op {
@@ -61,7 +61,7 @@ pub(super) struct Step {
     /// The message that it holds, of a map the entry; else the message that it is in.
     pub(super) of: MessageId,
     pub(super) op: Op,
-    /// How each value is written; for single fields the same.
+    /// The way to write each value; for single fields the same.
     pub(super) each: Op,
     /// Bytes of each value in memory.
     pub(super) cell_bytes: u8,

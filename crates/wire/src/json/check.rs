@@ -1,6 +1,6 @@
 //! Values that are only looked at: they are passed over, and nothing is made of them.
 //!
-//! What is wrong is found as it is where values are read, at the same places.
+//! It finds the same errors as the reader of values, at the same positions.
 
 use super::error::Fault;
 use super::lex::{Lex, Lexer};

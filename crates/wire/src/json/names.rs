@@ -63,7 +63,7 @@ pub(crate) enum Cardinality {
     Map,
 }
 
-/// How a value is written.
+/// The form of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ValueForm {
     Int64,

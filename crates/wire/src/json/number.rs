@@ -6,7 +6,7 @@ use super::error::Fault;
 /// A number of the text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number<'a> {
-    /// What it is a part of, and where.
+    /// The text that it is a part of, and its position.
     source: &'a str,
     start: usize,
     end: usize,
@@ -110,7 +110,7 @@ impl<'a> Number<'a> {
         Ok(Number { source, start, end, negative, mantissa, exponent, exact, whole })
     }
 
-    /// Where it ends.
+    /// Its end.
     #[inline]
     pub(crate) fn end(self) -> usize {
         self.end
@@ -137,7 +137,7 @@ impl<'a> Number<'a> {
         Some(value)
     }
 
-    /// What std makes of it, if it is not too large.
+    /// The value that std parses, if it is not too large.
     #[inline(never)]
     fn parse<F: std::str::FromStr + Into<f64> + Copy>(self) -> Option<F> {
         let value: F = self.text().parse().ok()?;

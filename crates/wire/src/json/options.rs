@@ -1,11 +1,11 @@
 //! The options of JSON.
 
-/// How JSON is printed.
+/// The options of printing JSON.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PrintOptions {
     /// The names used as keys.
     pub names: Names,
-    /// How enums are written.
+    /// The form of enums.
     pub enums: Enums,
     /// Whether absent fields without presence are written.
     pub defaults: Defaults,
@@ -13,12 +13,12 @@ pub struct PrintOptions {
     pub unknown: Unknown,
 }
 
-/// How JSON is read.
+/// The options of reading JSON.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadOptions {
     /// The treatment of unknown keys and unknown names of enum values.
     pub unknown: Unknown,
-    /// How deep values may nest.
+    /// The maximal nesting of values.
     pub depth_max: usize,
 }
 

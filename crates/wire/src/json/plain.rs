@@ -39,7 +39,7 @@ pub trait ValueSink<'a> {
         Ok(())
     }
 
-    /// Likewise, above the highest `i64`.
+    /// An integer above the highest `i64`.
     fn u64(&mut self, value: u64) -> Flow {
         Ok(())
     }

@@ -288,7 +288,7 @@ mod sse2 {
         mask.trailing_zeros() as usize
     }
 
-    /// How many bytes at the front are the same.
+    /// The length of the common prefix.
     #[inline]
     pub(super) fn same(a: &[u8; LANES], b: &[u8; LANES]) -> usize {
         // SAFETY: sixteen bytes are there; every x86-64 processor has these instructions.
@@ -327,7 +327,7 @@ mod word {
         mask.trailing_zeros() as usize / 8
     }
 
-    /// How many bytes at the front are the same.
+    /// The length of the common prefix.
     #[inline]
     pub(super) fn same(a: &[u8; LANES], b: &[u8; LANES]) -> usize {
         first(u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b))

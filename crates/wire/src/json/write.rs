@@ -21,7 +21,7 @@ use crate::flow::{Flow, Stop};
 use crate::schema::{FieldId, Label, MessageId};
 use crate::sink::Sink;
 
-/// How deep messages inside of `Any` may nest.
+/// The maximal nesting of messages inside `Any`.
 const ANY_DEPTH_MAX: usize = 100;
 
 impl JsonSink<'_, '_> {

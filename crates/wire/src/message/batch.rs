@@ -94,7 +94,7 @@ impl Batch {
         Ok(())
     }
 
-    /// How many messages there are.
+    /// The number of messages.
     #[inline]
     pub fn len(&self) -> usize {
         self.records.len()
@@ -201,7 +201,7 @@ pub struct Rows<'b> {
 /// The place of a field in the rows.
 #[derive(Clone, Copy)]
 struct FieldSlot {
-    /// Where the word with its presence bit begins in a record, in bytes.
+    /// The offset of the word with its presence bit in a record, in bytes.
     word: usize,
     /// Its bit there; no bit if the field is not available.
     mask: u64,
@@ -273,7 +273,7 @@ impl<'b> Rows<'b> {
         (own && found.shape == shape).then_some(found)
     }
 
-    /// Where a field is, if `fits` accepts its kind.
+    /// The layout of a field, if `fits` accepts its kind.
     fn place(&self, field: FieldId, shape: Shape, fits: impl FnOnce(Kind) -> bool) -> FieldSlot {
         match self.field(field, shape) {
             Some(found) if fits(found.kind) => FieldSlot {

@@ -210,11 +210,11 @@ pub struct FieldLayout {
     pub offset: u32,
     /// Its presence bit; 0 for extensions, which have none.
     pub bit: u32,
-    /// What it holds.
+    /// The kind of its values.
     pub ty: FieldType,
     /// Its label: how often it may occur, and whether it has presence.
     pub label: Label,
-    /// How many values.
+    /// The number of values.
     pub shape: Shape,
     /// The cell of each value; of a map that of the entry.
     pub cell: Cell,

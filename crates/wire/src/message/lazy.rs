@@ -63,7 +63,7 @@ pub struct Lazy<'i> {
     parts: Vec<Range<usize>>,
     /// Sub-messages that are put off: by field, those of a list in their order.
     inner: Vec<Inner<'i>>,
-    /// How deep messages may nest in it.
+    /// The maximal nesting of messages in it.
     depth_max: usize,
     bytes_max: usize,
 }
@@ -275,7 +275,7 @@ impl<'i> Lazy<'i> {
 }
 
 impl<'l, 'i> LazyList<'l, 'i> {
-    /// How many sub-messages.
+    /// The number of sub-messages.
     pub fn len(&self) -> usize {
         self.inner.len()
     }

@@ -1,4 +1,4 @@
-//! What strangers, men in the middle and members with other keys can do to connections.
+//! Attacks on connections by strangers, men in the middle and members with other keys.
 
 use super::super::{UNPROVEN_MAX, UNPROVEN_NS};
 use super::net::{End, MS, Net, Passing, Random, S, config, harm, identity, keys, known};
@@ -164,7 +164,7 @@ fn a_flipped_bit_costs_a_connection_and_no_more() {
                 }
                 vec![bytes]
             });
-            // What was on the way with it may be lost; all later texts come.
+            // Texts in flight with it may be lost; all later texts arrive.
             assert!(net.nodes[1].got.len() >= 30, "{number} {bit}: {}", net.nodes[1].got.len());
             let last = net.nodes[1].got.last().map(|(_, bytes)| bytes[0]);
             assert_eq!(last, Some(39), "{number} {bit}");
@@ -268,7 +268,7 @@ fn frames_that_change_places_end_the_connection() {
 #[test]
 fn a_frame_that_does_not_end_swallows_contents_for_seconds() {
     let mut net = pair();
-    // All that comes behind it seems to be a part of it.
+    // All following bytes seem to be a part of it.
     net.say_to(End { pipe: 0, side: 1 }, &(16u32 << 20).to_le_bytes());
     for number in 0..20u8 {
         net.send(0, "b:1", &[number]);

@@ -1,4 +1,4 @@
-//! What is sent comes, once and in order, as long as connections last.
+//! Contents arrive once and in order, as long as connections last.
 
 use super::net::{End, MS, Net, S, config, identity, known};
 use crate::counters::Count;

@@ -14,7 +14,7 @@ use super::fabric::stream::{FrameReader, write_frame};
 pub(super) const MS: u64 = 1_000_000;
 pub(super) const S: u64 = 1000 * MS;
 
-/// How long bytes are under way, unless an attacker decides.
+/// The latency of bytes, unless an attacker decides.
 const DELAY_NS: u64 = 10 * MS;
 
 /// Pieces that a frame comes in.
@@ -41,13 +41,13 @@ pub(super) struct Node {
     is_up: bool,
     /// Whether others can connect to it.
     is_reachable: bool,
-    /// How often it was restarted.
+    /// The number of its restarts.
     life: u32,
-    /// Where the connections of the node lead.
+    /// The other ends of the node's connections.
     ends: BTreeMap<ConnectionId, End>,
     /// Connections being made to nodes that are not there.
     dialling: BTreeSet<ConnectionId>,
-    /// How many bytes its sockets take.
+    /// The number of bytes that its sockets accept.
     room_bytes: usize,
     /// The contents received, with their senders.
     pub(super) got: Vec<(String, Vec<u8>)>,
@@ -130,11 +130,11 @@ pub(super) struct Passing {
     pub(super) bytes: Vec<u8>,
 }
 
-/// What an attacker on the path turns a frame into.
+/// The frames that an attacker on the path makes of one.
 pub(super) type Meddle = Box<dyn FnMut(&Passing) -> Vec<Vec<u8>>>;
 
-/// What an attacker does to one frame on its path, given an older one: drops it, doubles it, adds
-/// the older one behind or before it, cuts it off, changes it.
+/// What an attacker does to one frame on its path, given an older one: drops it, duplicates it,
+/// adds the older one behind or before it, truncates it, changes it.
 pub(super) fn harm(bytes: &[u8], old: Option<Vec<u8>>, kind: u64, place: usize) -> Vec<Vec<u8>> {
     let mut frames = vec![bytes.to_vec()];
     match kind % 6 {
@@ -164,10 +164,10 @@ pub(super) struct Net {
     under_way: BTreeMap<(u64, u64), Event>,
     events: u64,
     readers: BTreeMap<End, (FrameReader, usize)>,
-    /// All that an attacker on the way has seen.
+    /// All frames that an attacker on the path has seen.
     pub(super) seen: Vec<Passing>,
     pub(super) meddle: Option<Meddle>,
-    /// What strangers have received, by pipe.
+    /// The bytes that strangers have received, by pipe.
     pub(super) answers: BTreeMap<usize, Vec<u8>>,
 }
 

@@ -1,4 +1,4 @@
-//! What members send each other comes, over bad networks and long times.
+//! Contents between members arrive, over bad networks and long times.
 
 use super::super::session::{OVERLAP_NS, REKEY_DATAGRAMS, REKEY_NS, SEAL_BYTES};
 use super::super::{DATAGRAM_BYTES_MAX, PeerState, WAIT_BYTES_MAX, WAIT_NS};
@@ -83,7 +83,7 @@ fn both_may_begin_at_once() {
 #[test]
 fn the_lower_address_does_not_insist_for_ever() {
     let mut world = World::new(5, 2);
-    // What a sends first never comes, as if b were behind a translator of addresses.
+    // The first datagrams of a never arrive, as if b were behind a NAT.
     world.meddle = Some(Box::new(|one| (one.bytes[0] == 1 && one.from == "a:1").then(Vec::new)));
     world.send(0, "b:1", "from a");
     world.send(1, "a:1", "from b");

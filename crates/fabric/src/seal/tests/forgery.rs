@@ -114,7 +114,7 @@ fn a_cookie_that_was_not_given_is_refused() {
 
 #[test]
 fn a_handshake_that_is_led_to_another_node_comes_to_nothing() {
-    // All that a sends to b comes to c, and the other way round.
+    // All datagrams from a to b arrive at c, and vice versa.
     let mut world = World::new(1, 3);
     world.nodes[1].route = "c:1".into();
     world.nodes[2].route = "b:1".into();

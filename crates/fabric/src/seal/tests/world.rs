@@ -54,7 +54,7 @@ pub(super) struct Node {
     pub(super) guard: Guard,
     pub(super) wire: Wire,
     pub(super) counters: Counters,
-    /// Where its datagrams come from.
+    /// The source of its datagrams.
     pub(super) route: String,
     /// The contents received, with their senders.
     pub(super) got: Vec<(String, Vec<u8>)>,
@@ -112,7 +112,7 @@ impl Node {
     }
 }
 
-/// What the network does to a datagram: which copies arrive, how much later. `None`: as usual.
+/// The delivery of a datagram: the delay of each copy that arrives. `None`: as usual.
 pub(super) type Meddle = Box<dyn FnMut(&Passing) -> Option<Vec<u64>>>;
 
 /// A datagram on its way.
@@ -132,7 +132,7 @@ pub(super) struct World {
     pub(super) delay_ns: (u64, u64),
     under_way: BTreeMap<(u64, u64), Passing>,
     sent: u64,
-    /// All that an attacker on the way has seen.
+    /// All datagrams that an attacker on the path has seen.
     pub(super) seen: Vec<Passing>,
     pub(super) meddle: Option<Meddle>,
 }

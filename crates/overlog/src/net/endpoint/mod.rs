@@ -162,7 +162,7 @@ impl Endpoint {
         self.peers.on_time(now_ns);
     }
 
-    /// What has happened to peers, oldest first.
+    /// Events of peers, oldest first.
     pub fn poll_event(&mut self) -> Option<(Box<str>, PeerEvent)> {
         self.peers.poll_event()
     }

@@ -155,7 +155,7 @@ impl ProgramSchema {
         self.relation(number).map(|relation| relation.name.as_str())
     }
 
-    /// How many columns a relation has.
+    /// The number of columns of a relation.
     pub fn columns(&self, number: u32) -> Option<usize> {
         self.relation(number).map(|relation| relation.columns.len())
     }

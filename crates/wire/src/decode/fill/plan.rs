@@ -6,7 +6,7 @@ use crate::schema::{Definitions, FieldType, WireType};
 
 use super::super::nodes::{Action, Entry, NONE, Nodes};
 
-/// What the filler does at a tag.
+/// The action of the filler at a tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum Op {
@@ -42,7 +42,7 @@ pub(super) enum Op {
 pub(super) struct Step {
     pub(super) tag: u32,
     pub(super) other: u32,
-    /// What to do at each of the two tags.
+    /// The action at each of the two tags.
     pub(super) op: Op,
     pub(super) other_op: Op,
     pub(super) shape: Shape,

@@ -137,7 +137,7 @@ pub(super) const FRAME_SEEN: i32 = offset_of!(Frame, seen) as i32;
 pub(super) const FRAME_RECORD: i32 = offset_of!(Frame, record) as i32;
 pub(super) const FRAME_ENTRY: i32 = offset_of!(Frame, entry) as i32;
 
-/// How generated code exits.
+/// The exits of generated code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(super) enum Exit {

@@ -228,7 +228,7 @@ impl Native {
     }
 }
 
-/// How many bytes can be read behind the end of a piece without touching another page.
+/// The number of bytes that can be read behind the end of a piece without touching another page.
 const PAGE_BYTES: usize = 4096;
 
 impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {

@@ -30,7 +30,7 @@ use crate::message::{Arena, Storage};
 use crate::packed::Numbers;
 use crate::schema::{FieldId, NamedNumbers};
 
-/// How a native decoder for messages stores strings and bytes.
+/// The storage of strings and bytes by a native decoder for messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strings {
     /// They stay in the input, for [`Message::decode_with`](crate::Message::decode_with).

@@ -13,7 +13,7 @@ pub(super) struct SinkCalls {
     pub(super) wants: Wants,
 }
 
-/// Where the function for a number is in [`Calls`], and the type of its argument.
+/// The offset of the function for a number in [`Calls`], and the type of its argument.
 fn number_call(action: Action) -> (i32, Type) {
     use std::mem::offset_of;
     match action {

@@ -14,7 +14,7 @@ use super::reach::{ENTRIES_MAX, Reach};
 use super::serves::NativeError;
 use crate::schema::{MessageId, Schema};
 
-/// How often the fields of the tables may have code.
+/// The maximal number of copies of code per field.
 const COPIES_MAX: usize = 4;
 
 /// The code of a type.
@@ -34,7 +34,7 @@ pub(super) struct Units {
 struct All {
     /// By node that has code.
     units: Map<u32, Arc<Unit>>,
-    /// How much more code may be made, in fields.
+    /// The remaining budget of code, in fields.
     entries_left: usize,
 }
 
@@ -165,7 +165,7 @@ mod tests {
                 Err(NativeError::TooMuchCode) => refused += 1,
                 Err(error) => panic!("{error}"),
             }
-            // What has no code is decoded all the same.
+            // Fields without code are decoded all the same.
             let decoder = table.native(&native);
             assert!(decoder.decode(message, b"\x0a\x00", &mut ()).is_ok() || number == 0);
             assert!(decoder.decode(message, b"\x0a\x05", &mut ()).is_err());

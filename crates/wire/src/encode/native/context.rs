@@ -47,7 +47,7 @@ impl Functions {
         unsafe { std::mem::transmute::<*mut (), Function>(address) }
     }
 
-    /// How many have been compiled.
+    /// The number of compiled types.
     pub(super) fn types(&self) -> usize {
         self.codes.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

@@ -59,7 +59,7 @@ impl EncoderCode {
         Ok(EncoderCode { message, functions: Arc::new(functions) })
     }
 
-    /// How many types have code by now.
+    /// The number of types with code so far.
     pub fn types(&self) -> usize {
         self.functions.types()
     }

@@ -28,7 +28,7 @@ pub trait Keeping {
     const COPIES: bool;
 }
 
-/// How a builder keeps strings.
+/// The storage of strings by a builder.
 pub trait Keep<'a>: Keeping {
     /// A view of them that lives as long as the message; `None` where there is no room.
     fn keep(arena: &mut Arena, bytes: &'a [u8]) -> Option<View>;

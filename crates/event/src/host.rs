@@ -186,8 +186,8 @@ pub trait Transport {
     /// As [`Transport::send`], to where a datagram came from.
     fn send_to(&mut self, endpoint: Endpoint, to: Address, bytes: &[u8]) -> io::Result<()>;
 
-    /// Takes one datagram: its length and sender, or nothing if none is there. One that does not
-    /// fit the buffer is dropped and counted.
+    /// Takes one datagram: its length and sender, or `None` if there is none. One that does not fit
+    /// the buffer is dropped and counted.
     fn recv(&mut self, endpoint: Endpoint, buf: &mut [u8]) -> io::Result<Option<(usize, Address)>>;
 
     /// The name of an address: the one it was sent to or bound under, else the literal.
@@ -229,7 +229,7 @@ pub trait Streams {
         Err(unsupported("local streams are not simulated"))
     }
 
-    /// Reads what is there; 0 at the end of the stream.
+    /// Reads the available bytes; 0 at the end of the stream.
     fn read(&mut self, stream: Endpoint, buf: &mut [u8]) -> io::Result<Option<usize>>;
 
     /// Writes as much as fits.

@@ -2,7 +2,7 @@
 //!
 //! Reports are by level: as long as there is something to read, each poll reports it once. Handlers
 //! run between turns and usually queue an event; deferring from them makes an event too. From
-//! inside a handler its own watch can be changed, ended, and begun anew.
+//! inside a handler its own watch can be changed, ended, and restarted.
 
 use std::io;
 

@@ -78,7 +78,7 @@ pub struct Partial {
     count: u32,
     missing: u32,
     bytes: Vec<u8>,
-    /// Which fragments are there.
+    /// The fragments that have arrived.
     present: Vec<bool>,
 }
 

@@ -21,8 +21,8 @@ pub const CONTENT: u64 = 3;
 pub struct Head<'a> {
     /// The identity of the sender's program, 0 if it does not say.
     pub program: u64,
-    /// Counts datagrams: of the reliable stream where `ack` is there, else all to this peer; 0
-    /// for a datagram that is not to be acknowledged.
+    /// Counts datagrams: of the reliable stream if `ack` is present, else all to this peer; 0 for a
+    /// datagram that is not to be acknowledged.
     pub sequence: u64,
     /// There is content, too.
     pub has_content: bool,
@@ -94,7 +94,7 @@ impl<'a> Head<'a> {
         Ok(head)
     }
 
-    /// Appends all that is there.
+    /// Appends the present fields.
     pub fn append(&self, out: &mut Vec<u8>) {
         put_fixed(out, 1, self.program);
         put_varint(out, 2, self.sequence);
@@ -231,7 +231,7 @@ fn push_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Zeros and empty bytes are not written: a field that is not there has these values.
+/// Zeros and empty bytes are not written: an absent field has these values.
 fn put_varint(out: &mut Vec<u8>, number: u8, value: u64) {
     if value != 0 {
         out.push(number << 3);

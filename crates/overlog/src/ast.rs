@@ -1,4 +1,4 @@
-//! The tree of an Overlog program, as the parser hands it to the checker.
+//! The tree of an Overlog program, as the parser passes it to the checker.
 //!
 //! A [`Program`] is a list of [`Statement`]s in source order; namespaces nest. Every node carries
 //! the [`Span`] it was written at. The tree says what was written, in one spelling:

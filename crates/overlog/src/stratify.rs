@@ -98,7 +98,7 @@ impl Graph {
             for atom in view.rule.atoms() {
                 let demand = match (atom.negated, view.kind) {
                     (true, _) => Demand::Complete,
-                    // A better trail takes no row away.
+                    // A better trail removes no row.
                     _ if catalog.is_trail(view.rule.head.relation) => Demand::None,
                     (false, ViewKind::Grouped) if improves(view) => Demand::Improving,
                     (false, ViewKind::Grouped) => Demand::Complete,

@@ -25,7 +25,7 @@ impl Graph {
     /// The graph of the nodes `0..node_count` with these edges, each `(from, to)`.
     ///
     /// # Panics
-    /// If an edge names a node that is not there.
+    /// If an edge names a node that does not exist.
     pub fn new(node_count: usize, edges: &[(u32, u32)]) -> Graph {
         let mut starts = vec![0; node_count + 1];
         for &(from, to) in edges {

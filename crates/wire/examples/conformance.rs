@@ -319,7 +319,7 @@ fn text_options(request: &Message<'_>) -> Result<TextPrintOptions, Box<dyn std::
     Ok(TextPrintOptions { unknown, ..TextPrintOptions::default() })
 }
 
-/// Whether a field is there, and its value.
+/// Whether a field is present, and its value.
 fn field<'m>(
     message: &'m Message<'_>,
     name: &str,

@@ -193,8 +193,7 @@ fn custom_options_are_fields_of_options_messages() {
     assert!(seen.contains(&format!("String({note:?}, \"hello\")")), "{seen:?}");
 }
 
-/// The descriptors of a message `M` with such fields: name, number and, where it is there, the name
-/// in JSON.
+/// The descriptors of a message `M` with such fields: name, number and, if given, the name in JSON.
 fn with_fields(fields: &[(&str, u8, Option<&str>)]) -> Vec<u8> {
     let part = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
     let field = |&(name, number, json): &(&str, u8, Option<&str>)| {

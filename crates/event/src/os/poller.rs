@@ -332,7 +332,7 @@ impl Poller {
         Ok(())
     }
 
-    /// Makes the set anew from what is watched.
+    /// Rebuilds the set from the watches.
     fn renew(&mut self) -> io::Result<()> {
         self.epoll = new_set(&self.wake)?;
         self.syscalls += 2;

@@ -75,7 +75,7 @@ impl Connections {
         peer.is_some_and(|peer| peer.state == LinkState::Connecting(id))
     }
 
-    /// A connection that was being made is there.
+    /// A connection is established.
     pub fn connected(&mut self, id: ConnectionId, cx: &mut Context<'_>) {
         let Some(name) = self.all.get(&id).and_then(|one| one.peer.clone()) else { return };
         let Some(peer) = self.peers.get_mut(&name) else { return };

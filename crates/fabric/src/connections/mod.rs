@@ -99,7 +99,7 @@ pub struct Context<'a> {
 /// The result of reading the next frame of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step<'a> {
-    /// No complete frame is there.
+    /// There is no complete frame.
     Quiet,
     /// A frame without content for this node; what was dropped was counted.
     Taken {

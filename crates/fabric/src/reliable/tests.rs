@@ -412,7 +412,7 @@ fn a_forged_beginning_does_not_last() {
 }
 
 /// A forged acknowledgement by an eavesdropper makes the sender free what did not arrive: the two
-/// sides can never agree again, and begin anew.
+/// sides can never agree again, and restart.
 #[test]
 fn a_link_that_cannot_go_on_begins_anew_and_says_so() {
     let mut world = World::new(3, 0);

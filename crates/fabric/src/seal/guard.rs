@@ -311,7 +311,7 @@ impl Guard {
         peer.has_session(now_ns).then_some(&peer.route)
     }
 
-    /// A route to a peer is there: makes a session on it, unless that is under way.
+    /// A route to a peer exists: makes a session on it, unless that is in progress.
     pub fn connect(&mut self, name: &str, route: &str, cx: &mut Context<'_>) {
         let Some(id) = self.peer(name, cx) else { return };
         let Some(peer) = self.peers.get_mut(&id) else { return };

@@ -50,7 +50,7 @@ pub enum KeyError {
         /// Which line.
         line: usize,
     },
-    /// An address that was there before.
+    /// A duplicate address.
     Twice {
         /// Which line.
         line: usize,

@@ -174,7 +174,7 @@ impl Known {
     }
 }
 
-/// A table of `columns` columns, each row of which is there once.
+/// A table of `columns` columns, without duplicate rows.
 fn relation(name: &str, columns: usize) -> Relation {
     let spec = TableSpec {
         arity: columns as u32,

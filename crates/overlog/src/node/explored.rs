@@ -36,7 +36,7 @@ pub struct Turned {
 
 impl Node {
     /// Copies the node, which must have no running turn and no waiting event; operators of stages
-    /// start anew.
+    /// restart.
     pub fn fork(&self) -> Node {
         Node {
             program: self.program.clone(),

@@ -122,7 +122,7 @@ impl Profiler {
         costs.clear();
     }
 
-    /// Starts anew for another program, whose strands are different.
+    /// Resets for another program, whose strands are different.
     pub(super) fn start_over(&mut self, old: &Compiled) {
         if self.has_measured {
             self.earlier = self.profile(old);

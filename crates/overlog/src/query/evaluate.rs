@@ -366,7 +366,7 @@ impl Evaluation {
         Ok(false)
     }
 
-    /// The answer, once it is there.
+    /// The answer, once it is complete.
     pub(super) fn into_answer(self) -> Answer {
         let order = match &self.part {
             Part::Sort(sorting) => sorting.order().to_vec(),

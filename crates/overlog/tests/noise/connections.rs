@@ -21,7 +21,7 @@
 //!   12 RESTART node identity    a node crashes and restarts, maybe as another
 //!   13 KEYS node which          it gets other keys, and a list of known peers
 //!   14 FLOOD to n              16 n strangers connect
-//!   15 CROWD from n            it sends to 16 n nodes that are not there
+//!   15 CROWD from n            it sends to 16 n absent nodes
 //!   16 HOLD pipe side n        n mebibytes of a frame that does not end come to a side
 //! ```
 //! The network and its nodes are those of the tests of `fabric`.

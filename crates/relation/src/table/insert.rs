@@ -22,7 +22,7 @@ pub enum Inserted {
         /// The row that had its key meanwhile.
         replaced: Option<RowId>,
     },
-    /// An equal live row was there.
+    /// An equal live row existed.
     Refreshed(RowId),
 }
 

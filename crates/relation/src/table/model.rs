@@ -15,7 +15,7 @@ struct Row {
     values: Vec<OwnedValue>,
     live: bool,
     dying: bool,
-    /// It was there when the commit began.
+    /// True if it existed when the commit began.
     old: bool,
     asserted: bool,
     /// Its place among all insertions and refreshes, and when that was.

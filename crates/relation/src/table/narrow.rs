@@ -52,7 +52,7 @@ impl Layout {
 pub(crate) enum NarrowOutcome {
     /// It is new.
     New(RowId),
-    /// An equal row was there.
+    /// An equal row existed.
     Known(RowId),
 }
 

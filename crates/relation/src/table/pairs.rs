@@ -1,6 +1,6 @@
 //! Which pairs of small integers a table has, as bits, during a fixed point.
 //!
-//! In views over graphs most derivations are of rows that are there. Whether one is costs two cache
+//! In views over graphs most derivations are of existing rows. Whether one is costs two cache
 //! misses in the hash table, and next to none in a matrix of bits, as successive derivations mostly
 //! share their first integer. The matrix is in blocks of 512 bits, of which only those exist that
 //! have one. It is made when about as many rows were derived again as it has words, so it costs no
@@ -47,7 +47,7 @@ pub(super) struct Pairs {
 
 #[derive(Clone, Debug)]
 struct Matrix {
-    /// Empty if all blocks are there.
+    /// Empty if all blocks are allocated.
     index: Vec<u32>,
     blocks: Vec<[u32; BLOCK]>,
     /// First integers are less than this.

@@ -3,9 +3,9 @@
 //! Changes in the body of a grouped rule are differences of the results of its groups. Groups that
 //! have many results are *kept*: a [`Running`] aggregate takes the difference, so a change costs
 //! the logarithm of the group, and the row of a group is computed once for all changes of a round.
-//! Groups with few results are aggregated anew, which costs no more time and no memory. Kept groups
-//! last from commit to commit and can be dropped at any time: a group is rebuilt from its results
-//! when it is next touched.
+//! Groups with few results are recomputed, which costs no more time and no memory. Kept groups last
+//! from commit to commit and can be dropped at any time: a group is rebuilt from its results when
+//! it is next touched.
 //!
 //! The difference has to be exact. [`Upkeep`] says how it is found.
 
@@ -38,7 +38,7 @@ pub(super) enum Upkeep {
     /// difference is the sum over all of them of
     /// `new(those before), difference(this one), old(those after)`.
     Join,
-    /// None: a group that is touched is aggregated anew.
+    /// None: a group that is touched is recomputed.
     Anew,
 }
 
@@ -452,7 +452,7 @@ impl Round<'_> {
         results
     }
 
-    /// Aggregates one group anew; keeps it from then on if it is large.
+    /// Recomputes one group; keeps it from then on if it is large.
     fn aggregate(&mut self, index: usize, check: &Strand, group: &[Value<'_>]) -> TupleBuf<u64> {
         let mut rows = TupleBuf::new();
         self.database.prepare(check);

@@ -147,7 +147,7 @@ pub struct Views {
     kept: Vec<Vec<Kept>>,
     /// Groups of at least this number of results are kept.
     kept_from: u64,
-    /// Keys of selected tables to select anew: table, whole rows.
+    /// Keys of selected tables to select again: table, whole rows.
     reselect: TupleBuf<Reselect>,
     emptied: Emptied,
     /// Derivations between a strand and the tables.

@@ -1,7 +1,7 @@
 //! Derivations from rows that were put back.
 //!
-//! A row that retraction took out and that was put back was there when the commit began, and so
-//! were most derivations that use it. They put back what retraction removed too. But a row that was
+//! A row that retraction removed and that was restored existed when the commit began, and so were
+//! most derivations that use it. They put back what retraction removed too. But a row that was
 //! deleted, in this commit or before, stays deleted in spite of them: it returns by a new
 //! derivation, one that uses a row inserted in this commit, or the absence of a removed one.
 

@@ -266,8 +266,7 @@ impl Round<'_> {
         })
     }
 
-    /// Semi-naive: every new row is joined with the rows that were there before and with other new
-    /// ones.
+    /// Semi-naive: every new row is joined with the existing rows and with other new ones.
     fn extend(&mut self) {
         self.views.count_round(self.stratum, self.database);
         // `u32::MAX` where nothing came: all live rows.
@@ -296,7 +295,7 @@ impl Round<'_> {
                         *limit = new.min(*limit);
                     }
                     let refreshed = self.take(index, atom, body.relation, Delta::Refreshed, false);
-                    // A refresh of hard state derives nothing that is not there.
+                    // A refresh of hard state derives only existing rows.
                     if rule.kind != ViewKind::Maintained {
                         rows.extend(refreshed);
                     }
@@ -397,7 +396,7 @@ impl Round<'_> {
         Some(derived)
     }
 
-    /// Whether derivations of a rule are noted; aggregates are derived anew at the end.
+    /// Whether derivations of a rule are noted; aggregates are recomputed at the end.
     pub(super) fn is_traced(&self, index: usize) -> bool {
         self.stratum.rules[index].kind != ViewKind::Grouped
             && self.views.traced.as_ref().is_some_and(|it| it.rule(self.views.stratum, index))

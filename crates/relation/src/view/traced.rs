@@ -3,7 +3,7 @@
 //! Derivations of traced rules are noted when the semi-naive evaluation finds them. Derivations
 //! that the commit took back are left out when they are read, and so are duplicates: a row that is
 //! inserted while a round runs is joined in that round, and again in the next, which it starts. The
-//! row of an aggregate is derived anew from its group, at the end of the commit: only then is it
+//! row of an aggregate is recomputed from its group, at the end of the commit: only then is it
 //! known.
 
 use std::collections::HashSet;

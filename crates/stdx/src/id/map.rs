@@ -18,7 +18,7 @@ impl<I: Id, T> IdMap<I, T> {
         IdMap { places: Vec::new(), len: 0, ids: PhantomData }
     }
 
-    /// Enters or replaces; returns what was there.
+    /// Enters or replaces; returns the old value.
     pub fn insert(&mut self, id: I, value: T) -> Option<T> {
         let old = self.place(id).replace(value);
         self.len += usize::from(old.is_none());

@@ -121,7 +121,7 @@ impl<K, V> OrderedMap<K, V> {
         entry
     }
 
-    /// Numbers begin anew when the last entry was removed.
+    /// Numbers restart when the last entry was removed.
     fn settle(&mut self) {
         if self.is_empty() {
             self.slots.clear();
@@ -182,7 +182,7 @@ impl<K: Ord, V> OrderedMap<K, V> {
         self.number(key).is_some()
     }
 
-    /// Enters or replaces; returns the value that was there. A key that was there stays.
+    /// Enters or replaces; returns the old value. An existing key stays.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.find(&key) {
             Found::At(_, number) => Some(std::mem::replace(self.value_at(number), value)),

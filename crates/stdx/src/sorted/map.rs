@@ -122,7 +122,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.place(key).is_ok()
     }
 
-    /// Enters or replaces; returns the value that was there. A key that was there stays.
+    /// Enters or replaces; returns the old value. An existing key stays.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         match self.place(&key) {
             Ok(at) => Some(std::mem::replace(&mut self.entries[at].1, value)),

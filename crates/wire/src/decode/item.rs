@@ -53,7 +53,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         self.over_slice(message, body)?;
         self.last = last;
         if self.state.frames.len() >= depth {
-            // Nothing inside can be incomplete, as its end is there.
+            // Nothing inside can be incomplete, as its end is in the input.
             return self.too_long(start, entry.number());
         }
         (self.state.next, self.state.end) = (next, outer);

@@ -142,7 +142,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         result
     }
 
-    /// The bytes from one place to another, which are there.
+    /// The bytes between two positions, which are in the input.
     pub(super) fn bytes(&self, from: usize, to: usize) -> &'a [u8] {
         if from >= self.piece_start {
             return &self.piece[from - self.piece_start..to - self.piece_start];
@@ -214,7 +214,7 @@ impl<'a, S: Sink<'a>> Walk<'_, 'a, S> {
         Ok(frame)
     }
 
-    /// Notes that a required field is there.
+    /// Records that a required field was seen.
     #[inline(always)]
     pub(super) fn note(&mut self, entry: &Entry) {
         if let Some(place) = entry.required {

@@ -245,7 +245,7 @@ impl<'b> Back<'b> {
             let at = At(at, PhantomData);
             if self.has(&at, need) { at.0 } else { self.grow(at, need).0 }
         };
-        // SAFETY: the caller guarantees `count` numbers from `cells` on; the room is there.
+        // SAFETY: the caller guarantees `count` numbers from `cells` on; their room was reserved.
         At(unsafe { kind.write(cells, count, at.0, room) }, PhantomData)
     }
 }

@@ -151,7 +151,8 @@ unsafe fn sum<N: Number>(cells: *const N::Cell, count: usize) -> usize {
 /// Writes the `count` numbers behind the first `from`, of which there are at most [`PIECE`].
 ///
 /// # Safety
-/// They are there, and before `at` are enough free bytes for `count` numbers of maximal size.
+/// They are readable, and there are enough free bytes before `at` for `count` numbers of maximal
+/// size.
 #[inline]
 unsafe fn piece<N: Number>(
     cells: *const N::Cell,
@@ -159,7 +160,7 @@ unsafe fn piece<N: Number>(
     count: usize,
     at: *mut u8,
 ) -> *mut u8 {
-    // SAFETY: the caller guarantees that these numbers are there.
+    // SAFETY: the caller guarantees that these numbers are readable.
     let cells = unsafe { std::slice::from_raw_parts(cells.add(from), count) };
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("lzcnt") {

@@ -227,7 +227,7 @@ fn not_finite(value: f64) -> &'static str {
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// An encoder of base64: keeps the rest of pieces until three bytes are there.
+/// An encoder of base64: buffers up to two bytes between pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base64 {
     left: [u8; 3],

@@ -201,7 +201,7 @@ pub(crate) fn push(out: &mut Vec<u8>, bytes: &[u8]) {
 /// The block size of [`push_front`] and [`begins`].
 pub(crate) const WIDE: usize = 32;
 
-/// Appends the first `length` bytes. If [`WIDE`] bytes are there, it copies a whole block.
+/// Appends the first `length` bytes. If [`WIDE`] bytes are readable, it copies a whole block.
 #[inline]
 pub(crate) fn push_front(out: &mut Vec<u8>, bytes: &[u8], length: usize) {
     match bytes.first_chunk::<WIDE>() {
@@ -273,7 +273,7 @@ mod sse2 {
     /// A bit for each byte that is not plain.
     #[inline]
     pub(super) fn block_mask(block: &[u8; LANES]) -> u32 {
-        // SAFETY: sixteen bytes are there; every x86-64 processor has these instructions.
+        // SAFETY: the block has sixteen bytes; every x86-64 processor has these instructions.
         unsafe {
             let bytes = _mm_loadu_si128(block.as_ptr().cast());
             let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
@@ -291,7 +291,7 @@ mod sse2 {
     /// The length of the common prefix.
     #[inline]
     pub(super) fn same(a: &[u8; LANES], b: &[u8; LANES]) -> usize {
-        // SAFETY: sixteen bytes are there; every x86-64 processor has these instructions.
+        // SAFETY: the block has sixteen bytes; every x86-64 processor has these instructions.
         let equal = unsafe {
             let (a, b) = (_mm_loadu_si128(a.as_ptr().cast()), _mm_loadu_si128(b.as_ptr().cast()));
             _mm_movemask_epi8(_mm_cmpeq_epi8(a, b))

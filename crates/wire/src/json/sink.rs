@@ -50,9 +50,9 @@ pub struct JsonSink<'m, 's> {
 pub(super) struct Frame {
     pub(super) message: MessageId,
     pub(super) shape: MessageForm,
-    /// Something is written already: a comma comes first. For an entry: the key is there.
+    /// Something is written already: a comma comes first. For an entry: the key is written.
     pub(super) comma: bool,
-    /// The value of an entry, a `Value` or a wrapper is there.
+    /// The value of an entry, a `Value` or a wrapper is written.
     pub(super) done: bool,
     /// The list or map that is being written, or [`NONE`].
     pub(super) open: u32,

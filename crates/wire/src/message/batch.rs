@@ -466,7 +466,7 @@ impl<T: Copy> Tail<'_, T> {
     /// Appends values of an arena.
     ///
     /// # Safety
-    /// `count` are there, followed by the spare bytes of an arena.
+    /// `count` values are readable, followed by the spare bytes of an arena.
     #[inline(always)]
     unsafe fn append(&mut self, from: *const T, count: usize) {
         if self.to.capacity() - self.len < count + Self::PIECE {

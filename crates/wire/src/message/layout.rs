@@ -16,7 +16,7 @@
 //!
 //! | bit is set for | means |
 //! |---|---|
-//! | `Optional`, `Required`, members of oneofs | the field is there |
+//! | `Optional`, `Required`, members of oneofs | the field is present |
 //! | `Implicit` | a value is stored; it counts as there if it is not zero or empty |
 //! | `Repeated` | the list header is valid; it may have no elements |
 //! | map | the address of the `Map` is valid; it may have no entries |

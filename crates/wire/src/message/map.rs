@@ -182,7 +182,7 @@ impl Map {
         self.index_used += 1;
     }
 
-    /// The place in the index of `value`, which is there for `key`.
+    /// The position in the index of `value`, the entry of `key`.
     fn index_place(&self, key: Key<'_>, value: u32) -> u32 {
         let mut at = key.hash() & self.index_mask;
         while self.index_at(at) != value {

@@ -51,7 +51,7 @@ fn a_node_without_a_key_hears_no_sealed_frame() {
     let pipe = open.call(0);
     open.say(pipe, &frames);
     open.run(S);
-    // The state machine hands them on, although they are no envelopes.
+    // The state machine passes them on, although they are no envelopes.
     for (_, bytes) in &open.nodes[0].got {
         assert!(crate::head::Head::decode(bytes).is_err());
     }

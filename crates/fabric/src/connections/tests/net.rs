@@ -45,7 +45,7 @@ pub(super) struct Node {
     life: u32,
     /// The other ends of the node's connections.
     ends: BTreeMap<ConnectionId, End>,
-    /// Connections being made to nodes that are not there.
+    /// Connections being made to absent nodes.
     dialling: BTreeSet<ConnectionId>,
     /// The number of bytes that its sockets accept.
     room_bytes: usize,
@@ -65,7 +65,7 @@ impl Node {
         self.got.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect()
     }
 
-    /// Connections that are there.
+    /// Open connections.
     pub(super) fn open(&self) -> usize {
         self.ends.len()
     }

@@ -150,7 +150,7 @@ fn who_is_taken_out_of_the_list_is_not_heard_any_more() {
         assert!(world.nodes[0].got.is_empty());
     }
     set(&mut world, None);
-    // a notices that no answer comes, and begins anew.
+    // a notices that no answer arrives, and restarts.
     for number in 0..20 {
         world.send(0, "b:1", &format!("{number}"));
         world.pass(S);

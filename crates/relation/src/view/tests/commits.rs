@@ -145,7 +145,7 @@ fn what_a_commit_retracted_before_it_was_given_up_is_forgotten() {
     }
     bench.views.roll_back(&mut bench.database);
     assert_eq!(bench.rows(1).len(), 9);
-    // A path that is deleted, and not retracted, stays deleted although its edge is there.
+    // A path that is deleted, and not retracted, stays deleted although its edge exists.
     bench.delete(1, &[1, 2]);
     bench.run_and_settle();
     assert!(!bench.rows(1).contains(&vec![1, 2]));

@@ -114,7 +114,7 @@ impl Bench {
             .collect()
     }
 
-    /// The rows that are there and were not before this commit.
+    /// The rows that exist and did not before this commit.
     fn new_rows(&self) -> BTreeSet<Row> {
         let new = |change: &Change| change.kind == ChangeKind::Insert;
         let net = self.views.net(&self.database).into_iter().filter(new);

@@ -223,8 +223,8 @@ impl Filler<'_> {
                     let bytes = unsafe {
                         std::slice::from_raw_parts(piece.wrapping_add(body), after - body)
                     };
-                    // The walk begins such a list anew, so nothing of a malformed one may stay.
-                    // SAFETY: the slot of a list of such numbers.
+                    // The walk reads such a list again from its start, so nothing of a malformed
+                    // one may stay. SAFETY: the slot of a list of such numbers.
                     if !unsafe { Self::list(record, memory, step, op, bytes) } {
                         break;
                     }

@@ -1,4 +1,4 @@
-//! Compilation beside the decoding: the table decoder reads until the code is there.
+//! Compilation beside the decoding: the table decoder is used until the code is ready.
 
 use std::sync::{Arc, OnceLock};
 use std::thread;

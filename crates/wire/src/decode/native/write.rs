@@ -615,7 +615,7 @@ impl<'w, 'm> Writer<'w, 'm> {
         self.expect(entry.tag, if packed { blocks.packed } else { blocks.one });
     }
 
-    /// Notes that a required field is there.
+    /// Records that a required field was seen.
     pub(super) fn seen(&mut self, entry: &Entry) {
         if let Some(bit) = entry.required {
             let seen = self.body.use_var(self.seen);

@@ -91,8 +91,8 @@ fn is_plain(element: Kind) -> bool {
     matches!(element, Kind::Scalar | Kind::Reference | Kind::Component)
 }
 
-/// Frees the last elements, at most so many, of an array that nobody uses any more, and at the end
-/// itself; whether it is gone.
+/// Frees up to `most` elements from the end of an unreferenced array, and the block itself once
+/// none is left. Returns whether the block is freed.
 pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize, free_word: FreeWord) -> bool {
     let view = View::new(worker, word);
     if !is_plain(view.element) {

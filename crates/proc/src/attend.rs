@@ -112,7 +112,8 @@ impl Worker {
         }
     }
 
-    /// Nothing is ready: what all together can do about that; none if something is ready then.
+    /// The ready queue is empty: advances clocks and breaks circles. Returns `None` if that has
+    /// made a process ready.
     pub(crate) fn settle(&mut self) -> Option<Paused> {
         let more = clock::advance(self) || component::break_circles(self);
         if more { None } else { Some(self.nothing_ready()) }

@@ -22,7 +22,7 @@ impl Communication {
     }
 }
 
-/// What is known of communications: a place for each that is open at a time.
+/// The table of communications: a place for each that is open at a time.
 #[derive(Clone, Debug)]
 pub struct CommunicationMap<T> {
     places: Vec<Option<(Communication, T)>>,
@@ -45,7 +45,7 @@ impl<T> CommunicationMap<T> {
         self.len += usize::from(old.is_none());
     }
 
-    /// What is known of it.
+    /// The record of a communication.
     #[inline]
     pub fn get(&self, at: Communication) -> Option<&T> {
         match self.places.get(at.place()) {

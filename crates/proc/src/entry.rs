@@ -171,8 +171,8 @@ macro_rules! entries {
         /// The operations themselves.
         ///
         /// # Safety
-        /// All of them: called by code of a process that the worker runs at this moment, with its
-        /// own frame, and with addresses of live words as their parameters say.
+        /// All of them: called by code of the process that the worker is running, with its own
+        /// frame, and with addresses of live words as their parameters say.
         pub mod operations {
             use super::*;
 
@@ -196,15 +196,15 @@ macro_rules! entries {
 }
 
 entries! {
-    /// Ends the slice of the process: it is queued behind the others. Always answers 1; on
-    /// resumption the code goes on *after* it. Called when the flag is set or the budget is used.
+    /// Ends the slice of the process: it is queued behind the others. Always returns 1; on
+    /// resumption the code continues *after* it. Called when the flag is set or the budget is used.
     Blocks pause() -> u32 = crate::process::pause;
-    /// Ends the component with a fault. `reason` is a [`crate::fault::Reason`], `detail` what it
-    /// says about. Always answers 2.
+    /// Ends the component with a fault. `reason` is a [`crate::fault::Reason`], `detail` its
+    /// parameter. Always returns 2.
     Faults fault(reason: u32, detail: i64, position: u32) -> u32 = crate::fault::raise;
-    /// A fault because a component is not of type `kind`, or if that is
-    /// [`crate::fault::ANY_TYPE`] not with the interfaces that are asked for, or not there at all.
-    /// Always answers 2.
+    /// A fault because a component is not of type `kind`; or, if that is
+    /// [`crate::fault::ANY_TYPE`], lacks the required interfaces, or does not exist. Always returns
+    /// 2.
     Faults fault_type(component: *mut Component, kind: u32, position: u32) -> u32
         = crate::fault::raise_type;
     /// HALT: 0 ends the program in order, anything else is a fault with this code. Answers 2.
@@ -213,16 +213,16 @@ entries! {
     Finds frame_new(function: u32, position: u32) -> *mut Frame = crate::process::frame_new;
     /// Frees a frame that is done; it owns nothing any more.
     Value frame_free(callee: *mut Frame) -> () = crate::process::frame_free;
-    /// Has the scheduler start `callee` when `depth` is at its limit. Always answers 1; the code
-    /// goes on where a suspended call would, with the callee's result in its own result word.
+    /// Has the scheduler start `callee` when `depth` is at its limit. Always returns 1; the code
+    /// continues where a suspended call would, with the callee's result in its own result word.
     Blocks call_deferred(callee: *mut Frame) -> u32 = crate::process::call_deferred;
 
     /// Takes the component's monitor for writing.
     Blocks lock_exclusive() -> u32 = crate::monitor::lock_exclusive;
     /// Takes the component's monitor for reading.
     Blocks lock_shared() -> u32 = crate::monitor::lock_shared;
-    /// Takes it for writing where what is locked begins with AWAIT: as soon as the condition holds.
-    /// Before that the process has not asked for it. See `await_condition`.
+    /// Takes the lock for writing where the locked code begins with AWAIT: as soon as the condition
+    /// holds. Until then the process is not in the lock queue. See `await_condition`.
     Blocks lock_when(condition: *const u8, number: u32) -> u32 = crate::monitor::lock_when;
     /// Gives the monitor back: to the longest waiter whose condition holds, else to the queue.
     Faults unlock() -> u32 = crate::monitor::unlock;
@@ -232,7 +232,8 @@ entries! {
     /// compiled code depends on the component's variables only.
     Blocks await_condition(condition: *const u8, number: u32) -> u32
         = crate::monitor::await_condition;
-    /// The same where the condition has just been found not to hold, and nothing is granted: waits.
+    /// As `await_condition` where the condition has just been evaluated to false and nothing is
+    /// granted: waits.
     Blocks await_change(condition: *const u8, number: u32) -> u32
         = crate::monitor::await_change;
     /// PASSIVATE(d): gives up the monitor meanwhile.
@@ -272,7 +273,7 @@ entries! {
     Blocks server_peek(pattern: u32, position: u32) -> u32 = crate::channel::server_peek;
     /// INPUT(M): result 0 or 1.
     Faults server_input(pattern: u32, position: u32) -> u32 = crate::channel::server_input;
-    /// Wakes who waits at a channel; inlined sends and receives call it when they have seen one of
+    /// Wakes what waits at a channel; inlined sends and receives call it when they have read one of
     /// the other side's flags `*_WAITS` or `*_WATCHES`. The channel is in `slot`.
     Faults client_wake(slot: *mut Slot) -> u32 = crate::channel::client_wake;
     /// The same of the server's side, for its own channel.
@@ -285,13 +286,13 @@ entries! {
     /// components. `kind` is a [`crate::program::Kind`].
     Blocks delete(word: *mut u64, kind: u32) -> u32 = crate::component::delete;
     /// The end of a scope: as `delete` of the `count` words that `words` lists by offset in the
-    /// running frame, all told to end at once.
+    /// running frame, all terminated at once.
     Blocks end_scope(words: *const u32, count: u32) -> u32 = crate::component::end_scope;
     /// MOVE(from, to): `to` must be empty.
     Faults component_move(from: *mut u64, to: *mut u64, position: u32) -> u32
         = crate::component::move_word;
     /// CONNECT; ports as made by [`crate::layout::port`], with interfaces by their number in the
-    /// program, here and below. The components are this one or its own.
+    /// program, here and below. Each component is this one or one that it owns.
     Faults connect(
         from: *mut Component, from_port: u64, to: *mut Component, to_port: u64, position: u32
     ) -> u32 = crate::component::connect;

@@ -11,7 +11,7 @@ use crate::program::Program;
 pub struct Executable {
     pub(crate) program: Arc<Program>,
     pub(crate) interpreter: Option<Arc<dyn Interpreter>>,
-    /// What it goes on from.
+    /// The program that it succeeds.
     before: Option<Arc<Program>>,
 }
 
@@ -39,13 +39,13 @@ impl Executable {
         Executable { program: Arc::new(program), interpreter, before: None }
     }
 
-    /// Takes a program that goes on from another, which may be running: its lists begin with those
-    /// of that one, and so old components go on with old code. Of each pair of component types,
-    /// which offer and require the same, the second is made from then on where the first is asked
-    /// for, and passes for it.
+    /// Takes a program that succeeds another, which may be running. Its lists begin with those of
+    /// the predecessor, so old components continue with old code. Of each pair of component types,
+    /// which offer and require the same, instantiation from then on makes the second in place of
+    /// the first, and a component of the second counts as one of the first.
     ///
     /// # Safety
-    /// As of [`Executable::new`]; and code of the program before finds all of it where it was.
+    /// As of [`Executable::new`]; and addresses that code of the predecessor uses stay valid.
     pub unsafe fn after(
         before: &Executable,
         mut program: Program,
@@ -73,7 +73,7 @@ impl Executable {
         self.interpreter.clone()
     }
 
-    /// Whether it goes on from this program.
+    /// Whether it succeeds this program.
     pub(crate) fn goes_on_from(&self, program: &Arc<Program>) -> bool {
         self.before.as_ref().is_some_and(|before| Arc::ptr_eq(before, program))
     }

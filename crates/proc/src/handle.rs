@@ -10,7 +10,7 @@
 //!
 //! The process that a system component has at its end of a communication lacks the front of its
 //! block ([`PROCESS_SYSTEM`](crate::layout::PROCESS_SYSTEM)). It is in no list or queue and never
-//! runs, so nothing asks for the fields there; the address is within the chunk all the same.
+//! runs, so the fields there are not read; the address is within the chunk all the same.
 
 use std::sync::atomic::AtomicU8;
 
@@ -164,8 +164,8 @@ handle! {
 impl ComponentRef {
     /// The descriptor of its type.
     pub(crate) fn descriptor<'a>(self) -> &'a ComponentType {
-        // SAFETY: types live in the program, which the machine keeps until its components are
-        // gone, and which nobody changes.
+        // SAFETY: types live in the program, which is immutable and which the machine keeps until
+        // its components are released.
         unsafe { &*self.kind() }
     }
 
@@ -231,7 +231,7 @@ impl ChannelRef {
         unsafe { (*self.0).tags[usize::from(entry & 3)] = tag }
     }
 
-    /// The words of an entry. Of a system component's channel the block of entries is there.
+    /// The words of an entry. For a system component's channel the block of entries must exist.
     #[inline]
     pub(crate) fn entry(self, entry: u8, interface: &Interface) -> Words {
         let first = match self.has(SYSTEM) {
@@ -278,7 +278,7 @@ impl Words {
     /// The word itself, or the one `index` words after it.
     #[inline(always)]
     pub(crate) fn get(self, index: usize) -> u64 {
-        // SAFETY: whoever makes words promises that the block lives and is long enough.
+        // SAFETY: the constructor of `Words` promises that the block lives and is long enough.
         unsafe { *self.0.add(index) }
     }
 

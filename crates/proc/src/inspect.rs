@@ -52,8 +52,8 @@ pub struct ClientView {
 }
 
 impl Worker {
-    /// Components by number, from `first` on, at most `count`, with the number to go on from. All
-    /// loops stand between two processes meanwhile.
+    /// At most `count` components by number, from `first` on, with the number to continue from. All
+    /// loops are stopped between two processes meanwhile.
     pub fn components(&mut self, first: u32, count: usize) -> (Vec<ComponentView>, Option<u32>) {
         crew::visit(self, |worker| {
             crew::between(worker, |worker| {
@@ -69,7 +69,7 @@ impl Worker {
         })
     }
 
-    /// Whether a component that is there offers or requires an interface of the program.
+    /// Whether an existing component offers or requires an interface of the program.
     pub fn uses(&mut self, interface: u32) -> bool {
         let is_it = |port: &Port| port.interface == interface;
         crew::visit(self, |worker| {

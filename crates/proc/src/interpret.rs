@@ -2,11 +2,11 @@
 //!
 //! A function whose code is [`interpret`] runs on the same processes as compiled ones, and may
 //! call and be called by them. Its interpreter keeps everything in words of the frame, as
-//! compiled code keeps it over a suspension, and executes the same [`Operation`]s: words go in,
-//! and a status, a value or an address as a word comes out. Loads, stores and addresses given to
-//! operations are checked to be in the worker's memory; beyond that the interpreter is trusted as
-//! compiled code is: with what words own, and with the text, array and collection words it passes.
-//! Hence the trait is unsafe, and so is what takes words that mean more than a number.
+//! compiled code does over a suspension, and executes the same [`Operation`]s: their arguments are
+//! words, and a status, a value or an address as a word is the result. Loads, stores and addresses
+//! passed to operations are checked to be in the worker's memory; beyond that the interpreter is
+//! trusted like compiled code: with what words own, and with the text, array and collection words
+//! it passes. Hence the trait is unsafe, and so is what takes words that mean more than a number.
 
 use crate::entry::Operation;
 use crate::fault::Reason;
@@ -24,12 +24,12 @@ impl Activation<'_> {
         self.0.frame.function()
     }
 
-    /// Where to go on.
+    /// Where execution resumes.
     pub fn resume_point(&self) -> u32 {
         self.0.frame.resume()
     }
 
-    /// Notes where to go on.
+    /// Sets where execution resumes.
     pub fn set_resume_point(&mut self, point: u32) {
         self.0.frame.set_resume(point);
     }
@@ -42,7 +42,7 @@ impl Activation<'_> {
     /// Sets the result of the frame, before it is done.
     ///
     /// # Safety
-    /// It is what the callers of the function expect; what it owns is theirs.
+    /// It is a value that the callers of the function expect; what it owns becomes theirs.
     pub unsafe fn set_result(&mut self, value: u64) {
         self.0.frame.set_result(value);
     }
@@ -52,7 +52,7 @@ impl Activation<'_> {
         self.0.frame.0.expose_provenance() as u64
     }
 
-    /// The address of the frame that called this one, or awaits this condition; 0 without.
+    /// The address of the frame that called this one, or awaits this condition; 0 if there is none.
     pub fn parent(&self) -> u64 {
         self.0.frame.parent().0.expose_provenance() as u64
     }

@@ -8,12 +8,12 @@
 //!    variables   120 4 entries
 //!                ... outermost frame
 //! ```
-//! A communication with a system component has no process: of its header there is what stands from
-//! [`PROCESS_SYSTEM`] on, then the channel, then the address of a block of entries, which is there
-//! while one of them is full. Only the run-time touches these. Everything is a multiple of 8 bytes.
-//! Memory is zero when it is handed out by the run-time; a word that owns something is zero when it
-//! owns nothing. All values are 8-byte words: INTEGER as is, REAL by its bits, BOOLEAN 0 or 1,
-//! CHARACTER 0 to 255, TEXT, component, array and collection as the address of their block, a
+//! A communication with a system component has no process: of its header there is only the part
+//! from [`PROCESS_SYSTEM`] on, then the channel, then the address of a block of entries, which is
+//! there while one of them is full. Only the run-time touches these. Everything is a multiple of 8
+//! bytes. Memory is zero when it is handed out by the run-time; a word that owns something is zero
+//! when it owns nothing. All values are 8-byte words: INTEGER as is, REAL by its bits, BOOLEAN 0 or
+//! 1, CHARACTER 0 to 255, TEXT, component, array and collection as the address of their block, a
 //! reference as the address of a word.
 //!
 //! # Fast paths
@@ -33,11 +33,11 @@
 //! [`SYSTEM`] and [`REMOTE`] up, the own `*_WAITS`, the process's `wait` (the client's slot, or
 //! 0), `state` and `frame`, for a client its process in the channel; then the code returns. Lock:
 //! [`Component::lock`] is 0, its queue null and [`Process::granted`] 0: -1 and [`Process::holds`];
-//! where what is locked begins with a condition, if that holds, too, and [`busy`]. Unlock: both
-//! queues null, or that of the lock and [`CALM`], and 0 again. What was [`GRANTED`] is taken back
-//! with [`HANDED`]. A process that runs need not take a lock that it could have until it waits. A
-//! frame: the first free block of its class, if `used + size <= peak`; its words are zeroed by
-//! who takes it. Looking an integer key up: [`quick`].
+//! where the locked code begins with a condition, if that holds, too, and [`busy`]. Unlock: both
+//! queues null, or that of the lock and [`CALM`], and 0 again. A [`GRANTED`] lock is taken back
+//! with [`HANDED`]. A running process need not take a lock that it could have until it waits. A
+//! frame: the first free block of its class, if `used + size <= peak`; the code that takes it
+//! zeroes its words. Looking an integer key up: [`quick`].
 
 pub mod quick;
 
@@ -67,7 +67,7 @@ pub struct Frame {
     pub parent: *mut Frame,
     /// The function's code.
     pub code: Code,
-    /// Where to go on; 0 at the start. Only the code reads it.
+    /// Where to resume; 0 at the start. Only the code reads it.
     pub resume: u32,
     /// Which function, in [`Program::functions`](crate::program::Program).
     pub function: u32,
@@ -75,7 +75,7 @@ pub struct Frame {
     pub result: u64,
 }
 
-/// The header of a process. A server process goes on with its [`Channel`].
+/// The header of a process. In a server process the [`Channel`] follows it.
 #[repr(C)]
 pub struct Process {
     /// Neighbours in the list of the component's processes.
@@ -123,20 +123,20 @@ pub const EXCLUSIVE: u8 = 2;
 
 /// In [`Process::granted`]: the operation it waits in has been granted.
 pub const GRANTED: u8 = 1;
-/// In [`Process::granted`]: its condition held, it may ask for the lock.
+/// In [`Process::granted`]: its condition held; the process was woken to request the lock.
 pub const WOKEN: u8 = 2;
 /// In [`Process::granted`]: it has given way at this lock.
 pub const GAVE_WAY: u8 = 3;
 /// In [`Component::flags`]: the lock has been handed to a process that has not run since.
 pub const HANDED: u16 = 128;
-/// In [`Component::flags`]: all that await a condition have not asked for the lock, and they are
-/// looked at without a release of the lock saying so.
+/// In [`Component::flags`]: all that await a condition are outside the lock, and their conditions
+/// are evaluated without a notification by the release of the lock.
 pub const CALM: u16 = 256;
-/// In [`Component::flags`]: for whom conditions hold that have these.
+/// In [`Component::flags`]: see [`busy`].
 pub const BUSY: u16 = 7 << 13;
 
-/// In [`Component::flags`]: who locks when the condition of this number holds has found that it
-/// does, and has not waited since.
+/// In [`Component::flags`]: a process that locks when the condition of this number holds has found
+/// it true, and has not waited since.
 #[inline(always)]
 pub const fn busy(condition: u32) -> u16 {
     1 << (13 + (condition & !CLOSED) % 3)
@@ -164,7 +164,8 @@ pub struct Channel {
     pub count: u8,
     /// The last message sent, of either side; [`START`] before the first.
     pub state: u16,
-    /// Who waits and who is gone: the bits `*_WAITS`, `*_WATCHES`, [`CLIENT_FINISHED`], ...
+    /// Which sides wait, and which are gone: the bits `*_WAITS`, `*_WATCHES`, [`CLIENT_FINISHED`],
+    /// ...
     pub flags: u32,
     /// Which of a set of interfaces, from 1.
     pub index: u32,
@@ -178,9 +179,9 @@ pub const START: u16 = u16::MAX;
 pub const SERVER_WAITS: u32 = 1;
 /// The client's process is blocked in a receive or send of this channel.
 pub const CLIENT_WAITS: u32 = 2;
-/// The server's component may wait for INPUT: it must be told of what arrives.
+/// The server's component may wait for INPUT: it must be notified of arrivals.
 pub const SERVER_WATCHES: u32 = 4;
-/// The client's component may wait for INPUT: it must be told of what arrives.
+/// The client's component may wait for INPUT: it must be notified of arrivals.
 pub const CLIENT_WATCHES: u32 = 8;
 /// The client will send no more.
 pub const CLIENT_FINISHED: u32 = 16;
@@ -192,7 +193,7 @@ pub const SERVER_ENDED: u32 = 64;
 pub const SYSTEM: u32 = 128;
 /// Client and server are on different loops: only the run-time touches the channel.
 pub const REMOTE: u32 = 256;
-/// The client is no component but somebody outside; see `outside`.
+/// The client is no component but the embedder; see `outside`.
 pub const OUTSIDE: u32 = 512;
 /// Of a channel of a system component: it is closed between two exchanges; see
 /// [`Worker::offer_stateless`](crate::Worker::offer_stateless).
@@ -203,7 +204,7 @@ pub const FROM_CLIENT: u16 = 0;
 /// Sender bit of a tag.
 pub const FROM_SERVER: u16 = 1;
 
-/// What is written beside an entry: a message of the interface and who sent it.
+/// The tag of an entry: a message of the interface and its sender.
 #[inline]
 pub const fn tag(message: u16, sender: u16) -> u16 {
     message << 1 | sender

@@ -3,9 +3,9 @@
 //! A compiler gives a [`program::Program`] of descriptors with code; a [`Worker`] runs it.
 //! Nothing here knows the language's syntax, nor how code is made.
 //!
-//! What a module *knows* (mostly its `state` file) lies below the worker, what it *does* above.
+//! The data of a module (mostly its `state` file) lies below the worker, its operations above.
 //! Roughly from what uses to what is used; files name each other in one direction, folders as a
-//! whole do not: a process that ends moves its component on, and a component that fails kills
+//! whole do not: a process that ends advances its component, and a component that fails kills
 //! processes.
 //!
 //! ```text
@@ -29,7 +29,7 @@
 //!                layout     shapes that generated code uses        program  descriptors
 //! ```
 //! A process is a block with its outermost frame; frames of calls are blocks in a list. Code of a
-//! frame is a state machine: it runs until an operation cannot go on, notes where it is, and
+//! frame is a state machine: it runs until an operation would block, notes where it is, and
 //! returns to the scheduler; resumed, it executes the operation again ([`entry`]). One loop needs
 //! no atomics: only the flag that ends a slice is written by another thread. Several loops have a
 //! worker each and share what a worker's desk leads to (`crew`).

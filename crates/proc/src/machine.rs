@@ -112,7 +112,7 @@ impl Counts {
 pub struct Machine {
     /// Bytes that the frames of one process may take.
     pub(crate) stack_max: u64,
-    /// When so many bytes are in use, the stack of the process that takes a frame is measured.
+    /// Bytes in use at which the stack of the process that takes a frame is measured next.
     pub(crate) stack_mark: u64,
     /// How it was when that was done last.
     pub(crate) stack_measured: process::StackMeasured,
@@ -130,7 +130,7 @@ pub struct Machine {
     /// Seed of the hashes of new collections: keys from outside cannot be chosen to collide.
     pub(crate) hash_seed: u64,
     pub(crate) interpreter: Option<Arc<dyn Interpreter>>,
-    /// Programs that have been gone on from, whose types components may still be of.
+    /// Predecessors of the program, whose types components may still be of.
     pub(crate) earlier: Vec<Arc<Program>>,
     pub(crate) reports: Box<dyn Reports>,
     pub(crate) console: Console,
@@ -148,7 +148,7 @@ pub struct Machine {
     pub(crate) stopping: Option<Stopping>,
     /// Components that may have come further towards their end.
     pub(crate) ending: Vec<ComponentId>,
-    /// Components that were told to end and may serve others.
+    /// Terminating components that may serve others.
     pub(crate) told: Told,
     /// Components some of whose conditions may hold now.
     pub(crate) pokes: Vec<ComponentId>,
@@ -156,20 +156,20 @@ pub struct Machine {
     pub(crate) looker: Looker,
     /// Processes that wait for a connection, by the component where it is missing.
     pub(crate) parked: OrderedMap<u64, Vec<ProcessRef>>,
-    /// Components whose conditions ask for messages of a connection that is missing, by the
-    /// component where it is.
+    /// Components whose conditions test for messages of a missing connection, by the component that
+    /// lacks it.
     pub(crate) watchers: OrderedMap<u64, OrderedSet<ComponentId>>,
     /// Lines of processes that have many.
     pub(crate) lines: LineMap,
     /// Virtual times, by the number of their component.
     pub(crate) clocks: OrderedMap<u32, Clock>,
-    /// How many processes went before others since all had their turn.
+    /// How many processes were put before others since all had their turn.
     pub(crate) favours: u32,
     /// Counts sleepers, for their order.
     pub(crate) sleeps: u64,
     /// Components that others may call which end, too; of all loops.
     pub(crate) callers: Arc<Mutex<Callers>>,
-    /// What is done piece by piece.
+    /// Incremental work.
     pub(crate) pieces: Pieces,
     /// What outside may still wake a process.
     pub(crate) holds: u64,

@@ -3,8 +3,8 @@
 //! Blocks up to 2 KiB are rounded up to 16 bytes and come from a free list for each size; new
 //! ones are cut from large chunks, so that what is made in order lies in order. Larger blocks
 //! come from the system, the largest on huge pages ([`pages`]), and so do chunks of a program that
-//! has many. Who frees a block knows its size. Free blocks are kept for their size; chunks go back
-//! with the worker.
+//! has many. The caller that frees a block passes its size. Free blocks are kept for their size;
+//! chunks are freed with the worker.
 
 mod pages;
 
@@ -30,14 +30,14 @@ pub struct Memory {
     pub peak: u64,
     /// First free block of each class; a free block's first word is the next one's address.
     pub free: [*mut u8; CLASSES],
-    /// What is left of the current chunk.
+    /// The rest of the current chunk.
     bump: *mut u8,
     left: usize,
     /// Chunks so far.
     chunks: usize,
     limit: u64,
-    /// What several workers share; then `limit` and `peak` are what this one has drawn, and
-    /// `used` may be less than nothing, which is why it begins at [`BIAS`].
+    /// Shared by several workers; then `limit` and `peak` are what this one has drawn, and `used`
+    /// may be negative, which is why it begins at [`BIAS`].
     pool: Option<Arc<Pool>>,
     /// Chunks and large blocks by their address, with their size.
     ranges: BTreeMap<usize, (*mut u8, usize)>,
@@ -202,7 +202,7 @@ impl Memory {
                 None => _ = self.ranges.remove(&block.addr()),
                 Some(pool) => pool.forget(block),
             }
-            // SAFETY: `take_large` took a block of this size, which is nobody's from here on.
+            // SAFETY: `take_large` took a block of this size; the caller gives it up.
             unsafe { pages::give(block, size) };
             return;
         }
@@ -211,7 +211,7 @@ impl Memory {
 
     #[inline]
     fn put(&mut self, block: *mut u8, size: usize) {
-        // SAFETY: a block is at least 16 bytes, aligned, and nobody else's from here on.
+        // SAFETY: a block is at least 16 bytes, aligned, and the caller gives it up.
         unsafe { block.cast::<*mut u8>().write(self.free[size / GRAIN]) };
         self.free[size / GRAIN] = block;
     }
@@ -233,7 +233,7 @@ impl Memory {
         self.pool = Some(pool.clone());
     }
 
-    /// Gives back to the pool what is more than enough.
+    /// Returns the surplus to the pool.
     pub(crate) fn trim(&mut self) {
         let Some(pool) = &self.pool else { return };
         let spare = self.limit.saturating_sub(self.used);
@@ -244,7 +244,8 @@ impl Memory {
         }
     }
 
-    /// The most bytes that were in use; of several workers, that they had drawn together.
+    /// The most bytes that were in use; with several workers, the most that they had drawn
+    /// together.
     pub(crate) fn most(&self) -> u64 {
         self.pool.as_ref().map_or(self.peak, |pool| pool.most())
     }
@@ -266,7 +267,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         for (block, size) in std::mem::take(&mut self.ranges).into_values() {
-            // SAFETY: each was taken with this size; what is in it goes with the worker.
+            // SAFETY: each was taken with this size; the worker that used them ends.
             unsafe { pages::give(block, size) };
         }
     }
@@ -281,7 +282,7 @@ const PORTION: u64 = 1 << 20;
 /// Large blocks by their address, with their size.
 struct Large(BTreeMap<usize, (*mut u8, usize)>);
 
-// SAFETY: the map says what to give back to the system; whose the blocks are is not its matter.
+// SAFETY: the map lists blocks to unmap; it does not access them.
 unsafe impl Send for Large {}
 
 /// What the workers of several loops share: the limit, from which they draw in portions, and the
@@ -347,7 +348,7 @@ impl Pool {
 impl Drop for Pool {
     fn drop(&mut self) {
         for (block, size) in std::mem::take(&mut self.large().0).into_values() {
-            // SAFETY: taken with this size; the last worker is gone.
+            // SAFETY: taken with this size; the last worker has ended.
             unsafe { pages::give(block, size) };
         }
     }
@@ -368,7 +369,7 @@ mod tests {
         assert_eq!((memory.used, memory.peak), (0, 48));
         let b = memory.take(33).unwrap();
         assert_eq!(a, b, "the same class");
-        // SAFETY: as above.
+        // SAFETY: the block has 48 bytes, zeroed by `take`.
         assert!((0..48).all(|i| unsafe { *b.add(i) } == 0));
         memory.give(b, 33);
     }

@@ -1,7 +1,7 @@
-//! Having memory come nearer before it is needed.
+//! Prefetching memory.
 //!
-//! Whoever has many waiting components to answer knows them before the first of them runs. Asked
-//! for in one go, their blocks come at the same time, and not one after the other.
+//! A system component that answers many waiting components knows them before the first of them
+//! runs. Their blocks are prefetched together, so the cache misses overlap.
 
 use crate::communication::Communication;
 use crate::layout::{PROCESS_SYSTEM, Process};

@@ -24,7 +24,7 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// Arrays and collections.
     pub shapes: Vec<Shape>,
-    /// What `ANY(...)` types and tests ask for.
+    /// What `ANY(...)` types and tests require.
     pub facets: Vec<Facet>,
     /// Places in the source.
     pub positions: Vec<Position>,
@@ -32,8 +32,8 @@ pub struct Program {
     pub files: Vec<String>,
     /// The component type that is the program.
     pub entry: u32,
-    /// By type, the one that is made where it is asked for: its latest successor, or itself. An
-    /// [`Executable`] fills it.
+    /// By type, the one that is instantiated in its place: its latest successor, or itself. Filled
+    /// by [`Executable`].
     pub(crate) latest: Vec<u32>,
 }
 
@@ -59,7 +59,7 @@ pub enum Kind {
     Reference,
     /// Owns a text.
     Text,
-    /// Owns a component, which is told to end when its word is dropped.
+    /// Owns a component, which is terminated when its word is dropped.
     Component,
     /// Owns an array; its block knows its shape.
     Array,
@@ -109,8 +109,8 @@ pub struct ComponentType {
     /// the other is the run-time's. 0 if it has none; then any release may make any condition
     /// hold.
     pub watch: u32,
-    /// The first version of it, in [`Program::components`]: types of the same origin are the same
-    /// to those that ask. An [`Executable`] fills it.
+    /// The first version of it, in [`Program::components`]: type tests do not distinguish types of
+    /// the same origin. Filled by [`Executable`].
     pub origin: u32,
 }
 
@@ -119,9 +119,9 @@ pub struct ComponentType {
 pub struct Port {
     /// In [`Program::interfaces`].
     pub interface: u32,
-    /// At least so many.
+    /// The least number.
     pub low: u32,
-    /// At most so many; none for `*`.
+    /// The greatest number; none for `*`.
     pub high: Option<u32>,
     /// Where the component has its [`crate::layout::Slot`], 24 bytes: of a required interface
     /// its communication, of an offered one its redirection. A set (`high` is not 1) has the
@@ -133,7 +133,7 @@ pub struct Port {
 }
 
 impl Port {
-    /// Whether it is a set of interfaces, told apart by an index.
+    /// Whether it is a set of interfaces, distinguished by an index.
     pub fn is_set(&self) -> bool {
         self.high != Some(1)
     }
@@ -158,7 +158,7 @@ impl Interface {
     }
 }
 
-/// Who sends a message.
+/// The sender of a message.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub enum Direction {
     /// IN: the client.
@@ -173,7 +173,7 @@ pub enum Direction {
 pub struct Message {
     /// As the source calls it.
     pub name: String,
-    /// Who sends it.
+    /// Its sender.
     pub direction: Direction,
     /// What its parameters are, in order.
     pub parameters: Vec<Kind>,
@@ -208,7 +208,7 @@ pub struct Function {
     /// What runs its frames.
     pub code: FunctionCode,
     /// Of a condition: bits as in [`ComponentType::watch`] that it does not depend on. The highest
-    /// is for what is no variable of the component.
+    /// bit represents everything but the variables of the component.
     pub ignored: u64,
 }
 

@@ -23,8 +23,8 @@ pub trait Home: Sized + 'static {
     /// The worker and what runs it.
     fn runner(&mut self) -> &mut Runner;
 
-    /// A system component is asked for something. It answers through [`Worker::answer`], now or
-    /// later, and then calls [`arm`].
+    /// A request to a system component. It answers through [`Worker::answer`], now or later, and
+    /// then calls [`arm`].
     fn request(&mut self, lp: &mut Loop<Self>, request: Request);
 
     /// Something may have come from a component that was [made](Worker::make) from outside.
@@ -37,8 +37,8 @@ pub trait Home: Sized + 'static {
         let _ = (lp, over);
     }
 
-    /// Nothing is ready to run, and the slice is not over. Whoever looks for something that makes
-    /// a process ready, for a short while, says whether it has come; the slice then goes on.
+    /// Nothing is ready to run, and the slice is not over. Polls for a short while for something
+    /// that makes a process ready; returns whether it has come, and the slice then continues.
     fn look(&mut self, lp: &mut Loop<Self>) -> bool {
         let _ = lp;
         false
@@ -72,7 +72,7 @@ impl Runner {
         Runner { ticker: None, worker, owner: None, armed: false, told: false, team: None }
     }
 
-    /// A runner for a worker that has not been started, and as many others as make `count`.
+    /// A runner for a worker that has not been started, and others up to `count` in all.
     pub fn with_workers(mut worker: Box<Worker>, count: usize) -> Runner {
         let team = (count > 1).then(|| Team::new(&mut worker, count));
         let mut runner = Runner::new(worker);
@@ -123,8 +123,8 @@ impl Drop for Runner {
     }
 }
 
-/// Has the loop run what is ready. After [`Worker::start`], and whenever something outside the
-/// worker's own slices has changed it.
+/// Schedules a run of what is ready. Called after [`Worker::start`], and whenever something outside
+/// the worker's own slices has changed it.
 pub fn arm<W: Home>(world: &mut W, lp: &mut Loop<W>) {
     let runner = world.runner();
     if runner.armed || runner.told {
@@ -153,7 +153,7 @@ fn slice<W: Home>(world: &mut W, lp: &mut Loop<W>) {
         Paused::Waiting => {}
         Paused::Ended if !runner.told => {
             runner.told = true;
-            // What clients had open has been finished.
+            // The communications that clients had open have been finished.
             while let Some(request) = world.runner().worker.take_request() {
                 world.request(lp, request);
             }
@@ -197,8 +197,8 @@ fn begin<W: Home>(world: &mut W, lp: &mut Loop<W>) {
 /// Rounds between two looks at the clock.
 const ROUNDS: u32 = 16;
 
-/// Whether the slice has lasted long enough. The ticker says so as well, but only when the machine
-/// lets its thread run.
+/// Whether the slice has lasted long enough. The ticker reports that as well, but only when the OS
+/// schedules its thread.
 fn is_over<W: Home>(lp: &mut Loop<W>) -> bool {
     match lp.slice() {
         Slice::Span(span) => lp.host().now() - lp.now() >= span,

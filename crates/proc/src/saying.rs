@@ -1,4 +1,4 @@
-//! What reports of faults say beyond the reason: who, which message, which limits.
+//! Texts of faults beyond the reason: the partner, the message, the limits.
 
 use crate::channel::{interface_of, partner_of};
 use crate::component;
@@ -115,7 +115,7 @@ impl Context<'_> {
         self.fault_saying(Reason::Unexpected, message, position)
     }
 
-    /// The other side waits too, so neither will go on.
+    /// The other side waits too, so neither can continue.
     #[cold]
     pub(crate) fn deadlock(&mut self, channel: ChannelRef, side: u16, position: u32) -> u32 {
         let message =

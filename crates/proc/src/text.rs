@@ -77,7 +77,7 @@ pub(crate) fn make(worker: &mut Worker, from: &[u8]) -> Result<u64, OutOfMemory>
         return Ok(0);
     }
     let block = worker.memory.take_unset(size_for(from.len())?)?;
-    // SAFETY: the new block has room for them, and nobody else knows it.
+    // SAFETY: the new block has room for them, and is not shared yet.
     unsafe { block.add(HEADER).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
     Ok(begin(worker, block, from.len()))
 }
@@ -117,7 +117,7 @@ fn give(cx: &mut Context, made: Result<u64, OutOfMemory>, position: u32) -> u32 
 }
 
 pub(crate) fn literal(cx: &mut Context, from: *const u8, length: u64, position: u32) -> u32 {
-    // SAFETY: the program's own bytes, as many as it says.
+    // SAFETY: `length` bytes of the program's constants begin at `from`.
     let from = unsafe { std::slice::from_raw_parts(from, length as usize) };
     let made = make(cx.worker, from);
     give(cx, made, position)

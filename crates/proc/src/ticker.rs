@@ -1,11 +1,11 @@
 //! What sets the flag when a slice is over, where slices are spans of time.
 //!
-//! Checkpoints test a byte; somebody has to set it while the loop is busy running a process. A
-//! signal would do, but signals belong to the whole process and interrupt the system calls of
-//! others, and reading the clock at checkpoints would cost more than all else in a hot loop. So
-//! **this is a thread**: the only way left. It ticks only while a slice runs: when it has found
-//! nothing running for a few ticks it parks until the next slice begins. A host whose slices are
-//! counts, as a simulation's are, has none.
+//! Checkpoints test a byte, which has to be set while the loop is busy running a process. A signal
+//! would do, but signals belong to the whole OS process and interrupt other system calls, and
+//! reading the clock at checkpoints would dominate a hot loop. So **this is a thread**: the only
+//! way left. It ticks only while a slice runs: when it has found nothing running for a few ticks
+//! it parks until the next slice begins. A host whose slices are counts, as a simulation's are, has
+//! none.
 //!
 //! The thread shares two words with the loop, `running` and `parked`. `running` is written by the
 //! loop before each slice (`Release`, with the thread's `Acquire`) and cleared after it. `parked`
@@ -102,7 +102,7 @@ fn tick(flag: &Flag, shared: &Shared, span: Duration) {
             park(shared);
             idle = 0;
         }
-        // Not a sleep: it would hold up the end of the worker.
+        // Not a sleep: it would delay the end of the worker.
         std::thread::park_timeout(span);
     }
 }

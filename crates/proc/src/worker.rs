@@ -30,10 +30,10 @@ use crate::program::{Executable, Program};
 use crate::system::{self, Systems};
 use crate::tear::{self};
 
-/// Bytes of stack that a process may have, unless its embedder says otherwise.
+/// Bytes of stack that a process may have by default.
 pub const STACK_MAX: u64 = 64 << 20;
 
-/// A program does not go on from the one that a worker runs.
+/// A program does not succeed the one that a worker runs.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct NotTheNext;
 
@@ -47,16 +47,16 @@ pub struct Options {
     pub schedule_seed: Option<u64>,
     /// Seed of RANDOM.
     pub random_seed: u64,
-    /// What collections hash keys with that strangers choose. No order follows it.
+    /// The seed of collections whose keys come from outside. No order depends on it.
     pub hash_seed: u64,
-    /// Told of faults.
+    /// Receives faults.
     pub reports: Box<dyn Reports>,
     /// Gets what the program writes.
     pub console: Console,
 }
 
 impl Options {
-    /// No limit, in order, seeds 1, nobody told, nothing written.
+    /// No limit, in order, seeds 1; reports and output are discarded.
     pub fn quiet() -> Options {
         Options {
             memory_max: u64::MAX,
@@ -157,11 +157,11 @@ impl Worker {
         unsafe { &*Arc::as_ptr(&self.program) }
     }
 
-    /// Goes on with a program that was made [after](Executable::after) the one that it runs:
-    /// components that are there finish on the code they have, new ones are of the latest types.
+    /// Switches to a program that was made [after](Executable::after) the running one: existing
+    /// components finish on the code they have, new ones are of the latest types.
     ///
     /// # Errors
-    /// It was made after another one, or several workers run the program; nothing has changed.
+    /// It does not succeed the running program, or several workers run it; nothing has changed.
     pub fn go_on(&mut self, next: &Executable) -> Result<(), NotTheNext> {
         if self.machine.desk.is_some() || !next.goes_on_from(&self.program) {
             return Err(NotTheNext);

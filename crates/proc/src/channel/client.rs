@@ -47,7 +47,8 @@ fn block(cx: &mut Context, slot: SlotRef, channel: ChannelRef, state: State, pos
     cx.process.block(state, cx.frame)
 }
 
-/// The channel that a message is sent on: opened, or opened again, if the protocol wants it so.
+/// The channel to send a message on; opens a communication if there is none, or if the protocol
+/// requires a new one.
 fn channel_for(
     cx: &mut Context,
     slot: SlotRef,
@@ -159,7 +160,7 @@ fn receive(cx: &mut Context, slot: SlotRef, number: u16, into: Words, position: 
     OK
 }
 
-/// What is there for the client: a message, FINISH, or nothing yet.
+/// What the client can receive now: a message, FINISH, or nothing yet.
 fn at_hand(channel: ChannelRef) -> Option<u32> {
     match head_from(channel, FROM_SERVER) {
         Some(head) => Some(u32::from(head)),
@@ -168,13 +169,13 @@ fn at_hand(channel: ChannelRef) -> Option<u32> {
     }
 }
 
-/// Whether what is there is what a pattern asks for.
+/// Whether the available entry matches a pattern.
 pub(super) fn matches(pattern: u32, there: u32) -> u64 {
     u64::from(pattern == there || pattern == ANY)
 }
 
-/// The same where no communication is open and the client would have to begin one: no message can
-/// come.
+/// As [`matches`] without an open communication, where the client would have to begin one: no
+/// message can come.
 fn is_closed(pattern: u32) -> u64 {
     u64::from(pattern == FINISH)
 }
@@ -220,8 +221,8 @@ pub(crate) fn client_input(cx: &mut Context, slot: *mut Slot, pattern: u32, posi
     status
 }
 
-/// It may be part of a condition, which cannot wait: what is not connected is asked again when it
-/// is.
+/// It may be part of a condition, which cannot wait: a missing connection is watched, and the
+/// condition is evaluated again once it is connected.
 fn input(cx: &mut Context, slot: SlotRef, pattern: u32, position: u32) -> u32 {
     let is = match channel_of(cx, slot, position) {
         Ok(channel) if channel.is_null() => match open::open_to_look_now(cx, slot, position) {

@@ -133,14 +133,14 @@ pub(crate) fn drop_head(worker: &mut Worker, channel: ChannelRef) {
 /// What becomes of components in messages that their receiver does not read.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Unread {
-    /// They are told to end.
+    /// They are terminated.
     Ends,
-    /// They have gone with their owner.
+    /// They have been released with their owner.
     IsGone,
 }
 
-/// Takes components out of the messages of one side, before the end of their owner, the receiver:
-/// later nobody could tell whether they still exist.
+/// Takes components out of the messages to one side before their owner, the receiver, ends:
+/// afterwards nothing records whether they still exist.
 pub(crate) fn take_unread(worker: &mut Worker, channel: ChannelRef, sender: u16, what: Unread) {
     let interface = interface_of(worker, channel);
     for place in 0..channel.count() {
@@ -162,7 +162,7 @@ pub(crate) fn take_unread(worker: &mut Worker, channel: ChannelRef, sender: u16,
     }
 }
 
-/// Drops what nobody will read.
+/// Drops all entries; they have no reader.
 pub(crate) fn drop_entries(worker: &mut Worker, channel: ChannelRef) {
     while channel.count() > 0 {
         drop_head(worker, channel);
@@ -176,7 +176,7 @@ pub(crate) fn drop_unread(worker: &mut Worker, channel: ChannelRef) {
     }
 }
 
-/// The component on the other side of who sends as `sender`; null if it is the system, or gone.
+/// The component that receives what `sender` sends; null if it is the system, or released.
 #[inline]
 pub(crate) fn partner_of(channel: ChannelRef, sender: u16) -> ComponentRef {
     match sender {

@@ -49,7 +49,7 @@ pub(crate) fn finish(worker: &mut Worker, slot: SlotRef, how: u32) {
     }
 }
 
-/// Whether a communication is open, and the protocol goes on from where it is.
+/// Whether a communication is open at a state where the protocol may not end.
 pub(crate) fn is_in_middle(worker: &mut Worker, channel: ChannelRef) -> bool {
     if channel.is_null() || channel.0 == FAILED {
         return false;
@@ -69,8 +69,8 @@ pub(crate) fn close_failed(worker: &mut Worker, channel: ChannelRef) {
     if client.is_null() {
         return;
     }
-    // SAFETY: the word is in the slot of a live client, which would have taken it back before its
-    // end.
+    // SAFETY: the word is in a slot of the live client: `finish` clears the channel's client before
+    // the slot is freed.
     unsafe { client.write(FAILED) };
     if channel.has(CLIENT_WAITS) {
         channel.clear(CLIENT_WAITS);

@@ -3,8 +3,8 @@
 //! A channel whose ends are on one loop needs none, and inlined code works on it. Between two
 //! loops inlined code leaves the channel to the run-time ([`REMOTE`]), whose operations take the
 //! guard first. It is held for the length of one operation on the channel, never while waiting
-//! for anything: whoever finds it taken spins. Which channels are between loops changes only
-//! while one worker has the floor alone ([`crate::crew`]).
+//! for anything; contenders spin. Which channels are between loops changes only while one worker
+//! has stopped the others ([`crate::crew`]).
 
 use std::sync::atomic::Ordering;
 
@@ -116,18 +116,18 @@ mod models {
 
     steps!(AtomicU8);
 
-    /// A channel: its guard, and what only who holds that touches.
+    /// A channel: its guard, and data that only the holder of the guard touches.
     struct Shared {
         guard: AtomicU8,
         entries: UnsafeCell<[u32; 2]>,
     }
 
-    // SAFETY: that the guard keeps accesses apart is what the model looks at.
+    // SAFETY: the guard serialises the accesses; the model checks that.
     unsafe impl Sync for Shared {}
-    // SAFETY: as above.
+    // SAFETY: it owns its data, and is bound to no thread.
     unsafe impl Send for Shared {}
 
-    /// So many operations of one end, each on the whole channel.
+    /// `count` operations of one end, each on the whole channel.
     fn operate(shared: &Shared, end: usize, count: u32) {
         for _ in 0..count {
             while !try_take(&shared.guard) {

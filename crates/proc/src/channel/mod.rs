@@ -1,12 +1,12 @@
 //! Communications: four entries between a client and a server process.
 //!
 //! One FIFO serves both directions; each entry bears its sender. A side that finds the head not
-//! from the other one waits for it; a side that finds four entries waits for room; if the other
-//! side waits already, both would for ever: a protocol deadlock, and the one who came second
-//! faults. Who finishes is the client; the server sees that when it has read all before it.
+//! from the other one waits for it; a side that finds four entries waits for room. If the other
+//! side waits already, neither could ever continue: that is a protocol deadlock, and the second to
+//! wait faults. The client finishes; the server sees FINISH after it has read all before it.
 //!
-//! The server's end of a finished client: what it still sends goes nowhere. The client's end of a
-//! server that is done: it has finished too, and waiting for it is a protocol deadlock.
+//! After the client has finished, what the server still sends is dropped. After the server is done,
+//! the client's end is finished too, and waiting for it is a protocol deadlock.
 
 mod client;
 mod guard;

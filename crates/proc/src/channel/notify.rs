@@ -1,4 +1,4 @@
-//! Waking who waits at the other end.
+//! Waking the process that waits at the other end.
 
 use crate::handle::ChannelRef;
 use crate::layout::{CLIENT_WAITS, CLIENT_WATCHES, OUTSIDE, SERVER_WAITS, SERVER_WATCHES, SYSTEM};
@@ -6,7 +6,7 @@ use crate::machine::Worker;
 use crate::monitor;
 use crate::outside::note as outside;
 
-/// The channel has changed: whoever of the server's side waits for that goes on.
+/// The channel has changed: wakes the server process, conditions or system component waiting on it.
 #[inline]
 pub(crate) fn notify_server(worker: &mut Worker, channel: ChannelRef) {
     if !channel.has(SERVER_WAITS | SERVER_WATCHES | SYSTEM) {
@@ -37,7 +37,7 @@ pub(crate) fn notify_client(worker: &mut Worker, channel: ChannelRef) {
     tell_watching_client(worker, channel);
 }
 
-/// Something has come for a client that is to be told of it.
+/// Something has arrived for a client that watches the channel.
 pub(crate) fn tell_watching_client(worker: &mut Worker, channel: ChannelRef) {
     if !channel.has(CLIENT_WATCHES) {
         return;

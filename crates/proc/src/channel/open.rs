@@ -1,4 +1,5 @@
-//! Opening communications: following connections to who serves, and making the server process.
+//! Opening communications: following connections to the component that serves, and making the
+//! server process.
 
 use super::guard::set_remote;
 use super::is_closed;
@@ -153,7 +154,7 @@ pub(super) enum Looked {
     Unconnected(ComponentRef),
     /// It needs other loops to stand still.
     Elsewhere,
-    /// A fault, or the process has to go on elsewhere: return this.
+    /// A fault, or the process must continue on another loop: the status to return.
     Failed(u32),
 }
 

@@ -67,7 +67,7 @@ fn send_nowhere(cx: &mut Context, channel: ChannelRef, number: u16, payload: Wor
     OK
 }
 
-/// What is there for the server: a message, FINISH, or nothing yet.
+/// What the server can receive now: a message, FINISH, or nothing yet.
 fn at_hand(cx: &mut Context, channel: ChannelRef) -> Option<u32> {
     if channel.has(CLIENT_FINISHED) {
         drop_unread(cx.worker, channel);

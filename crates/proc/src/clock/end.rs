@@ -12,7 +12,7 @@ pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
     }
 }
 
-/// Ends the time of a component. Who sleeps in it still, having moved away, wakes.
+/// Ends the time of a component. Wakes sleepers whose component has moved away.
 pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
     if !component.is_clocked() {
         return;

@@ -1,4 +1,4 @@
-//! A virtual time and who sleeps in it.
+//! A virtual time and its sleepers.
 
 use crate::handle::ProcessRef;
 use std::collections::BTreeMap;
@@ -7,6 +7,6 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Clock {
     pub(crate) now: i64,
-    /// Sleepers by their time, then in the order they went to sleep.
+    /// Sleepers by their time, then in the order in which they began to sleep.
     pub(crate) sleepers: BTreeMap<(i64, u64), ProcessRef>,
 }

@@ -1,4 +1,4 @@
-//! Reading times, sleeping, and going on to the time of the next who wakes.
+//! Reading times, sleeping, and advancing to the time of the next sleeper.
 
 use crate::component::Life;
 use crate::crew;

@@ -8,9 +8,9 @@
 //! ```
 //! As in F14 (Bronson and Shi, 2019): one comparison of a word finds the slots with the 7 bits of a
 //! hash, so a search mostly reads one cache line and takes no branch that is hard to foresee. The
-//! top bits of the hash are the first chunk to look at; the overflow count says how many elements
-//! went past a full chunk to another, and where it is 0 a search ends. No slot of a text lies
-//! across two cache lines.
+//! top bits of the hash are the first chunk to probe; the overflow count is the number of elements
+//! that passed this full chunk and were put into a later one, and where it is 0 a search ends. No
+//! slot of a text lies across two cache lines.
 
 use std::ptr::NonNull;
 
@@ -37,8 +37,8 @@ const LINE: usize = 64;
 /// A count that is this high stays.
 const OVERFLOW_MAX: u64 = 255;
 
-/// The top bits of the tags that are this one, the lowest first. Above such a tag there may be one
-/// too many, of an element whose tag differs in its lowest bit.
+/// The top bits of the bytes equal to this tag, the lowest first. Above a match there may be one
+/// false positive, whose tag differs in its lowest bit.
 #[inline(always)]
 fn matches(tags: u64, tag: u64) -> u64 {
     let difference = tags ^ (tag * TAG_ONES);
@@ -133,7 +133,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
         }
     }
 
-    /// Goes on where the first chunk is full.
+    /// Probes further chunks where the first is full.
     #[cold]
     #[inline(never)]
     fn search_on(self, hash: u64, is: impl Fn(Words) -> bool) -> Option<Slot> {
@@ -206,7 +206,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
         }
     }
 
-    /// Frees a slot; the chunks that its element went past count it no more.
+    /// Frees a slot, and lowers the overflow counts of the chunks that its element passed.
     pub(super) fn erase(self, hash: u64, place: Slot) {
         Self::clear(place);
         let mut number = self.home(hash);
@@ -219,7 +219,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
         }
     }
 
-    /// Frees a slot of a table that nothing is put into any more.
+    /// Frees a slot of a table that takes no more insertions.
     pub(super) fn clear(place: Slot) {
         let chunk = place.chunk();
         let tags = chunk.get(0);

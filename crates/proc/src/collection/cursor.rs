@@ -1,4 +1,4 @@
-//! Where one is in a collection that is gone through piece by piece.
+//! A position in a collection that is visited incrementally.
 
 /// How far one has come through a collection that does not change.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -9,7 +9,7 @@ pub(crate) enum Cursor {
 }
 
 impl Cursor {
-    /// The place where to go on.
+    /// The place to continue at.
     pub(crate) fn place(self) -> usize {
         match self {
             Cursor::Start => 0,

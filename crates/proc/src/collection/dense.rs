@@ -17,7 +17,7 @@ use crate::words::FreeWord;
 const PAGE: i64 = 16;
 const PAGE_SIZE: usize = 8 * (1 + PAGE as usize);
 
-/// A directory is at most this much longer than the number of pages asks for.
+/// A directory is at most this much longer than the number of pages requires.
 const SLACK: u64 = 64;
 /// Beyond this many pages a new one is made only if they have `FILL` elements on average: fewer
 /// take less memory in the table.
@@ -149,8 +149,8 @@ pub(super) fn above(head: Head, after: Option<i64>, until: Option<i64>) -> Optio
     from(head, start, end.min(places(head))).map(|(key, _)| key)
 }
 
-/// Frees at most about so many elements from the places on that have been freed, what they own
-/// with them; at the end the directory. Whether that is so.
+/// Frees about `most` elements at a time from the cursor on, with what they own, and finally the
+/// directory. Returns whether the directory is freed.
 pub(super) fn free_some(
     worker: &mut Worker,
     head: Head,

@@ -67,7 +67,7 @@ pub(super) fn insert(worker: &mut Worker, head: Head, of: Words) -> Result<Words
     Ok(value)
 }
 
-/// Removes an element, if it is there; what its value owned is the caller's.
+/// Removes an element, if it is there; the caller takes over what its value owned.
 pub(super) fn remove(worker: &mut Worker, head: Head, of: Words) {
     if head.form().is_integer() && dense::remove(worker, head, of.get(0) as i64) {
         head.set_count(head.count() - 1);
@@ -154,7 +154,7 @@ pub(crate) fn values(worker: &Worker, word: u64) -> Vec<Words> {
     all.into_iter().map(|(_, value)| value).collect()
 }
 
-/// The values of at most so many elements behind the cursor, which goes on; in any order.
+/// The values of at most `most` elements from the cursor on, in any order; advances the cursor.
 pub(crate) fn values_from(word: u64, cursor: &mut Cursor, most: usize, into: &mut Vec<Words>) {
     let Some(head) = Head::of(word) else { return };
     let mut place = cursor.place() as u64;

@@ -1,5 +1,5 @@
-//! The end of a collection, a large one in pieces. What its elements own is freed by its user, who
-//! knows what words own.
+//! Freeing a collection, a large one incrementally. What its elements own is freed by the caller's
+//! function, which knows what words own.
 
 use super::elements::count;
 use super::head::Head;
@@ -18,8 +18,8 @@ pub(crate) fn free(worker: &mut Worker, word: u64, free_word: FreeWord) {
     }
 }
 
-/// Frees at most about so many elements of a collection that nobody uses any more, and at the end
-/// itself; whether it is gone.
+/// Frees about `most` elements of an unreferenced collection, and finally its block. Returns
+/// whether the block is freed.
 pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize, free_word: FreeWord) -> bool {
     let Some(head) = Head::of(word) else { return true };
     let element = element_of(worker, word);
@@ -30,7 +30,7 @@ pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize, free_word: 
         return false;
     }
     let mut left = most;
-    // What is in a flat table goes with it.
+    // Elements of a flat table own nothing, so they need no visit.
     let ends = if head.form() == Form::Flat { 0 } else { table::places(head) };
     while head.freed() < ends {
         if left == 0 {

@@ -60,8 +60,8 @@ impl Form {
     }
 }
 
-/// What hashes depend on besides the keys. Whoever chooses keys does not know it: neither what is
-/// added nor what is multiplied with.
+/// What hashes depend on besides the keys: the addend and the factor. Senders of keys do not know
+/// them, so they cannot choose keys that collide.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Seed {
     pub(super) addend: u64,
@@ -131,8 +131,8 @@ pub(super) fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080
 }
 
-/// What is left of the next 8 bytes of a text of which `left` bytes are to come: those up to the
-/// first 0X, then zeros; whether it ends there.
+/// The next 8 bytes of a text of which `left` bytes are to come: those before the first 0X, then
+/// zeros. Also returns whether the text ends there.
 #[inline(always)]
 pub(super) fn shown_word(word: u64, left: usize) -> (u64, bool) {
     let word = if left < 8 { word & ((1 << (8 * left)) - 1) } else { word };
@@ -167,7 +167,7 @@ pub(super) fn is_text(kept: u64, key: u64) -> bool {
         }
         left -= 8;
     }
-    // It goes on: with a 0X, or with more than the kept one has.
+    // The other continues: with a 0X, or with more bytes than the kept one has.
     other.get(TEXT_HEADER + words) & 0xFF == 0
 }
 

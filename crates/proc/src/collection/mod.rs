@@ -1,13 +1,14 @@
 //! Collections: maps from one or more typed keys to one word.
 //!
 //! Elements are in a hash table ([`table`]); those with one integer key from 0 on, as far as they
-//! are dense, in pages ([`dense`]). FOREACH visits them in ascending order, which is made when it
-//! asks ([`order`]). Elements do not move while they exist, so their addresses may be kept over
+//! Elements are in a hash table ([`table`]); those with one integer key from 0 on, as far as they
+//! are dense, in pages ([`dense`]). FOREACH visits them in ascending order, which is built on
+//! demand ([`order`]). Elements do not move while they exist, so their addresses may be kept over
 //! suspensions as long as they are not removed; those of a shape that is not
 //! [pinned](crate::program::Shape::Collection) may be in the table itself, which moves them as it
-//! grows. Large collections grow, are put in order and are freed piece by piece.
+//! grows. Large collections grow, are put in order and are freed incrementally.
 //!
-//! What takes a [`Context`] here is what generated code and the interpreter call; [`elements`] is
+//! Generated code and the interpreter call the functions that take a [`Context`]; [`elements`] is
 //! the collection as data.
 
 mod address;
@@ -120,7 +121,7 @@ pub(crate) fn delete(cx: &mut Context, collection: u64, keys: *const u64) -> u32
     let is_over = cx.process.take_grant();
     let Some(head) = Head::of(collection) else { return OK };
     if head.form() == Form::Flat {
-        // Its elements own nothing, so nothing is waited for.
+        // Its elements own no components, so the deleter need not wait.
         remove(cx.worker, head, words_of(keys));
         return OK;
     }
@@ -171,8 +172,8 @@ pub(crate) fn next(
     }
 }
 
-/// Sets `at` to the smallest keys above it, or of all; whether there are any. What order it takes
-/// is there.
+/// Sets `at` to the smallest keys above it, or to the smallest of all; returns whether there are
+/// any. The order is built already.
 fn step(worker: &mut Worker, word: u64, at: Words, first: bool) -> Result<bool, OutOfMemory> {
     let Some(head) = Head::of(word) else { return Ok(false) };
     let kinds = keys_of(worker, head);

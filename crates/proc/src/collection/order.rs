@@ -1,4 +1,4 @@
-//! The ascending order of the elements in the tables, made when FOREACH asks for it.
+//! The ascending order of the elements in the tables, built when a FOREACH needs it.
 //!
 //! ```text
 //! block    0 entries   1 how many   2 next place to collect from   3 sorted so far
@@ -8,10 +8,10 @@
 //! entry    0 prefix of the key   1 node; its lowest bit: has been removed
 //!          of a flat table: the key; another one: has been removed
 //! ```
-//! It is made piece by piece, as a large one takes its time: nodes are collected, then sorted by
-//! quicksort, whose stack is a block of its own. It stays for the next FOREACH. What is inserted
-//! meanwhile goes into a skip list beside it, and the memory of what is removed stays until the
-//! order is given up: after many changes, so that each has its share of making another one. Texts
+//! A large order is built incrementally: nodes are collected, then sorted by quicksort, whose stack
+//! is a block of its own. It is kept for the next FOREACH. What is inserted meanwhile goes into a
+//! skip list beside it, and the memory of what is removed stays until the order is dropped. That
+//! happens after many changes, so that the cost of building another is amortised over them. Texts
 //! in slots of a table move, so the order has copies of them in nodes of its own.
 
 use std::cmp::Ordering;
@@ -67,8 +67,8 @@ const FREED: usize = 8;
 #[derive(Copy, Clone)]
 struct Entry {
     prefix: u64,
-    /// The address of its node; the lowest bit says that it has been removed. Of a flat table its
-    /// key, and once it has been removed another number.
+    /// The address of its node; the lowest bit is set once it has been removed. In a flat table its
+    /// key, and another number once it has been removed.
     node: u64,
 }
 
@@ -137,11 +137,11 @@ impl Order {
         self.get(SORTED) == self.length()
     }
 
-    /// Its entries. They are read and written by this file only, which keeps no other reference to
-    /// them while it has this one.
+    /// Its entries. Only this file reads and writes them, and holds one such reference at a time.
     fn entries<'a>(self) -> &'a mut [Entry] {
         let entries = at(self.0.get(ENTRIES)).0.cast::<Entry>();
-        // SAFETY: the block has so many entries, zeros at first; see above for references.
+        // SAFETY: the block has `length` entries, zeroed; no other reference to them is alive, as
+        // this file holds one at a time.
         unsafe { std::slice::from_raw_parts_mut(entries, self.length()) }
     }
 
@@ -205,7 +205,7 @@ impl Order {
         Ok(node)
     }
 
-    /// Keeps a node that nobody else has until the order is given up.
+    /// Keeps a node, which is in no table any more, until the order is dropped.
     fn keep(self, node: Words) {
         node::value_of(node).set(0, self.0.get(REMOVED));
         self.0.set(REMOVED, node::word(node));
@@ -306,7 +306,7 @@ impl Order {
         Ok(())
     }
 
-    /// The first entry above a key. Whoever asks mostly has the one that was given last.
+    /// The first entry above a key. Mostly the caller has the key of the entry returned last.
     fn first_above(self, by: Comparison, after: Words) -> usize {
         let prefix = key::prefix(by.keys, after);
         let is_above = |index: usize| {
@@ -360,7 +360,7 @@ impl Order {
         self.set(CURSOR, index);
         let sorted = (index < self.length()).then(|| self.keys_at(head, index));
         if index + AHEAD < self.length() {
-            // The element of a key is most likely asked for soon.
+            // A look-up of this key most likely follows soon.
             let entry = self.entry(index + AHEAD);
             if by.is_prefix_all {
                 table::prefetch(head, entry.prefix ^ (1 << 63));
@@ -404,7 +404,7 @@ fn median(segment: &[Entry], by: Comparison) -> usize {
     places[1]
 }
 
-/// Whether the order is there; elements in no table need none.
+/// Whether the order is built; elements outside of tables need none.
 pub(super) fn is_ready(head: Head) -> bool {
     head.hashed() == 0 || Order::of(head).is_some_and(Order::is_ready)
 }
@@ -493,7 +493,7 @@ pub(super) fn give_up(worker: &mut Worker, head: Head, keys: &[Key]) {
     worker.memory.give(order.0.0.cast(), SIZE);
 }
 
-/// Frees at most so many nodes of orders that have been given up; whether none is left.
+/// Frees at most `most` nodes of dropped orders; returns whether none is left.
 pub(super) fn free_trash(worker: &mut Worker, head: Head, keys: &[Key], most: usize) -> bool {
     if head.trash() == 0 && head.trash_list() == 0 {
         return true;

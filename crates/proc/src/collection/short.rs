@@ -4,7 +4,7 @@
 //! up to 24 bytes   0, 1, 2 the bytes, then zeros
 //! more             0 address of a text, << 8   1 its hash
 //! ```
-//! A text ends before its first 0X: the first byte of one that is not empty tells them apart.
+//! A text ends before its first 0X: the first byte of one that is not empty distinguishes the two.
 
 use super::address::at;
 use super::key::{self, Seed, TEXT_HEADER, shown_word, zero_bytes};
@@ -38,7 +38,7 @@ pub(super) fn plain(key: u64) -> Option<[u64; WORDS]> {
     }
 }
 
-/// The bytes of a text of so many words, unless there is a 0X.
+/// The bytes of a text of `N` words, unless they contain a 0X.
 #[inline(always)]
 fn words_in<const N: usize>(block: Words, length: u32) -> Option<[u64; WORDS]> {
     let (mut words, mut zeros) = ([0; WORDS], 0);
@@ -110,7 +110,7 @@ pub(super) fn is_long(slot: Words, key: u64, hash: u64) -> bool {
     slot.get(1) == hash && long(slot).is_some_and(|kept| key::is_text(kept, key))
 }
 
-/// A text with this hash as a slot has it; what is longer is copied.
+/// The form in a slot of a text with this hash; a longer text is copied.
 pub(super) fn keep(worker: &mut Worker, key: u64, hash: u64) -> Result<[u64; WORDS], OutOfMemory> {
     match of(key) {
         Some(words) => Ok(words),
@@ -121,7 +121,7 @@ pub(super) fn keep(worker: &mut Worker, key: u64, hash: u64) -> Result<[u64; WOR
     }
 }
 
-/// Frees what is kept of the text in a slot.
+/// Frees the text in a slot.
 pub(super) fn free(worker: &mut Worker, slot: Words) {
     if let Some(text) = long(slot) {
         text::free(worker, text);

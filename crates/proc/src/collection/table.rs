@@ -25,7 +25,7 @@ use crate::program::Key;
 /// Bits of an address.
 const ADDRESS_BITS: u32 = 48;
 
-/// Chunks that one change moves out of the old table.
+/// Chunks that each change moves out of the old table.
 const STEP: u64 = 2;
 
 /// Words that a node with a short text has, or more.
@@ -112,7 +112,7 @@ pub(super) fn find_text(head: Head, wanted: u64) -> Found {
 /// The value of the element with this text in a table of texts.
 #[inline(never)]
 pub(super) fn find_flat_text(head: Head, wanted: u64) -> Found {
-    // Nothing is kept over a call here, so the words of the text stay in registers.
+    // There is no call below, so the words of the text stay in registers.
     match short::plain(wanted) {
         Some(text) => find_short(head, text),
         None => find_other(head, wanted),

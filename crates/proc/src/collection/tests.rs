@@ -33,7 +33,7 @@ fn worker_with(shape: Shape) -> Box<Worker> {
     Worker::for_test(Program { shapes, ..Program::default() }, Options::quiet())
 }
 
-/// As FOREACH goes on, all of the order made at once.
+/// The next element, as FOREACH steps, with the order built at once.
 fn next_of(worker: &mut Worker, word: u64, at: Words, first: bool) -> bool {
     if let Some(head) = Head::of(word) {
         while !order::is_ready(head) {
@@ -159,8 +159,8 @@ fn scattered(i: u64) -> u64 {
     i.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Puts many in, takes most out and puts others in, with look-ups of what is there and what is not
-/// at all times; tables grow and are moved meanwhile.
+/// Inserts many, removes most and inserts others, with look-ups of present and absent keys all the
+/// time; tables grow and are moved meanwhile.
 fn agrees_while_it_grows(mut worker: Box<Worker>, kind: Key, key_of: fn(&mut Worker, u64) -> u64) {
     let mut model = BTreeMap::new();
     let mut owner = 0u64;
@@ -473,7 +473,7 @@ fn elements_stay_where_they_are() {
     free(&mut worker, owner);
 }
 
-/// What [`quick`] says that code does: the value, none, or that an operation has to look.
+/// The inlined look-up that [`quick`] describes: the value, none, or that an operation is needed.
 fn sought_by_code(word: u64, key: u64) -> Result<Option<Words>, ()> {
     let head = address::at(word);
     let at = |offset: i32| offset as usize / 8;

@@ -1,15 +1,15 @@
-//! Who is connected with whom among components that end.
+//! Connections among components that are terminating.
 
 use super::ComponentId;
 use tidemill_stdx::hash::Map;
 
-/// What is known of them, by all loops.
+/// Shared by all loops.
 #[derive(Default)]
 pub(crate) struct Callers {
-    /// Connections of told components, by what they lead to; those to components that are free to
-    /// end are not counted any more.
+    /// Connections held by terminating components, counted by target. A target that is free to end
+    /// is not counted any more.
     pub(crate) counts: Map<ComponentId, u32>,
     pub(crate) suspects: Vec<ComponentId>,
-    /// Done before all that end with them had been told.
+    /// Components that were done before all that end with them were terminated.
     pub(crate) early: Vec<ComponentId>,
 }

@@ -1,14 +1,14 @@
-//! Which of the components that end may still be called by others that end.
+//! Which terminating components may still be called by others that are terminating.
 //!
-//! Components of one scope are told to end at once. One that is done must stay as long as another
-//! of them is connected to it: its process may be about to call, or its FINALLY. So for each that
-//! is told, the connections of told components to it are counted, until these are released.
+//! Components of one scope are terminated at once. One that is done must stay as long as another
+//! of them is connected to it: its process may be about to call, or its FINALLY. So the
+//! connections held by terminating components are counted by target, until they are released.
 //!
-//! Components that are connected in a circle would count each other for ever. Circles are found by
+//! Components that are connected in a circle would keep each other for ever. Circles are found by
 //! trial deletion (Bacon and Rajan, *Concurrent Cycle Collection in Reference Counted Systems*):
-//! those that are done and reachable from a suspect, less the connections among themselves; what
-//! has none left but from its like is free to end. A suspect is one that has become done, or has
-//! lost a caller.
+//! of those that are done and reachable from a suspect, the connections among themselves are
+//! subtracted; those that nothing outside of the circle calls are free to end. A suspect has just
+//! become done, or lost a caller.
 
 use super::{ComponentId, slots_of, tell_end};
 use crate::component::called::Callers;
@@ -28,7 +28,7 @@ pub(crate) fn target_of(slot: SlotRef) -> Option<ComponentId> {
     (slot.port() >> 56 == PORT_OFFERED && id != ComponentId::NONE).then_some(id)
 }
 
-/// A component has been told to end: what it is connected to waits for it.
+/// A component is terminating: the components it is connected to wait for it.
 pub(super) fn note_told(worker: &mut Worker, component: ComponentRef) {
     for slot in slots_of(component) {
         note_connected(worker, component, slot);

@@ -11,8 +11,8 @@ use tidemill_stdx::hash::{Map, Set};
 /// Components that were done early and are looked at again at a stretch.
 pub(crate) const EARLY: usize = 256;
 
-/// Has some of those looked at again that were done before all that end with them had been told;
-/// whether there are more.
+/// Schedules [`EARLY`] of the components that were done before all that end with them were
+/// terminated. Returns whether more are left.
 pub(crate) fn end_telling(worker: &mut Worker) -> bool {
     if worker.machine.pieces.is_telling() {
         return false;
@@ -101,7 +101,7 @@ pub(crate) fn candidates(worker: &Worker, suspects: &[ComponentId]) -> Map<Compo
     candidates
 }
 
-/// Told to end, and done.
+/// Terminating, and done.
 pub(crate) fn is_waiting(component: ComponentRef) -> bool {
     component.is_told()
         && !component.is_doomed()

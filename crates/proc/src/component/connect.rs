@@ -101,8 +101,8 @@ fn check_shape(
     if source && target { Ok(()) } else { Err((Reason::Interface, 0)) }
 }
 
-/// A communication that is open at a port of a component can end now; else it is a fault of whoever
-/// ends it, and not of the two that communicate.
+/// Checks that a communication open at a port of a component can end now. Else the fault is of the
+/// component that ends it, not of the two that communicate.
 fn check_end(cx: &mut Context, component: ComponentRef, port: u64, position: u32) -> Option<u32> {
     let known = port_of(component.some()?, port)?;
     let middle = |worker: &mut Worker| {
@@ -117,7 +117,7 @@ fn check_end(cx: &mut Context, component: ComponentRef, port: u64, position: u32
     Some(cx.in_middle(component, channel?, position))
 }
 
-/// Ends what is open at a slot, and the connection.
+/// Ends the communication open at a slot, and the connection.
 fn clear(worker: &mut Worker, slot: SlotRef) {
     channel::finish(worker, slot, CLIENT_FINISHED);
     slot.set_target(0);

@@ -1,4 +1,4 @@
-//! How components come to their end: told, waited for, closed, freed.
+//! The end of components: terminated, waited for, closed, freed.
 
 use super::{
     Life, callers, close_slots, drop_variables, free_tables, orphan, slots_of, wake_parked,
@@ -16,7 +16,7 @@ use crate::words;
 use crate::{channel, monitor};
 use tidemill_stdx::ordered::OrderedSet;
 
-/// BEGIN is done: who waited for it may serve.
+/// BEGIN is done: processes that waited for it may serve.
 pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
     component.set_life(Life::Running as u8);
     let mut process = component.processes();
@@ -80,9 +80,9 @@ pub(crate) fn all_processes(component: ComponentRef, is_so: impl Fn(ProcessRef) 
     true
 }
 
-/// Nothing is ready any more: components that were told to end and only serve wait for clients
-/// that may be of the same kind, in a circle. None of them will send again, so they finish their
-/// communications as clients; so do clients that are done. Whether there was any.
+/// Nothing is ready any more: terminating components that only serve wait for clients that may wait
+/// in the same way, in a circle. None of them will send again, so they finish their communications
+/// as clients; so do clients that are done. Returns whether there was any.
 pub(crate) fn break_circles(worker: &mut Worker) -> bool {
     let told = told(worker);
     let mut any = false;
@@ -99,11 +99,11 @@ pub(crate) fn break_circles(worker: &mut Worker) -> bool {
     any
 }
 
-/// The components that were told to end, and may serve.
+/// The terminating components that may serve.
 fn told(worker: &mut Worker) -> Vec<ComponentRef> {
     let Machine { told, table, desk, .. } = &mut worker.machine;
     if desk.is_some() {
-        // Of several loops another may have told some.
+        // With several loops, another one may have terminated some.
         return table.iter().filter(|it| is_serving(*it)).collect();
     }
     let all = told.all(|id| table.get(id).is_some_and(is_serving));
@@ -111,7 +111,7 @@ fn told(worker: &mut Worker) -> Vec<ComponentRef> {
 }
 
 /// Finishes the communications with clients that are done and will never send again: they have no
-/// process, and nobody can have them start one. Whether there were any.
+/// process, and nothing can make them start one. Returns whether there were any.
 pub(crate) fn finish_done_clients(worker: &mut Worker, component: ComponentRef) -> bool {
     let mut open = Vec::new();
     let mut process = component.processes();
@@ -169,8 +169,8 @@ pub(crate) fn finally_done(worker: &mut Worker, process: ProcessRef) {
     may_end(worker, component);
 }
 
-/// A component that has failed, and whose processes are killed, goes on with FINALLY, unless the
-/// fault was there.
+/// Runs FINALLY of a component that has failed and whose processes are killed, unless the fault
+/// was in FINALLY.
 pub(crate) fn fail(worker: &mut Worker, component: ComponentRef) {
     let was_finally = Life::of(component) >= Life::Finally;
     component.clear_doomed();
@@ -212,7 +212,7 @@ pub(crate) fn empty(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-/// Nothing is left of a component that has failed but what its owner may ask.
+/// Reduces a failed component to what its owner may still query.
 pub(crate) fn become_shell(worker: &mut Worker, component: ComponentRef) {
     close_slots(worker, component, CLIENT_FINISHED);
     strip(worker, component);
@@ -262,7 +262,7 @@ pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-/// Frees a component that closes once its sub-components have gone, and what has served them.
+/// Frees a closing component once its sub-components are released, and its server processes.
 pub(crate) fn end_closing(worker: &mut Worker, component: ComponentRef) {
     if component.child_count() == 0 && component.process_count() == 0 {
         // Those that served may have opened some.

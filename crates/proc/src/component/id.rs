@@ -1,7 +1,7 @@
-//! Numbers of components: small, reused, told apart by generations.
+//! Numbers of components: small, reused, distinguished by generations.
 //!
-//! Whoever refers to a component that it does not own (a connection, a list) keeps its id and
-//! asks the table: an id of a component that is gone finds nothing.
+//! Whatever refers to a component without owning it (a connection, a list) keeps its id and looks
+//! it up in the table: the id of a released component finds nothing.
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
@@ -42,9 +42,9 @@ impl ComponentId {
     }
 }
 
-/// What the table holds of some numbers, in two arrays, as 12 bytes for each number in a row would
-/// be 16. Atomic, as other loops ask for it at any time: what they find may be old, but then it is
-/// about a component that is not theirs.
+/// A range of the table, in two arrays, as entries of 12 bytes would be padded to 16. Atomic, as
+/// other loops read it at any time: what they find may be stale, but then it is about a component
+/// of another loop.
 struct Chunk {
     /// Of each number the component; of a free one the next free number, doubled and odd, which
     /// no address is.
@@ -116,7 +116,7 @@ impl Table {
 
     #[inline(always)]
     fn chunks(&self) -> &Chunks {
-        // SAFETY: the list changes only in `extend`, when nobody else reads it.
+        // SAFETY: the list changes only in `extend`, which runs while nothing else reads it.
         unsafe { &*self.chunks.0.get() }
     }
 

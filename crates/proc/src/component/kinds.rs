@@ -16,7 +16,7 @@ pub(crate) fn same_interface(worker: &Worker, left: u32, right: u32) -> bool {
     left == right || interfaces[left as usize].name == interfaces[right as usize].name
 }
 
-/// Whether a port is at least what is wanted.
+/// Whether a port has the interface, in at least the required range.
 fn fits(worker: &Worker, port: &Port, &(interface, low, high): &Wanted) -> bool {
     let room = match (port.high, high) {
         (None, _) => true,

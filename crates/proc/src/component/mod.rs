@@ -1,14 +1,14 @@
 //! Components: the tree, their lives, and the operations on them.
 //!
 //! ```text
-//! beginning -> running -> (told to end, processes done) -> finally -> closing -> freed
+//! beginning -> running -> (terminating, processes done) -> finally -> closing -> freed
 //!                 \                                         (children end)
 //!                  +-- fault --> failing -> emptying -> failed
 //!                                (FINALLY)  (children end)
 //! A failed one is a shell, until its owner deletes it.
 //! ```
-//! The tree is explicit: each component knows its owner and its sub-components, so telling,
-//! tearing and freeing walk it in loops, never by recursion, however deep or wide it is. Steps
+//! The tree is explicit: each component knows its owner and its sub-components, so terminating,
+//! tearing down and freeing walk it in loops, never by recursion, however deep or wide it is. Steps
 //! towards the end happen between two processes ([`crate::attend`]).
 
 mod called;

@@ -24,7 +24,7 @@ pub(crate) fn path(worker: &Worker, component: ComponentRef) -> String {
         names.push(name(worker, here));
         here = here.owner();
     }
-    // The outermost is the entry component; to climb there would take as long as the tree is deep.
+    // The outermost is the entry component; climbing to it would take time linear in the depth.
     let program = worker.program();
     let entry = || &program.components[program.entry as usize];
     let root = if here.owner().is_null() { here.descriptor() } else { entry() };

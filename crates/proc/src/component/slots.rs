@@ -67,7 +67,7 @@ fn in_table(table: u64, place: u64) -> SlotRef {
 }
 
 /// The slot of a port, with its index taken from `index`; none if the set has no such place yet
-/// and `grow` is not asked for.
+/// and `grow` is unset.
 pub(crate) fn slot_of(component: ComponentRef, port: &Port, index: u32) -> Option<SlotRef> {
     if port.slot == 0 {
         return None;
@@ -122,7 +122,7 @@ fn next_free(worker: &Worker, component: ComponentRef, port: &Port) -> u32 {
     free.unwrap_or(length) as u32 + 1
 }
 
-/// Makes the table of a set longer. Who points into it is told where its slots are now.
+/// Makes the table of a set longer, and updates the addresses that point into it.
 fn grow(
     worker: &mut Worker,
     component: ComponentRef,

@@ -50,7 +50,7 @@ impl Life {
     }
 }
 
-/// Told to end.
+/// It is terminating: its owner has requested its end.
 pub(crate) const TOLD: u16 = 1;
 
 /// To be torn down.
@@ -65,7 +65,7 @@ pub(crate) const POKED: u16 = 8;
 /// Processes wait for a connection that is missing here.
 pub(crate) const PARKED: u16 = 16;
 
-/// It has a virtual time of its own that somebody has used.
+/// It has a virtual time of its own that has been used.
 pub(crate) const CLOCKED: u16 = 32;
 
 /// It is in the list of those that may have come closer to their end.
@@ -86,7 +86,8 @@ pub(crate) const TIED: u16 = 1024;
 /// Those that await a condition are to be looked at.
 pub(crate) const DUE: u16 = 2048;
 
-/// The first of those outside has been woken in vain too often: it is handed the lock.
+/// The first process kept outside has been woken too often without getting the lock: it is handed
+/// the lock.
 pub(crate) const URGENT: u16 = 4096;
 
 macro_rules! flags {

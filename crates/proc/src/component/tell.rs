@@ -1,4 +1,4 @@
-//! Telling components to end, and waiting for that.
+//! Terminating components, and waiting for their end.
 
 use super::{Life, callers};
 use crate::crew;
@@ -8,13 +8,13 @@ use crate::machine::{Context, Machine, Worker};
 use crate::process::State;
 use crate::{lines, monitor};
 
-/// Whether a component that was told to end may serve until it does: not one in its FINALLY, of
-/// which there may be many that wait for the system, and that must not be gone through each time.
+/// Whether a terminating component may serve until it ends. Not one in its FINALLY: many of those
+/// may wait for the system, and each scan would have to pass over them.
 pub(crate) fn is_serving(component: ComponentRef) -> bool {
     component.is_told() && Life::of(component) != Life::Finally
 }
 
-/// Notes a component that was told to end. With several loops all are gone through instead.
+/// Records a terminating component. With several loops the whole table is scanned instead.
 pub(crate) fn note_told(worker: &mut Worker, component: ComponentRef) {
     let Machine { told, table, desk, .. } = &mut worker.machine;
     if desk.is_none() {
@@ -22,7 +22,7 @@ pub(crate) fn note_told(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-/// Tells a component to end; `deleter`, unless null, waits for that.
+/// Requests the end of a component; `deleter`, unless null, waits for it.
 pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: ProcessRef) {
     if crew::is_elsewhere(worker, component) {
         debug_assert!(deleter.is_null(), "only with the floor alone");
@@ -41,7 +41,7 @@ pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: Pr
     may_end(worker, component);
 }
 
-/// Tells several components to end; answers how many they are.
+/// Terminates several components; returns their number.
 pub(crate) fn tell_all(worker: &mut Worker, all: &[ComponentRef], deleter: ProcessRef) -> u64 {
     for &component in all {
         tell_end(worker, component, deleter);
@@ -60,7 +60,7 @@ pub(crate) fn may_end(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-/// One of the components that a process waits for is gone.
+/// One of the components that a process waits for is released.
 pub(crate) fn one_less(worker: &mut Worker, deleter: ProcessRef) {
     deleter.set_wait(deleter.wait() - 1);
     if deleter.wait() == 0 {
@@ -69,7 +69,7 @@ pub(crate) fn one_less(worker: &mut Worker, deleter: ProcessRef) {
     }
 }
 
-/// Tells components to end and waits for them, and for what goes in pieces.
+/// Terminates components and waits for their end, and for `large` incremental deletions.
 pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef], large: u64) -> u32 {
     if components.is_empty() && large == 0 {
         return OK;

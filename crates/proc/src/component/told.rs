@@ -1,11 +1,11 @@
-//! Components that were told to end, for the look whether some wait for each other in a circle.
+//! Components that are terminating, for the search for circles that wait for each other.
 
 use super::id::ComponentId;
 
 /// How many are looked at for each that is added: more than one, so that they become fewer.
 const LOOKS: usize = 2;
 
-/// Components that may serve others until they end. Whoever asks says which of them still do.
+/// Components that may serve others until they end. The caller checks which of them still do.
 #[derive(Default)]
 pub(crate) struct Told {
     ids: Vec<ComponentId>,
@@ -14,8 +14,8 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Adds one. Of the others, those that serve no more leave by and by: a program that never
-    /// rests tells more and more.
+    /// Adds one. Each addition also checks [`LOOKS`] others and removes those that serve no more,
+    /// so the set stays bounded in a program that never rests.
     pub(crate) fn add(&mut self, id: ComponentId, is_serving: impl Fn(ComponentId) -> bool) {
         for _ in 0..LOOKS {
             match self.ids.get(self.next) {

@@ -16,7 +16,7 @@ pub(crate) fn write_text(cx: &mut Context, text: u64) {
 }
 
 pub(crate) fn write_bytes(cx: &mut Context, bytes: *const u8, length: u64) {
-    // SAFETY: the program's own bytes, as many as it says.
+    // SAFETY: `length` bytes of the program's constants begin at `bytes`.
     write(cx, unsafe { std::slice::from_raw_parts(bytes, length as usize) });
 }
 

@@ -1,4 +1,4 @@
-//! Having the floor alone, and what is done there for all loops.
+//! Stopping the other workers, and operations that need that.
 
 use super::floor::When;
 use crate::crew::is_away;
@@ -24,7 +24,7 @@ pub(crate) fn with_floor<R>(
     f: impl FnOnce(&mut Worker) -> R,
 ) -> R {
     let Some(desk) = &worker.machine.desk else { return f(worker) };
-    // Once the run is over nothing is left that others could touch.
+    // Once the run is over, no other worker can touch anything.
     if desk.crew.is_alone() || desk.crew.is_over() {
         return f(worker);
     }

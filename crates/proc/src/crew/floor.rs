@@ -1,15 +1,15 @@
-//! The floor: who may touch what lives on several loops, and when.
+//! Stop the world: when a worker may touch what lives on other loops.
 //!
-//! A worker runs processes while it is *on the floor*; between two of them it looks whether
-//! another wants the floor for itself. Whoever has it alone finds all others between two
-//! processes (or off the floor, asleep), and may read and write everything as a single worker
-//! would. What is common is bounded: a message between two loops takes only the channel's guard;
-//! the floor is for what changes *relations*: opening a communication between loops, deleting,
-//! tearing down, moving components.
+//! A worker runs processes while it is *inside*; between two of them it checks whether another
+//! requests exclusive access. The worker that holds it finds all others between two processes (or
+//! outside: parked or asleep), and may read and write everything as a single worker would. It is
+//! not taken for messages: one between two loops takes only the channel's guard. It is taken for
+//! changes of *relations*: opening a communication between loops, deleting, tearing down, moving
+//! components.
 //!
-//! Two kinds want it. *Between* two processes: then no process of any loop is in the middle of an
-//! operation, and any component may be moved or torn down. In the *middle* of an operation: the
-//! others then leave the process that asks, and its component, where they are.
+//! There are two kinds of requests. *Between* two processes: then no process of any loop is in the
+//! middle of an operation, and any component may be moved or torn down. In the *middle* of an
+//! operation: the others then leave the requesting process, and its component, where they are.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -29,9 +29,9 @@ use std::thread::yield_now;
 struct State {
     /// How many are on the floor.
     inside: usize,
-    /// Somebody has it alone, or waits for the others to leave.
+    /// A worker has exclusive access, or waits for the others to leave.
     held: bool,
-    /// How many want it in the middle of an operation.
+    /// The number of requests in the middle of an operation.
     middle: usize,
 }
 
@@ -45,7 +45,8 @@ pub(crate) enum When {
 pub(crate) struct Floor {
     state: Mutex<State>,
     changed: Condvar,
-    /// How many want it, have it or had it and have not gone on: workers look between processes.
+    /// The number of workers that request or hold exclusive access, or have not yet continued after
+    /// it. Workers check it between processes.
     wanted: AtomicUsize,
 }
 
@@ -69,7 +70,7 @@ impl Floor {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters, as soon as nobody has the floor alone.
+    /// Enters, once no worker has exclusive access.
     pub(crate) fn enter(&self) {
         let mut state = self.lock();
         while state.held {
@@ -88,14 +89,14 @@ impl Floor {
         }
     }
 
-    /// Whether somebody wants the floor alone. Relaxed: the mutex orders what follows, and who
-    /// sees it late is only late.
+    /// Whether a worker requests exclusive access. Relaxed: the mutex orders what follows, and a
+    /// late read only delays.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Relaxed) != 0
     }
 
-    /// Steps aside for who wants the floor.
+    /// Lets a worker that requests exclusive access have it.
     #[cold]
     pub(crate) fn step_aside(&self) {
         self.leave();
@@ -133,7 +134,7 @@ impl Floor {
         state.middle -= usize::from(when == When::Middle);
     }
 
-    /// The others may go on; the caller stays.
+    /// Ends exclusive access; the others continue, and the caller stays inside.
     pub(crate) fn release(&self) {
         let mut state = self.lock();
         state.held = false;
@@ -151,17 +152,17 @@ mod models {
     use loom::cell::UnsafeCell;
     use loom::sync::Arc;
 
-    /// What workers touch: on the floor each may read, alone it may write. The model finds who
-    /// does one while another does the other.
+    /// What workers touch: each may read it inside, and write it with exclusive access. The model
+    /// detects a read or write that is concurrent with a write.
     #[derive(Default)]
     struct Shared {
         floor: Floor,
         word: UnsafeCell<u32>,
     }
 
-    // SAFETY: that the floor keeps accesses apart is what the model looks at.
+    // SAFETY: the stop-the-world lock serialises the accesses; the model checks that.
     unsafe impl Sync for Shared {}
-    // SAFETY: as above.
+    // SAFETY: it owns its data, and is bound to no thread.
     unsafe impl Send for Shared {}
 
     fn work(shared: &Shared, when: Option<When>) {
@@ -169,7 +170,7 @@ mod models {
         shared.word.with(|_| ());
         if let Some(when) = when {
             shared.floor.acquire(when, || ());
-            // SAFETY: nobody else is on the floor.
+            // SAFETY: exclusive access: no other worker is inside.
             shared.word.with_mut(|word| unsafe { *word += 1 });
             shared.floor.release();
         }

@@ -9,7 +9,7 @@ use super::state::{Crew, Member};
 const WINDOW_NS: u64 = 3_000_000;
 /// What an operation on a channel to another loop costs more than another one.
 const CROSSING_NS: u64 = 250;
-/// What it costs all loops if one wants the floor.
+/// What stopping the world costs, summed over the loops.
 const FLOOR_NS: u64 = 12_000;
 /// Judgements against spreading, one after the other, before all is gathered.
 const BAD_MAX: u32 = 2;

@@ -6,24 +6,24 @@
 //! components, ready queue           ready queue
 //!        \_______ ring ______________/ \______ ring __________/
 //! ```
-//! * Messages on a loop are what they are with one worker: inlined code, no atomics, the receiver
-//!   goes on the same ready queue.
-//! * Messages between two loops take the channel's guard ([`crate::channel`]); who is to be woken
+//! * Messages on a loop work as with one worker: inlined code, no atomics, the receiver goes on the
+//!   same ready queue.
+//! * Messages between two loops take the channel's guard ([`crate::channel`]); the process to wake
 //!   over there is posted through a bounded ring ([`ring`]), and a sleeping loop is woken.
 //! * What changes relations between components of different loops (opening, DELETE, CONNECT of
-//!   another's, faults, moving) is rare, and is done by one worker while the others stand between
-//!   two processes: it has the [`floor`] alone, and is then in the position of a single worker,
-//!   with the same code. Requests and replies over the rings instead would make every operation a
-//!   state machine of its own; it would be twenty of them, for what happens some hundred times.
+//!   another's, faults, moving) is rare. One worker does it while the others are stopped between
+//!   two processes (stop the world, [`floor`]): it is then in the position of a single worker, with
+//!   the same code. Requests and replies over the rings instead would turn each of some twenty
+//!   operations into a state machine, for what happens some hundred times in a run.
 //!
-//! **The rule:** outside of the floor a worker touches only its own components, their processes
+//! **The rule:** without exclusive access a worker touches only its own components, their processes
 //! and blocks, channels between them, and under the guard a channel to another loop. Of others'
-//! components it may read what does not change: type, number, which loop. A component that has to
-//! do with any on another loop is marked as *tied*; its life goes on under the floor.
+//! components it may read what does not change: type, number, loop. A component that has to do
+//! with any on another loop is marked as *tied*; its life advances under exclusive access.
 //!
-//! Which components live where: see [`spread`] and [`policy`]. Virtual time, and the search for
-//! deadlocks and circles, are matters of all processes; for them everything is gathered on the
-//! first loop. System components belong to the first loop, and so does, meanwhile, who talks with
+//! For which components live where, see [`spread`] and [`policy`]. Virtual time, and the search for
+//! deadlocks and circles, concern all processes; for them everything is gathered on the first loop.
+//! System components belong to the first loop, and so does a component while it communicates with
 //! them.
 
 pub(crate) mod floor;

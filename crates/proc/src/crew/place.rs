@@ -43,8 +43,8 @@ pub(crate) fn is_spread(worker: &Worker) -> bool {
 }
 
 impl Worker {
-    /// The worker on whose loop a component lives: this one if there is no other, else the caller
-    /// has the floor alone, or the component is this worker's.
+    /// The worker on whose loop a component lives: this one if there is no other. Else the caller
+    /// has exclusive access, or the component is this worker's.
     pub(crate) fn home(&mut self, component: ComponentRef) -> &mut Worker {
         let Some(desk) = &self.machine.desk else { return self };
         if component.is_null() || component.worker() == desk.index {
@@ -64,7 +64,7 @@ impl Worker {
         self.home(component)
     }
 
-    /// A worker of the crew; as above.
+    /// A worker of the crew. The caller has exclusive access, or there is one loop.
     pub(crate) fn member(&mut self, index: u8) -> &mut Worker {
         let Some(desk) = &self.machine.desk else { return self };
         if index == desk.index {
@@ -76,7 +76,8 @@ impl Worker {
         unsafe { &mut *desk.crew.worker(usize::from(index)).cast() }
     }
 
-    /// The first worker, which has reports, console and systems; as above.
+    /// The first worker, which has reports, console and systems. The caller has exclusive access,
+    /// or is on the first loop.
     pub(crate) fn first(&mut self) -> &mut Worker {
         self.member(0)
     }

@@ -1,34 +1,35 @@
-//! Whether it is worth while to have components on several loops.
+//! When components are spread over several loops.
 //!
-//! A message to another loop costs as much as some on one, and its receiver may have to be woken
-//! first. So nothing is given away unless a loop has had much to run for some slices, and either
-//! its processes run long before they wait ([`LONG_NS`]), or few of the communications of those
-//! that would go lead to those that would stay ([`CUT_PART`]): then most of what they say to each
-//! other stays on a loop, as on a ring or a chain that is cut in two. Processes that wait for each
-//! other all the time, as those around one buffer do, stay together.
+//! A message to another loop costs several times one on the same loop, and its receiver may have to
+//! be woken first. So nothing is moved unless a loop has had many ready processes for some slices,
+//! and either its processes run long before they wait ([`LONG_NS`]), or few of the communications
+//! of the moved components would lead to the others ([`CUT_PART`]): then most messages stay on a
+//! loop, as on a ring or a chain that is cut in two. Processes that wait for each other all the
+//! time, as those around one buffer do, stay together.
 //!
-//! What was given is judged from time to time: what the loops ran, less what crossing cost, against
-//! the time that has passed. If two loops did little more than one would have done, all is gathered
-//! on the first again, and it stays there for a while that doubles each time.
+//! A spread is judged from time to time: what the loops ran, less the cost of crossings, against
+//! the time that has passed. If two loops did little more than one would have done, all components
+//! are gathered on the first again and stay there for a while, which doubles each time.
 
-/// How long nothing is given, first and at most, after what was given has been gathered, or after
-/// too many communications would have been cut.
+/// The least and greatest pause in spreading, after components have been gathered or after too many
+/// communications would have been cut.
 const PAUSE_NS: (u64, u64) = (60_000_000, 2_000_000_000);
-/// Spreading takes at most one part in so many of the time.
+/// Spreading takes at most one part in this many of the time.
 const SHARE_PART: u64 = 25;
 
-/// What is a slice, and not one that was cut short because another worker wanted the floor.
+/// The shortest stretch that counts as a slice. Others were cut short by a request for exclusive
+/// access.
 const BUSY_NS: u64 = 900_000;
 /// Slices at whose end there was much to run, before something is given.
 const SLICES: u32 = 3;
 /// Processes that are ready, where they run long and where they do not.
 const READY: (u64, u64) = (2, 16);
-/// Processes run long if it is so much until they wait.
+/// Processes run long if they run this long, on average, until they wait.
 const LONG_NS: u64 = 5_000;
-/// Of the communications of those that go, one in so many may lead to those that stay.
+/// Of the communications of the moved components, one in this many may lead to those that stay.
 pub(crate) const CUT_PART: usize = 8;
 
-/// What is remembered for the next decision.
+/// State for the next decision.
 #[derive(Default)]
 pub(crate) struct Policy {
     pub(crate) window_start_ns: u64,
@@ -44,7 +45,7 @@ pub(crate) struct Policy {
 }
 
 impl Policy {
-    /// Nothing is given for a while, which is longer the next time.
+    /// Pauses spreading, for twice as long each time.
     pub(crate) fn pause(&mut self, now_ns: u64) {
         let pause = (self.pause_ns * 2).clamp(PAUSE_NS.0, PAUSE_NS.1);
         (self.gather, self.bad, self.pause_ns) = (false, 0, pause);

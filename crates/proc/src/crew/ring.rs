@@ -13,15 +13,15 @@ use std::cell::UnsafeCell;
 #[cfg(not(loom))]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What one loop tells another. Names are good for as long as the receiver takes to read them: a
-/// process that is on its way counts as ready, and is not freed; a component has its id.
+/// What one loop posts to another. The names stay valid until the receiver reads them: a process
+/// that is posted counts as ready, and is not freed; a component has its id.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Post {
-    /// The process at this address can go on.
+    /// The process at this address is ready.
     Wake(usize),
     /// Conditions of the component with this id may hold now.
     Poke(u64),
-    /// The component with this id is to end; nobody waits for it.
+    /// The component with this id is terminated; nothing waits for its end.
     Tell(u64),
 }
 
@@ -66,13 +66,13 @@ impl Ring {
             return false;
         }
         write(self.place(tail), post);
-        // Release, with the acquire in `pop`: who sees the count sees the entry, and all that
-        // was done before it was posted.
+        // Release, paired with the acquire in `pop`: a consumer that sees the count sees the entry,
+        // and all that was written before it was posted.
         self.tail.store(tail.wrapping_add(1), Ordering::Release);
         true
     }
 
-    /// Takes the first. By the consumer only, or by who has stopped it.
+    /// Takes the first. Only for the consumer, or a worker that has stopped it.
     pub(crate) fn pop(&self) -> Option<Post> {
         // Relaxed: only this side writes it.
         let head = self.head.load(Ordering::Relaxed);

@@ -50,17 +50,17 @@ impl Worker {
         self.machine.left_over = true;
     }
 
-    /// Tells another loop that conditions of a component of its may hold.
+    /// Posts to another loop that conditions of a component there may hold.
     pub(crate) fn post_poke(&mut self, component: ComponentRef) {
         self.post(component.worker(), Post::Poke(component.id().raw()));
     }
 
-    /// Tells another loop that a component of its is to end.
+    /// Posts to another loop that a component there is terminated.
     pub(crate) fn post_end(&mut self, component: ComponentRef) {
         self.post(component.worker(), Post::Tell(component.id().raw()));
     }
 
-    /// Posts what had no room; whether all found some.
+    /// Posts what had no room; returns whether all had room now.
     pub(super) fn post_overflow(&mut self) -> bool {
         let Some(desk) = &mut self.machine.desk else { return true };
         let waiting = std::mem::take(&mut desk.overflow);
@@ -134,7 +134,7 @@ fn receive(worker: &mut Worker, post: Post) {
     }
 }
 
-/// Delivers all posts of all loops. By who has the floor alone: then nothing is on its way.
+/// Delivers all posts of all loops, so that none is in transit. The caller has exclusive access.
 pub(super) fn deliver_all(worker: &mut Worker, crew: &Crew) {
     for to in 0..crew.members.len() {
         for from in 0..crew.members.len() {

@@ -11,8 +11,8 @@ use crate::paused::Paused;
 use crate::ticker::Ticker;
 use crate::{clock, component, monitor};
 
-/// Processes run between two looks at the rings; of who has everything on its loop, when nobody
-/// posts.
+/// Processes run between two checks of the rings: while components are spread, and while all are on
+/// one loop, when nothing is posted.
 const STEPS: [u64; 2] = [8, 64];
 /// Looks at the rings before a worker with nothing to run goes to sleep.
 const LOOKS: u32 = 300;
@@ -143,7 +143,7 @@ impl Crew {
     }
 }
 
-/// Runs processes until the slice is over or nothing is left, and keeps accounts.
+/// Runs processes until the slice is over or nothing is left, and accounts for the time.
 fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     // SeqCst, with the addition in `Floor::acquire`.
     worker.flag.swap(0, Ordering::SeqCst);
@@ -231,8 +231,8 @@ fn processes(worker: &mut Worker, crew: &Crew) -> (Stretch, u64) {
     }
 }
 
-/// Runs so many processes, or fewer if there is something else to be done; how many. Who wants the
-/// floor ends the slice of this worker.
+/// Runs up to `most` processes, fewer if something else is to be done; returns how many. A request
+/// for exclusive access ends the slice of this worker.
 #[inline]
 fn some_processes(worker: &mut Worker, most: u64) -> u64 {
     for ran in 0..most {
@@ -248,7 +248,7 @@ fn some_processes(worker: &mut Worker, most: u64) -> u64 {
     most
 }
 
-/// Whether there is something to give, and somebody to take it.
+/// Whether there is a process to give away, and a sleeping loop to take it.
 #[cold]
 fn shall_share(worker: &Worker) -> bool {
     let Some(desk) = &worker.machine.desk else { return false };
@@ -295,7 +295,7 @@ fn run_alone(worker: &mut Worker) {
     });
 }
 
-/// What is left to be done between two processes; whether that ends the stretch.
+/// Does the work due between two processes; returns a stretch if that ends it.
 fn attend(worker: &mut Worker) -> Option<Stretch> {
     let first = !super::is_away(worker);
     if worker.machine.halted && !first {
@@ -343,7 +343,7 @@ fn await_posts(worker: &mut Worker, crew: &Crew) -> Stretch {
     if worker.is_ready() { Stretch::Slice } else { Stretch::Idle }
 }
 
-/// Does what the embedder asks of the first worker between its slices.
+/// Runs the embedder's closure on the first worker, between its slices.
 pub(crate) fn visit<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
     let Some(desk) = &mut worker.machine.desk else { return f(worker) };
     if desk.inside || desk.crew.is_over() {

@@ -34,7 +34,7 @@ pub(super) fn gather_for_now(worker: &mut Worker) {
     });
 }
 
-/// Nothing is spread any more, and everything is gathered as soon as that can be.
+/// Disables spreading, and gathers all components as soon as possible.
 pub(crate) fn gather_for_good(worker: &mut Worker) {
     if let Some(desk) = &worker.machine.desk {
         desk.crew.may_spread.store(false, Ordering::Relaxed);
@@ -70,7 +70,7 @@ pub(super) fn gather(worker: &mut Worker) {
     crew.wake(0);
 }
 
-/// Brings a component to the first loop: it wants to speak with the system.
+/// Moves a component to the first loop, as it is to communicate with the system.
 pub(super) fn bring_home(worker: &mut Worker, component: ComponentRef) {
     let id = component.id();
     between(worker, |worker| {
@@ -112,7 +112,7 @@ pub(super) fn share(worker: &mut Worker, what: Share) {
     crew.wake(to);
 }
 
-/// Gives half away; false if that would cut too many communications.
+/// Moves half of the components; false if that would cut too many communications.
 fn give_half(worker: &mut Worker, own: u8, to: u8, what: Share) -> bool {
     let mut active: Vec<u32> = (worker.ready_head..worker.ready_tail)
         .filter_map(|at| worker.ready_at(at).component().some())
@@ -145,7 +145,7 @@ fn give_half(worker: &mut Worker, own: u8, to: u8, what: Share) -> bool {
     true
 }
 
-/// Whether of the communications of those that would go many lead to others that would stay.
+/// Whether many of the communications of the chosen components lead to components that would stay.
 fn cuts_much(chosen: &[ComponentRef], own: u8, goes: impl Fn(ComponentRef) -> bool) -> bool {
     let (mut all, mut cut) = (0, 0);
     let mut count = |other: ComponentRef| {
@@ -183,8 +183,8 @@ fn mean(worker: &Worker, index: u8) -> Option<u64> {
     (count > 0).then(|| sum / count)
 }
 
-/// The entry component stays, and who speaks with the system, or with somebody outside; so does one
-/// that nobody owns or speaks to.
+/// Not movable are the entry component, launched ones, and components that communicate with the
+/// system or the embedder.
 fn is_movable(worker: &mut Worker, component: ComponentRef) -> bool {
     let entry = worker.first().machine.entry;
     component.id() != entry
@@ -279,8 +279,8 @@ fn relocate_belongings(worker: &mut Worker, component: ComponentRef, from: u8, t
     }
 }
 
-/// Finds out which channels of a component that has moved are between loops now, and ties it to
-/// what is elsewhere.
+/// Recomputes which channels of a moved component are between loops, and ties it to the components
+/// elsewhere.
 fn connect_again(component: ComponentRef) {
     for process in processes_of(component) {
         if Role::of(process) == Role::Server {

@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Posts on their way from one loop to another; more wait with the sender.
 pub(crate) const RING: usize = 4096;
 
-/// What is written by other loops and not yet passed on by the first.
+/// Bytes written by other loops that the first has not yet passed on.
 pub(crate) const SPOOL_MAX: usize = 1 << 20;
 
 /// How a sleeping loop is woken.
@@ -21,8 +21,8 @@ pub(crate) type Alarm = Box<dyn Fn() + Send + Sync>;
 /// One loop of the crew.
 pub(crate) struct Member {
     pub(crate) worker: AtomicPtr<WorkerHead>,
-    /// It sleeps, or is about to: whoever posts wakes it. SeqCst on both sides: the sleeper sets
-    /// it and looks for posts, the poster posts and looks at it; one of the two sees the other.
+    /// It sleeps, or is about to: a poster wakes it. SeqCst on both sides: the sleeper sets it and
+    /// checks for posts, the poster posts and reads it; one of the two sees the other.
     pub(crate) asleep: AtomicBool,
     pub(crate) alarm: Mutex<Option<Alarm>>,
     /// Rings to this loop, by sender.
@@ -33,7 +33,7 @@ pub(crate) struct Member {
     pub(crate) busy_since_ns: AtomicU64,
     /// Operations on channels to other loops.
     pub(crate) crossings: AtomicU64,
-    /// Times it had the floor alone, or was about to.
+    /// How often it stopped the world, or was about to.
     pub(crate) floors: AtomicU64,
 }
 
@@ -41,8 +41,8 @@ pub(crate) struct Member {
 pub(crate) struct Crew {
     pub(crate) members: Vec<Member>,
     pub(crate) floor: Floor,
-    /// Somebody has the floor alone. Written by who has it only, and read by the same thread, or
-    /// by others who find false: relaxed.
+    /// A worker has exclusive access. Only that worker writes it; the same thread reads it, or
+    /// others that find false: relaxed.
     pub(crate) alone: AtomicBool,
     /// Components live on more than one loop. Changed under the floor; relaxed.
     pub(crate) spread: AtomicBool,
@@ -67,13 +67,13 @@ pub(crate) struct Desk {
     /// The channel whose guard it holds.
     pub(crate) held: ChannelRef,
     pub(crate) crossings: u64,
-    /// The process at the head of the ready queue wants to go on with the floor alone.
+    /// The process at the head of the ready queue must continue with exclusive access.
     pub(crate) later: bool,
-    /// A component that has to live on the first loop to go on.
+    /// A component that must move to the first loop before it continues.
     pub(crate) home: ComponentRef,
     /// It is on the floor.
     pub(crate) inside: bool,
-    /// Whether it has had much to run.
+    /// The load of its last slices.
     pub(crate) crowd: policy::Crowd,
     /// Posts for which there was no room.
     pub(crate) overflow: Vec<(u8, Post)>,

@@ -1,7 +1,7 @@
 //! The threads of a crew.
 //!
-//! **They are what `--workers` asks for:** one for each loop but the first, which is the thread
-//! that runs the event loop. They end when the run is over.
+//! **As many as `--workers` requests:** one for each loop but the first, which is the thread that
+//! runs the event loop. They end when the run is over.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -20,9 +20,9 @@ const MEMBERS_MAX: usize = 64;
 /// A worker that a thread takes along.
 struct Hand(*mut Worker);
 
-// SAFETY: the worker is used by its thread, and by others only while the thread is off the floor
-// (see `floor`); what in it is bound to a thread (reports, console, systems) is the first one's,
-// and empty in all others.
+// SAFETY: the worker is used by its thread, and by others only while that thread is stopped (see
+// `floor`); what in it is bound to a thread (reports, console, systems) is the first one's, and
+// empty in all others.
 unsafe impl Send for Hand {}
 
 /// The other workers of a run, and their threads.

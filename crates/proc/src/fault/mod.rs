@@ -1,9 +1,9 @@
-//! Faults: why a component failed, where, and who is told.
+//! Faults: why a component failed, where, and to whom it is reported.
 //!
-//! A fault is noted where it happens and the component is *doomed*; the operation answers
-//! "unwinding", the code returns to the scheduler, and only then is the component torn down: so
-//! nothing is freed under the feet of running code, even if the fault was in a condition that
-//! another process evaluated.
+//! A fault is noted where it happens and the component is *doomed*; the operation returns
+//! "unwinding", the code returns to the scheduler, and only then is the component torn down. So
+//! nothing that running code uses is freed, even if the fault was in a condition that another
+//! process evaluated.
 
 mod reason;
 mod report;

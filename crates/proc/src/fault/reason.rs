@@ -1,4 +1,4 @@
-//! Why components fail and how runs end, and who is told.
+//! Why components fail and how runs end, and the trait that reports it.
 
 use crate::program::Position;
 
@@ -22,7 +22,7 @@ macro_rules! reasons {
                 match self { $(Reason::$name => $code,)+ }
             }
 
-            /// What reports say if nothing more is known; `{}` stands for the detail.
+            /// The text of reports without more information; `{}` is the place of the detail.
             pub fn text(self) -> &'static str {
                 match self { $(Reason::$name => $text,)+ }
             }
@@ -97,7 +97,7 @@ impl Reason {
         Reason::ALL.iter().copied().find(|reason| *reason as u32 == number)
     }
 
-    /// What reports say, with the detail in its place.
+    /// The text of reports, with the detail in its place.
     pub fn message(self, detail: i64) -> String {
         self.text().replace("{}", &detail.to_string())
     }
@@ -108,7 +108,7 @@ impl Reason {
 pub struct Fault {
     /// Why.
     pub reason: Reason,
-    /// What reports say.
+    /// The text of reports.
     pub message: String,
     /// The source file; empty when unknown.
     pub file: String,
@@ -122,15 +122,15 @@ pub struct Fault {
     pub entry: bool,
 }
 
-/// Told of each fault at once.
+/// Receives each fault at once.
 pub trait Reports {
     /// A component has failed.
     fn fault(&mut self, fault: &Fault);
-    /// Everything waits and nothing can wake anything: who waits for what, some of them.
+    /// Everything waits and nothing can wake anything; with some of the waiting processes.
     fn deadlock(&mut self, waiting: u64, some: &[String]);
 }
 
-/// Nobody is told.
+/// Discards all reports.
 impl Reports for () {
     fn fault(&mut self, _: &Fault) {}
     fn deadlock(&mut self, _: u64, _: &[String]) {}
@@ -148,7 +148,7 @@ pub enum Ended {
         /// What HALT was given.
         code: Option<i64>,
     },
-    /// So many processes wait for what never comes.
+    /// This many processes wait for ever.
     Deadlock {
         /// How many.
         waiting: u64,

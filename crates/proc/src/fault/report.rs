@@ -14,7 +14,7 @@ use crate::process::Role;
 use crate::{channel, crew};
 
 impl Context<'_> {
-    /// No more comes for a component that has been told to end: it does so here.
+    /// A terminating component receives no more: its process ends here.
     #[cold]
     pub(crate) fn retire(&mut self, root: ComponentRef) -> u32 {
         self.process.set_frame(self.frame);
@@ -30,7 +30,7 @@ impl Context<'_> {
         self.fault_saying(reason, reason.message(detail), position)
     }
 
-    /// The same where more can be said.
+    /// The same with a more precise text.
     #[cold]
     #[inline(never)]
     pub(crate) fn fault_saying(&mut self, reason: Reason, message: String, position: u32) -> u32 {

@@ -1,14 +1,14 @@
 //! How generated code looks an integer key up without a call.
 //!
-//! That is: in a collection of scalars with one such key, which is not
+//! It applies to a collection of scalars with one such key, which is not
 //! [pinned](crate::program::Shape::Collection). [`COLLECTION_FIRST`] is not 0 where one table has
 //! all elements. With seeds `a` and `f` at [`COLLECTION_SEED`], and `p` the product of `key ^ a`
 //! and `f` in 128 bits, the hash is the upper half of `p` ^ the lower one. Its top
 //! [`COLLECTION_BITS`] bits are the number of the chunk, its lowest 7 with [`TAG_TOP`] the tag.
 //! The first word of a chunk has a byte for each of 7 slots, the tag of its element or 0, and in
-//! the last byte how many elements went past the chunk. Slot `s` has its key at `16 s + 8` and its
-//! value behind it. A key is not there if no slot has its tag and no element went past. Where it
-//! is less simple, an operation goes on.
+//! the last byte the number of elements that overflowed the chunk. Slot `s` has its key at `16 s +
+//! 8` and its value behind it. A key is absent if no slot has its tag and nothing overflowed. Every
+//! other case is left to an operation.
 
 /// Where a collection has what its hashes depend on: two words.
 pub const COLLECTION_SEED: i32 = 16;

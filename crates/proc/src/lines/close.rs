@@ -49,8 +49,8 @@ pub(crate) fn close_all(worker: &mut Worker, process: ProcessRef, how: Leave) {
     }
 }
 
-/// Ends the communications that a process has with a component which it deletes: it cannot reach
-/// it any more, and the servers there would wait for it.
+/// Ends the communications that a process has with a component which it deletes: the component
+/// becomes unreachable, and server processes there would wait for it.
 pub(crate) fn close_with(worker: &mut Worker, process: ProcessRef, component: ComponentRef) {
     let target = component.id().raw();
     let offered = &component.descriptor().offered;

@@ -8,8 +8,8 @@ use crate::handle::{LineRef, ProcessRef, SlotRef};
 /// Process, component and port.
 pub(crate) type Key = (usize, u64, u64);
 
-/// Lines of the processes that have many, by process, component and port. Only where they are is
-/// kept: what they are found by stands there, and there may be as many as there are components.
+/// Lines of the processes that have many, by process, component and port. The table holds addresses
+/// only and reads keys from the lines, as there may be as many lines as components.
 #[derive(Default)]
 pub(crate) struct LineMap(HashTable<LineRef>);
 

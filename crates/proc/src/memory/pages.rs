@@ -49,8 +49,8 @@ fn pages(size: usize) -> usize {
     size.next_multiple_of(rustix::param::page_size())
 }
 
-/// A mapping that begins at a huge page: one is made that surely has such a place, and what is
-/// before and behind goes back.
+/// A mapping that begins at a huge page: maps enough to contain such an address, and unmaps the
+/// ends.
 fn map(size: usize) -> Option<*mut u8> {
     use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
     if size > isize::MAX as usize - 2 * HUGE {
@@ -63,7 +63,7 @@ fn map(size: usize) -> Option<*mut u8> {
     };
     let before = all.cast::<u8>().align_offset(HUGE);
     let start = all.cast::<u8>().wrapping_add(before);
-    // SAFETY: parts of the mapping that nobody knows; the advice changes no contents.
+    // SAFETY: unused parts of the mapping; the advice changes no contents.
     unsafe {
         unmap(all.cast(), before);
         unmap(start.wrapping_add(length), HUGE - before);
@@ -76,8 +76,8 @@ fn map(size: usize) -> Option<*mut u8> {
 /// Whole pages of a mapping that are used no more.
 unsafe fn unmap(start: *mut u8, length: usize) {
     if length > 0 {
-        // SAFETY: promised by the caller. It fails only where a mapping would have to be split and
-        // there are too many; then it stays.
+        // SAFETY: promised by the caller. It fails only where it would split a mapping and there
+        // are too many; then the pages stay mapped.
         _ = unsafe { rustix::mm::munmap(start.cast(), length) };
     }
 }

@@ -19,12 +19,12 @@ pub(super) fn call(worker: &mut Worker, component: ComponentRef) {
     let home = worker.home_awake(component);
     home.machine.looker.due.push(Due { component: component.id(), passed: 0 });
     settle(home);
-    // All that are ready have their turn before, and who runs now.
+    // A round: all that are ready now, and the running process.
     let round = home.ready_count() as i64 + 1;
     lend(home, round.min(STEPS_FIRST));
 }
 
-/// Ends what is seen as the slice at the next look.
+/// Shortens the slice to `steps`, and lends out the rest.
 pub(crate) fn lend(worker: &mut Worker, steps: i64) {
     if worker.budget > steps {
         worker.machine.looker.lent = worker.budget - steps;

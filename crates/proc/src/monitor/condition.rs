@@ -10,7 +10,7 @@ use crate::monitor::lock::{enter, grant_is_taken, is_open};
 use crate::monitor::queue::{push, push_first};
 use crate::process::{OUTSIDE, SAME, State};
 
-/// How often a process is woken in vain before it is handed the lock.
+/// How often a process is woken without getting the lock before it is handed the lock.
 pub(crate) const VAIN_MAX: u8 = 3;
 
 /// What the process awaits, and where.

@@ -1,12 +1,12 @@
-//! Components whose conditions are to be looked at later.
+//! Components whose conditions are to be evaluated later.
 
 use crate::component::ComponentId;
 
-/// What is to be looked at.
+/// The components to visit.
 #[derive(Default)]
 pub(crate) struct Looker {
     pub(crate) due: Vec<Due>,
-    /// What the slice has left beyond the steps to the next look.
+    /// The rest of the slice beyond the steps to the next visit.
     pub(crate) lent: i64,
 }
 
@@ -18,7 +18,7 @@ pub(crate) struct Due {
 }
 
 impl Looker {
-    /// What is to be looked at.
+    /// The components to visit.
     pub(crate) fn due(&self) -> &[Due] {
         &self.due
     }

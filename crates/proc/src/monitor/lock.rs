@@ -1,4 +1,4 @@
-//! The lock: who has it, who waits for it, how it goes from one to another.
+//! The lock: its holder, its queue, and how it is handed on.
 
 use super::queue::{push, remove};
 use crate::handle::{ComponentRef, ProcessRef};
@@ -24,7 +24,7 @@ pub(crate) fn wait_for_lock(component: ComponentRef, process: ProcessRef) {
     component.set_lock_queue(push(component.lock_queue(), process));
 }
 
-/// Whether a process that asks now gets the lock.
+/// Whether a process that requests the lock now gets it.
 #[inline]
 pub(crate) fn is_open(component: ComponentRef, mode: u8) -> bool {
     is_free(component, mode) && component.lock_queue().is_null()

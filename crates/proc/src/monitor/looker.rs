@@ -1,9 +1,10 @@
-//! When those outside are looked at: as soon as nothing is ready; else after some steps of the
-//! scheduler, which are taken from the budget of the slice, so that nobody counts them apart.
+//! When conditions of processes outside are evaluated: as soon as nothing is ready; else after some
+//! steps of the scheduler. The steps are taken from the budget of the slice, so the scheduler keeps
+//! one count only.
 //!
-//! First that is when all that are ready have had a turn, if they are few. Those that are passed
-//! over then, because others do what they wait for, are looked at from time to time, and a few
-//! times passed over again.
+//! The first time is after all ready processes have had a turn, if they are few. A waiter whose
+//! condition other processes consume is passed over then, and visited again from time to time, up
+//! to [`PASSED_MAX`] times.
 
 use super::outside::{self, Look};
 use crate::handle::ComponentRef;
@@ -15,7 +16,8 @@ use crate::monitor::settle;
 /// Looks that pass over a component, however busy it is.
 pub(crate) const PASSED_MAX: u8 = 16;
 
-/// Looks at what is due; at all of it if nothing is ready. Whether anything was due.
+/// Visits the components that are due, and spares none if nothing is ready. Returns whether any was
+/// due.
 pub(crate) fn look_due(worker: &mut Worker) -> bool {
     settle(worker);
     if worker.machine.looker.due.is_empty() {

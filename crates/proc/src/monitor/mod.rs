@@ -1,23 +1,23 @@
 //! The reader-writer monitor of a component.
 //!
-//! `lock` is -1 when a process holds it exclusively, else how many share it. Two queues: of those
-//! that want the lock, and of those that await a condition. Whoever makes the monitor free
-//! evaluates the conditions, longest waiter first, and hands the lock to the first whose
-//! condition holds, before anybody else can take it (*signal and pass*); if none holds, to the
-//! head of the lock queue, readers together. New readers wait behind a waiting writer.
+//! `lock` is -1 when a process holds it exclusively, else how many share it. There are two queues:
+//! for the lock, and for conditions. The process that frees the monitor evaluates the conditions,
+//! longest waiter first, and hands the lock to the first whose condition holds, so that no other
+//! can take it in between (*signal and pass*); if none holds, to the head of the lock queue,
+//! readers together. New readers wait behind a waiting writer.
 //!
-//! Who is handed the lock runs next, before others that are ready. Two things keep processes that
-//! share a monitor from changing places for every single thing they do; both only put off when a
-//! process asks for the lock, as the end of a slice could at any time:
+//! The process that is handed the lock runs next, before others that are ready. Two things keep
+//! processes that share a monitor from switching for every single item; both only delay the request
+//! for the lock, as the end of a slice could at any time:
 //!
-//! * who finds the lock handed to a process that has not run yet gives way once, instead of
-//!   queueing: to be in the queue would mean to be handed the lock at the next release;
-//! * who begins with a condition that does not hold is kept *outside*, before it has asked for the
-//!   lock. While all in the queue of conditions are outside, a release hands nothing over: they
-//!   are looked at later (`looker`), and the longest waiter whose condition holds is woken to ask
-//!   for the lock, one at a time. So a producer fills the buffer before a consumer runs, and of
-//!   many consumers as few run as can empty it. Who was woken in vain, because others came before
-//!   it, is the first again; after a few times it is handed the lock like those inside.
+//! * A process that finds the lock handed to one that has not run yet yields once, instead of
+//!   queueing: in the queue it would be handed the lock at the next release.
+//! * A process that begins with a condition that does not hold is kept *outside*, before it
+//!   requests the lock. While all in the queue of conditions are outside, a release hands nothing
+//!   over: they are visited later (`looker`), and the longest waiter whose condition holds is woken
+//!   to request the lock, one at a time. So a producer fills the buffer before a consumer runs, and
+//!   of many consumers as few run as can empty it. A process that was woken but overtaken is first
+//!   again; after a few times it is handed the lock like those inside.
 
 mod call;
 mod condition;

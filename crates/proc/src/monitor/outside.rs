@@ -1,4 +1,4 @@
-//! Processes that are kept outside: their condition did not hold when they were about to ask for
+//! Processes that are kept outside: their condition did not hold when they were about to request
 //! the lock.
 
 use super::{Turn, call, watch};
@@ -17,7 +17,7 @@ pub(super) fn are_all(component: ComponentRef) -> bool {
     component.await_queue().some().is_some_and(|last| last.has(OUTSIDE))
 }
 
-/// Hands nothing on, unless the first has been woken in vain too often.
+/// Hands nothing on, unless the first has been woken too often without getting the lock.
 pub(super) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
     if component.is_urgent() {
         let last = component.await_queue();
@@ -52,7 +52,7 @@ pub(super) enum Look {
 pub(super) fn look(worker: &mut Worker, component: ComponentRef, spare: bool) -> Look {
     let last = component.await_queue();
     let is_free = component.lock() == 0 && component.lock_queue().is_null();
-    // If the lock is taken, its release looks again; so does who is awake.
+    // If the lock is taken, its release visits again; so does a process that has been woken.
     component.clear_calm();
     if last.is_null() || !is_free || component.is_awake() || component.is_doomed() {
         return Look::Done;
@@ -103,7 +103,7 @@ pub(super) fn look(worker: &mut Worker, component: ComponentRef, spare: bool) ->
     Look::Spared
 }
 
-/// Forgets for whom conditions have held.
+/// Clears the marks for conditions that have held.
 pub(super) fn forget(component: ComponentRef) {
     component.set_flags(component.flags() & !BUSY);
 }

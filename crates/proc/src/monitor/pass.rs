@@ -95,7 +95,7 @@ pub(crate) fn give_up(cx: &mut Context) -> u32 {
     }
 }
 
-/// A passive wait is over: the process goes on as soon as it has its lock again.
+/// A passive wait is over: the process continues once it has its lock again.
 pub(crate) fn resume(worker: &mut Worker, process: ProcessRef) {
     let component = process.component();
     let mode = process.mode();

@@ -1,10 +1,10 @@
 //! The laws of the monitor, for random processes under random schedules:
 //!
-//! * nobody is inside with a writer;
-//! * the lock queue is first in, first out: who asked later and had to wait is not let in before
-//!   one that asked earlier, unless both read;
-//! * a condition holds when its waiter goes on (*signal and pass*);
-//! * everybody comes to an end.
+//! * a writer is alone inside;
+//! * the lock queue is first in, first out: a process that had to wait is not let in before an
+//!   earlier request, unless both read;
+//! * a condition holds when its waiter continues (*signal and pass*);
+//! * every process ends.
 
 use std::cell::RefCell;
 
@@ -27,7 +27,7 @@ use crate::program::{ComponentType, Function, FunctionCode, Interface, Program};
 enum Act {
     Read,
     Write,
-    /// Awaits that so many writes have happened, then writes.
+    /// Awaits this number of writes, then writes.
     Await(u64),
 }
 
@@ -37,7 +37,7 @@ struct Trace {
     readers: u32,
     writers: u32,
     writes: u64,
-    /// So many writes all that await the same wait for; none if each has its own number.
+    /// The number of writes that all waiters await; none if each has its own number.
     common: Option<u64>,
     /// Processes that had to wait for the lock, in order, and whether they write.
     queue: Vec<(u64, bool)>,
@@ -73,7 +73,7 @@ unsafe extern "C" fn act(frame: *mut Frame, process: *mut Process, worker: *mut 
         if own.get(2) == 0 {
             let status = if writes { lock_exclusive(&mut cx) } else { lock_shared(&mut cx) };
             if status == SUSPENDED {
-                // It may also have given way before it asks.
+                // It may also have yielded before it requests the lock.
                 if State::of(cx.process) == State::Lock {
                     TRACE.with_borrow_mut(|trace| trace.queue.push((number, writes)));
                 }
@@ -114,7 +114,7 @@ unsafe extern "C" fn act(frame: *mut Frame, process: *mut Process, worker: *mut 
     }
 }
 
-/// Goes in through the lock: past nobody who waits, unless all of them read.
+/// Enters through the lock: overtakes no waiter, unless all of them read.
 fn enter(number: u64, writes: bool) {
     TRACE.with_borrow_mut(|trace| {
         let known = trace.queue.iter().position(|&(waiting, _)| waiting == number);

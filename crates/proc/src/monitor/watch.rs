@@ -1,9 +1,9 @@
-//! Which conditions may have come to hold: those that read a variable that has been written since
-//! they were last found not to.
+//! Which conditions may have become true: those that read a variable that has been written since
+//! they last evaluated to false.
 //!
 //! Two words behind the variables of a component whose conditions are looked at like this:
 //! ```text
-//! 0 written: variables since all who wait were looked at   1 awaited: what they read, or more
+//! 0 written: variables since all waiters were visited   1 awaited: what they read, or more
 //! ```
 //! A bit is a variable, or several of them. Code sets bits as it writes; a condition that depends
 //! on more than variables reads [`OTHERS`], which count as written at all times.
@@ -31,12 +31,12 @@ pub(super) fn reads(worker: &Worker, process: ProcessRef) -> u64 {
     !function.map_or(0, |function| function.ignored)
 }
 
-/// What may have been written since all who wait were looked at.
+/// Bits of the variables written since all waiters were visited.
 pub(super) fn written(component: ComponentRef) -> u64 {
     words_of(component).map_or(u64::MAX, |words| words.get(WRITTEN) | OTHERS)
 }
 
-/// Whether any who waits reads what has been written.
+/// Whether the condition of any waiter reads what has been written.
 pub(super) fn concerns_any(component: ComponentRef, written: u64) -> bool {
     words_of(component).is_none_or(|words| words.get(AWAITED) & written != 0)
 }
@@ -48,8 +48,8 @@ pub(super) fn note_waiting(worker: &Worker, process: ProcessRef) {
     }
 }
 
-/// All who wait have been looked at, those passed over whose variables have not been written; this
-/// is what they read.
+/// All waiters have been visited, except those whose variables have not been written; `awaited` is
+/// what they read.
 pub(super) fn note_all_seen(component: ComponentRef, awaited: u64) {
     if let Some(words) = words_of(component) {
         words.set(WRITTEN, 0);

@@ -1,11 +1,11 @@
-//! What components are that nobody speaks to: see `root`.
+//! Launched components, which have no client: see `root`.
 
 use crate::handle::{ChannelRef, ComponentRef};
 use crate::layout::SYSTEM;
 use crate::machine::Worker;
 use crate::outside::state::Over;
 
-/// Whether a component was launched: nobody owns it, and it serves nobody.
+/// Whether a component was launched: it has no owner and no client.
 #[inline]
 pub(crate) fn is_launched(worker: &Worker, component: ComponentRef) -> bool {
     worker.machine.outside.has_launched
@@ -30,8 +30,8 @@ pub(super) fn top(mut component: ComponentRef) -> ComponentRef {
     component
 }
 
-/// The component that was launched, and has been told to end, for which no more comes over a
-/// channel that the embedder has ended.
+/// The terminating launched component for which no more comes over a channel that the embedder has
+/// ended.
 pub(crate) fn retires(
     worker: &Worker,
     component: ComponentRef,

@@ -1,14 +1,14 @@
-//! Components that are made and spoken to from outside: rules that hand them tuples, say.
+//! Components that the embedder makes and communicates with: rules that pass them tuples, say.
 //!
-//! The embedder [makes](Worker::make) a component that nobody owns, and is the client of one
-//! interface that it implements. What the embedder [says](Worker::say) goes over a channel as
-//! always; whatever comes back is noted, and taken between two processes
-//! ([`Worker::take_noted`], [`Worker::hear`]). A component is told to end with [`Worker::part`].
+//! The embedder [makes](Worker::make) a component without an owner, and is the client of one
+//! interface that it implements. What the embedder [sends](Worker::say) goes over a channel as
+//! always; whatever arrives is noted, and taken between two processes ([`Worker::take_noted`],
+//! [`Worker::hear`]). [`Worker::part`] terminates a component.
 //!
-//! Or it [launches](Worker::launch) one that serves nobody, and is told when that has ended.
+//! Or it [launches](Worker::launch) one that has no client, and is notified when that has ended.
 //!
-//! A channel of this kind has no client component. Its client's slot is a block of our own, whose
-//! target is the name of the communication. It stays on the first loop, with who serves there.
+//! A channel of this kind has no client component. Its client's slot is a block of its own, whose
+//! target is the name of the communication. It stays on the first loop, with its server component.
 
 pub(crate) mod launched;
 pub(crate) mod note;

@@ -9,8 +9,8 @@ use crate::machine::Worker;
 use crate::outside::launched::{is_launched, note_over};
 use crate::process::Role;
 
-/// A slot's target that names a communication. Not looked up as a component: a name is no number
-/// in the table of them, and nobody follows the slot.
+/// A slot's target that names a communication. It is not looked up as a component: a name is no
+/// number in the table of them, and connections are not followed through the slot.
 fn name_of(channel: ChannelRef) -> Option<Communication> {
     let client = channel.client();
     let is_open = channel.has(OUTSIDE) && !client.is_null();
@@ -33,15 +33,15 @@ impl Worker {
 /// Makes a channel that has just been opened one whose client is outside.
 pub(crate) fn be_client(channel: ChannelRef, slot: SlotRef) {
     channel.set_client(slot.channel_word());
-    // So code asks the run-time to tell the client of what is sent.
+    // So inlined code calls the run-time, which notifies the embedder of what is sent.
     channel.raise(OUTSIDE | CLIENT_WATCHES);
     slot.set_channel(channel);
 }
 
-/// Something has come on a channel, or its server is done or gone.
+/// Something has arrived on a channel, or its server is done or gone.
 pub(crate) fn note(worker: &mut Worker, channel: ChannelRef) {
     let Some(name) = name_of(channel) else { return };
-    // That the server has taken something concerns nobody.
+    // That the server has taken a message is not noted.
     let has_come = head_from(channel, FROM_SERVER).is_some() || channel.has(SERVER_ENDED);
     let has_failed = SlotRef(channel.client().cast()).channel().0 == FAILED;
     if !has_come && !has_failed {
@@ -50,7 +50,7 @@ pub(crate) fn note(worker: &mut Worker, channel: ChannelRef) {
     worker.renote(name);
 }
 
-/// A component that nobody owns has failed.
+/// A component without an owner has failed.
 pub(crate) fn note_fault(worker: &mut Worker, component: ComponentRef, fault: &Fault) {
     let is_entry = component.id() == worker.machine.entry;
     if is_launched(worker, component) {
@@ -61,7 +61,7 @@ pub(crate) fn note_fault(worker: &mut Worker, component: ComponentRef, fault: &F
     }
 }
 
-/// Whether somebody outside is the client of a process.
+/// Whether the client of a process is the embedder.
 pub(crate) fn is_heard(process: ProcessRef) -> bool {
     Role::of(process) == Role::Server && process.channel().has(OUTSIDE)
 }
@@ -76,7 +76,7 @@ pub(crate) fn components(worker: &Worker) -> Vec<ComponentRef> {
         let is_ours = component.is_told() || is_launched(worker, *component);
         component.owner().is_null() && is_ours && component.id() != worker.machine.entry
     };
-    // One that somebody speaks to is not told to end.
+    // One with a client outside is not terminated.
     let left: Vec<ComponentRef> = table.iter().filter(is_left).collect();
     known.into_iter().chain(left).collect()
 }

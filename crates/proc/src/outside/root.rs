@@ -1,10 +1,9 @@
-//! Components that nobody speaks to: they are made, do what they do with what the system offers,
-//! and come to their end.
+//! Launched components: they have no client, only use what the system offers, and end.
 //!
-//! One ends when its body does, when it is [told](Worker::dismiss), or when it fails; each is
-//! [heard of](Worker::take_over). One that is told goes on until its processes are done: it sees
-//! TERMINATED, and FINISH where its embedder has [ended](Worker::finish) a communication. Who waits
-//! for more all the same ends there, and FINALLY runs.
+//! One ends when its body does, when it is [dismissed](Worker::dismiss), or when it fails; the
+//! embedder [takes over](Worker::take_over) each end. A dismissed one continues until its processes
+//! are done: it sees TERMINATED, and FINISH where its embedder has [ended](Worker::finish) a
+//! communication. A process that waits for more all the same ends there, and FINALLY runs.
 
 use crate::channel::tell_watching_client;
 use crate::communication::Communication;
@@ -21,7 +20,7 @@ use crate::outside::state::Over;
 use crate::system;
 
 impl Worker {
-    /// Makes a component of a type that offers nothing, which nobody owns. What it requires is
+    /// Makes a component of a type that offers nothing, without an owner. What it requires is
     /// connected with what the system [offers](Worker::offer).
     ///
     /// # Errors
@@ -53,7 +52,7 @@ impl Worker {
         self.machine.outside.over.pop_front()
     }
 
-    /// Tells a component that was launched to end; what is left of one that has failed goes.
+    /// Terminates a component that was launched; releases what is left of one that has failed.
     pub fn dismiss(&mut self, id: ComponentId) {
         crew::visit(self, |worker| {
             if let Some(component) = worker.machine.table.get(id) {

@@ -12,12 +12,12 @@ use crate::memory::OutOfMemory;
 use crate::program::{Direction, Port};
 use crate::system;
 
-/// Why something was not said.
+/// Why a message was not sent.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Unsaid {
     /// There is no such component any more.
     Gone,
-    /// It has failed: [`Worker::hear`] says why.
+    /// It has failed: [`Worker::hear`] returns the reason.
     Failed,
     /// The protocol does not allow the message now, or it has other parameters.
     Protocol,
@@ -34,7 +34,7 @@ pub enum Heard {
     Nothing,
     /// This message; its parameters are in the values.
     Message(u32),
-    /// Its implementation has come to its end; what is said next begins it anew.
+    /// Its implementation has ended; the next message starts it again.
     Ended,
     /// It has failed, for this reason. Nothing more comes.
     Failed(String),
@@ -81,10 +81,10 @@ impl Worker {
         Ok(name)
     }
 
-    /// Says something to a component.
+    /// Sends a message to a component.
     ///
     /// # Errors
-    /// Why it cannot be said now.
+    /// Why it cannot be sent now.
     pub fn say(
         &mut self,
         to: Communication,
@@ -172,7 +172,7 @@ impl Worker {
         Heard::Message(u32::from(head))
     }
 
-    /// Speaks with a component no more, and tells it to end.
+    /// Ends the communication with a component, and terminates it.
     pub fn part(&mut self, with: Communication) {
         crew::visit(self, |worker| {
             let Some(line) = worker.machine.outside.lines.remove(with) else { return };

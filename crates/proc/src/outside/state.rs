@@ -1,4 +1,4 @@
-//! Whom the embedder speaks with.
+//! The components that the embedder communicates with.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ pub(crate) struct Line {
 pub struct Over {
     /// Which one.
     pub component: ComponentId,
-    /// Why it has failed; `None` if it is gone.
+    /// Why it has failed; `None` if it has ended.
     pub fault: Option<String>,
 }
 
@@ -36,9 +36,9 @@ pub(crate) struct Outside {
     /// How many there have been.
     pub(crate) count: u32,
     pub(crate) noted: VecDeque<Communication>,
-    /// Why components have failed, until somebody hears of it.
+    /// Why components have failed, until the embedder takes it.
     pub(crate) faults: OrderedMap<ComponentId, String>,
-    /// Components that nobody speaks to have been made: they live on this loop.
+    /// Components have been launched: they live on this loop.
     pub(crate) has_launched: bool,
     /// What has become of these.
     pub(crate) over: VecDeque<Over>,

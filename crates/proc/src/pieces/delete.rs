@@ -8,7 +8,7 @@ use crate::pieces::litter::PIECE;
 use crate::program::Kind;
 use crate::{array, words};
 
-/// Has a component's sub-components told to end later; false if it can be done at once.
+/// Schedules a component's sub-components for later termination; false if that can be done at once.
 pub(crate) fn tell_children(worker: &mut Worker, component: ComponentRef) -> bool {
     if worker.machine.desk.is_some() || component.child_count() as usize <= PIECE {
         return false;
@@ -22,8 +22,8 @@ pub(crate) fn tell_children(worker: &mut Worker, component: ComponentRef) -> boo
     true
 }
 
-/// Takes over what a word owns, to tell the components there; false if it can be done at once.
-/// The process has to wait for one component more: it is told when all have been.
+/// Takes over what a word owns, to terminate the components there; false if it can be done at once.
+/// The process waits for one component more: for the end of this list.
 pub(crate) fn delete(worker: &mut Worker, deleter: ProcessRef, kind: Kind, word: Words) -> bool {
     let owner = word.get(0);
     if worker.machine.desk.is_some() || count(worker, kind, owner) <= PIECE {

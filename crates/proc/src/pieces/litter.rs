@@ -4,7 +4,7 @@ use crate::machine::Worker;
 use crate::program::Kind;
 use std::sync::atomic::Ordering;
 
-/// Components told, or elements freed, at a stretch; what is not more goes at once.
+/// Components terminated, or elements freed, at a time; no more than this is done at once.
 pub(crate) const PIECE: usize = 256;
 
 /// A slice begins; by its budget one sees whether slices are counts.
@@ -12,8 +12,8 @@ pub(crate) fn begin(worker: &mut Worker, budget: i64) {
     worker.machine.pieces.timed = budget > i64::MAX / 2;
 }
 
-/// Whether a process that does something piece by piece goes on in a later slice. Where slices are
-/// counts it does not, for the pieces are not counted.
+/// Whether a process that works incrementally continues in a later slice. Where slices are counts
+/// it does not, for increments are not counted.
 #[inline]
 pub(crate) fn is_over(worker: &Worker) -> bool {
     worker.machine.pieces.timed && worker.is_cut_off()
@@ -35,7 +35,7 @@ pub(crate) fn litter(worker: &mut Worker, kind: Kind, word: u64, count: usize) -
     }
     pieces.litter.push((kind, word));
     worker.machine.attention = true;
-    // The process that runs now must not go on for long either, with the memory it has given back.
+    // The running process must end its slice soon, as the memory that it has freed is still taken.
     worker.flag.store(1, Ordering::Relaxed);
     true
 }

@@ -1,13 +1,13 @@
-//! What concerns very many components or elements goes piece by piece, between two processes: the
-//! loop serves timers and descriptors meanwhile, and processes that have nothing to do with it run.
+//! Incremental work on very many components or elements, between two processes: the loop serves
+//! timers and descriptors meanwhile, and unrelated processes run.
 //!
 //! ```text
-//! DELETE of a collection of components --> told to end, a piece at a time --> its deleter waits
+//! DELETE of a collection of components --> terminated, a piece at a time --> its deleter waits
 //! end of a component                   --> its sub-components, the same
 //! memory of collections and arrays     --> litter, freed before any process runs again
 //! ```
-//! With several loops all goes at once: what is told may live on any of them. So does litter where
-//! slices are counts: nobody waits for such a loop.
+//! With several loops all is done at once: the components may live on any of them. So is litter
+//! where slices are counts: such a loop keeps nothing waiting.
 
 mod delete;
 mod litter;

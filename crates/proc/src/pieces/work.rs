@@ -1,4 +1,4 @@
-//! Doing a piece.
+//! An increment of the pending work.
 
 use crate::collection::{self, Cursor};
 use crate::component::{self, ComponentId};
@@ -9,7 +9,7 @@ use crate::pieces::litter::PIECE;
 use crate::program::Kind;
 use crate::{array, lines, words};
 
-/// The process is killed: nobody waits any more. What is told of below it goes with its component.
+/// The deleting process is killed: nothing waits any more. What it owned ends with its component.
 pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
     worker.machine.attention = true;
     let all = std::mem::take(&mut worker.machine.pieces.tellings);
@@ -24,7 +24,7 @@ pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
     }
 }
 
-/// Tells a piece of those that are to be told.
+/// Terminates the next [`PIECE`] components.
 pub(crate) fn tell_some(worker: &mut Worker) {
     let Some(telling) = worker.machine.pieces.tellings.pop() else { return };
     worker.budget -= PIECE as i64;

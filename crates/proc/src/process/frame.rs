@@ -47,9 +47,9 @@ pub(crate) const INTERPRETED_FACTOR: u64 = 4;
 
 /// Whether the stack of a process with a frame more is within the limit.
 ///
-/// Frames that come from free lists are not counted one by one: that would cost every call. A stack
-/// that grows without end has soon used up these, and comes here. So its size is measured now and
-/// then, when as much memory has come into use as a part of what the limit left it the last time.
+/// Frames that come from free lists are not counted one by one: that would slow every call. A stack
+/// that grows without bound soon exhausts these, and comes here. So its size is measured now and
+/// then, when memory in use has grown by a fraction of what the limit allowed the last time.
 #[cold]
 #[inline(never)]
 pub(crate) fn has_stack_left(worker: &mut Worker, frame: FrameRef) -> bool {
@@ -66,8 +66,8 @@ pub(crate) fn has_stack_left(worker: &mut Worker, frame: FrameRef) -> bool {
     }
     let (used, last) = (worker.memory.used, worker.machine.stack_measured);
     let left = limit.saturating_sub(size);
-    // Where it is something else that grows, walking through the stack every time would take longer
-    // than all the rest; the stack cannot grow by more than is used meanwhile.
+    // Where other data grows, walking the stack every time would dominate; the stack cannot grow by
+    // more than memory use does meanwhile.
     let is_stack = size.saturating_sub(last.size) >= used.saturating_sub(last.used) / 4;
     let step = if is_stack { (left / 4).max(limit / 64) } else { limit };
     worker.machine.stack_mark = used.saturating_add(step);

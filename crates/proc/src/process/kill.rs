@@ -43,8 +43,8 @@ pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     process.raise(DEAD);
 }
 
-/// Frees what the frames own, and those that have blocks of their own. Components in them stay with
-/// their owner, who ends, too.
+/// Frees what the frames own, and the frames that have blocks of their own. Components in them stay
+/// with their owner, which ends, too.
 pub(crate) fn unwind(worker: &mut Worker, process: ProcessRef) {
     let mut frame = process.frame();
     while !frame.is_null() {

@@ -8,7 +8,7 @@
 //!                     +--> body done: main goes on with ACTIVITY, a server waits for FINISH
 //! ```
 //! A process is in at most one queue. A process that waits for a channel and is woken by inlined
-//! code keeps its old state: it is ready all the same when the channel's flag is down.
+//! code keeps its old state: it is ready all the same when the channel's flag is clear.
 
 mod create;
 mod end;

@@ -15,7 +15,7 @@ use crate::process::frame::prepare_frame;
 use crate::process::free_frame;
 use crate::{lines, monitor};
 
-/// How often processes go before others until all others have had their turn.
+/// How many processes may be put before others until all others have had their turn.
 pub(crate) const FAVOURS: u32 = 32;
 
 impl Worker {
@@ -50,8 +50,8 @@ impl Worker {
             return;
         }
         loop {
-            // SAFETY: the code is what the program gave for this frame's function, and the
-            // handles are live; nothing of the worker is borrowed.
+            // SAFETY: the code is the program's code for this frame's function, the handles are
+            // live, and nothing of the worker is borrowed.
             let status = unsafe { (frame.code())(frame.0, process.0, self.address()) };
             if status == SUSPENDED {
                 return;
@@ -63,7 +63,7 @@ impl Worker {
         }
     }
 
-    /// What to do when code has come back otherwise than by suspension; the frame to run next.
+    /// Handles code that has returned otherwise than by suspension; returns the frame to run next.
     fn after(&mut self, process: ProcessRef, frame: FrameRef, status: u32) -> Option<FrameRef> {
         if status != DONE {
             process.set_state(State::Running as u8);
@@ -107,7 +107,7 @@ pub(crate) fn main_done(
         }
         if let Some(activity) = component.descriptor().activity {
             prepare_frame(worker, frame, activity, FrameRef::NULL);
-            // Its first slice is its own: whoever waits for BEGIN goes first.
+            // Its first slice is its own: processes that wait for BEGIN go first.
             worker.wake(process);
             return None;
         }

@@ -116,7 +116,7 @@ pub(crate) const INNER: u16 = 4;
 /// same, about the component alone, with the same lock.
 pub(crate) const SAME: u16 = 64;
 
-/// Flag: of a process in that queue: it and all before it have not asked for the lock yet.
+/// Flag: of a process in that queue: it and all before it are still outside the lock.
 pub(crate) const OUTSIDE: u16 = 128;
 
 /// Where the flags have the lock to be held after a wait, two bits.
@@ -136,7 +136,7 @@ impl ProcessRef {
         self.set_flags(self.flags() & !flag);
     }
 
-    /// The lock it wants when it goes on.
+    /// The lock mode that it takes when it resumes.
     pub(crate) fn mode(self) -> u8 {
         (self.flags() >> MODE_SHIFT & 3) as u8
     }
@@ -162,12 +162,13 @@ impl ProcessRef {
         granted
     }
 
-    /// Whether it waits for components that it deletes, or has not gone on since they went.
+    /// Whether it waits for components that it deletes, or has not resumed since they were
+    /// released.
     pub(crate) fn may_delete(self) -> bool {
         State::of(self) == State::Delete || self.granted() == GRANTED
     }
 
-    /// Nobody shall wake it at the channel where it waits as a client.
+    /// Prevents wake-ups at the channel where it waits as a client.
     pub(crate) fn stop_waiting(self) {
         if matches!(State::of(self), State::Send | State::Receive) && self.wait() != 0 {
             let channel = self.waits_at();
@@ -195,7 +196,7 @@ impl ProcessRef {
                 !(waits(channel, CLIENT_WAITS) && channel.client_process() == self)
             }
             State::Send | State::Receive => !waits(self.channel(), SERVER_WAITS),
-            // Its own loop has been told to end it.
+            // Posted to its own loop, which ends it.
             State::Finish => self.channel().has(CLIENT_FINISHED),
             _ => false,
         }

@@ -1,12 +1,12 @@
-//! Which communications with system components are open: of each place the server's end, which
-//! bears the name of the communication that has the place now, and what else is known of it.
+//! The table of open communications with system components. Each place holds the server's end,
+//! which bears the name of the communication that has the place now, and its data:
 //!
 //! ```text
 //! wait        name            condition      number that the embedder gave the system component
 //! flags       NOTED, HELD, PENDING           index of the channel: the embedder's mark
 //! ```
-//! So a communication that waits costs its block and an address, and whoever has the block has all
-//! of it.
+//! So a communication that waits costs its block and an address, and the block alone leads to all
+//! of its data.
 
 use crate::communication::Communication;
 use crate::handle::ProcessRef;

@@ -13,8 +13,7 @@ pub(crate) fn note(worker: &mut Worker, server: ProcessRef) {
     }
 }
 
-/// A client has taken an answer: whoever answers need not know, unless more of them wait for the
-/// room.
+/// A client has taken an answer: that is not reported, unless more answers wait for the room.
 pub(crate) fn note_taken(worker: &mut Worker, server: ProcessRef) {
     if server.has(PENDING) {
         note(worker, server);

@@ -23,10 +23,10 @@ impl Worker {
         self.machine.systems.offered.push((interface.to_owned(), system));
     }
 
-    /// The same of a system component that has nothing to remember between two exchanges. A
+    /// As [`Worker::offer`], for a system component that keeps no state between two exchanges. A
     /// communication closes when its client has taken an answer after which the protocol may end,
-    /// of which the embedder is not told, and opens again with the next message: clients that have
-    /// nothing to say at the time cost nothing.
+    /// without notice to the embedder, and opens again with the next message: idle clients cost
+    /// nothing.
     pub fn offer_stateless(&mut self, interface: &str, system: u32) {
         self.offer(interface, system);
         self.machine.systems.stateless.push(system);
@@ -147,7 +147,7 @@ impl Worker {
     }
 }
 
-/// Connects what a component that nobody owns requires with what the embedder offers.
+/// Connects what a component without an owner requires with what the embedder offers.
 pub(crate) fn connect(worker: &mut Worker, component: ComponentRef) {
     for required in &component.descriptor().required {
         let interface = &worker.program().interfaces[required.interface as usize];
@@ -221,7 +221,7 @@ pub(crate) fn close_stateless(worker: &mut Worker, slot: SlotRef, message: &Mess
         return false;
     }
     let (server, first) = (channel.server(), worker.first());
-    // What is noted of it will be found to be gone.
+    // A later lookup of what is noted of it finds nothing.
     first.machine.systems.remove(server);
     slot.set_channel(ChannelRef::NULL);
     process::forget(first, server);

@@ -1,4 +1,4 @@
-//! What is known of communications with system components.
+//! The state of communications with system components.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::lines::{self, Lines, PENDING};
 use crate::communication::{Communication, Value, Values};
 use crate::handle::ProcessRef;
 
-/// What a client wants.
+/// What a client requests.
 #[derive(Debug)]
 pub struct Request {
     /// Which communication; the first message of one begins it.

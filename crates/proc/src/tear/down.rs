@@ -37,7 +37,7 @@ pub(crate) fn bury_doomed(worker: &mut Worker) -> bool {
     }
 }
 
-/// Stops as many of a tree as are left to this stretch; the rest, if there is any.
+/// Stops up to `left` components of a tree; returns the rest, if there is any.
 pub(crate) fn stop_some(
     worker: &mut Worker,
     stopping: Stopping,
@@ -79,7 +79,7 @@ pub(crate) fn after(component: ComponentRef, root: ComponentRef) -> Option<Compo
 pub(crate) enum Whose {
     /// Those of the component that has failed.
     Own,
-    /// Those of one below it; its FINALLY goes on if it runs already.
+    /// Those of a sub-component; its FINALLY continues if it runs already.
     Healthy,
 }
 

@@ -6,13 +6,13 @@
 //!                 -> emptying: sub-components end, with their FINALLY
 //!                 -> failed: the shell, until its owner deletes it
 //! ```
-//! Sub-components are healthy, but what they were doing was for one that is gone: their processes
-//! are killed where they stand, and they end in order. Who communicates with any killed process
-//! finds the communication failed. Connections stay, for FINALLY to use.
+//! Sub-components are healthy, but worked for one that has failed: their processes are killed where
+//! they are, and they end in order. The partner in a communication with a killed process finds it
+//! failed. Connections stay, for FINALLY to use.
 //!
-//! A large tree is stopped piece by piece: between two pieces the loop serves timers and
-//! descriptors, but runs no process, as some of the tree may be ready. With several loops it goes
-//! at once, for the others would run theirs.
+//! A large tree is stopped incrementally: between two pieces the loop serves timers and
+//! descriptors, but runs no process, as some of the tree may be ready. With several loops it is
+//! stopped at once, for the others would run theirs.
 
 mod down;
 mod stopping;

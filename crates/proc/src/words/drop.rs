@@ -1,4 +1,4 @@
-//! Dropping words: components in them are told to end.
+//! Dropping words: components in them are terminated.
 
 use crate::component;
 use crate::handle::{ProcessRef, Words};
@@ -7,7 +7,7 @@ use crate::program::Kind;
 use crate::words::free_word;
 use crate::words::take_components;
 
-/// Drops what a word owns; components in it are told to end.
+/// Drops what a word owns; components in it are terminated.
 pub(crate) fn drop_word(worker: &mut Worker, kind: Kind, word: Words) {
     if kind == Kind::Text {
         return free_word(worker, kind, word);

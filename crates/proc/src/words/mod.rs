@@ -1,8 +1,9 @@
 //! Dropping and handing over what words own.
 //!
-//! A word that is dropped is empty afterwards. A component in it is told to end and freed when it
-//! has; its owner still counts it among its sub-components until then. *Freeing* a word leaves
-//! components alone: for owners that end themselves and tell their sub-components anyway.
+//! A word that is dropped is empty afterwards. A component in it is terminated, and freed once it
+//! has ended; its owner still counts it among its sub-components until then. *Freeing* a word
+//! leaves components alone: for owners that end themselves and terminate their sub-components
+//! anyway.
 
 mod drop;
 mod own;

@@ -1,4 +1,4 @@
-//! Names of communications with system components, maps from them, and what comes over them.
+//! Names of communications with system components, maps from them, and their messages.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -71,7 +71,7 @@ impl<T> CommunicationMap<T> {
         Some(value)
     }
 
-    /// How many there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.len
     }

@@ -380,7 +380,7 @@ entries! {
     /// it puts a large collection in order.
     Blocks collection_next(collection: u64, keys: *mut u64, first: u32, position: u32) -> u32
         = crate::collection::next;
-    /// How many elements there are.
+    /// The number of elements.
     Value collection_length(collection: u64) -> i64 = crate::collection::length;
 
     /// WRITE of a text, up to its 0X.

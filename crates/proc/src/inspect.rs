@@ -93,7 +93,7 @@ impl Worker {
         })
     }
 
-    /// Has the component of a path, as [`Worker::components`] shows it, fail; false if there is
+    /// Makes the component of a path, as [`Worker::components`] shows it, fail; false if there is
     /// none. Then the world is to be [armed](crate::arm).
     pub fn kill(&mut self, wanted: &str) -> bool {
         crew::visit(self, |worker| {

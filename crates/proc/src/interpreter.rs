@@ -3,7 +3,7 @@
 use crate::layout::{DONE, SUSPENDED, UNWINDING};
 use crate::machine::Context;
 
-/// What a run of code or an operation has come to.
+/// The outcome of a run of code or an operation.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Status {
     /// Done.

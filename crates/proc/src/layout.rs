@@ -88,7 +88,7 @@ pub struct Process {
     pub link: *mut Process,
     /// The frame that is resumed next.
     pub frame: *mut Frame,
-    /// Whose process it is. What stands before is not there where a system component is the server.
+    /// Its component. The fields above do not exist where a system component is the server.
     pub component: *mut Component,
     /// What it waits for: a condition's code, a component, a slot, a count, a time.
     pub wait: u64,
@@ -110,7 +110,7 @@ pub struct Process {
     /// Of a server process: whether the client is on another loop, and the lock of the channel
     /// then; see `channel::guard`.
     pub guard: AtomicU8,
-    /// How often, one after the other, it was woken before a lock and its condition did not hold.
+    /// How often in a row it was woken before a lock and its condition did not hold.
     pub vain: u8,
 }
 
@@ -232,11 +232,11 @@ pub const FAILED: *mut Channel = std::ptr::without_provenance_mut(1);
 /// A set of interfaces: the slot's first word is the address of one of these.
 #[repr(C)]
 pub struct SlotTable {
-    /// How many slots follow.
+    /// The number of slots that follow.
     pub length: u64,
 }
 
-/// A process's end of a communication with a sub-component; its slot comes first.
+/// A process's end of a communication with a sub-component; its slot is the first field.
 #[repr(C)]
 pub struct Line {
     /// The slot; its target is the sub-component.
@@ -273,7 +273,7 @@ pub const fn port(kind: u64, interface: u32, index: u32) -> u64 {
     kind << 56 | ((interface & 0xFF_FFFF) as u64) << 32 | index as u64
 }
 
-/// The header of a component. Slots and variables follow as the type says.
+/// The header of a component. Slots and variables follow, as its type describes.
 #[repr(C)]
 pub struct Component {
     /// Its type.
@@ -298,9 +298,9 @@ pub struct Component {
     pub await_queue: *mut Process,
     /// Its processes.
     pub processes: *mut Process,
-    /// How many those are.
+    /// Their number.
     pub process_count: u32,
-    /// How many sub-components there are.
+    /// The number of sub-components.
     pub child_count: u32,
     /// Its sub-components.
     pub first_child: *mut Component,

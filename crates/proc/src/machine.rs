@@ -1,4 +1,4 @@
-//! A worker: what it knows. What it does is in the files above.
+//! The data of a worker. Its operations are in the files above.
 
 use crate::clock::Clock;
 use crate::component::{Callers, ComponentId, Table, Told};
@@ -57,7 +57,7 @@ impl DerefMut for Worker {
     }
 }
 
-/// How many of a kind there were.
+/// Counts of components, processes or communications.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Count {
     /// So far.
@@ -70,7 +70,7 @@ impl Count {
     #[inline(always)]
     pub(crate) fn add(&mut self) {
         self.created += 1;
-        // One of several workers may have seen more of them go than come.
+        // With several workers, one may count more releases than creations.
         self.alive = self.alive.wrapping_add(1);
     }
 
@@ -146,13 +146,13 @@ pub struct Machine {
     pub(crate) doomed: Vec<ComponentId>,
     /// A tree below one of them whose processes are being killed.
     pub(crate) stopping: Option<Stopping>,
-    /// Components that may have come further towards their end.
+    /// Components to advance towards their end.
     pub(crate) ending: Vec<ComponentId>,
     /// Terminating components that may serve others.
     pub(crate) told: Told,
     /// Components some of whose conditions may hold now.
     pub(crate) pokes: Vec<ComponentId>,
-    /// Whose conditions are looked at later.
+    /// Components whose conditions are evaluated later.
     pub(crate) looker: Looker,
     /// Processes that wait for a connection, by the component where it is missing.
     pub(crate) parked: OrderedMap<u64, Vec<ProcessRef>>,

@@ -226,7 +226,7 @@ impl Memory {
         self.limit
     }
 
-    /// Has this worker share memory with others. Before it has any.
+    /// Makes this worker share memory with others. Before it has any.
     pub(crate) fn join(&mut self, pool: &Arc<Pool>) {
         debug_assert_eq!(self.used, 0);
         (self.used, self.limit, self.peak) = (BIAS, BIAS, BIAS);

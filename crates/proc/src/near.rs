@@ -7,7 +7,7 @@ use crate::communication::Communication;
 use crate::layout::{PROCESS_SYSTEM, Process};
 use crate::machine::Worker;
 
-/// Bytes that come at once.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
 /// Lines of a process of its own, about: header and frame.
@@ -16,7 +16,7 @@ const PROCESS_LINES: usize = 3;
 /// Lines of a component, about: header, slots, some variables.
 const COMPONENT_LINES: usize = 4;
 
-/// Has lines of memory come nearer; a hint.
+/// Prefetches cache lines; a hint.
 #[inline(always)]
 pub(crate) fn prefetch<T>(block: *const T, lines: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -30,7 +30,7 @@ pub(crate) fn prefetch<T>(block: *const T, lines: usize) {
 }
 
 impl Worker {
-    /// Has the memory of a communication with a system component come nearer; it is to be answered
+    /// Prefetches the memory of a communication with a system component that is to be answered
     /// soon.
     #[inline]
     pub fn prefetch(&self, communication: Communication) {

@@ -12,7 +12,7 @@ pub(crate) fn allocate(room: usize) -> *mut *mut Process {
 }
 
 impl Worker {
-    /// How many processes are ready.
+    /// The number of ready processes.
     #[inline(always)]
     pub(crate) fn ready_count(&self) -> u64 {
         self.ready_tail - self.ready_head
@@ -58,7 +58,7 @@ impl Worker {
         Some(process)
     }
 
-    /// Has the memory of the process after the next one come nearer.
+    /// Prefetches the memory of the process after the next one.
     #[inline(always)]
     pub(crate) fn prefetch_next(&self) {
         if self.ready_count() > 1 {

@@ -1,7 +1,7 @@
 //! A worker on the event loop: one event per slice, armed again while something is ready.
 //!
-//! Between two slices the loop serves descriptors, timers and the events of others. What a slice
-//! is comes from the host: a span of time, then a [`Ticker`] sets the flag that checkpoints test;
+//! Between two slices the loop serves descriptors, timers and the events of others. The host
+//! defines slices: a span of time, then a [`Ticker`] sets the flag that checkpoints test;
 //! or a count of steps and checkpoints, then a run can be repeated.
 
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub trait Home: Sized + 'static {
     /// then calls [`arm`].
     fn request(&mut self, lp: &mut Loop<Self>, request: Request);
 
-    /// Something may have come from a component that was [made](Worker::make) from outside.
+    /// Something may have arrived from a component that the embedder [made](Worker::make).
     fn noted(&mut self, lp: &mut Loop<Self>, from: Communication) {
         let _ = (lp, from);
     }
@@ -63,7 +63,7 @@ pub struct Runner {
     team: Option<Team>,
 }
 
-/// Requests served between two looks at the ready queue.
+/// Requests served between two checks of the ready queue.
 const REQUESTS: usize = 1024;
 
 impl Runner {
@@ -80,7 +80,7 @@ impl Runner {
         runner
     }
 
-    /// Has components spread over the loops at every opportunity, whether it pays or not. Before
+    /// Spreads components over the loops at every opportunity, whether it pays or not. Before
     /// the run; for tests of what happens between loops.
     pub fn spread_eagerly(&mut self) {
         if let Some(team) = &mut self.team {
@@ -88,7 +88,7 @@ impl Runner {
         }
     }
 
-    /// How many components were given to another loop so far.
+    /// The number of components moved to another loop so far.
     pub fn components_given(&self) -> u64 {
         self.team.as_ref().map_or(0, Team::given)
     }
@@ -194,7 +194,7 @@ fn begin<W: Home>(world: &mut W, lp: &mut Loop<W>) {
     }
 }
 
-/// Rounds between two looks at the clock.
+/// Rounds between two readings of the clock.
 const ROUNDS: u32 = 16;
 
 /// Whether the slice has lasted long enough. The ticker reports that as well, but only when the OS

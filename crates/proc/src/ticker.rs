@@ -9,8 +9,8 @@
 //!
 //! The thread shares two words with the loop, `running` and `parked`. `running` is written by the
 //! loop before each slice (`Release`, with the thread's `Acquire`) and cleared after it. `parked`
-//! is set by the thread before it looks at `running` for the last time, and read by the loop after
-//! it has set `running` (both `SeqCst`: one of the two sees the other).
+//! is set by the thread before its last read of `running`, and read by the loop after it has set
+//! `running` (both `SeqCst`: one of the two sees the other).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The worker as its embedder sees it: made from a program, started, looked at.
+//! The worker as its embedder sees it: made from a program, started, inspected.
 //!
 //! [`Machine`] is what the run-time keeps beside the fields that generated code uses.
 
@@ -211,8 +211,8 @@ impl Worker {
         self.machine.counts
     }
 
-    /// How often conditions of AWAIT have been evaluated by others than those that wait, or where
-    /// these begin to.
+    /// How often conditions of AWAIT have been evaluated by other processes than their waiters, or
+    /// where these begin to wait.
     pub fn conditions_evaluated(&self) -> u64 {
         self.machine.conditions
     }
@@ -237,7 +237,7 @@ impl Worker {
         &mut self.machine.console
     }
 
-    /// Ends everything at once: processes where they stand, components without FINALLY.
+    /// Ends everything at once: kills processes, and releases components without FINALLY.
     pub fn clear(&mut self) {
         crew::clear_alone(self, Worker::clear_all);
     }

@@ -38,12 +38,12 @@ macro_rules! steps {
 
 steps!(std::sync::atomic::AtomicU8);
 
-/// Whether the ends are on different loops. Relaxed: it changes under the floor's mutex only.
+/// Whether the ends are on different loops. Relaxed: it changes only under exclusive access.
 pub(crate) fn is_remote(worker: &Worker, channel: ChannelRef) -> bool {
     worker.machine.desk.is_some() && channel.guard().load(Ordering::Relaxed) != LOCAL
 }
 
-/// Makes a channel one between loops, or one on a loop. While the floor is the caller's.
+/// Makes a channel one between loops, or one on a loop. The caller has exclusive access.
 pub(crate) fn set_remote(channel: ChannelRef, remote: bool) {
     if remote {
         channel.raise(REMOTE);

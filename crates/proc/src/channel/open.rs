@@ -76,7 +76,7 @@ fn follow(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> Step {
     if crew::is_elsewhere(worker, component) {
         return Step::Found(Found::Elsewhere);
     }
-    // What a component requires is still there for its sub-components while they come to an end.
+    // What a component requires still exists for its sub-components while they end.
     let is_there =
         kind == PORT_REQUIRED && !component.is_doomed() && Life::of(component) != Life::Failed;
     if component.has_failed() && !is_there {
@@ -144,15 +144,15 @@ impl Opening {
     }
 }
 
-/// What has become of opening a communication to look what comes.
+/// The result of opening a communication to test for a message.
 pub(super) enum Looked {
     /// It is open.
     Open(ChannelRef),
-    /// Nothing comes before the client has sent a message.
+    /// No message before the client has sent one.
     BeginsWithIn,
     /// The connection is missing at this component.
     Unconnected(ComponentRef),
-    /// It needs other loops to stand still.
+    /// It requires exclusive access.
     Elsewhere,
     /// A fault, or the process must continue on another loop: the status to return.
     Failed(u32),
@@ -181,7 +181,7 @@ pub(super) fn open_to_look(cx: &mut Context, slot: SlotRef, position: u32) -> Lo
     }
 }
 
-/// The same without waiting for other loops: they stand still meanwhile.
+/// The same with exclusive access.
 pub(super) fn open_to_look_now(cx: &mut Context, slot: SlotRef, position: u32) -> Looked {
     let (frame, process) = (cx.frame, cx.process);
     let look = |worker: &mut Worker| {

@@ -1,4 +1,4 @@
-//! The chunks of a table: seven slots, with a word that says what is in them.
+//! The chunks of a table: seven slots, with a word of tags.
 //!
 //! ```text
 //! chunk    0 tags: a byte for each slot, 0 if it is free; in the last byte the overflow count
@@ -116,7 +116,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
         (hash >> 1 >> (63 - self.bits)) as usize
     }
 
-    /// From one chunk of a search to the next: odd, so that all chunks come.
+    /// The step from one chunk of a search to the next: odd, so that it visits all chunks.
     #[inline(always)]
     fn stride(hash: u64) -> usize {
         2 * tag(hash) as usize + 1
@@ -152,7 +152,7 @@ impl<const WORDS: usize> Chunks<WORDS> {
 
     #[inline(always)]
     fn tags(chunk: Words) -> u64 {
-        // What comes next of it, at the same time. More lines at once were slower.
+        // Prefetches the next line of the chunk. More lines at once were slower.
         if WORDS > NODES {
             head::prefetch(chunk.at(NODES));
         }

@@ -1,10 +1,10 @@
 //! A position in a collection that is visited incrementally.
 
-/// How far one has come through a collection that does not change.
+/// A position in a collection or array that does not change meanwhile.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Cursor {
     Start,
-    /// How many places have been looked at; of arrays they are elements.
+    /// After this many places; of arrays, elements.
     After(u64),
 }
 

@@ -117,7 +117,7 @@ pub(super) fn remove(worker: &mut Worker, head: Head, key: i64) -> bool {
     true
 }
 
-/// How many places there are to look for elements at.
+/// The number of places where elements may be.
 pub(super) fn places(head: Head) -> u64 {
     head.directory_length() * PAGE as u64
 }

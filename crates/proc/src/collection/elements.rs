@@ -173,7 +173,7 @@ pub(crate) fn values_from(word: u64, cursor: &mut Cursor, most: usize, into: &mu
     *cursor = Cursor::After(place);
 }
 
-/// How many elements a collection has.
+/// The number of elements.
 pub(crate) fn count(word: u64) -> usize {
     Head::of(word).map_or(0, |head| head.count() as usize)
 }

@@ -33,7 +33,7 @@ const TRASH: usize = 16;
 const TRASH_LIST: usize = 17;
 const SIZE: usize = 8 * 18;
 
-/// Has the processor read the memory at an address that is needed soon.
+/// Prefetches the memory at an address that is needed soon.
 #[inline]
 pub(super) fn prefetch(words: Words) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

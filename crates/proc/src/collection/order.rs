@@ -50,11 +50,11 @@ const REMOVED_BIT: u64 = 1;
 /// In `PLACE`: all nodes are there.
 const COLLECTED: u64 = u64::MAX;
 
-/// Places looked at, or entries compared, at a stretch.
+/// Places visited, or entries compared, in one increment.
 const PIECE: usize = 8192;
 /// Segments up to this are sorted at a stretch.
 const LEAF: usize = 4096;
-/// Segments that wait to be sorted. The elements come in the order of their hashes, so halves are
+/// Segments that wait to be sorted. The elements are in the order of their hashes, so halves are
 /// about equal and this is far more than any collection needs.
 const DEPTH_MAX: usize = 96;
 /// So far ahead are nodes read into the cache.

@@ -21,7 +21,7 @@ fn keys_in<'a>(worker: &Worker, shape: u32) -> &'a [Key] {
     }
 }
 
-/// What is kept of a collection of this shape, and how.
+/// How a collection of this shape is stored.
 pub(super) fn form_of(worker: &Worker, shape: u32) -> Form {
     let moves = matches!(
         worker.program().shapes[shape as usize],

@@ -194,7 +194,7 @@ fn search_both<const WORDS: usize>(
     tables.filter_map(|table| Chunks::<WORDS>::of(table).search(hash, &is)).next()
 }
 
-/// Has the processor read what a search for an integer key will.
+/// Prefetches what a search for an integer key will read.
 #[inline]
 pub(super) fn prefetch(head: Head, integer: u64) {
     let Some(table) = head.table() else { return };
@@ -253,7 +253,7 @@ fn name(table: Chunks<NODES>, hash: u64, node: Words) {
     table.put(hash).set(0, check(hash) << ADDRESS_BITS | node::word(node));
 }
 
-/// What was removed from the table. The order has to learn of it.
+/// What was removed from the table; the order must be notified of it.
 pub(super) enum Removed {
     /// There was no such element.
     Nothing,
@@ -423,7 +423,7 @@ pub(super) fn free_tables(worker: &mut Worker, head: Head) {
     head.set_old_table(None);
 }
 
-/// How many places there are to look for elements at: those of both tables.
+/// The number of places where elements may be, in both tables.
 pub(super) fn places(head: Head) -> u64 {
     let places = |table: Option<Table>| table.map_or(0, |table| PLACES << table.bits);
     places(head.old_table()) + places(head.table())

@@ -76,7 +76,7 @@ pub(super) fn note_released(worker: &mut Worker, component: ComponentRef) {
 }
 
 /// Whether a component whose processes are done has to wait for components that may call it. It is
-/// looked at again when it need not.
+/// advanced again when it need not.
 pub(super) fn has_callers(worker: &mut Worker, component: ComponentRef) -> bool {
     let id = component.id();
     if worker.machine.pieces.is_telling() {

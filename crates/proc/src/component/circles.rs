@@ -8,7 +8,7 @@ use crate::handle::ComponentRef;
 use crate::machine::Worker;
 use tidemill_stdx::hash::{Map, Set};
 
-/// Components that were done early and are looked at again at a stretch.
+/// Components that were done early and are scheduled again in one increment.
 pub(crate) const EARLY: usize = 256;
 
 /// Schedules [`EARLY`] of the components that were done before all that end with them were

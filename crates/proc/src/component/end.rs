@@ -183,8 +183,8 @@ pub(crate) fn fail(worker: &mut Worker, component: ComponentRef) {
     if was_finally { empty(worker, component) } else { start_finally(worker, component) }
 }
 
-/// What processes were deleting when they were killed is not the component's any more: it comes to
-/// its end, or has, while FINALLY runs. The words that named it are empty, as after DELETE.
+/// What processes were deleting when they were killed is not the component's any more: it ends, or
+/// has ended, while FINALLY runs. The words that named it are empty, as after DELETE.
 pub(crate) fn forget_deleted(worker: &mut Worker, component: ComponentRef) {
     let mut children = OrderedSet::new();
     let mut child = component.first_child();
@@ -201,7 +201,7 @@ pub(crate) fn forget_deleted(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-/// The sub-components of a component that has failed come to their end.
+/// Terminates the sub-components of a component that has failed.
 pub(crate) fn empty(worker: &mut Worker, component: ComponentRef) {
     component.set_life(Life::Emptying as u8);
     finish_slots(worker, component);

@@ -90,11 +90,11 @@ struct Shared(UnsafeCell<Chunks>);
 
 // SAFETY: the list changes only while its writer is alone, see `Table`; places are atomic.
 unsafe impl Sync for Shared {}
-// SAFETY: as above; the pointers in places say where components are, whoever asks.
+// SAFETY: it owns its chunks, whose places are atomic and hold addresses as numbers.
 unsafe impl Send for Shared {}
 
 /// All components, in chunks that do not move. Workers of several loops share the chunks, which
-/// become more only while one of them has the floor alone, and have free numbers each.
+/// are added under exclusive access only, and have free numbers each.
 pub(crate) struct Table {
     chunks: Arc<Shared>,
     free: u32,
@@ -155,7 +155,7 @@ impl Table {
     fn extend(&mut self, memory: &mut Memory) -> Result<u32, OutOfMemory> {
         if self.fresh.is_empty() {
             memory.hold(size_of::<Chunk>())?;
-            // SAFETY: one loop, or the floor is this worker's alone.
+            // SAFETY: one loop, or this worker has exclusive access.
             let chunks = unsafe { &mut *self.chunks.0.get() };
             chunks.push(Box::new(Chunk {
                 components: std::array::from_fn(|_| AtomicPtr::default()),

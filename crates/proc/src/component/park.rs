@@ -13,7 +13,7 @@ pub(crate) fn park(worker: &mut Worker, component: ComponentRef, process: Proces
     home.machine.parked.entry(component.id().raw()).or_default().push(process);
 }
 
-/// Has the conditions of `watcher` looked at when something is connected here.
+/// Has the conditions of `watcher` evaluated when something is connected here.
 pub(crate) fn watch_connection(
     worker: &mut Worker,
     component: ComponentRef,

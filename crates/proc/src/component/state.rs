@@ -59,7 +59,7 @@ pub(crate) const DOOMED: u16 = 2;
 /// Has the virtual time of its owner.
 pub(crate) const SYNCHRONOUS: u16 = 4;
 
-/// Its conditions are to be looked at.
+/// Its conditions are to be evaluated.
 pub(crate) const POKED: u16 = 8;
 
 /// Processes wait for a connection that is missing here.
@@ -68,7 +68,7 @@ pub(crate) const PARKED: u16 = 16;
 /// It has a virtual time of its own that has been used.
 pub(crate) const CLOCKED: u16 = 32;
 
-/// It is in the list of those that may have come closer to their end.
+/// It is in the list of components to advance towards their end.
 pub(crate) const ENDING: u16 = 64;
 
 /// Its lock has been handed to a process that has not run since.
@@ -83,7 +83,7 @@ pub(crate) const AWAKE: u16 = 512;
 /// Something that it has to do with may live on another loop.
 pub(crate) const TIED: u16 = 1024;
 
-/// Those that await a condition are to be looked at.
+/// The conditions of its waiters are to be evaluated.
 pub(crate) const DUE: u16 = 2048;
 
 /// The first process kept outside has been woken too often without getting the lock: it is handed
@@ -147,7 +147,7 @@ impl ComponentRef {
         self.is_doomed() || Life::of(self) >= Life::Failing
     }
 
-    /// Its monitor is as it was made. What lists it as one to be looked at still does.
+    /// Resets its monitor. It stays in the lists of components to visit.
     pub(crate) fn forget_monitor(self) {
         let kept = !(HANDED | CALM | AWAKE | URGENT | crate::layout::BUSY);
         self.set_flags(self.flags() & kept);

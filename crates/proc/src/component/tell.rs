@@ -49,7 +49,7 @@ pub(crate) fn tell_all(worker: &mut Worker, all: &[ComponentRef], deleter: Proce
     all.len() as u64
 }
 
-/// Has [`advance`](super::advance) look at a component.
+/// Schedules [`advance`](super::advance) for a component.
 #[inline]
 pub(crate) fn may_end(worker: &mut Worker, component: ComponentRef) {
     if !component.is_ending() {

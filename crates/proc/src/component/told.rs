@@ -2,14 +2,14 @@
 
 use super::id::ComponentId;
 
-/// How many are looked at for each that is added: more than one, so that they become fewer.
+/// Entries checked at each addition: more than one, so that they become fewer.
 const LOOKS: usize = 2;
 
 /// Components that may serve others until they end. The caller checks which of them still do.
 #[derive(Default)]
 pub(crate) struct Told {
     ids: Vec<ComponentId>,
-    /// Which of them is looked at next.
+    /// The entry to check next.
     next: usize,
 }
 

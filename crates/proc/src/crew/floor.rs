@@ -27,7 +27,7 @@ use std::thread::yield_now;
 
 #[derive(Default)]
 struct State {
-    /// How many are on the floor.
+    /// The number of workers inside.
     inside: usize,
     /// A worker has exclusive access, or waits for the others to leave.
     held: bool,
@@ -35,7 +35,7 @@ struct State {
     middle: usize,
 }
 
-/// When the floor is wanted.
+/// At which point the other workers are stopped.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum When {
     Between,
@@ -104,7 +104,7 @@ impl Floor {
         self.enter();
     }
 
-    /// Has the floor alone; the caller is on it. `hurry` ends the slices of the others.
+    /// Takes exclusive access; the caller is inside. `hurry` ends the slices of the others.
     pub(crate) fn acquire(&self, when: When, hurry: impl Fn()) {
         // SeqCst, with the swap of a worker's flag at the start of its slice: either it sees this,
         // or its flag is raised after it was taken down.

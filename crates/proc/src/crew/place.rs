@@ -22,7 +22,7 @@ pub(crate) fn index(worker: &Worker) -> u8 {
     worker.machine.desk.as_ref().map_or(0, |desk| desk.index)
 }
 
-/// Whether something that concerns the component may need the floor: it is tied, or elsewhere.
+/// Whether an operation on the component may need exclusive access: it is tied, or elsewhere.
 #[inline]
 pub(crate) fn is_tied(worker: &Worker, component: ComponentRef) -> bool {
     match &worker.machine.desk {
@@ -35,7 +35,7 @@ pub(crate) fn is_tied(worker: &Worker, component: ComponentRef) -> bool {
     }
 }
 
-/// Whether components live on several loops, and the worker has not the floor alone.
+/// Whether components live on several loops, and the worker has no exclusive access.
 #[inline]
 pub(crate) fn is_spread(worker: &Worker) -> bool {
     let desk = worker.machine.desk.as_ref();
@@ -71,8 +71,8 @@ impl Worker {
             return self;
         }
         debug_assert!(desk.crew.is_alone(), "another loop's worker");
-        // SAFETY: it is the address of a whole worker, which lives, and whose thread stands outside
-        // of the floor.
+        // SAFETY: it is the address of a whole worker, which lives, and whose thread is stopped:
+        // the caller has exclusive access.
         unsafe { &mut *desk.crew.worker(usize::from(index)).cast() }
     }
 
@@ -83,7 +83,7 @@ impl Worker {
     }
 }
 
-/// Has the operation executed again while this worker has the floor alone.
+/// Has the operation executed again with exclusive access.
 #[cold]
 pub(crate) fn later(cx: &mut Context) -> u32 {
     cx.process.set_frame(cx.frame);

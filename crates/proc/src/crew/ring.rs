@@ -38,7 +38,7 @@ pub(crate) struct Ring {
 
 // SAFETY: an entry is touched by one side at a time, see the top.
 unsafe impl Sync for Ring {}
-// SAFETY: as above; posts are plain numbers.
+// SAFETY: posts are plain numbers, bound to no thread.
 unsafe impl Send for Ring {}
 
 impl Ring {

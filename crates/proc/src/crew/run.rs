@@ -56,7 +56,7 @@ impl Worker {
                     break Paused::Waiting;
                 }
                 crew.members[0].asleep.store(false, Ordering::SeqCst);
-                // What concerns all is looked at by one.
+                // One worker does what concerns all.
                 let quiet = between(self, |worker| {
                     let quiet = crew.is_quiet(worker);
                     if quiet {
@@ -120,7 +120,7 @@ impl Worker {
 }
 
 impl Crew {
-    /// Declares that a worker sleeps, unless something has come meanwhile.
+    /// Declares that a worker sleeps, unless something has been posted meanwhile.
     fn lies_down(&self, worker: &Worker, index: usize) -> bool {
         let asleep = &self.members[index].asleep;
         asleep.store(true, Ordering::SeqCst);
@@ -137,7 +137,7 @@ impl Crew {
         self.members.iter().all(|member| member.asleep.load(Ordering::SeqCst))
     }
 
-    /// Whether no loop has anything to run. With the floor alone.
+    /// Whether no loop has anything to run. The caller has exclusive access.
     fn is_quiet(&self, worker: &mut Worker) -> bool {
         (0..self.members.len()).all(|index| !worker.member(index as u8).is_ready())
     }
@@ -278,7 +278,7 @@ fn after_steps(worker: &mut Worker) {
     }
 }
 
-/// Runs the process at the head with the floor alone, not beyond its next checkpoint.
+/// Runs the process at the head with exclusive access, up to its next checkpoint.
 #[cold]
 fn run_alone(worker: &mut Worker) {
     between(worker, |worker| {
@@ -379,7 +379,7 @@ pub(crate) fn clear_alone(worker: &mut Worker, f: impl FnOnce(&mut Worker)) {
     });
 }
 
-/// Has components that are tied taken further towards their end.
+/// Advances tied components towards their end.
 pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
     if super::is_tied(worker, component) {
         let id = component.id();

@@ -52,7 +52,7 @@ pub(crate) fn is_gathered_for_good(worker: &Worker) -> bool {
         .is_none_or(|desk| !desk.crew.is_spread() && !desk.crew.may_spread.load(Ordering::Relaxed))
 }
 
-/// Gathers everything on the first loop. With the floor alone.
+/// Gathers everything on the first loop. The caller has exclusive access.
 pub(super) fn gather(worker: &mut Worker) {
     let Some(desk) = &worker.machine.desk else { return };
     let crew = desk.crew.clone();
@@ -209,7 +209,7 @@ fn is_open(channel: ChannelRef) -> bool {
     !channel.is_null() && channel.0 != FAILED
 }
 
-/// Has components live on another loop. With the floor alone, between processes.
+/// Moves components to another loop. With exclusive access, between processes.
 fn relocate(worker: &mut Worker, chosen: &[ComponentRef], from: u8, to: u8) {
     for &component in chosen {
         component.set_worker(to);
@@ -221,7 +221,7 @@ fn relocate(worker: &mut Worker, chosen: &[ComponentRef], from: u8, to: u8) {
     }
 }
 
-/// What stands in the queues of a worker and concerns components that have moved.
+/// Moves the queue entries of a worker that belong to components that have moved.
 fn relocate_queues(worker: &mut Worker, from: u8, to: u8) {
     let source = worker.member(from);
     let waiting: Vec<ProcessRef> =

@@ -44,18 +44,18 @@ pub(crate) struct Crew {
     /// A worker has exclusive access. Only that worker writes it; the same thread reads it, or
     /// others that find false: relaxed.
     pub(crate) alone: AtomicBool,
-    /// Components live on more than one loop. Changed under the floor; relaxed.
+    /// Components live on more than one loop. Changed under exclusive access; relaxed.
     pub(crate) spread: AtomicBool,
-    /// The run is over: threads end. Changed under the floor; relaxed.
+    /// The run is over: threads end. Changed under exclusive access; relaxed.
     pub(crate) over: AtomicBool,
     /// What other loops have written.
     pub(crate) spool: Mutex<Vec<u8>>,
     pub(crate) policy: Mutex<policy::Policy>,
-    /// Components may be spread at all. Changed under the floor; relaxed.
+    /// Components may be spread at all. Changed under exclusive access; relaxed.
     pub(crate) may_spread: AtomicBool,
     /// They are spread whether it pays or not. Set before the threads start; relaxed.
     pub(crate) eager: AtomicBool,
-    /// How many components were given to another loop; relaxed.
+    /// The number of components moved to another loop; relaxed.
     pub(crate) given: AtomicU64,
     pub(crate) start: Instant,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Desk {
     pub(crate) later: bool,
     /// A component that must move to the first loop before it continues.
     pub(crate) home: ComponentRef,
-    /// It is on the floor.
+    /// It is inside, that is, not stopped.
     pub(crate) inside: bool,
     /// The load of its last slices.
     pub(crate) crowd: policy::Crowd,
@@ -108,7 +108,7 @@ impl Crew {
     }
 
     pub(crate) fn worker(&self, index: usize) -> *mut WorkerHead {
-        // Relaxed: set before the threads start, or under the floor's mutex.
+        // Relaxed: set before the threads start, or under the mutex of `floor`.
         self.members[index].worker.load(Ordering::Relaxed)
     }
 

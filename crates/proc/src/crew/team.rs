@@ -86,7 +86,7 @@ impl Team {
         *member.alarm.lock().unwrap_or_else(PoisonError::into_inner) = Some(alarm);
     }
 
-    /// Counts of all workers but the first. After the run, or with the floor alone.
+    /// Counts of all workers but the first. After the run, or with exclusive access.
     pub(crate) fn add_counts(&self, counts: &mut Counts) {
         for &worker in &self.workers {
             // SAFETY: it lives as long as the team.
@@ -94,17 +94,17 @@ impl Team {
         }
     }
 
-    /// Has components spread at every opportunity. Before the threads start.
+    /// Spreads components at every opportunity. Before the threads start.
     pub(crate) fn spread_eagerly(&mut self) {
         self.crew.eager.store(true, Ordering::Relaxed);
     }
 
-    /// How many components were given to another loop.
+    /// The number of components moved to another loop.
     pub(crate) fn given(&self) -> u64 {
         self.crew.given.load(Ordering::Relaxed)
     }
 
-    /// Has the threads end, and waits for that.
+    /// Ends the threads, and waits for that.
     pub(crate) fn stop(&mut self) {
         self.crew.over.store(true, Ordering::SeqCst);
         self.crew.hurry(0);

@@ -150,7 +150,7 @@ pub enum Ended {
     },
     /// This many processes wait for ever.
     Deadlock {
-        /// How many.
+        /// The number of processes.
         waiting: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! Having conditions looked at after some steps, which are lent from the slice.
+//! Scheduling the evaluation of conditions after some steps, which are borrowed from the slice.
 
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
@@ -10,7 +10,7 @@ pub(crate) const STEPS_FIRST: i64 = 4;
 /// Steps from one look to the next.
 pub(crate) const STEPS: i64 = 256;
 
-/// Has the conditions of those outside a component looked at.
+/// Schedules the evaluation of the conditions of processes outside a component.
 pub(super) fn call(worker: &mut Worker, component: ComponentRef) {
     if component.is_due() {
         return;

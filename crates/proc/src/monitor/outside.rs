@@ -9,7 +9,7 @@ use crate::monitor::evaluate::{evaluate, evaluate_if};
 use crate::monitor::lock::{hand_over, take_out};
 use crate::process::{OUTSIDE, SAME};
 
-/// How many are looked at, at most, while others do without them.
+/// The most conditions evaluated in one visit, while others need none of them.
 const LOOKS_MAX: u32 = 64;
 
 /// Whether there are processes that await a condition, and all of them are outside.

@@ -34,7 +34,7 @@ pub(crate) fn serve(worker: &mut Worker, component: ComponentRef, turn: Turn) ->
     // A condition about the component alone that does not hold, so for none that waits for it.
     let mut known = 0;
     let mut previous = last;
-    // What those read that stay, if all have been looked at.
+    // What the conditions of the remaining waiters read, if all have been evaluated.
     let mut awaited = Some(0);
     loop {
         let process = previous.link();

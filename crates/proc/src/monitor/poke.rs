@@ -1,11 +1,11 @@
-//! Having conditions looked at between two processes.
+//! Evaluating conditions between two processes.
 
 use crate::crew;
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
 
-/// Has the conditions of a component looked at between two processes: something that they may
-/// depend on has come from outside the monitor.
+/// Has the conditions of a component evaluated between two processes: something that they may
+/// depend on has changed outside the monitor.
 #[inline]
 pub(crate) fn poke(worker: &mut Worker, component: ComponentRef) {
     if crew::is_elsewhere(worker, component) {

@@ -1,7 +1,7 @@
 //! Which conditions may have become true: those that read a variable that has been written since
 //! they last evaluated to false.
 //!
-//! Two words behind the variables of a component whose conditions are looked at like this:
+//! Two words follow the variables of a component whose conditions are watched:
 //! ```text
 //! 0 written: variables since all waiters were visited   1 awaited: what they read, or more
 //! ```
@@ -12,7 +12,7 @@ use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::layout::CLOSED;
 use crate::machine::Worker;
 
-/// What is no variable of the component.
+/// Everything but the variables of the component.
 const OTHERS: u64 = 1 << 63;
 
 const WRITTEN: usize = 0;

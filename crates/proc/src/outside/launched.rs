@@ -14,7 +14,7 @@ pub(crate) fn is_launched(worker: &Worker, component: ComponentRef) -> bool {
         && component.id() != worker.machine.entry
 }
 
-/// Notes for the embedder what has become of a component that was launched.
+/// Notes the end of a launched component for the embedder.
 pub(crate) fn note_over(worker: &mut Worker, component: ComponentRef, fault: Option<String>) {
     if is_launched(worker, component) {
         worker.machine.outside.over.push_back(Over { component: component.id(), fault });

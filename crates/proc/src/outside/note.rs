@@ -18,7 +18,7 @@ fn name_of(channel: ChannelRef) -> Option<Communication> {
 }
 
 impl Worker {
-    /// Has a component noted, whether something has come or not.
+    /// Notes a component, whether something has arrived or not.
     pub fn renote(&mut self, name: Communication) {
         let machine = &mut self.machine;
         if let Some(line) = machine.outside.lines.get_mut(name)

@@ -61,8 +61,8 @@ impl Worker {
         });
     }
 
-    /// Ends a component that was launched where it stands. Its FINALLY runs, and those of its
-    /// sub-components.
+    /// Ends a component that was launched, and kills its processes. Its FINALLY runs, and those of
+    /// its sub-components.
     pub fn retire(&mut self, id: ComponentId) {
         crew::visit(self, |worker| {
             crew::between(worker, |worker| {

@@ -27,7 +27,7 @@ pub enum Unsaid {
     OutOfMemory,
 }
 
-/// What has come from a component.
+/// What a component has sent, or what has happened to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Heard {
     /// Nothing.
@@ -36,15 +36,15 @@ pub enum Heard {
     Message(u32),
     /// Its implementation has ended; the next message starts it again.
     Ended,
-    /// It has failed, for this reason. Nothing more comes.
+    /// It has failed, for this reason. It sends no more.
     Failed(String),
     /// There is no such component any more.
     Gone,
 }
 
 impl Worker {
-    /// Makes a component of a type of the program, to speak with it through an interface that the
-    /// type itself implements. What it requires is connected with what the system
+    /// Makes a component of a type of the program, to communicate with it through an interface that
+    /// the type itself implements. What it requires is connected with what the system
     /// [offers](Worker::offer).
     ///
     /// # Errors
@@ -128,7 +128,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Takes the next component from which something may have come.
+    /// Takes the next component from which something may have arrived.
     pub fn take_noted(&mut self) -> Option<Communication> {
         let outside = &mut self.machine.outside;
         while let Some(name) = outside.noted.pop_front() {
@@ -140,7 +140,7 @@ impl Worker {
         None
     }
 
-    /// Takes what has come from a component next.
+    /// Takes the next message or event of a component.
     pub fn hear(&mut self, from: Communication, values: &mut Values) -> Heard {
         crew::visit(self, |worker| worker.hear_now(from, values))
     }

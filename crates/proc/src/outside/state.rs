@@ -18,7 +18,7 @@ pub(crate) struct Line {
     pub(crate) is_noted: bool,
 }
 
-/// What has become of a component that was [launched](crate::Worker::launch).
+/// The end of a component that was [launched](crate::Worker::launch).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Over {
     /// Which one.
@@ -33,19 +33,19 @@ pub(crate) struct Outside {
     pub(crate) lines: CommunicationMap<Line>,
     /// Places of former lines.
     pub(crate) free: Vec<u32>,
-    /// How many there have been.
+    /// The number of lines opened so far.
     pub(crate) count: u32,
     pub(crate) noted: VecDeque<Communication>,
     /// Why components have failed, until the embedder takes it.
     pub(crate) faults: OrderedMap<ComponentId, String>,
     /// Components have been launched: they live on this loop.
     pub(crate) has_launched: bool,
-    /// What has become of these.
+    /// Their ends.
     pub(crate) over: VecDeque<Over>,
 }
 
 impl Outside {
-    /// Whether something may have come.
+    /// Whether something may have arrived.
     pub(crate) fn is_noted(&self) -> bool {
         !self.noted.is_empty() || !self.over.is_empty()
     }

@@ -36,7 +36,7 @@ pub(crate) fn delete(worker: &mut Worker, deleter: ProcessRef, kind: Kind, word:
     true
 }
 
-/// How many words with components there may be.
+/// The number of words that may contain components.
 pub(crate) fn count(worker: &Worker, kind: Kind, word: u64) -> usize {
     match kind {
         Kind::Collection if word != 0 && words::owns(collection::element_of(worker, word)) => {

@@ -47,7 +47,7 @@ pub(crate) fn tell_some_children(
     let component = worker.machine.table.get(of)?;
     let piece = left.min(PIECE as u32);
     for _ in 0..piece {
-        // Those that have been looked at go behind the others.
+        // Visited ones rotate behind the others.
         let child = component::rotate(component).some()?;
         if !child.is_told() {
             component::tell_end(worker, child, ProcessRef::NULL);

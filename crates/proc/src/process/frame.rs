@@ -42,7 +42,7 @@ pub(crate) fn pause(cx: &mut Context) -> u32 {
     SUSPENDED
 }
 
-/// How much more stack interpreted functions may take.
+/// The factor by which stacks of interpreted functions may be larger.
 pub(crate) const INTERPRETED_FACTOR: u64 = 4;
 
 /// Whether the stack of a process with a frame more is within the limit.

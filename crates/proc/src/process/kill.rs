@@ -1,4 +1,4 @@
-//! Killing processes where they stand.
+//! Killing processes in any state.
 
 use crate::channel::Unread;
 use crate::handle::{ComponentRef, FrameRef, ProcessRef};
@@ -8,8 +8,8 @@ use crate::process::end::{forget, unlink};
 use crate::process::{DEAD, free_frame};
 use crate::{Role, State, channel, component, lines, words};
 
-/// Kills a process where it stands: what its frames own is dropped, its communications fail. The
-/// queues of its own component are its killer's business.
+/// Kills a process in any state: what its frames own is dropped, its communications fail. The
+/// caller repairs the queues of its component.
 pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
     match State::of(process) {
         State::Connect => channel::unpark(worker, process),

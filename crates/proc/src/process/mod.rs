@@ -5,7 +5,7 @@
 //!          v                                        |
 //! made -> ready -> running -> waits (state says what for)
 //!                     |
-//!                     +--> body done: main goes on with ACTIVITY, a server waits for FINISH
+//!                     +--> body done: main continues with ACTIVITY, a server waits for FINISH
 //! ```
 //! A process is in at most one queue. A process that waits for a channel and is woken by inlined
 //! code keeps its old state: it is ready all the same when the channel's flag is clear.

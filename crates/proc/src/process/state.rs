@@ -106,7 +106,7 @@ impl Role {
 /// Flag: the process was killed while in the ready queue; the scheduler frees its block.
 pub(crate) const DEAD: u16 = 1;
 
-/// Flag: a main process that has come to ACTIVITY.
+/// Flag: a main process that has reached ACTIVITY.
 pub(crate) const ACTIVITY: u16 = 2;
 
 /// Flag: a server process whose client is below its component.

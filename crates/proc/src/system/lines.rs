@@ -11,7 +11,7 @@
 use crate::communication::Communication;
 use crate::handle::ProcessRef;
 
-/// Flag of a server's end: it is in the list of those that are looked at.
+/// Flag of a server's end: it is in the list of those with something to take.
 pub(crate) const NOTED: u16 = 256;
 /// Flag of a server's end: its messages are left where they are.
 pub(crate) const HELD: u16 = 512;
@@ -24,7 +24,7 @@ pub(crate) struct Lines {
     /// Null where none is.
     places: Vec<ProcessRef>,
     free: Vec<u32>,
-    /// How many there have been.
+    /// The number of communications opened so far.
     count: u32,
 }
 
@@ -48,7 +48,7 @@ impl Lines {
         (name_of(server) == name).then_some(server)
     }
 
-    /// The server's end at the place of a communication, without a look at it.
+    /// The server's end at the place of a communication, without reading its block.
     #[inline]
     pub(crate) fn at(&self, name: Communication) -> Option<ProcessRef> {
         self.places.get(name.place())?.some()

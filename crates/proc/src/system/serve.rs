@@ -55,7 +55,7 @@ impl Worker {
         self.machine.systems.spare = values;
     }
 
-    /// Marks a communication: its requests come with this from now on.
+    /// Marks a communication: its requests carry this mark from now on.
     pub fn mark(&mut self, communication: Communication, mark: u32) {
         if let Some(server) = self.machine.systems.lines.get(communication) {
             server.channel().set_index(mark);

@@ -17,8 +17,7 @@ pub struct Request {
     pub system: u32,
     /// What the embedder has [marked](crate::Worker::mark) the communication with; 0: nothing yet.
     pub mark: u32,
-    /// The message; none when the client has finished: nothing more comes, and nothing can be
-    /// answered.
+    /// The message; none when the client has finished: no more follow, and no answer is possible.
     pub message: Option<u32>,
     /// Its parameters. [`Worker::reuse`](crate::Worker::reuse) takes their memory back.
     pub values: Values,

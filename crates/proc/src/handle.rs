@@ -92,7 +92,7 @@ handle! {
         state, set_state: u8;
         role, set_role: u8;
         granted, set_granted: u8;
-        vain, set_vain: u8;
+        lost_wakes, set_lost_wakes: u8;
         holds, set_holds: u8;
         size, set_size: u32;
         wait, set_wait: u64;

@@ -111,7 +111,7 @@ pub struct Process {
     /// then; see `channel::guard`.
     pub guard: AtomicU8,
     /// How often in a row it was woken before a lock and its condition did not hold.
-    pub vain: u8,
+    pub lost_wakes: u8,
 }
 
 /// No lock is held.

@@ -13,16 +13,16 @@
 //!                entry      operations that code calls             inspect  listings
 //!                interpret  code that is interpreted               console, number  built-ins
 //! workers        crew/      several loops: run, share, gather      ticker   the end of slices
-//!                attend     the scheduler between two processes   paused   why it returned
+//!                scheduler  slices, and work between processes    paused    why it returned
 //! the tree       component/ lives, connections, ends               tear/    what has failed
 //!                channel/   communications                         lines/   those with children
-//!                system/    the seam to system components          pieces/  what is put off
-//!                outside    components made and spoken to from outside
-//!                communication   names of communications, and what comes over them
+//!                system/    the seam to system components          pieces/  incremental work
+//!                outside    components that the embedder makes
+//!                communication   names of communications, and their messages
 //! scheduling     process/   making, running, killing processes     ready    their queue
 //!                monitor/   locks and conditions                   clock/   virtual time
-//!                fault/     faults and who is told                 crew/place, crew/alone
-//!                saying     what reports of faults say             near     prefetching
+//!                fault/     faults and their reports               crew/place, crew/alone
+//!                fault_text texts of faults with details           near     prefetching
 //! data           words/     what words own                         text, array, collection/
 //! the worker     machine    all that a worker knows                interpreter, executable
 //! memory         memory     blocks and their accounting            handle   names of blocks
@@ -35,7 +35,7 @@
 //! worker each and share what a worker's desk leads to (`crew`).
 
 mod array;
-mod attend;
+mod scheduler;
 mod channel;
 mod clock;
 mod collection;
@@ -64,7 +64,7 @@ mod process;
 pub mod program;
 mod ready;
 mod runner;
-mod saying;
+mod fault_text;
 mod system;
 mod tear;
 mod text;
@@ -77,7 +77,7 @@ pub use component::{ComponentId, Life};
 pub use inspect::{ClientView, ComponentView, ProcessView};
 pub use machine::Worker;
 pub use machine::{Count, Counts};
-pub use outside::{Heard, Over, Unsaid};
+pub use outside::{Received, Over, SendError};
 pub use paused::Paused;
 pub use process::{Role, State};
 pub use runner::{Home, Runner, arm};

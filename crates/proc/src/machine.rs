@@ -1,7 +1,7 @@
 //! The data of a worker. Its operations are in the files above.
 
 use crate::clock::Clock;
-use crate::component::{Callers, ComponentId, Table, Told};
+use crate::component::{Callers, ComponentId, Table, TerminatingSet};
 use crate::console::Console;
 use crate::crew::Desk;
 use crate::fault::{Ended, Reports};
@@ -116,7 +116,7 @@ pub struct Machine {
     pub(crate) stack_mark: u64,
     /// How it was when that was done last.
     pub(crate) stack_measured: process::StackMeasured,
-    /// Something is to be done between two processes: see [`Worker::attend`].
+    /// Something is to be done between two processes: see [`Worker::do_due_work`].
     pub(crate) attention: bool,
     /// With several loops: the process that ran left something to be done, see `crew`.
     pub(crate) left_over: bool,
@@ -149,7 +149,7 @@ pub struct Machine {
     /// Components to advance towards their end.
     pub(crate) ending: Vec<ComponentId>,
     /// Terminating components that may serve others.
-    pub(crate) told: Told,
+    pub(crate) terminating: TerminatingSet,
     /// Components some of whose conditions may hold now.
     pub(crate) pokes: Vec<ComponentId>,
     /// Components whose conditions are evaluated later.

@@ -58,7 +58,7 @@ pub struct Runner {
     worker: Box<Worker>,
     owner: Option<Owner>,
     armed: bool,
-    told: bool,
+    end_reported: bool,
     // Dropped last: the other workers own memory that the first one uses.
     team: Option<Team>,
 }
@@ -69,7 +69,7 @@ const REQUESTS: usize = 1024;
 impl Runner {
     /// A runner for a worker.
     pub fn new(worker: Box<Worker>) -> Runner {
-        Runner { ticker: None, worker, owner: None, armed: false, told: false, team: None }
+        Runner { ticker: None, worker, owner: None, armed: false, end_reported: false, team: None }
     }
 
     /// A runner for a worker that has not been started, and others up to `count` in all.
@@ -127,7 +127,7 @@ impl Drop for Runner {
 /// the worker's own slices has changed it.
 pub fn arm<W: Home>(world: &mut W, lp: &mut Loop<W>) {
     let runner = world.runner();
-    if runner.armed || runner.told {
+    if runner.armed || runner.end_reported {
         return;
     }
     let owner = *runner.owner.get_or_insert_with(|| lp.owner("processes"));
@@ -151,8 +151,8 @@ fn slice<W: Home>(world: &mut W, lp: &mut Loop<W>) {
     match paused {
         Paused::Slice | Paused::Requests => arm(world, lp),
         Paused::Waiting => {}
-        Paused::Ended if !runner.told => {
-            runner.told = true;
+        Paused::Ended if !runner.end_reported => {
+            runner.end_reported = true;
             // The communications that clients had open have been finished.
             while let Some(request) = world.runner().worker.take_request() {
                 world.request(lp, request);

@@ -236,7 +236,7 @@ pub(crate) fn read_real(bytes: &[u8]) -> Option<f64> {
 fn no_number(cx: &mut Context, text: u64, what: &str, position: u32) -> u32 {
     let shown = String::from_utf8_lossy(shown(text));
     let message = format!("\"{}\" is no {what}", shown.escape_default());
-    cx.fault_saying(Reason::NotANumber, message, position)
+    cx.fault_with(Reason::NotANumber, message, position)
 }
 
 pub(crate) fn to_integer(cx: &mut Context, text: u64, position: u32) -> u32 {
@@ -267,7 +267,7 @@ pub(crate) fn integer_of_real(cx: &mut Context, value: f64, position: u32) -> u3
         OK
     } else {
         let message = format!("{} is no INTEGER", show_real(value));
-        cx.fault_saying(Reason::Conversion, message, position)
+        cx.fault_with(Reason::Conversion, message, position)
     }
 }
 

@@ -12,7 +12,7 @@ use tidemill_stdx::ordered::OrderedMap;
 use tidemill_stdx::rng::Rng;
 
 use crate::component;
-use crate::component::{ComponentId, Table, Told};
+use crate::component::{ComponentId, Table, TerminatingSet};
 use crate::console::Console;
 use crate::crew::{self};
 use crate::fault::{self, Ended, Reports};
@@ -113,7 +113,7 @@ impl Worker {
                 doomed: Vec::new(),
                 stopping: None,
                 ending: Vec::new(),
-                told: Told::default(),
+                terminating: TerminatingSet::default(),
                 pokes: Vec::new(),
                 looker: Looker::default(),
                 parked: OrderedMap::new(),
@@ -188,7 +188,7 @@ impl Worker {
                 self.machine.entry = component.id();
                 system::connect(self, component);
                 if component.process_count() == 0 {
-                    component::tell_end(self, component, ProcessRef::NULL);
+                    component::terminate(self, component, ProcessRef::NULL);
                 }
                 Ok(())
             }

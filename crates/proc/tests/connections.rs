@@ -1,4 +1,4 @@
-//! Connections: sets, redirections inward and outward, what is connected late, INPUT.
+//! Connections: sets, redirections inward and outward, late connections, INPUT.
 
 use crate::support::*;
 use tidemill_proc::Worker;
@@ -135,17 +135,17 @@ code!(connect_late(f, p, w) {
 
 #[test]
 fn what_is_connected_late_waits_without_spinning() {
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(program(connect_late), options);
     // The entry's own implementation serves only after its BEGIN: 2 comes when BEGIN is done.
     let ended = run(&mut worker);
-    assert_eq!(String::from_utf8_lossy(&heard.borrow().output), "c1cc3=32");
-    assert_eq!(ended, Ended::Finished, "{:?}", heard.borrow().deadlocks);
-    assert!(heard.borrow().faults.is_empty(), "{:?}", heard.borrow().faults);
+    assert_eq!(String::from_utf8_lossy(&recorded.borrow().output), "c1cc3=32");
+    assert_eq!(ended, Ended::Finished, "{:?}", recorded.borrow().deadlocks);
+    assert!(recorded.borrow().faults.is_empty(), "{:?}", recorded.borrow().faults);
     assert_empty(&worker);
 }
 
-// CONNECT of what is not one's own.
+// CONNECT of a component that is not owned.
 code!(connect_self(f, p, w) {
     new(f, p, w, A, 1);
     let from = port_number(PORT_REQUIRED, 0, 1);
@@ -154,10 +154,10 @@ code!(connect_self(f, p, w) {
 
 #[test]
 fn connections_that_make_no_sense_are_faults() {
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(program(connect_self), options);
     assert_eq!(run(&mut worker), Ended::Failed { code: None });
-    assert_eq!(heard.borrow().faults[0].reason, Reason::Interface);
+    assert_eq!(recorded.borrow().faults[0].reason, Reason::Interface);
     assert_empty(&worker);
 }
 
@@ -236,11 +236,11 @@ fn conditions_on_input_are_looked_at_when_messages_come() {
             awaits_input: true,
             ..ComponentType::default()
         });
-        let (mut options, heard) = listening();
+        let (mut options, recorded) = recording();
         options.schedule_seed = (seed > 0).then_some(seed);
         let mut worker = worker_for(b.program, options);
         assert_eq!(run(&mut worker), Ended::Finished);
-        assert_eq!(String::from_utf8_lossy(&heard.borrow().output), "123456789.");
+        assert_eq!(String::from_utf8_lossy(&recorded.borrow().output), "123456789.");
         assert_empty(&worker);
     }
 }
@@ -298,11 +298,11 @@ fn what_failed_can_be_made_again() {
         begin: Some(fail),
         ..ComponentType::default()
     });
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(b.program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
-    assert_eq!(heard.borrow().faults.len(), 50);
-    assert_eq!(heard.borrow().faults[0].path, "Main/a");
+    assert_eq!(recorded.borrow().faults.len(), 50);
+    assert_eq!(recorded.borrow().faults[0].path, "Main/a");
     assert_eq!(worker.counts().texts.created, 50);
     assert_empty(&worker);
 }
@@ -359,10 +359,10 @@ fn a_process_may_have_many_lines() {
         awaits_input: true,
         ..ComponentType::default()
     });
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(b.program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
-    let output = String::from_utf8_lossy(&heard.borrow().output).into_owned();
+    let output = String::from_utf8_lossy(&recorded.borrow().output).into_owned();
     assert_eq!(output.matches('1').count() as u64, 3 * LINES);
     assert_eq!(output.matches('.').count() as u64, LINES, "each line is one communication");
     assert_eq!(worker.counts().channels.created, LINES);

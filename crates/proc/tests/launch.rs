@@ -1,11 +1,11 @@
-//! Components that nobody owns or speaks to: how they end, and what is heard of that.
+//! Launched components: how they end, and how that is reported.
 
 use crate::support::*;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Reason;
 use tidemill_proc::layout::{COMPONENT_HEADER, Frame, Process};
 use tidemill_proc::program::{ComponentType, Program};
-use tidemill_proc::{ComponentId, Over, Paused, Unsaid, Worker};
+use tidemill_proc::{ComponentId, Over, Paused, SendError, Worker};
 
 code!(end(f, p, w) {
     0
@@ -55,29 +55,29 @@ fn program() -> Program {
     b.program
 }
 
-/// Runs until nothing is left to do; what was heard.
+/// Runs until nothing is left to do; returns the reported ends.
 fn rest(worker: &mut Worker) -> Vec<(ComponentId, Option<String>)> {
-    let mut heard = Vec::new();
+    let mut recorded = Vec::new();
     for _ in 0..100 {
         let paused = worker.run(100);
         while let Some(Over { component, fault }) = worker.take_over() {
             if fault.is_some() {
                 worker.dismiss(component);
             }
-            heard.push((component, fault));
+            recorded.push((component, fault));
         }
         if paused == Paused::Waiting && !worker.is_ready() {
             break;
         }
     }
-    heard
+    recorded
 }
 
 #[test]
 fn what_is_launched_ends_in_all_ways() {
-    let (options, reports) = listening();
+    let (options, reports) = recording();
     let mut worker = worker_for(program(), options);
-    // Something outside goes on.
+    // The embedder may still wake components.
     worker.hold();
     let why = Some("assertion failed with code 7".to_owned());
     let one = worker.launch(ENDS).expect("memory");
@@ -90,16 +90,16 @@ fn what_is_launched_ends_in_all_ways() {
     assert_eq!(rest(&mut worker), [(one, why), (one, None)]);
     let one = worker.launch(GOES_ON).expect("memory");
     assert_eq!(rest(&mut worker), []);
-    // It does not ask whether it is told to end.
+    // It does not test TERMINATED.
     worker.dismiss(one);
     assert_eq!(rest(&mut worker), []);
     worker.retire(one);
     assert_eq!(rest(&mut worker), [(one, None)]);
-    assert_eq!(worker.launch(OFFERS), Err(Unsaid::Protocol));
-    assert_eq!(worker.launch(99), Err(Unsaid::Protocol));
+    assert_eq!(worker.launch(OFFERS), Err(SendError::Protocol));
+    assert_eq!(worker.launch(99), Err(SendError::Protocol));
     assert_eq!(reports.borrow().faults.len(), 2);
     assert!(reports.borrow().faults.iter().all(|fault| !fault.entry));
-    // What is there at the end goes with the rest.
+    // Components that exist at the end are released with the rest.
     worker.launch(GOES_ON).expect("memory");
     worker.run(10);
     worker.clear();

@@ -68,7 +68,7 @@ fn nested(code: tidemill_proc::layout::Code) -> Program {
 
 #[test]
 fn a_deep_tree_ends() {
-    let (options, _) = listening();
+    let (options, _) = recording();
     let mut worker = worker_for(nested(grow), options);
     assert_eq!(run(&mut worker), Ended::Finished);
     assert_eq!(worker.counts().components.created, DEPTH + 1);
@@ -77,13 +77,13 @@ fn a_deep_tree_ends() {
 
 #[test]
 fn a_deep_tree_is_torn_down() {
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(nested(grow_and_fail), options);
     assert_eq!(run(&mut worker), Ended::Failed { code: None });
     assert_eq!(worker.counts().components.created, DEPTH + 1);
     assert_empty(&worker);
-    assert_eq!(heard.borrow().faults.len(), 1);
-    assert!(heard.borrow().faults[0].entry);
+    assert_eq!(recorded.borrow().faults.len(), 1);
+    assert!(recorded.borrow().faults[0].entry);
 }
 
 // BEGIN NEW(child); REPEAT UNTIL FAILED(child)
@@ -112,7 +112,7 @@ fn a_deep_tree_is_torn_down_in_pieces() {
         begin: Some(begin),
         ..ComponentType::default()
     });
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(b.program, options);
     worker.start().unwrap();
     let mut pieces = 0;
@@ -125,13 +125,13 @@ fn a_deep_tree_is_torn_down_in_pieces() {
     }
     assert_eq!(worker.ended(), Some(&Ended::Finished));
     assert!(pieces > DEPTH / 5000, "{pieces}");
-    assert_eq!(heard.borrow().faults.len(), 1);
+    assert_eq!(recorded.borrow().faults.len(), 1);
     assert_empty(&worker);
 }
 
 #[test]
 fn a_tree_that_is_dropped_while_it_grows_leaves_nothing() {
-    let (options, _) = listening();
+    let (options, _) = recording();
     let mut worker = worker_for(nested(grow), options);
     worker.start().unwrap();
     worker.run(1000);
@@ -142,11 +142,11 @@ fn a_tree_that_is_dropped_while_it_grows_leaves_nothing() {
 
 #[test]
 fn memory_runs_out_in_the_component_that_asks() {
-    let (mut options, heard) = listening();
+    let (mut options, recorded) = recording();
     options.memory_max = 1 << 20;
     let mut worker = worker_for(nested(grow), options);
     run(&mut worker);
-    assert_eq!(heard.borrow().faults[0].reason, Reason::OutOfMemory);
+    assert_eq!(recorded.borrow().faults[0].reason, Reason::OutOfMemory);
     assert!(worker.peak_bytes() <= 1 << 20);
     assert_empty(&worker);
 }
@@ -260,12 +260,12 @@ fn asking() -> Program {
 #[test]
 fn a_fault_stays_in_its_component_and_its_client_learns_of_it() {
     for seed in 0..30 {
-        let (mut options, heard) = listening();
+        let (mut options, recorded) = recording();
         options.schedule_seed = (seed > 0).then_some(seed);
         let mut worker = worker_for(asking(), options);
         assert_eq!(run(&mut worker), Ended::Finished);
-        let heard = heard.borrow();
-        let seen: Vec<(Reason, &str, &str)> = heard
+        let recorded = recorded.borrow();
+        let seen: Vec<(Reason, &str, &str)> = recorded
             .faults
             .iter()
             .map(|fault| (fault.reason, fault.path.as_str(), fault.process.as_str()))
@@ -277,7 +277,7 @@ fn a_fault_stays_in_its_component_and_its_client_learns_of_it() {
                 (Reason::PartnerFailed, "Main/client", "ACTIVITY"),
             ]
         );
-        assert_eq!(heard.output, b"TRUE");
+        assert_eq!(recorded.output, b"TRUE");
         assert_empty(&worker);
     }
 }
@@ -308,13 +308,13 @@ fn waiting_for_each_other_is_a_fault() {
     for seed in 0..20 {
         let mut program = asking();
         program.functions[1].code = code_of(serve_deadlock);
-        let (mut options, heard) = listening();
+        let (mut options, recorded) = recording();
         options.schedule_seed = (seed > 0).then_some(seed);
         let mut worker = worker_for(program, options);
         assert_eq!(run(&mut worker), Ended::Finished);
-        let heard = heard.borrow();
-        assert_eq!(heard.faults[0].reason, Reason::ProtocolDeadlock);
-        assert_eq!(heard.faults.len(), 2, "{:?}", heard.faults);
+        let recorded = recorded.borrow();
+        assert_eq!(recorded.faults[0].reason, Reason::ProtocolDeadlock);
+        assert_eq!(recorded.faults.len(), 2, "{:?}", recorded.faults);
         assert_empty(&worker);
     }
 }
@@ -323,10 +323,10 @@ fn waiting_for_each_other_is_a_fault() {
 fn the_sender_checks_the_protocol() {
     let mut program = asking();
     program.functions[1].code = code_of(serve_out_of_turn);
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
-    assert_eq!(heard.borrow().faults[0].reason, Reason::Protocol);
+    assert_eq!(recorded.borrow().faults[0].reason, Reason::Protocol);
     assert_empty(&worker);
 }
 
@@ -379,10 +379,10 @@ fn deleting_many_waits_for_all_of_them() {
         finally: Some(dot),
         ..ComponentType::default()
     });
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(b.program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
-    let output = &heard.borrow().output;
+    let output = &recorded.borrow().output;
     assert_eq!(output.len() as u64, MANY + 1);
     assert_eq!(output.last(), Some(&b'\n'), "DELETE comes back when the last has ended");
     assert_empty(&worker);
@@ -443,11 +443,11 @@ fn a_component_goes_with_the_message() {
         offered: vec![offered(interface, take)],
         ..ComponentType::default()
     });
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(b.program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
-    assert_eq!(heard.borrow().output, b"t.");
-    assert!(heard.borrow().faults.is_empty());
+    assert_eq!(recorded.borrow().output, b"t.");
+    assert!(recorded.borrow().faults.is_empty());
     assert_empty(&worker);
 }
 

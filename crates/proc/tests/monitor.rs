@@ -256,13 +256,13 @@ fn a_bounded_buffer_loses_nothing_under_any_schedule() {
     let items = EACH * CONSUMERS;
     let expected = PRODUCERS * items * (items + 1) / 2;
     for seed in 0..60 {
-        let (mut options, heard) = listening();
+        let (mut options, recorded) = recording();
         options.schedule_seed = (seed > 0).then_some(seed);
         let mut worker = worker_for(program(), options);
         let ended = run(&mut worker);
-        assert_eq!(ended, Ended::Finished, "seed {seed}: {:?}", heard.borrow().faults);
-        assert_eq!(heard.borrow().output, expected.to_string().as_bytes(), "seed {seed}");
-        assert!(heard.borrow().faults.is_empty(), "{:?}", heard.borrow().faults);
+        assert_eq!(ended, Ended::Finished, "seed {seed}: {:?}", recorded.borrow().faults);
+        assert_eq!(recorded.borrow().output, expected.to_string().as_bytes(), "seed {seed}");
+        assert!(recorded.borrow().faults.is_empty(), "{:?}", recorded.borrow().faults);
         assert_empty(&worker);
     }
 }

@@ -1,18 +1,18 @@
 //! The token ring with hand-written state machines: hops, ends, bytes, what is left.
 
-use crate::support::{assert_empty, listening, ring, run, worker_for};
+use crate::support::{assert_empty, recording, ring, run, worker_for};
 use tidemill_proc::fault::Ended;
 
 #[test]
 fn a_token_goes_round_and_everything_ends() {
     for (size, hops) in [(1, 5), (2, 100), (3, 99), (10, 1000), (1000, 100_000)] {
-        let (options, heard) = listening();
+        let (options, recorded) = recording();
         let mut worker = worker_for(ring::program(size, hops), options);
-        assert_eq!(run(&mut worker), Ended::Finished, "{:?}", heard.borrow().deadlocks);
+        assert_eq!(run(&mut worker), Ended::Finished, "{:?}", recorded.borrow().deadlocks);
         assert_empty(&worker);
         let counts = worker.counts();
         assert_eq!(counts.components.created, size + 1);
-        assert!(heard.borrow().faults.is_empty(), "{:?}", heard.borrow().faults);
+        assert!(recorded.borrow().faults.is_empty(), "{:?}", recorded.borrow().faults);
     }
 }
 

@@ -86,21 +86,21 @@ fn sleeping(code: tidemill_proc::layout::Code) -> Program {
 
 #[test]
 fn sleepers_wake_in_the_order_of_their_times() {
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(sleeping(make_sleepers), options);
     assert_eq!(run(&mut worker), Ended::Finished);
-    let output = String::from_utf8(heard.borrow().output.clone()).unwrap();
-    // At 12 all three wake, in the order in which they went to sleep: 6 at 6, 4 at 8, 3 at 9.
+    let output = String::from_utf8(recorded.borrow().output.clone()).unwrap();
+    // At 12 all three wake, in the order in which they began to sleep: 6 at 6, 4 at 8, 3 at 9.
     assert_eq!(output, "3:3 4:4 6:6 3:6 4:8 3:9 6:12 4:12 3:12 100");
     assert_empty(&worker);
 }
 
 #[test]
 fn clocks_of_their_own_run_beside_the_outer_one() {
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(sleeping(make_own_clocks), options);
     assert_eq!(run(&mut worker), Ended::Finished);
-    let output = String::from_utf8(heard.borrow().output.clone()).unwrap();
+    let output = String::from_utf8(recorded.borrow().output.clone()).unwrap();
     assert!(output.contains("1003:") || output.contains(" 100"), "the outer clock: {output}");
     assert!(output.contains("3:12") && output.contains("4:12") && output.contains("6:12"));
     assert_empty(&worker);
@@ -170,7 +170,7 @@ impl Home for World {
 
 #[test]
 fn a_system_component_answers_later() {
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(waiting(), options);
     worker.offer("SystemTime", 7);
     worker.start().unwrap();
@@ -179,7 +179,7 @@ fn a_system_component_answers_later() {
     arm(&mut world, &mut lp);
     assert!(matches!(lp.run(&mut world), Outcome::Stopped));
     assert_eq!(world.runner.worker().ended(), Some(&Ended::Finished));
-    assert_eq!(heard.borrow().output, b"123");
+    assert_eq!(recorded.borrow().output, b"123");
     assert_eq!(lp.now().0, 60_000_000);
     // Three communications, each with a message and its end.
     assert!(world.requests.iter().all(|request| request.system == 7));
@@ -199,7 +199,7 @@ fn waiting_on() -> Program {
 #[test]
 fn what_remembers_nothing_has_no_communication_between_exchanges() {
     for is_stateless in [false, true] {
-        let mut worker = worker_for(waiting_on(), listening().0);
+        let mut worker = worker_for(waiting_on(), recording().0);
         match is_stateless {
             true => worker.offer_stateless("SystemTime", 7),
             false => worker.offer("SystemTime", 7),
@@ -212,7 +212,7 @@ fn what_remembers_nothing_has_no_communication_between_exchanges() {
         let messages: Vec<_> = world.requests.iter().map(|request| request.message).collect();
         let worker = world.runner.worker();
         assert_eq!(worker.ended(), Some(&Ended::Finished));
-        // One communication and its end, or three of whose ends nothing is heard.
+        // One communication and its end, or three whose ends are not reported.
         let (ends, channels) = if is_stateless { (0, 3) } else { (1, 1) };
         assert_eq!(messages.iter().filter(|message| message.is_some()).count(), 3);
         assert_eq!(messages.iter().filter(|message| message.is_none()).count(), ends);
@@ -224,7 +224,7 @@ fn what_remembers_nothing_has_no_communication_between_exchanges() {
 
 #[test]
 fn requests_come_with_the_mark_of_their_communication() {
-    let mut worker = worker_for(waiting_on(), listening().0);
+    let mut worker = worker_for(waiting_on(), recording().0);
     worker.offer("SystemTime", 7);
     worker.start().unwrap();
     let mut marks = Vec::new();
@@ -235,7 +235,7 @@ fn requests_come_with_the_mark_of_their_communication() {
         marks.push(request.mark);
         worker.mark(request.communication, mark);
         worker.answer(request.communication, 1, &[]).unwrap();
-        // A hint about what is there or not.
+        // A hint for an existing communication or none.
         worker.prefetch(request.communication);
         worker.prefetch_client(request.communication);
     }
@@ -248,7 +248,7 @@ fn requests_come_with_the_mark_of_their_communication() {
 fn answers_for_which_there_is_no_room_wait() {
     let mut program = waiting_on();
     program.interfaces[0].messages.iter_mut().for_each(|message| message.after = vec![0b11]);
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(program, options);
     worker.offer("SystemTime", 7);
     worker.start().unwrap();
@@ -264,7 +264,7 @@ fn answers_for_which_there_is_no_room_wait() {
     let last: Vec<_> = std::iter::from_fn(|| worker.take_request()).collect();
     assert!(last.last().is_some_and(|request| request.message.is_none()));
     assert_eq!(worker.ended(), Some(&Ended::Finished));
-    assert_eq!(heard.borrow().output, b"123");
+    assert_eq!(recorded.borrow().output, b"123");
     assert_empty(&worker);
 }
 
@@ -292,7 +292,7 @@ fn a_hot_loop_lets_timers_through() {
         activity: Some(activity),
         ..ComponentType::default()
     });
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(b.program, options);
     worker.start().unwrap();
     let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
@@ -304,7 +304,7 @@ fn a_hot_loop_lets_timers_through() {
     });
     arm(&mut world, &mut lp);
     assert!(matches!(lp.run(&mut world), Outcome::Stopped));
-    assert_eq!(heard.borrow().output, b"TRUE");
+    assert_eq!(recorded.borrow().output, b"TRUE");
     let longest = lp.stats().kinds.iter().find(|kind| kind.kind == "processes").unwrap().longest;
     assert!(longest < Duration::from_millis(500), "a slice took {longest:?}");
 }
@@ -320,7 +320,7 @@ fn listings_are_made_while_loops_run() {
             activity: Some(activity),
             ..ComponentType::default()
         });
-        let (options, _heard) = listening();
+        let (options, _recorded) = recording();
         let worker = worker_for(b.program, options);
         let runner = Runner::with_workers(worker, workers);
         let mut world = World { runner, requests: Vec::new() };
@@ -349,7 +349,7 @@ fn cpu() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// Starts a timer of a millisecond, and the next when it has gone off; keeps how late each was.
+/// Starts a timer of a millisecond, and the next when it fires; records how late each was.
 fn tick(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
     const PERIOD: Duration = Duration::from_millis(1);
     let start = cpu();
@@ -385,7 +385,7 @@ fn typical_lateness() -> (Duration, Duration) {
         activity: Some(activity),
         ..ComponentType::default()
     });
-    let (options, _heard) = listening();
+    let (options, _recorded) = recording();
     let mut worker = worker_for(b.program, options);
     worker.start().unwrap();
     let mut world = World { runner: Runner::new(worker), requests: Vec::new() };
@@ -395,7 +395,7 @@ fn typical_lateness() -> (Duration, Duration) {
     tick(&mut lp, late.clone());
     arm(&mut world, &mut lp);
     assert!(matches!(lp.run(&mut world), Outcome::Stopped));
-    // Not each: the thread that ends slices waits for a core like everybody else.
+    // The median: the thread that ends slices has to wait for a core, too.
     let mut late = late.borrow().clone();
     late.sort();
     (late[late.len() / 2], slice)
@@ -486,13 +486,13 @@ fn an_interpreter_runs_on_the_same_processes() {
         begin: Some(sum),
         ..ComponentType::default()
     });
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let squares = Arc::new(Squares(AtomicU32::new(0)));
     // SAFETY: the interpreter is that of these functions.
     let program = unsafe { Executable::new(b.program, Some(squares.clone())) };
     let mut worker = Worker::new(program, options);
     assert_eq!(run(&mut worker), Ended::Finished);
-    assert_eq!(heard.borrow().output, b"55");
+    assert_eq!(recorded.borrow().output, b"55");
     assert_eq!(squares.0.load(Ordering::Relaxed), 5);
     assert_empty(&worker);
 }
@@ -501,14 +501,14 @@ fn an_interpreter_runs_on_the_same_processes() {
 fn who_waits_for_ever_is_named() {
     let mut program = waiting();
     program.components[0].name = "Lonely".into();
-    let (options, heard) = listening();
+    let (options, recorded) = recording();
     let mut worker = worker_for(program, options);
     assert_eq!(run(&mut worker), Ended::Deadlock { waiting: 1 });
-    assert_eq!(heard.borrow().deadlocks, ["Lonely, ACTIVITY, waits to be connected"]);
+    assert_eq!(recorded.borrow().deadlocks, ["Lonely, ACTIVITY, waits to be connected"]);
     assert_empty(&worker);
 }
 
-// --- The end of very many components holds nobody up.
+// --- The end of very many components delays nothing else.
 
 const MANY: u64 = 500_000;
 const FEW: u64 = 3000;
@@ -619,7 +619,7 @@ fn watch(lp: &mut Loop<World>, late: Rc<RefCell<Vec<Duration>>>) {
 
 /// How late the timers of a run of such a program are, in order, and how long slices are.
 fn lateness(program: Program) -> (Vec<Duration>, Duration) {
-    let (options, _heard) = listening();
+    let (options, _recorded) = recording();
     let mut worker = worker_for(program, options);
     worker.start().unwrap();
     let mut lp = Loop::new(Box::new(Os::with_seed(1).unwrap()));
@@ -638,8 +638,8 @@ fn lateness(program: Program) -> (Vec<Duration>, Duration) {
 
 #[test]
 fn the_end_of_very_many_delays_timers_by_two_slices_at_most() {
-    // The thread that ends slices waits for a core like everybody else, and a machine may stand
-    // still for a while: an end in one piece would be late in every run, they are in some.
+    // The thread that ends slices has to wait for a core, and a machine may be suspended for a
+    // while: an end in one piece would be late in every run, an incremental one only in some.
     const RUNS: usize = 5;
     for (code, is_owner_deleted) in [(delete_many as _, false), (leave_many as _, true)] {
         let mut seen = Vec::new();
@@ -659,7 +659,7 @@ fn the_end_of_very_many_can_be_broken_off() {
         for slices in 0..120 {
             // Without a limit to a slice memory is left to be freed.
             for budget in [20, i64::MAX] {
-                let (options, _heard) = listening();
+                let (options, _recorded) = recording();
                 let mut worker = worker_for(with_many(code, is_owner_deleted), options);
                 worker.start().unwrap();
                 while worker.counts().components.created < FEW {

@@ -1,6 +1,6 @@
 //! The client's side of a communication.
 
-use super::open::{Looked, Opening};
+use super::open::{Probe, Opening};
 use super::{finish, guard, head_from, interface_of, is_full, notify_server, open, put, take};
 use crate::channel::entries::hands_over;
 use crate::handle::{ChannelRef, SlotRef, Words};
@@ -190,15 +190,15 @@ pub(crate) fn client_peek(cx: &mut Context, slot: *mut Slot, pattern: u32, posit
 
 fn peek(cx: &mut Context, slot: SlotRef, pattern: u32, position: u32) -> u32 {
     let channel = match channel_of(cx, slot, position) {
-        Ok(channel) if channel.is_null() => match open::open_to_look(cx, slot, position) {
-            Looked::Open(channel) => channel,
-            Looked::BeginsWithIn => {
+        Ok(channel) if channel.is_null() => match open::probe(cx, slot, position) {
+            Probe::Open(channel) => channel,
+            Probe::BeginsWithIn => {
                 cx.frame.set_result(is_closed(pattern));
                 return OK;
             }
-            Looked::Unconnected(at) => return open::park(cx, at),
-            Looked::Elsewhere => return crew::later(cx),
-            Looked::Failed(status) => return status,
+            Probe::Unconnected(at) => return open::park(cx, at),
+            Probe::Elsewhere => return crew::later(cx),
+            Probe::Failed(status) => return status,
         },
         Ok(channel) => channel,
         Err(status) => return status,
@@ -225,14 +225,14 @@ pub(crate) fn client_input(cx: &mut Context, slot: *mut Slot, pattern: u32, posi
 /// condition is evaluated again once it is connected.
 fn input(cx: &mut Context, slot: SlotRef, pattern: u32, position: u32) -> u32 {
     let is = match channel_of(cx, slot, position) {
-        Ok(channel) if channel.is_null() => match open::open_to_look_now(cx, slot, position) {
-            Looked::Open(_) | Looked::Elsewhere => 0,
-            Looked::BeginsWithIn => is_closed(pattern),
-            Looked::Unconnected(at) => {
+        Ok(channel) if channel.is_null() => match open::probe_now(cx, slot, position) {
+            Probe::Open(_) | Probe::Elsewhere => 0,
+            Probe::BeginsWithIn => is_closed(pattern),
+            Probe::Unconnected(at) => {
                 component::watch_connection(cx.worker, at, cx.component());
                 0
             }
-            Looked::Failed(status) => return status,
+            Probe::Failed(status) => return status,
         },
         Ok(channel) => at_hand(channel).map_or(0, |there| matches(pattern, there)),
         Err(status) => return status,

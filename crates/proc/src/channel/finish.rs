@@ -6,7 +6,7 @@ use crate::channel::interface_of;
 use crate::channel::notify_server;
 use crate::channel::release;
 use crate::channel::take_unread;
-use crate::channel::tell_watching_client;
+use crate::channel::notify_watching_client;
 use crate::crew;
 use crate::handle::{ChannelRef, ComponentRef, SlotRef};
 use crate::layout::{CLIENT_FINISHED, CLIENT_WAITS, FAILED, FROM_SERVER, SERVER_ENDED};
@@ -76,5 +76,5 @@ pub(crate) fn close_failed(worker: &mut Worker, channel: ChannelRef) {
         channel.clear(CLIENT_WAITS);
         worker.wake(channel.client_process());
     }
-    tell_watching_client(worker, channel);
+    notify_watching_client(worker, channel);
 }

@@ -25,4 +25,4 @@ pub(crate) use entries::{
     pass_head, put, take, take_unread,
 };
 pub(crate) use finish::{close_failed, finish, is_in_middle};
-pub(crate) use notify::{notify_client, notify_server, tell_watching_client};
+pub(crate) use notify::{notify_client, notify_server, notify_watching_client};

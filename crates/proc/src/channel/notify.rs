@@ -34,11 +34,11 @@ pub(crate) fn notify_client(worker: &mut Worker, channel: ChannelRef) {
         channel.clear(CLIENT_WAITS);
         worker.push_home(channel.client_process());
     }
-    tell_watching_client(worker, channel);
+    notify_watching_client(worker, channel);
 }
 
 /// Something has arrived for a client that watches the channel.
-pub(crate) fn tell_watching_client(worker: &mut Worker, channel: ChannelRef) {
+pub(crate) fn notify_watching_client(worker: &mut Worker, channel: ChannelRef) {
     if !channel.has(CLIENT_WATCHES) {
         return;
     }

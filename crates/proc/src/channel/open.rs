@@ -126,7 +126,7 @@ pub(super) enum Opening {
     /// A message, of this sender.
     Message(u16, Direction),
     /// To see what the server sends first.
-    Look,
+    Probe,
 }
 
 impl Opening {
@@ -136,7 +136,7 @@ impl Opening {
                 .messages
                 .get(usize::from(number))
                 .is_some_and(|message| message.initial && message.direction == sender),
-            Opening::Look => interface
+            Opening::Probe => interface
                 .messages
                 .iter()
                 .any(|message| message.initial && message.direction == Direction::Out),
@@ -145,7 +145,7 @@ impl Opening {
 }
 
 /// The result of opening a communication to test for a message.
-pub(super) enum Looked {
+pub(super) enum Probe {
     /// It is open.
     Open(ChannelRef),
     /// No message before the client has sent one.
@@ -159,34 +159,34 @@ pub(super) enum Looked {
 }
 
 /// Opens the communication of an unopened slot to see what the server sends first.
-pub(super) fn open_to_look(cx: &mut Context, slot: SlotRef, position: u32) -> Looked {
+pub(super) fn probe(cx: &mut Context, slot: SlotRef, position: u32) -> Probe {
     let interface = match resolve(cx.worker, cx.component(), slot) {
-        Found::Unconnected(at) => return Looked::Unconnected(at),
-        Found::Elsewhere => return Looked::Elsewhere,
+        Found::Unconnected(at) => return Probe::Unconnected(at),
+        Found::Elsewhere => return Probe::Elsewhere,
         Found::Server { port, .. } => port.interface,
         Found::System { interface, .. } => interface,
         Found::Failed(_) | Found::Cycle => {
-            return match open(cx, slot, Opening::Look, position) {
-                Ok(channel) => Looked::Open(channel),
-                Err(status) => Looked::Failed(status),
+            return match open(cx, slot, Opening::Probe, position) {
+                Ok(channel) => Probe::Open(channel),
+                Err(status) => Probe::Failed(status),
             };
         }
     };
-    if !Opening::Look.is_allowed(&cx.worker.program().interfaces[interface as usize]) {
-        return Looked::BeginsWithIn;
+    if !Opening::Probe.is_allowed(&cx.worker.program().interfaces[interface as usize]) {
+        return Probe::BeginsWithIn;
     }
-    match open(cx, slot, Opening::Look, position) {
-        Ok(channel) => Looked::Open(channel),
-        Err(status) => Looked::Failed(status),
+    match open(cx, slot, Opening::Probe, position) {
+        Ok(channel) => Probe::Open(channel),
+        Err(status) => Probe::Failed(status),
     }
 }
 
 /// The same with exclusive access.
-pub(super) fn open_to_look_now(cx: &mut Context, slot: SlotRef, position: u32) -> Looked {
+pub(super) fn probe_now(cx: &mut Context, slot: SlotRef, position: u32) -> Probe {
     let (frame, process) = (cx.frame, cx.process);
     let look = |worker: &mut Worker| {
         let mut cx = Context { frame, process, worker };
-        open_to_look(&mut cx, slot, position)
+        probe(&mut cx, slot, position)
     };
     if crew::is_spread(cx.worker) || crew::is_away(cx.worker) {
         return crew::alone(cx.worker, look);

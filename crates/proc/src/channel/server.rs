@@ -96,7 +96,7 @@ fn receive(cx: &mut Context, channel: ChannelRef, message: u32, into: Words, pos
     match at_hand(cx, channel) {
         None => block(cx, channel, State::Receive, position),
         Some(FINISH) if channel.has(CLIENT_FAILED) => {
-            cx.fault_saying(Reason::PartnerFailed, "the client has failed".to_owned(), position)
+            cx.fault_with(Reason::PartnerFailed, "the client has failed".to_owned(), position)
         }
         Some(FINISH) => cx.finished(channel, FROM_SERVER, position),
         Some(head) if head != message => {

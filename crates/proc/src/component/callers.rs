@@ -10,7 +10,7 @@
 //! subtracted; those that nothing outside of the circle calls are free to end. A suspect has just
 //! become done, or lost a caller.
 
-use super::{ComponentId, slots_of, tell_end};
+use super::{ComponentId, slots_of, terminate};
 use crate::component::called::Callers;
 use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
@@ -29,7 +29,7 @@ pub(crate) fn target_of(slot: SlotRef) -> Option<ComponentId> {
 }
 
 /// A component is terminating: the components it is connected to wait for it.
-pub(super) fn note_told(worker: &mut Worker, component: ComponentRef) {
+pub(super) fn note_terminating(worker: &mut Worker, component: ComponentRef) {
     for slot in slots_of(component) {
         note_connected(worker, component, slot);
     }
@@ -38,7 +38,7 @@ pub(super) fn note_told(worker: &mut Worker, component: ComponentRef) {
 /// A slot of a component's required interfaces has been connected.
 pub(super) fn note_connected(worker: &mut Worker, holder: ComponentRef, slot: SlotRef) {
     if let Some(target) = target_of(slot)
-        && holder.is_told()
+        && holder.is_terminating()
         && target != holder.id()
     {
         *callers(worker).counts.entry(target).or_default() += 1;
@@ -48,7 +48,7 @@ pub(super) fn note_connected(worker: &mut Worker, holder: ComponentRef, slot: Sl
 /// A slot of a component's required interfaces is about to be disconnected, or the component to be
 /// released.
 pub(super) fn note_disconnected(worker: &mut Worker, holder: ComponentRef, slot: SlotRef) {
-    let Some(target) = target_of(slot).filter(|_| holder.is_told()) else { return };
+    let Some(target) = target_of(slot).filter(|_| holder.is_terminating()) else { return };
     let mut known = callers(worker);
     let Some(count) = known.counts.get_mut(&target) else { return };
     *count -= 1;
@@ -61,9 +61,9 @@ pub(super) fn note_disconnected(worker: &mut Worker, holder: ComponentRef, slot:
     known.counts.remove(&target);
     drop(known);
     if let Some(target) = worker.machine.table.get(target)
-        && (crew::is_elsewhere(worker, target) || target.is_told())
+        && (crew::is_elsewhere(worker, target) || target.is_terminating())
     {
-        tell_end(worker, target, ProcessRef::NULL);
+        terminate(worker, target, ProcessRef::NULL);
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn note_released(worker: &mut Worker, component: ComponentRef) {
 /// advanced again when it need not.
 pub(super) fn has_callers(worker: &mut Worker, component: ComponentRef) -> bool {
     let id = component.id();
-    if worker.machine.pieces.is_telling() {
+    if worker.machine.pieces.is_terminating() {
         callers(worker).early.push(id);
         return true;
     }

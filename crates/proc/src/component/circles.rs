@@ -13,8 +13,8 @@ pub(crate) const EARLY: usize = 256;
 
 /// Schedules [`EARLY`] of the components that were done before all that end with them were
 /// terminated. Returns whether more are left.
-pub(crate) fn end_telling(worker: &mut Worker) -> bool {
-    if worker.machine.pieces.is_telling() {
+pub(crate) fn advance_early(worker: &mut Worker) -> bool {
+    if worker.machine.pieces.is_terminating() {
         return false;
     }
     let mut known = callers(worker);
@@ -103,7 +103,7 @@ pub(crate) fn candidates(worker: &Worker, suspects: &[ComponentId]) -> Map<Compo
 
 /// Terminating, and done.
 pub(crate) fn is_waiting(component: ComponentRef) -> bool {
-    component.is_told()
+    component.is_terminating()
         && !component.is_doomed()
         && matches!(Life::of(component), Life::Beginning | Life::Running)
         && component.process_count() == 0

@@ -1,6 +1,6 @@
 //! DELETE and the end of scopes.
 
-use crate::component::tell::wait_for;
+use crate::component::terminate::wait_for;
 use crate::crew;
 use crate::handle::Words;
 use crate::layout::OK;

@@ -3,7 +3,7 @@
 use super::{
     Life, callers, close_slots, drop_variables, free_tables, orphan, slots_of, wake_parked,
 };
-use crate::component::tell::{is_serving, may_end, note_told, one_less, tell_end};
+use crate::component::terminate::{is_serving, may_end, note_terminating, one_less, terminate};
 use crate::crew;
 use crate::fault::{self, Ended, Reason};
 use crate::handle::{ComponentRef, ProcessRef, SlotRef};
@@ -37,7 +37,7 @@ pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
 pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
     component.clear_ending();
     let life = Life::of(component);
-    let is_called_for = component.is_told() || matches!(life, Life::Failing | Life::Emptying);
+    let is_called_for = component.is_terminating() || matches!(life, Life::Failing | Life::Emptying);
     if !is_called_for || component.is_doomed() && life != Life::Failed {
         return;
     }
@@ -54,7 +54,7 @@ pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
         }
         Life::Beginning | Life::Running => {
             if all_processes(component, |process| process.has(INNER)) {
-                tell_children(worker, component);
+                terminate_children(worker, component);
             }
             if all_processes(component, |process| State::of(process) == State::Finish) {
                 finish_slots(worker, component);
@@ -84,9 +84,9 @@ pub(crate) fn all_processes(component: ComponentRef, is_so: impl Fn(ProcessRef) 
 /// in the same way, in a circle. None of them will send again, so they finish their communications
 /// as clients; so do clients that are done. Returns whether there was any.
 pub(crate) fn break_circles(worker: &mut Worker) -> bool {
-    let told = told(worker);
+    let terminating = terminating(worker);
     let mut any = false;
-    for component in told {
+    for component in terminating {
         let serves = |process| {
             Role::of(process) == Role::Server
                 && matches!(State::of(process), State::Receive | State::Finish)
@@ -100,13 +100,13 @@ pub(crate) fn break_circles(worker: &mut Worker) -> bool {
 }
 
 /// The terminating components that may serve.
-fn told(worker: &mut Worker) -> Vec<ComponentRef> {
-    let Machine { told, table, desk, .. } = &mut worker.machine;
+fn terminating(worker: &mut Worker) -> Vec<ComponentRef> {
+    let Machine { terminating, table, desk, .. } = &mut worker.machine;
     if desk.is_some() {
         // With several loops, another one may have terminated some.
         return table.iter().filter(|it| is_serving(*it)).collect();
     }
-    let all = told.all(|id| table.get(id).is_some_and(is_serving));
+    let all = terminating.all(|id| table.get(id).is_some_and(is_serving));
     all.iter().filter_map(|id| table.get(*id)).collect()
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn forget_deleted(worker: &mut Worker, component: ComponentRef) {
     let mut children = OrderedSet::new();
     let mut child = component.first_child();
     while let Some(here) = child.some() {
-        if !here.is_told() {
+        if !here.is_terminating() {
             children.insert(here.0.addr());
         }
         child = here.next_sibling();
@@ -208,7 +208,7 @@ pub(crate) fn empty(worker: &mut Worker, component: ComponentRef) {
     if component.child_count() == 0 {
         become_shell(worker, component);
     } else {
-        tell_children(worker, component);
+        terminate_children(worker, component);
     }
 }
 
@@ -222,7 +222,7 @@ pub(crate) fn become_shell(worker: &mut Worker, component: ComponentRef) {
         worker.machine.ended.get_or_insert(outcome.unwrap_or(Ended::Failed { code: None }));
         worker.machine.attention = true;
     }
-    if component.is_told() {
+    if component.is_terminating() {
         may_end(worker, component);
     }
 }
@@ -257,8 +257,8 @@ pub(crate) fn close(worker: &mut Worker, component: ComponentRef) {
         end_closing(worker, component);
     } else {
         // It may serve them.
-        note_told(worker, component);
-        tell_children(worker, component);
+        note_terminating(worker, component);
+        terminate_children(worker, component);
     }
 }
 
@@ -271,14 +271,14 @@ pub(crate) fn end_closing(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-pub(crate) fn tell_children(worker: &mut Worker, component: ComponentRef) {
-    if pieces::tell_children(worker, component) {
+pub(crate) fn terminate_children(worker: &mut Worker, component: ComponentRef) {
+    if pieces::schedule_children(worker, component) {
         return;
     }
     let mut child = component.first_child();
     while !child.is_null() {
-        if !child.is_told() {
-            tell_end(worker, child, ProcessRef::NULL);
+        if !child.is_terminating() {
+            terminate(worker, child, ProcessRef::NULL);
         }
         child = child.next_sibling();
     }
@@ -293,7 +293,7 @@ pub(crate) fn release(worker: &mut Worker, component: ComponentRef) {
     wake_parked(worker, component);
     let (owner, deleter) = (component.owner(), component.deleter());
     orphan(component);
-    if !owner.is_null() && (owner.is_told() || Life::of(owner) == Life::Emptying) {
+    if !owner.is_null() && (owner.is_terminating() || Life::of(owner) == Life::Emptying) {
         may_end(worker, owner);
     }
     if !deleter.is_null() {

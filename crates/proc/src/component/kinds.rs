@@ -31,7 +31,7 @@ fn has_all(worker: &Worker, ports: &[Port], wanted: &[Wanted]) -> bool {
 }
 
 pub(crate) fn terminated(cx: &mut Context) -> u32 {
-    u32::from(cx.component().is_told() || cx.worker.machine.halted)
+    u32::from(cx.component().is_terminating() || cx.worker.machine.halted)
 }
 
 pub(crate) fn failed(cx: &mut Context, component: *mut Component) -> u32 {

@@ -9,7 +9,7 @@
 //! ```
 //! The tree is explicit: each component knows its owner and its sub-components, so terminating,
 //! tearing down and freeing walk it in loops, never by recursion, however deep or wide it is. Steps
-//! towards the end happen between two processes ([`crate::attend`]).
+//! towards the end happen between two processes ([`crate::scheduler`]).
 
 mod called;
 mod callers;
@@ -21,13 +21,13 @@ mod id;
 mod kinds;
 mod path;
 mod slots;
-mod tell;
-mod told;
+mod terminate;
+mod terminating;
 pub(crate) use crate::component::called::Callers;
-pub(crate) use crate::component::circles::end_telling;
+pub(crate) use crate::component::circles::advance_early;
 pub(crate) use crate::component::delete::{delete, end_scope};
-pub(crate) use crate::component::tell::{may_end, one_less, tell_all, tell_end, wait_for};
-pub(crate) use crate::component::told::Told;
+pub(crate) use crate::component::terminate::{may_end, one_less, terminate_all, terminate, wait_for};
+pub(crate) use crate::component::terminating::TerminatingSet;
 pub(crate) use circles::break_circles as break_call_circles;
 pub(crate) use connect::{connect, disconnect};
 pub(crate) use create::{create, new};

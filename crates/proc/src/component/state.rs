@@ -51,7 +51,7 @@ impl Life {
 }
 
 /// It is terminating: its owner has requested its end.
-pub(crate) const TOLD: u16 = 1;
+pub(crate) const TERMINATING: u16 = 1;
 
 /// To be torn down.
 pub(crate) const DOOMED: u16 = 2;
@@ -113,7 +113,7 @@ macro_rules! flags {
 }
 
 flags! {
-    is_told, set_told, clear_told = TOLD;
+    is_terminating, set_terminating, clear_told = TERMINATING;
     is_doomed, set_doomed, clear_doomed = DOOMED;
     is_synchronous, set_synchronous, clear_synchronous = SYNCHRONOUS;
     is_poked, set_poked, clear_poked = POKED;

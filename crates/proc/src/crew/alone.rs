@@ -1,6 +1,6 @@
 //! Stopping the other workers, and operations that need that.
 
-use super::floor::When;
+use super::exclusive::When;
 use crate::crew::is_away;
 use crate::crew::route;
 use crate::crew::state::SPOOL_MAX;
@@ -10,15 +10,15 @@ use std::sync::atomic::Ordering;
 
 /// Does something in the middle of an operation as if there was one worker only.
 pub(crate) fn alone<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
-    with_floor(worker, When::Middle, f)
+    with_exclusive(worker, When::Middle, f)
 }
 
 /// The same between two processes: then any component may be moved or torn down.
 pub(crate) fn between<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
-    with_floor(worker, When::Between, f)
+    with_exclusive(worker, When::Between, f)
 }
 
-pub(crate) fn with_floor<R>(
+pub(crate) fn with_exclusive<R>(
     worker: &mut Worker,
     when: When,
     f: impl FnOnce(&mut Worker) -> R,
@@ -30,13 +30,13 @@ pub(crate) fn with_floor<R>(
     }
     let (crew, index) = (desk.crew.clone(), usize::from(desk.index));
     debug_assert!(desk.held.is_null(), "a guard is held");
-    crew.members[index].floors.fetch_add(1, Ordering::Relaxed);
-    crew.floor.acquire(when, || crew.hurry(index));
+    crew.members[index].stops.fetch_add(1, Ordering::Relaxed);
+    crew.exclusive.acquire(when, || crew.hurry(index));
     crew.alone.store(true, Ordering::Relaxed);
     route::deliver_all(worker, &crew);
     let result = f(worker);
     crew.alone.store(false, Ordering::Relaxed);
-    crew.floor.release();
+    crew.exclusive.release();
     result
 }
 

@@ -10,7 +10,7 @@ const WINDOW_NS: u64 = 3_000_000;
 /// What an operation on a channel to another loop costs more than another one.
 const CROSSING_NS: u64 = 250;
 /// What stopping the world costs, summed over the loops.
-const FLOOR_NS: u64 = 12_000;
+const STOP_NS: u64 = 12_000;
 /// Judgements against spreading, one after the other, before all is gathered.
 const BAD_MAX: u32 = 2;
 /// Judgements for spreading after which earlier ones against it are forgotten.
@@ -41,11 +41,11 @@ impl Crew {
         }
         let busy = self.total(|member| member.busy_until(now));
         let crossings = self.total(|member| member.crossings.load(Ordering::Relaxed));
-        let floors = self.total(|member| member.floors.load(Ordering::Relaxed));
+        let stops = self.total(|member| member.stops.load(Ordering::Relaxed));
         let cost =
-            (crossings - policy.crossings) * CROSSING_NS + (floors - policy.floors) * FLOOR_NS;
+            (crossings - policy.crossings) * CROSSING_NS + (stops - policy.stops) * STOP_NS;
         let useful = busy.saturating_sub(policy.busy_ns).saturating_sub(cost);
-        (policy.busy_ns, policy.crossings, policy.floors) = (busy, crossings, floors);
+        (policy.busy_ns, policy.crossings, policy.stops) = (busy, crossings, stops);
         policy.window_start_ns = now;
         if !self.is_spread() || self.is_eager() {
             policy.bad = 0;

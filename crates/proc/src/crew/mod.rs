@@ -12,8 +12,8 @@
 //!   over there is posted through a bounded ring ([`ring`]), and a sleeping loop is woken.
 //! * What changes relations between components of different loops (opening, DELETE, CONNECT of
 //!   another's, faults, moving) is rare. One worker does it while the others are stopped between
-//!   two processes (stop the world, [`floor`]): it is then in the position of a single worker, with
-//!   the same code. Requests and replies over the rings instead would turn each of some twenty
+//!   two processes (stop the world, [`exclusive`]): it is then in the position of a single worker,
+//!   with the same code. Requests and replies over the rings instead would turn each of some twenty
 //!   operations into a state machine, for what happens some hundred times in a run.
 //!
 //! **The rule:** without exclusive access a worker touches only its own components, their processes
@@ -26,7 +26,7 @@
 //! System components belong to the first loop, and so does a component while it communicates with
 //! them.
 
-pub(crate) mod floor;
+pub(crate) mod exclusive;
 mod judge;
 mod policy;
 pub(crate) mod ring;

@@ -35,7 +35,7 @@ pub(crate) struct Policy {
     pub(crate) window_start_ns: u64,
     pub(crate) busy_ns: u64,
     pub(crate) crossings: u64,
-    pub(crate) floors: u64,
+    pub(crate) stops: u64,
     pub(crate) bad: u32,
     pub(crate) good: u32,
     pub(crate) pause_ns: u64,

@@ -22,7 +22,7 @@ pub(crate) enum Post {
     /// Conditions of the component with this id may hold now.
     Poke(u64),
     /// The component with this id is terminated; nothing waits for its end.
-    Tell(u64),
+    End(u64),
 }
 
 /// The queue.
@@ -162,10 +162,10 @@ mod tests {
     fn a_full_ring_refuses() {
         let ring = Ring::new(2);
         assert!(ring.push(Post::Wake(1)) && ring.push(Post::Poke(2)));
-        assert!(!ring.push(Post::Tell(3)));
+        assert!(!ring.push(Post::End(3)));
         assert_eq!(ring.pop(), Some(Post::Wake(1)));
-        assert!(ring.push(Post::Tell(3)));
-        assert_eq!([ring.pop(), ring.pop()], [Some(Post::Poke(2)), Some(Post::Tell(3))]);
+        assert!(ring.push(Post::End(3)));
+        assert_eq!([ring.pop(), ring.pop()], [Some(Post::Poke(2)), Some(Post::End(3))]);
         assert!(ring.is_empty() && ring.pop().is_none());
     }
 

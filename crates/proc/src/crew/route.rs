@@ -57,7 +57,7 @@ impl Worker {
 
     /// Posts to another loop that a component there is terminated.
     pub(crate) fn post_end(&mut self, component: ComponentRef) {
-        self.post(component.worker(), Post::Tell(component.id().raw()));
+        self.post(component.worker(), Post::End(component.id().raw()));
     }
 
     /// Posts what had no room; returns whether all had room now.
@@ -126,9 +126,9 @@ fn receive(worker: &mut Worker, post: Post) {
                 monitor::poke(worker, component);
             }
         }
-        Post::Tell(raw) => {
+        Post::End(raw) => {
             if let Some(component) = worker.machine.table.get(ComponentId::from_raw(raw)) {
-                component::tell_end(worker, component, ProcessRef::NULL);
+                component::terminate(worker, component, ProcessRef::NULL);
             }
         }
     }

@@ -99,13 +99,13 @@ impl Worker {
             if let Some(ticker) = &mut ticker {
                 ticker.begin();
             }
-            crew.floor.enter();
+            crew.exclusive.enter();
             let idle = match stretch(self, &crew) {
                 Stretch::Idle => crew.lies_down(self, index),
                 _ => false,
             };
             let written = !crew.spool.lock().is_ok_and(|spool| spool.is_empty());
-            crew.floor.leave();
+            crew.exclusive.leave();
             if idle && let Some(ticker) = &mut ticker {
                 ticker.end();
             }
@@ -145,7 +145,7 @@ impl Crew {
 
 /// Runs processes until the slice is over or nothing is left, and accounts for the time.
 fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
-    // SeqCst, with the addition in `Floor::acquire`.
+    // SeqCst, with the addition in `Exclusive::acquire`.
     worker.flag.swap(0, Ordering::SeqCst);
     monitor::begin(worker, i64::MAX);
     if crew.is_over() {
@@ -194,12 +194,12 @@ fn processes(worker: &mut Worker, crew: &Crew) -> (Stretch, u64) {
     let (eager, mut steps) = (crew.is_eager(), 0);
     loop {
         if worker.machine.attention
-            && let Some(ended) = attend(worker)
+            && let Some(ended) = do_due_work(worker)
         {
             return (ended, steps);
         }
-        if crew.floor.is_wanted() {
-            crew.floor.step_aside();
+        if crew.exclusive.is_wanted() {
+            crew.exclusive.step_aside();
             if crew.is_over() {
                 return (Stretch::Slice, steps);
             }
@@ -296,7 +296,7 @@ fn run_alone(worker: &mut Worker) {
 }
 
 /// Does the work due between two processes; returns a stretch if that ends it.
-fn attend(worker: &mut Worker) -> Option<Stretch> {
+fn do_due_work(worker: &mut Worker) -> Option<Stretch> {
     let first = !super::is_away(worker);
     if worker.machine.halted && !first {
         between(worker, |worker| {
@@ -312,9 +312,9 @@ fn attend(worker: &mut Worker) -> Option<Stretch> {
         return Some(Stretch::Slice);
     }
     if worker.machine.doomed.is_empty() {
-        worker.attend();
+        worker.do_due_work();
     } else {
-        between(worker, |worker| worker.attend());
+        between(worker, |worker| worker.do_due_work());
     }
     if !first {
         return None;
@@ -331,7 +331,7 @@ fn await_posts(worker: &mut Worker, crew: &Crew) -> Stretch {
         return Stretch::Idle;
     }
     for _ in 0..LOOKS {
-        if crew.floor.is_wanted() || worker.is_ready() {
+        if crew.exclusive.is_wanted() || worker.is_ready() {
             break;
         }
         if !worker.has_no_posts() {
@@ -351,9 +351,9 @@ pub(crate) fn visit<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) ->
     }
     desk.inside = true;
     let crew = desk.crew.clone();
-    crew.floor.enter();
+    crew.exclusive.enter();
     let result = f(worker);
-    crew.floor.leave();
+    crew.exclusive.leave();
     if let Some(desk) = &mut worker.machine.desk {
         desk.inside = false;
     }

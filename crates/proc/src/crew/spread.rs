@@ -190,7 +190,7 @@ fn is_movable(worker: &mut Worker, component: ComponentRef) -> bool {
     component.id() != entry
         && (component.owner().some().is_some() || !component.descriptor().offered.is_empty())
         && !client_channels(component).iter().any(|channel| channel.has(SYSTEM))
-        && !processes_of(component).any(outside::is_heard)
+        && !processes_of(component).any(outside::serves_embedder)
 }
 
 fn processes_of(component: ComponentRef) -> impl Iterator<Item = ProcessRef> {

@@ -1,6 +1,6 @@
 //! What loops share, and what a worker knows of them.
 
-use super::floor::Floor;
+use super::exclusive::Exclusive;
 use super::ring::{Post, Ring};
 use crate::crew::policy;
 use crate::handle::{ChannelRef, ComponentRef};
@@ -34,13 +34,13 @@ pub(crate) struct Member {
     /// Operations on channels to other loops.
     pub(crate) crossings: AtomicU64,
     /// How often it stopped the world, or was about to.
-    pub(crate) floors: AtomicU64,
+    pub(crate) stops: AtomicU64,
 }
 
 /// What all loops of a run share.
 pub(crate) struct Crew {
     pub(crate) members: Vec<Member>,
-    pub(crate) floor: Floor,
+    pub(crate) exclusive: Exclusive,
     /// A worker has exclusive access. Only that worker writes it; the same thread reads it, or
     /// others that find false: relaxed.
     pub(crate) alone: AtomicBool,
@@ -90,11 +90,11 @@ impl Crew {
             busy_ns: AtomicU64::new(0),
             busy_since_ns: AtomicU64::new(0),
             crossings: AtomicU64::new(0),
-            floors: AtomicU64::new(0),
+            stops: AtomicU64::new(0),
         };
         Crew {
             members: (0..count).map(member).collect(),
-            floor: Floor::default(),
+            exclusive: Exclusive::default(),
             alone: AtomicBool::new(false),
             spread: AtomicBool::new(false),
             over: AtomicBool::new(false),
@@ -108,7 +108,7 @@ impl Crew {
     }
 
     pub(crate) fn worker(&self, index: usize) -> *mut WorkerHead {
-        // Relaxed: set before the threads start, or under the mutex of `floor`.
+        // Relaxed: set before the threads start, or under the mutex of `exclusive`.
         self.members[index].worker.load(Ordering::Relaxed)
     }
 

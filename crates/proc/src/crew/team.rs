@@ -21,7 +21,7 @@ const MEMBERS_MAX: usize = 64;
 struct Hand(*mut Worker);
 
 // SAFETY: the worker is used by its thread, and by others only while that thread is stopped (see
-// `floor`); what in it is bound to a thread (reports, console, systems) is the first one's, and
+// `exclusive`); what in it is bound to a thread (reports, console, systems) is the first one's, and
 // empty in all others.
 unsafe impl Send for Hand {}
 

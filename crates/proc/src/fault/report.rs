@@ -27,13 +27,13 @@ impl Context<'_> {
     #[cold]
     #[inline(never)]
     pub(crate) fn fault(&mut self, reason: Reason, detail: i64, position: u32) -> u32 {
-        self.fault_saying(reason, reason.message(detail), position)
+        self.fault_with(reason, reason.message(detail), position)
     }
 
     /// The same with a more precise text.
     #[cold]
     #[inline(never)]
-    pub(crate) fn fault_saying(&mut self, reason: Reason, message: String, position: u32) -> u32 {
+    pub(crate) fn fault_with(&mut self, reason: Reason, message: String, position: u32) -> u32 {
         self.process.set_frame(self.frame);
         channel::release(self.worker);
         note(self.worker, self.process, reason, message, position);
@@ -179,7 +179,7 @@ pub(crate) fn raise_type(
         Some(wanted) => format!("the component is of type {is}, not {}", own(&wanted.name)),
         None => format!("the component is of type {is}, without the interfaces asked for"),
     };
-    cx.fault_saying(Reason::Type, message, position)
+    cx.fault_with(Reason::Type, message, position)
 }
 
 pub(crate) fn halt(cx: &mut Context, code: i64, position: u32) -> u32 {

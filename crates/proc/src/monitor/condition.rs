@@ -11,7 +11,7 @@ use crate::monitor::queue::{push, push_first};
 use crate::process::{OUTSIDE, SAME, State};
 
 /// How often a process is woken without getting the lock before it is handed the lock.
-pub(crate) const VAIN_MAX: u8 = 3;
+pub(crate) const LOST_WAKES_MAX: u8 = 3;
 
 /// What the process awaits, and where.
 pub(crate) fn note(cx: &Context, condition: *const u8, number: u32) {
@@ -76,7 +76,7 @@ pub(crate) fn lock_when(cx: &mut Context, condition: *const u8, number: u32) -> 
                 0 => wait_outside(cx, is_woken),
                 1 => {
                     process.set_granted(0);
-                    process.set_vain(0);
+                    process.set_lost_wakes(0);
                     component.set_flags(component.flags() | busy(number));
                     enter(component, process, EXCLUSIVE);
                     OK
@@ -89,7 +89,7 @@ pub(crate) fn lock_when(cx: &mut Context, condition: *const u8, number: u32) -> 
             status => return status,
         }
     }
-    process.set_vain(0);
+    process.set_lost_wakes(0);
     let status = await_inside(cx, condition, number);
     if status == OK {
         component.set_flags(component.flags() | busy(number));
@@ -113,10 +113,10 @@ pub(crate) fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
         join(cx.worker, process, is_same(last, process));
         return process.block(State::Await, cx.frame);
     }
-    process.set_vain(process.vain() + 1);
+    process.set_lost_wakes(process.lost_wakes() + 1);
     process.raise(OUTSIDE);
     go_first(cx.worker, process, is_same(last, process));
-    if process.vain() >= VAIN_MAX {
+    if process.lost_wakes() >= LOST_WAKES_MAX {
         component.set_urgent();
     }
     // It was the one woken; now another may be.

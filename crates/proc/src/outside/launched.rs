@@ -41,5 +41,5 @@ pub(crate) fn retires(
         return None;
     }
     let root = top(component);
-    (root.is_told() && is_launched(worker, root)).then_some(root)
+    (root.is_terminating() && is_launched(worker, root)).then_some(root)
 }

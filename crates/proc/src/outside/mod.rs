@@ -1,9 +1,9 @@
 //! Components that the embedder makes and communicates with: rules that pass them tuples, say.
 //!
 //! The embedder [makes](Worker::make) a component without an owner, and is the client of one
-//! interface that it implements. What the embedder [sends](Worker::say) goes over a channel as
+//! interface that it implements. What the embedder [sends](Worker::send) goes over a channel as
 //! always; whatever arrives is noted, and taken between two processes ([`Worker::take_noted`],
-//! [`Worker::hear`]). [`Worker::part`] terminates a component.
+//! [`Worker::receive`]). [`Worker::close`] terminates a component.
 //!
 //! Or it [launches](Worker::launch) one that has no client, and is notified when that has ended.
 //!
@@ -13,8 +13,8 @@
 pub(crate) mod launched;
 pub(crate) mod note;
 mod root;
-mod speak;
+mod client;
 pub(crate) mod state;
 
-pub use speak::{Heard, Unsaid};
+pub use client::{Received, SendError};
 pub use state::Over;

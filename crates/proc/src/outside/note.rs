@@ -55,14 +55,14 @@ pub(crate) fn note_fault(worker: &mut Worker, component: ComponentRef, fault: &F
     let is_entry = component.id() == worker.machine.entry;
     if is_launched(worker, component) {
         note_over(worker, component, Some(fault.message.clone()));
-    } else if component.owner().is_null() && !is_entry && !component.is_told() {
+    } else if component.owner().is_null() && !is_entry && !component.is_terminating() {
         let why = worker.machine.outside.faults.entry(component.id());
         why.or_insert_with(|| fault.message.clone());
     }
 }
 
 /// Whether the client of a process is the embedder.
-pub(crate) fn is_heard(process: ProcessRef) -> bool {
+pub(crate) fn serves_embedder(process: ProcessRef) -> bool {
     Role::of(process) == Role::Server && process.channel().has(OUTSIDE)
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn components(worker: &Worker) -> Vec<ComponentRef> {
     let known: Vec<ComponentRef> =
         spoken_to.filter_map(|(_, line)| table.get(line.component)).collect();
     let is_left = |component: &ComponentRef| {
-        let is_ours = component.is_told() || is_launched(worker, *component);
+        let is_ours = component.is_terminating() || is_launched(worker, *component);
         component.owner().is_null() && is_ours && component.id() != worker.machine.entry
     };
     // One with a client outside is not terminated.

@@ -5,7 +5,7 @@
 //! are done: it sees TERMINATED, and FINISH where its embedder has [ended](Worker::finish) a
 //! communication. A process that waits for more all the same ends there, and FINALLY runs.
 
-use crate::channel::tell_watching_client;
+use crate::channel::notify_watching_client;
 use crate::communication::Communication;
 use crate::component::{self, ComponentId};
 use crate::crew;
@@ -14,7 +14,7 @@ use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{CLIENT_WAITS, SERVER_ENDED};
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::outside::Unsaid;
+use crate::outside::SendError;
 use crate::outside::launched::top;
 use crate::outside::state::Over;
 use crate::system;
@@ -25,24 +25,24 @@ impl Worker {
     ///
     /// # Errors
     /// No memory for it within the limit, or the type offers something.
-    pub fn launch(&mut self, kind: u32) -> Result<ComponentId, Unsaid> {
+    pub fn launch(&mut self, kind: u32) -> Result<ComponentId, SendError> {
         crew::visit(self, |worker| worker.launch_now(kind))
     }
 
-    fn launch_now(&mut self, kind: u32) -> Result<ComponentId, Unsaid> {
+    fn launch_now(&mut self, kind: u32) -> Result<ComponentId, SendError> {
         let known = self.program().components.get(kind as usize);
         if known.is_none_or(|known| !known.offered.is_empty()) {
-            return Err(Unsaid::Protocol);
+            return Err(SendError::Protocol);
         }
         self.machine.outside.has_launched = true;
         let full = self.machine.table.is_full();
         let create =
             |worker: &mut Worker| component::create(worker, kind, ComponentRef::NULL, false);
         let made = if full { crew::alone(self, create) } else { create(self) };
-        let component = made.map_err(|OutOfMemory| Unsaid::OutOfMemory)?;
+        let component = made.map_err(|OutOfMemory| SendError::OutOfMemory)?;
         system::connect(self, component);
         if component.process_count() == 0 {
-            component::tell_end(self, component, ProcessRef::NULL);
+            component::terminate(self, component, ProcessRef::NULL);
         }
         Ok(component.id())
     }
@@ -56,7 +56,7 @@ impl Worker {
     pub fn dismiss(&mut self, id: ComponentId) {
         crew::visit(self, |worker| {
             if let Some(component) = worker.machine.table.get(id) {
-                component::tell_end(worker, component, ProcessRef::NULL);
+                component::terminate(worker, component, ProcessRef::NULL);
             }
         });
     }
@@ -67,7 +67,7 @@ impl Worker {
         crew::visit(self, |worker| {
             crew::between(worker, |worker| {
                 let Some(component) = worker.machine.table.get(id) else { return };
-                component::tell_end(worker, component, ProcessRef::NULL);
+                component::terminate(worker, component, ProcessRef::NULL);
                 if !component.has_failed() {
                     fault::doom(worker, component);
                 }
@@ -92,7 +92,7 @@ impl Worker {
                 channel.clear(CLIENT_WAITS);
                 worker.wake(channel.client_process());
             }
-            tell_watching_client(worker, channel);
+            notify_watching_client(worker, channel);
         });
     }
 }

@@ -3,20 +3,20 @@
 use crate::collection::{self, Cursor};
 use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::machine::Worker;
-use crate::pieces::Telling;
+use crate::pieces::Termination;
 use crate::pieces::litter::PIECE;
 use crate::program::Kind;
 use crate::{array, words};
 
 /// Schedules a component's sub-components for later termination; false if that can be done at once.
-pub(crate) fn tell_children(worker: &mut Worker, component: ComponentRef) -> bool {
+pub(crate) fn schedule_children(worker: &mut Worker, component: ComponentRef) -> bool {
     if worker.machine.desk.is_some() || component.child_count() as usize <= PIECE {
         return false;
     }
     let (id, left) = (component.id(), component.child_count());
-    let is_known = |telling: &Telling| matches!(telling, Telling::Children { of, .. } if *of == id);
-    if !worker.machine.pieces.tellings.iter().any(is_known) {
-        worker.machine.pieces.tellings.push(Telling::Children { of: id, left });
+    let is_known = |termination: &Termination| matches!(termination, Termination::Children { of, .. } if *of == id);
+    if !worker.machine.pieces.terminations.iter().any(is_known) {
+        worker.machine.pieces.terminations.push(Termination::Children { of: id, left });
         worker.machine.attention = true;
     }
     true
@@ -30,8 +30,8 @@ pub(crate) fn delete(worker: &mut Worker, deleter: ProcessRef, kind: Kind, word:
         return false;
     }
     word.set(0, 0);
-    let telling = Telling::Words { deleter, kind, word: owner, cursor: Cursor::Start };
-    worker.machine.pieces.tellings.push(telling);
+    let termination = Termination::Words { deleter, kind, word: owner, cursor: Cursor::Start };
+    worker.machine.pieces.terminations.push(termination);
     worker.machine.attention = true;
     true
 }

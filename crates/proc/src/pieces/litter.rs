@@ -22,7 +22,7 @@ pub(crate) fn is_over(worker: &Worker) -> bool {
 /// Whether anything is left.
 pub(crate) fn are_left(worker: &Worker) -> bool {
     let pieces = &worker.machine.pieces;
-    !pieces.tellings.is_empty() || !pieces.litter.is_empty()
+    !pieces.terminations.is_empty() || !pieces.litter.is_empty()
 }
 
 /// Leaves the memory of a large collection or array to be freed before another process runs; false

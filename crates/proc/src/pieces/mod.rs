@@ -14,7 +14,7 @@ mod litter;
 mod state;
 mod work;
 
-pub(crate) use delete::{delete, tell_children};
+pub(crate) use delete::{delete, schedule_children};
 pub(crate) use litter::{are_left, begin, is_over, litter};
-pub(crate) use state::{Pieces, Telling};
-pub(crate) use work::{forget, sweep, sweep_all, tell_some};
+pub(crate) use state::{Pieces, Termination};
+pub(crate) use work::{forget, sweep, sweep_all, terminate_some};

@@ -6,7 +6,7 @@ use crate::handle::ProcessRef;
 use crate::program::Kind;
 
 /// Components that are being terminated.
-pub(crate) enum Telling {
+pub(crate) enum Termination {
     /// Sub-components of one that ends: at most `left` remain to be visited.
     Children { of: ComponentId, left: u32 },
     /// Those in what a word has owned; the process waits for the end of them.
@@ -17,7 +17,7 @@ pub(crate) enum Telling {
 #[derive(Default)]
 pub(crate) struct Pieces {
     /// A stack: the last is next.
-    pub(crate) tellings: Vec<Telling>,
+    pub(crate) terminations: Vec<Termination>,
     /// Words of collections and arrays that nothing references any more.
     pub(crate) litter: Vec<(Kind, u64)>,
     /// Slices are spans of time.
@@ -26,7 +26,7 @@ pub(crate) struct Pieces {
 
 impl Pieces {
     /// Whether components are being terminated.
-    pub(crate) fn is_telling(&self) -> bool {
-        !self.tellings.is_empty()
+    pub(crate) fn is_terminating(&self) -> bool {
+        !self.terminations.is_empty()
     }
 }

@@ -4,7 +4,7 @@ use crate::collection::{self, Cursor};
 use crate::component::{self, ComponentId};
 use crate::handle::{ProcessRef, Words};
 use crate::machine::Worker;
-use crate::pieces::Telling;
+use crate::pieces::Termination;
 use crate::pieces::litter::PIECE;
 use crate::program::Kind;
 use crate::{array, lines, words};
@@ -12,56 +12,56 @@ use crate::{array, lines, words};
 /// The deleting process is killed: nothing waits any more. What it owned ends with its component.
 pub(crate) fn forget(worker: &mut Worker, process: ProcessRef) {
     worker.machine.attention = true;
-    let all = std::mem::take(&mut worker.machine.pieces.tellings);
-    for telling in all {
-        match telling {
-            Telling::Words { deleter, kind, word, .. } if deleter == process => {
+    let all = std::mem::take(&mut worker.machine.pieces.terminations);
+    for termination in all {
+        match termination {
+            Termination::Words { deleter, kind, word, .. } if deleter == process => {
                 let mut word = word;
                 words::free_word(worker, kind, Words(&raw mut word));
             }
-            other => worker.machine.pieces.tellings.push(other),
+            other => worker.machine.pieces.terminations.push(other),
         }
     }
 }
 
 /// Terminates the next [`PIECE`] components.
-pub(crate) fn tell_some(worker: &mut Worker) {
-    let Some(telling) = worker.machine.pieces.tellings.pop() else { return };
+pub(crate) fn terminate_some(worker: &mut Worker) {
+    let Some(termination) = worker.machine.pieces.terminations.pop() else { return };
     worker.budget -= PIECE as i64;
-    let rest = match telling {
-        Telling::Children { of, left } => tell_some_children(worker, of, left),
-        Telling::Words { deleter, kind, word, cursor } => {
-            tell_some_words(worker, deleter, (kind, word), cursor)
+    let rest = match termination {
+        Termination::Children { of, left } => terminate_children(worker, of, left),
+        Termination::Words { deleter, kind, word, cursor } => {
+            terminate_words(worker, deleter, (kind, word), cursor)
         }
     };
-    if let Some(telling) = rest {
-        worker.machine.pieces.tellings.insert(0, telling);
+    if let Some(termination) = rest {
+        worker.machine.pieces.terminations.insert(0, termination);
     }
 }
 
-pub(crate) fn tell_some_children(
+pub(crate) fn terminate_children(
     worker: &mut Worker,
     of: ComponentId,
     left: u32,
-) -> Option<Telling> {
+) -> Option<Termination> {
     let component = worker.machine.table.get(of)?;
     let piece = left.min(PIECE as u32);
     for _ in 0..piece {
         // Visited ones rotate behind the others.
         let child = component::rotate(component).some()?;
-        if !child.is_told() {
-            component::tell_end(worker, child, ProcessRef::NULL);
+        if !child.is_terminating() {
+            component::terminate(worker, child, ProcessRef::NULL);
         }
     }
-    (left > piece).then_some(Telling::Children { of, left: left - piece })
+    (left > piece).then_some(Termination::Children { of, left: left - piece })
 }
 
-pub(crate) fn tell_some_words(
+pub(crate) fn terminate_words(
     worker: &mut Worker,
     deleter: ProcessRef,
     (kind, word): (Kind, u64),
     mut cursor: Cursor,
-) -> Option<Telling> {
+) -> Option<Termination> {
     let mut found = Vec::with_capacity(PIECE);
     let element = match kind {
         Kind::Array => {
@@ -85,10 +85,10 @@ pub(crate) fn tell_some_words(
     for component in components {
         lines::close_with(worker, deleter, component);
         deleter.set_wait(deleter.wait() + 1);
-        component::tell_end(worker, component, deleter);
+        component::terminate(worker, component, deleter);
     }
     if !is_over {
-        return Some(Telling::Words { deleter, kind, word, cursor });
+        return Some(Termination::Words { deleter, kind, word, cursor });
     }
     let mut word = word;
     words::free_word(worker, kind, Words(&raw mut word));

@@ -14,7 +14,7 @@ pub(crate) fn end(worker: &mut Worker, process: ProcessRef) {
     lines::close_all(worker, process, lines::Leave::Finished);
     let component = process.component();
     forget(worker, process);
-    if !component.is_null() && component.is_told() {
+    if !component.is_null() && component.is_terminating() {
         component::may_end(worker, component);
     }
 }

@@ -115,7 +115,7 @@ pub(crate) fn main_done(
     let is_done = component.id() == worker.machine.entry || is_launched(worker, component);
     end(worker, process);
     if is_done {
-        component::tell_end(worker, component, ProcessRef::NULL);
+        component::terminate(worker, component, ProcessRef::NULL);
     }
     None
 }
@@ -132,7 +132,7 @@ pub(crate) fn server_done(worker: &mut Worker, process: ProcessRef) {
     }
     lines::close_all(worker, process, lines::Leave::Finished);
     process.set_state(State::Finish as u8);
-    if process.component().is_told() {
+    if process.component().is_terminating() {
         component::may_end(worker, process.component());
     }
     channel::hold(worker, channel);
@@ -140,6 +140,6 @@ pub(crate) fn server_done(worker: &mut Worker, process: ProcessRef) {
         channel.clear(CLIENT_WAITS);
         worker.wake(channel.client_process());
     }
-    channel::tell_watching_client(worker, channel);
+    channel::notify_watching_client(worker, channel);
     channel::release(worker);
 }

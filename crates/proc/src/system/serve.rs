@@ -133,7 +133,7 @@ impl Worker {
     }
 
     /// Takes messages again of a client that was held off.
-    pub fn attend_to(&mut self, communication: Communication) {
+    pub fn resume(&mut self, communication: Communication) {
         crew::visit(self, |worker| {
             let Some(server) = worker.machine.systems.lines.get(communication) else { return };
             server.lower(HELD);

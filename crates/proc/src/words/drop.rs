@@ -14,6 +14,6 @@ pub(crate) fn drop_word(worker: &mut Worker, kind: Kind, word: Words) {
     }
     let mut components = Vec::new();
     take_components(worker, kind, word, &mut components);
-    component::tell_all(worker, &components, ProcessRef::NULL);
+    component::terminate_all(worker, &components, ProcessRef::NULL);
     free_word(worker, kind, word);
 }

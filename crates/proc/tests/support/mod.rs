@@ -58,7 +58,7 @@ pub fn local(frame: *mut Frame, index: usize) -> *mut u64 {
 
 /// The component of a process.
 pub fn own(process: *mut Process) -> *mut Component {
-    // SAFETY: asked for by running code of the process.
+    // SAFETY: called by running code of the process.
     unsafe { (*process).component }
 }
 
@@ -114,7 +114,7 @@ impl Builder {
         self.program.interfaces.len() as u32 - 1
     }
 
-    /// A function with so many locals, some of which own something.
+    /// A function with `locals` locals, some of which own something.
     pub fn function(&mut self, name: &str, code: Code, locals: u32, owned: &[(u32, Kind)]) -> u32 {
         let owned = owned.iter().map(|&(index, kind)| Variable {
             name: format!("local{index}"),
@@ -174,17 +174,17 @@ pub fn owned(name: &str, offset: u32, kind: Kind, shape: u32) -> Variable {
     Variable { name: name.into(), offset, kind, shape, synchronous: false }
 }
 
-/// What a run has said.
+/// Reports and output of a run.
 #[derive(Default)]
-pub struct Heard {
+pub struct Recorded {
     pub faults: Vec<Fault>,
     pub deadlocks: Vec<String>,
     pub output: Vec<u8>,
 }
 
-struct Ear(Rc<RefCell<Heard>>);
+struct Recorder(Rc<RefCell<Recorded>>);
 
-impl Reports for Ear {
+impl Reports for Recorder {
     fn fault(&mut self, fault: &Fault) {
         self.0.borrow_mut().faults.push(fault.clone());
     }
@@ -194,24 +194,24 @@ impl Reports for Ear {
     }
 }
 
-impl Sink for Ear {
+impl Sink for Recorder {
     fn write(&mut self, bytes: &[u8]) {
         self.0.borrow_mut().output.extend_from_slice(bytes);
     }
 }
 
-/// Options that note what is said.
-pub fn listening() -> (Options, Rc<RefCell<Heard>>) {
-    let heard = Rc::new(RefCell::new(Heard::default()));
+/// Options that record reports and output.
+pub fn recording() -> (Options, Rc<RefCell<Recorded>>) {
+    let recorded = Rc::new(RefCell::new(Recorded::default()));
     let options = Options {
-        reports: Box::new(Ear(heard.clone())),
-        console: Console::new(Box::new(Ear(heard.clone())), Lines::Together),
+        reports: Box::new(Recorder(recorded.clone())),
+        console: Console::new(Box::new(Recorder(recorded.clone())), Lines::Together),
         ..Options::quiet()
     };
-    (options, heard)
+    (options, recorded)
 }
 
-/// Runs a program to its end without a loop; it asks for nothing outside.
+/// Runs a program to its end without a loop; it uses no system component.
 pub fn run(worker: &mut Worker) -> tidemill_proc::fault::Ended {
     worker.start().expect("memory for the entry component");
     for _ in 0..1_000_000 {
@@ -248,7 +248,7 @@ pub fn assert_empty(worker: &Worker) {
 pub fn break_off_everywhere(program: impl Fn() -> Program, steps: i64) {
     for budget in 1..steps {
         for seed in [None, Some(budget as u64)] {
-            let (mut options, _) = listening();
+            let (mut options, _) = recording();
             options.schedule_seed = seed;
             let mut worker = worker_for(program(), options);
             worker.start().expect("memory for the entry component");
@@ -259,24 +259,24 @@ pub fn break_off_everywhere(program: impl Fn() -> Program, steps: i64) {
     }
 }
 
-/// Runs with too little memory, for many amounts of it: somebody fails, and nothing is left.
+/// Runs with too little memory, for many limits: a component fails, and nothing is left.
 pub fn starve(program: impl Fn() -> Program) {
-    let (options, _) = listening();
+    let (options, _) = recording();
     let mut worker = worker_for(program(), options);
     run(&mut worker);
     let peak = worker.peak_bytes();
     let first = TABLE_CHUNK;
     for memory_max in (0..peak - first).step_by(16).map(|bytes| first + bytes) {
-        let (mut options, heard) = listening();
+        let (mut options, recorded) = recording();
         options.memory_max = memory_max;
         let mut worker = worker_for(program(), options);
         if worker.start().is_err() {
             continue;
         }
-        // Who fails may leave others waiting while the entry looks on: that is no end.
+        // A failed component may leave others waiting while the entry waits too: that is no end.
         worker.run(10_000);
         worker.clear();
-        let faults = &heard.borrow().faults;
+        let faults = &recorded.borrow().faults;
         let reason = faults.first().map(|fault| fault.reason);
         assert_eq!(reason, Some(tidemill_proc::fault::Reason::OutOfMemory), "{memory_max} bytes");
         assert_empty(&worker);

@@ -1,5 +1,5 @@
-//! The token ring, as generated code would be: node passes on what comes, the fast paths of send
-//! and receive inlined.
+//! The token ring as generated code would be: a node passes on what it receives, the fast paths of
+//! send and receive inlined.
 
 use tidemill_proc::Worker;
 use tidemill_proc::entry::operations as op;
@@ -192,7 +192,7 @@ code!(main(f, p, w) {
     0
 });
 
-/// A ring of so many nodes with a token of so many hops, a multiple of the nodes.
+/// A ring of `size` nodes with a token of `hops` hops, a multiple of the nodes.
 pub fn program(size: u64, hops: u64) -> Program {
     // The parameters are constants of the program: BEGIN's first act.
     thread_local!(static PARAMETERS: std::cell::Cell<(u64, u64)> =

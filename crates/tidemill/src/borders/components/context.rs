@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use tidemill_event::Loop;
-use tidemill_proc::{Communication, CommunicationMap, Unsaid, Value as Word, Values};
+use tidemill_proc::{Communication, CommunicationMap, SendError, Value as Word, Values};
 use tidemill_relation::{OwnedValue, Seq, SeqBuilder, Value};
 
 use super::border::StageBorder;
@@ -81,7 +81,7 @@ impl StageContext<'_> {
     /// Gives an input to an instance that has nothing to do.
     fn say(&mut self, name: Communication, columns: Seq<'_>, words: &[Word<'_>]) {
         let talk = self.stage.checked.talk;
-        match self.machine.node.runner.worker().say(name, talk.input, words) {
+        match self.machine.node.runner.worker().send(name, talk.input, words) {
             Ok(()) => {
                 self.stage.counters.inputs.add(1);
                 if let Some(instance) = self.instances.get_mut(name) {
@@ -89,7 +89,7 @@ impl StageContext<'_> {
                 }
             }
             // It failed when it had nothing to do: that is heard of, and the input is for the next.
-            Err(Unsaid::Failed) => {
+            Err(SendError::Failed) => {
                 if let Some(instance) = self.instances.get_mut(name) {
                     let mut row = SeqBuilder::new();
                     row.extend(columns);
@@ -97,7 +97,7 @@ impl StageContext<'_> {
                 }
                 self.machine.node.runner.worker().renote(name);
             }
-            Err(Unsaid::Gone | Unsaid::Protocol | Unsaid::Full | Unsaid::OutOfMemory) => {
+            Err(SendError::Gone | SendError::Protocol | SendError::Full | SendError::OutOfMemory) => {
                 self.stage.counters.refused.add(1);
             }
         }
@@ -120,7 +120,7 @@ impl StageContext<'_> {
 
     fn end(&mut self, name: Communication) {
         self.instances.remove(name);
-        self.machine.node.runner.worker().part(name);
+        self.machine.node.runner.worker().close(name);
     }
 
     /// A row has gone: the instance of its key ends, once it has done what waits for it; unless
@@ -164,7 +164,7 @@ impl StageContext<'_> {
         why: &str,
         scratch: &mut Scratch,
     ) {
-        self.machine.node.runner.worker().part(name);
+        self.machine.node.runner.worker().close(name);
         let Some(instance) = self.instances.remove(name) else { return };
         let Instance { key, queue, is_at_work, is_ending, .. } = instance;
         self.stage.counters.faults.add(1);

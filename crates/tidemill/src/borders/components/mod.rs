@@ -22,7 +22,7 @@ mod state;
 
 use tidemill_event::Loop;
 use tidemill_overlog::node::{Crossing, CrossingKind};
-use tidemill_proc::{Communication, Heard, Values, arm};
+use tidemill_proc::{Communication, Received, Values, arm};
 use tidemill_relation::TupleBuf;
 use tidemill_stdx::marks;
 
@@ -113,7 +113,7 @@ pub(super) fn rebind(
     let (parted, begun) = stages.rebind(checked, (&registry, secret), counterparts);
     let worker = machine.node.runner.worker();
     let has_parted = !parted.is_empty();
-    parted.into_iter().for_each(|name| worker.part(name));
+    parted.into_iter().for_each(|name| worker.close(name));
     match (had_some, !checked.is_empty()) {
         // Rules may wake what waits.
         (false, true) => worker.hold(),
@@ -181,22 +181,22 @@ fn hear(
         }
         let mut context = StageContext { machine, number, stage, instances };
         marks::leave();
-        match context.machine.node.runner.worker().hear(from, values) {
-            Heard::Message(message) if message == talk.output => {
+        match context.machine.node.runner.worker().receive(from, values) {
+            Received::Message(message) if message == talk.output => {
                 context.output(events, values);
             }
-            Heard::Message(_) => {
+            Received::Message(_) => {
                 context.done(from, scratch);
                 marks::arrive("components/channel");
             }
-            Heard::Nothing => return true,
-            Heard::Ended if context.is_at_work(from) => {
+            Received::Nothing => return true,
+            Received::Ended if context.is_at_work(from) => {
                 let why = "the implementation has ended without ending its input";
                 context.fault(events, from, why, scratch);
             }
-            Heard::Ended => {}
-            Heard::Failed(why) => context.fault(events, from, &why, scratch),
-            Heard::Gone => return true,
+            Received::Ended => {}
+            Received::Failed(why) => context.fault(events, from, &why, scratch),
+            Received::Gone => return true,
         }
     }
 }

@@ -81,6 +81,6 @@ fn go_on(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         // The loop has too much to do to do it bit by bit.
         open.write_rest();
     }
-    world.node.runner.worker().attend_to(from);
+    world.node.runner.worker().resume(from);
     arm(world, lp);
 }

@@ -262,7 +262,7 @@ fn restrain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         world.node.runner.worker().hold_off(from);
     } else if socket.is_held_off && socket.unsent.len() < UNSENT_MAX / 2 {
         socket.is_held_off = false;
-        world.node.runner.worker().attend_to(from);
+        world.node.runner.worker().resume(from);
         arm(world, lp);
     }
 }

@@ -11,40 +11,40 @@ use crate::{lines, monitor};
 /// Whether a terminating component may serve until it ends. Not one in its FINALLY: many of those
 /// may wait for the system, and each scan would have to pass over them.
 pub(crate) fn is_serving(component: ComponentRef) -> bool {
-    component.is_told() && Life::of(component) != Life::Finally
+    component.is_terminating() && Life::of(component) != Life::Finally
 }
 
 /// Records a terminating component. With several loops the whole table is scanned instead.
-pub(crate) fn note_told(worker: &mut Worker, component: ComponentRef) {
-    let Machine { told, table, desk, .. } = &mut worker.machine;
+pub(crate) fn note_terminating(worker: &mut Worker, component: ComponentRef) {
+    let Machine { terminating, table, desk, .. } = &mut worker.machine;
     if desk.is_none() {
-        told.add(component.id(), |id| table.get(id).is_some_and(is_serving));
+        terminating.add(component.id(), |id| table.get(id).is_some_and(is_serving));
     }
 }
 
 /// Requests the end of a component; `deleter`, unless null, waits for it.
-pub(crate) fn tell_end(worker: &mut Worker, component: ComponentRef, deleter: ProcessRef) {
+pub(crate) fn terminate(worker: &mut Worker, component: ComponentRef, deleter: ProcessRef) {
     if crew::is_elsewhere(worker, component) {
-        debug_assert!(deleter.is_null(), "only with the floor alone");
+        debug_assert!(deleter.is_null(), "only with exclusive access");
         worker.post_end(component);
         return;
     }
     if !deleter.is_null() {
         component.set_deleter(deleter);
     }
-    if !component.is_told() {
-        component.set_told();
-        note_told(worker, component);
-        callers::note_told(worker, component);
+    if !component.is_terminating() {
+        component.set_terminating();
+        note_terminating(worker, component);
+        callers::note_terminating(worker, component);
         monitor::poke(worker, component);
     }
     may_end(worker, component);
 }
 
 /// Terminates several components; returns their number.
-pub(crate) fn tell_all(worker: &mut Worker, all: &[ComponentRef], deleter: ProcessRef) -> u64 {
+pub(crate) fn terminate_all(worker: &mut Worker, all: &[ComponentRef], deleter: ProcessRef) -> u64 {
     for &component in all {
-        tell_end(worker, component, deleter);
+        terminate(worker, component, deleter);
     }
     all.len() as u64
 }
@@ -77,7 +77,7 @@ pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef], large: u64
     for &component in components {
         lines::close_with(cx.worker, cx.process, component);
     }
-    let count = tell_all(cx.worker, components, cx.process);
+    let count = terminate_all(cx.worker, components, cx.process);
     cx.process.set_wait(count + large);
     cx.process.block(State::Delete, cx.frame)
 }

@@ -7,13 +7,13 @@ const LOOKS: usize = 2;
 
 /// Components that may serve others until they end. The caller checks which of them still do.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct TerminatingSet {
     ids: Vec<ComponentId>,
     /// The entry to check next.
     next: usize,
 }
 
-impl Told {
+impl TerminatingSet {
     /// Adds one. Each addition also checks [`LOOKS`] others and removes those that serve no more,
     /// so the set stays bounded in a program that never rests.
     pub(crate) fn add(&mut self, id: ComponentId, is_serving: impl Fn(ComponentId) -> bool) {
@@ -48,13 +48,13 @@ mod tests {
         // The last hundred still serve, and one of the first.
         let serves =
             |now: u32| move |one: ComponentId| one == id(7) || one >= id(now.max(100) - 100);
-        let mut told = Told::default();
+        let mut terminating = TerminatingSet::default();
         for now in 0..10_000 {
-            told.add(id(now), serves(now));
-            assert!(told.ids.len() < 300, "{now}: {}", told.ids.len());
+            terminating.add(id(now), serves(now));
+            assert!(terminating.ids.len() < 300, "{now}: {}", terminating.ids.len());
         }
-        told.add(id(7), serves(10_000));
+        terminating.add(id(7), serves(10_000));
         let expected: Vec<ComponentId> = std::iter::once(7).chain(9_900..10_000).map(id).collect();
-        assert_eq!(told.all(serves(10_000)), expected);
+        assert_eq!(terminating.all(serves(10_000)), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Making components, and speaking with them.
+//! Making components, and communicating with them as their client.
 
 use super::state::Line;
 use crate::channel::{self, head_from, interface_of, is_full};
@@ -12,12 +12,12 @@ use crate::memory::OutOfMemory;
 use crate::program::{Direction, Port};
 use crate::system;
 
-/// Why a message was not sent.
+/// Why a component was not made, or a message not sent.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub enum Unsaid {
+pub enum SendError {
     /// There is no such component any more.
     Gone,
-    /// It has failed: [`Worker::hear`] returns the reason.
+    /// It has failed: [`Worker::receive`] returns the reason.
     Failed,
     /// The protocol does not allow the message now, or it has other parameters.
     Protocol,
@@ -29,7 +29,7 @@ pub enum Unsaid {
 
 /// What a component has sent, or what has happened to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Heard {
+pub enum Received {
     /// Nothing.
     Nothing,
     /// This message; its parameters are in the values.
@@ -49,15 +49,15 @@ impl Worker {
     ///
     /// # Errors
     /// No memory for it within the limit, or the type has no such implementation.
-    pub fn make(&mut self, kind: u32, interface: u32) -> Result<Communication, Unsaid> {
+    pub fn make(&mut self, kind: u32, interface: u32) -> Result<Communication, SendError> {
         crew::visit(self, |worker| worker.make_now(kind, interface))
     }
 
-    fn make_now(&mut self, kind: u32, interface: u32) -> Result<Communication, Unsaid> {
+    fn make_now(&mut self, kind: u32, interface: u32) -> Result<Communication, SendError> {
         let types = &self.program().components;
         let ports = types.get(kind as usize).map_or(&[][..], |known| &known.offered);
         let is_it = |port: &Port| port.interface == interface && port.implementation.is_some();
-        let offered = ports.iter().position(is_it).ok_or(Unsaid::Protocol)? as u32;
+        let offered = ports.iter().position(is_it).ok_or(SendError::Protocol)? as u32;
         let slot = SlotRef(self.memory.take(size_of::<Slot>()).map_err(out_of_memory)?.cast());
         let owner = ComponentRef::NULL;
         let full = self.machine.table.is_full();
@@ -85,33 +85,33 @@ impl Worker {
     ///
     /// # Errors
     /// Why it cannot be sent now.
-    pub fn say(
+    pub fn send(
         &mut self,
         to: Communication,
         message: u32,
         values: &[Value<'_>],
-    ) -> Result<(), Unsaid> {
-        crew::visit(self, |worker| worker.say_now(to, message, values))
+    ) -> Result<(), SendError> {
+        crew::visit(self, |worker| worker.send_now(to, message, values))
     }
 
-    fn say_now(
+    fn send_now(
         &mut self,
         to: Communication,
         message: u32,
         values: &[Value<'_>],
-    ) -> Result<(), Unsaid> {
-        let line = self.machine.outside.lines.get(to).ok_or(Unsaid::Gone)?;
+    ) -> Result<(), SendError> {
+        let line = self.machine.outside.lines.get(to).ok_or(SendError::Gone)?;
         let (slot, id, offered) = (line.slot, line.component, line.offered);
         let component = self.machine.table.get(id).filter(|component| !component.has_failed());
         let component = component.filter(|_| slot.channel().0 != FAILED);
-        let component = component.ok_or(Unsaid::Failed)?;
+        let component = component.ok_or(SendError::Failed)?;
         let port = &component.descriptor().offered[offered as usize];
         let interface = &self.program().interfaces[port.interface as usize];
-        let known = interface.messages.get(message as usize).ok_or(Unsaid::Protocol)?;
+        let known = interface.messages.get(message as usize).ok_or(SendError::Protocol)?;
         let state = slot.channel().some().map_or(START, ChannelRef::state);
         let is_allowed = if state == START { known.initial } else { known.may_follow(state) };
         if known.direction != Direction::In || !is_allowed || !system::fit(values, known) {
-            return Err(Unsaid::Protocol);
+            return Err(SendError::Protocol);
         }
         let channel = match slot.channel().some() {
             Some(channel) => channel,
@@ -120,10 +120,10 @@ impl Worker {
             }
         };
         if is_full(channel) {
-            return Err(Unsaid::Full);
+            return Err(SendError::Full);
         }
         let put = system::put_words(self, channel, message as u16, FROM_CLIENT, values);
-        put.map_err(|_| Unsaid::OutOfMemory)?;
+        put.map_err(|_| SendError::OutOfMemory)?;
         channel::notify_server(self, channel);
         Ok(())
     }
@@ -141,39 +141,39 @@ impl Worker {
     }
 
     /// Takes the next message or event of a component.
-    pub fn hear(&mut self, from: Communication, values: &mut Values) -> Heard {
-        crew::visit(self, |worker| worker.hear_now(from, values))
+    pub fn receive(&mut self, from: Communication, values: &mut Values) -> Received {
+        crew::visit(self, |worker| worker.receive_now(from, values))
     }
 
-    fn hear_now(&mut self, from: Communication, values: &mut Values) -> Heard {
-        let Some(line) = self.machine.outside.lines.get(from) else { return Heard::Gone };
+    fn receive_now(&mut self, from: Communication, values: &mut Values) -> Received {
+        let Some(line) = self.machine.outside.lines.get(from) else { return Received::Gone };
         let (slot, id) = (line.slot, line.component);
         let channel = slot.channel();
         let has_failed = self.machine.table.get(id).is_none_or(ComponentRef::has_failed);
         if channel.0 == FAILED || channel.is_null() && has_failed {
             let why = self.machine.outside.faults.remove(&id);
-            return Heard::Failed(why.unwrap_or_else(|| "the component has ended".to_owned()));
+            return Received::Failed(why.unwrap_or_else(|| "the component has ended".to_owned()));
         }
         if channel.is_null() {
-            return Heard::Nothing;
+            return Received::Nothing;
         }
         let Some(head) = head_from(channel, FROM_SERVER) else {
             if !channel.has(SERVER_ENDED) {
-                return Heard::Nothing;
+                return Received::Nothing;
             }
             channel::finish(self, slot, CLIENT_FINISHED);
-            return Heard::Ended;
+            return Received::Ended;
         };
         system::take_words(self, channel, head, values);
         channel::notify_server(self, channel);
         if interface_of(self, channel).messages[usize::from(head)].must_end {
             channel::finish(self, slot, CLIENT_FINISHED);
         }
-        Heard::Message(u32::from(head))
+        Received::Message(u32::from(head))
     }
 
     /// Ends the communication with a component, and terminates it.
-    pub fn part(&mut self, with: Communication) {
+    pub fn close(&mut self, with: Communication) {
         crew::visit(self, |worker| {
             let Some(line) = worker.machine.outside.lines.remove(with) else { return };
             worker.machine.outside.free.push(with.place() as u32);
@@ -181,12 +181,12 @@ impl Worker {
             channel::finish(worker, line.slot, CLIENT_FINISHED);
             worker.memory.give(line.slot.0.cast(), size_of::<Slot>());
             if let Some(component) = worker.machine.table.get(line.component) {
-                component::tell_end(worker, component, ProcessRef::NULL);
+                component::terminate(worker, component, ProcessRef::NULL);
             }
         });
     }
 }
 
-fn out_of_memory(_: OutOfMemory) -> Unsaid {
-    Unsaid::OutOfMemory
+fn out_of_memory(_: OutOfMemory) -> SendError {
+    SendError::OutOfMemory
 }

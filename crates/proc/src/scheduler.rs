@@ -36,7 +36,7 @@ impl Worker {
     fn run_slice(&mut self) -> Paused {
         loop {
             if self.machine.attention {
-                self.attend();
+                self.do_due_work();
                 let rests = self.machine.attention && self.machine.ended.is_none();
                 if rests && (self.is_cut_off() || self.budget <= 0) {
                     return Paused::Slice;
@@ -82,7 +82,7 @@ impl Worker {
     }
 
     /// Does what operations have left to be done between two processes.
-    pub(crate) fn attend(&mut self) {
+    pub(crate) fn do_due_work(&mut self) {
         while std::mem::take(&mut self.machine.attention) {
             if self.machine.halted {
                 self.machine.ended.get_or_insert(Ended::Halted);
@@ -92,8 +92,8 @@ impl Worker {
                 return;
             }
             monitor::look(self);
-            pieces::tell_some(self);
-            let are_early = component::end_telling(self);
+            pieces::terminate_some(self);
+            let are_early = component::advance_early(self);
             for _ in 0..ENDS {
                 let Some(id) = self.machine.ending.pop() else { break };
                 if let Some(component) = self.machine.table.get(id) {

@@ -19,7 +19,7 @@ impl Context<'_> {
     /// An index that is not below a count.
     #[cold]
     pub(crate) fn outside(&mut self, index: i64, count: u64, position: u32) -> u32 {
-        self.fault_saying(Reason::Index, outside(index, count), position)
+        self.fault_with(Reason::Index, outside(index, count), position)
     }
 
     fn own_path(&self) -> String {
@@ -59,7 +59,7 @@ impl Context<'_> {
         };
         let interface = &interface_of(self.worker, channel).name;
         let message = format!("{own} sends {name} to {partner} {when}, against {interface}");
-        self.fault_saying(Reason::Protocol, message, position)
+        self.fault_with(Reason::Protocol, message, position)
     }
 
     /// A communication cannot begin with a message.
@@ -79,7 +79,7 @@ impl Context<'_> {
             false => component::path(self.worker, partner),
         };
         let message = format!("{own} begins with {name} to {partner}, against {}", interface.name);
-        self.fault_saying(Reason::Protocol, message, position)
+        self.fault_with(Reason::Protocol, message, position)
     }
 
     /// The client of a communication is disconnected in the middle of it.
@@ -97,7 +97,7 @@ impl Context<'_> {
         let message = format!(
             "{own} disconnects {client} from {partner} after {last}, in the middle of {interface}"
         );
-        self.fault_saying(Reason::Protocol, message, position)
+        self.fault_with(Reason::Protocol, message, position)
     }
 
     /// Another message than the one to be received.
@@ -112,7 +112,7 @@ impl Context<'_> {
         let (expected, came) = (self.message(channel, expected), self.message(channel, came));
         let partner = self.partner(channel, receiver);
         let message = format!("{expected} was expected from {partner}, {came} came");
-        self.fault_saying(Reason::Unexpected, message, position)
+        self.fault_with(Reason::Unexpected, message, position)
     }
 
     /// The other side waits too, so neither can continue.
@@ -120,14 +120,14 @@ impl Context<'_> {
     pub(crate) fn deadlock(&mut self, channel: ChannelRef, side: u16, position: u32) -> u32 {
         let message =
             format!("{} and {} wait for each other", self.own_path(), self.partner(channel, side));
-        self.fault_saying(Reason::ProtocolDeadlock, message, position)
+        self.fault_with(Reason::ProtocolDeadlock, message, position)
     }
 
     /// The other side is done, and a message of it is waited for.
     #[cold]
     pub(crate) fn finished(&mut self, channel: ChannelRef, side: u16, position: u32) -> u32 {
         let message = format!("{} has finished the communication", self.partner(channel, side));
-        self.fault_saying(Reason::Finished, message, position)
+        self.fault_with(Reason::Finished, message, position)
     }
 
     /// The other side has failed; null if it is not there any more.
@@ -137,6 +137,6 @@ impl Context<'_> {
             true => "the other side".to_owned(),
             false => component::path(self.worker, partner),
         };
-        self.fault_saying(Reason::PartnerFailed, format!("{name} has failed"), position)
+        self.fault_with(Reason::PartnerFailed, format!("{name} has failed"), position)
     }
 }

@@ -42,7 +42,7 @@ pub(crate) enum When {
     Middle,
 }
 
-pub(crate) struct Floor {
+pub(crate) struct Exclusive {
     state: Mutex<State>,
     changed: Condvar,
     /// The number of workers that request or hold exclusive access, or have not yet continued after
@@ -50,9 +50,9 @@ pub(crate) struct Floor {
     wanted: AtomicUsize,
 }
 
-impl Default for Floor {
-    fn default() -> Floor {
-        Floor {
+impl Default for Exclusive {
+    fn default() -> Exclusive {
+        Exclusive {
             state: Mutex::new(State::default()),
             changed: Condvar::new(),
             wanted: AtomicUsize::new(0),
@@ -60,7 +60,7 @@ impl Default for Floor {
     }
 }
 
-impl Floor {
+impl Exclusive {
     /// The state is whole at every unlock, so a panic elsewhere leaves it usable.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -156,7 +156,7 @@ mod models {
     /// detects a read or write that is concurrent with a write.
     #[derive(Default)]
     struct Shared {
-        floor: Floor,
+        exclusive: Exclusive,
         word: UnsafeCell<u32>,
     }
 
@@ -166,19 +166,19 @@ mod models {
     unsafe impl Send for Shared {}
 
     fn work(shared: &Shared, when: Option<When>) {
-        shared.floor.enter();
+        shared.exclusive.enter();
         shared.word.with(|_| ());
         if let Some(when) = when {
-            shared.floor.acquire(when, || ());
+            shared.exclusive.acquire(when, || ());
             // SAFETY: exclusive access: no other worker is inside.
             shared.word.with_mut(|word| unsafe { *word += 1 });
-            shared.floor.release();
+            shared.exclusive.release();
         }
-        if shared.floor.is_wanted() {
-            shared.floor.step_aside();
+        if shared.exclusive.is_wanted() {
+            shared.exclusive.step_aside();
         }
         shared.word.with(|_| ());
-        shared.floor.leave();
+        shared.exclusive.leave();
     }
 
     fn model(workers: &'static [Option<When>]) {
@@ -228,30 +228,30 @@ mod tests {
 
     #[test]
     fn one_at_a_time_has_it_alone() {
-        let floor = Arc::new(Floor::default());
+        let exclusive = Arc::new(Exclusive::default());
         let (alone, on) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
         let threads: Vec<_> = (0..4)
             .map(|index| {
-                let (floor, alone, on) = (floor.clone(), alone.clone(), on.clone());
+                let (exclusive, alone, on) = (exclusive.clone(), alone.clone(), on.clone());
                 std::thread::spawn(move || {
-                    floor.enter();
+                    exclusive.enter();
                     for turn in 0..2000 {
                         on.fetch_add(1, Ordering::SeqCst);
                         assert_eq!(alone.load(Ordering::SeqCst), 0);
                         on.fetch_sub(1, Ordering::SeqCst);
-                        if floor.is_wanted() {
-                            floor.step_aside();
+                        if exclusive.is_wanted() {
+                            exclusive.step_aside();
                         }
                         if turn % 7 == index {
                             let when = if turn % 2 == 0 { When::Between } else { When::Middle };
-                            floor.acquire(when, || ());
+                            exclusive.acquire(when, || ());
                             assert_eq!(alone.fetch_add(1, Ordering::SeqCst), 0);
                             assert_eq!(on.load(Ordering::SeqCst), 0);
                             alone.fetch_sub(1, Ordering::SeqCst);
-                            floor.release();
+                            exclusive.release();
                         }
                     }
-                    floor.leave();
+                    exclusive.leave();
                 })
             })
             .collect();

@@ -2,17 +2,17 @@
 //!
 //! A [`Program`] is a list of [`File`]s, each with its components and interfaces in source order;
 //! both nest. Every node carries the [`Span`] it was written at; there are no back references, and
-//! each node has one owner. The tree says what was written, in one spelling:
+//! each node has one owner. The tree keeps what was written, in one spelling:
 //!
-//! * `ELSEIF` is `ELSIF`, empty statements are gone, `a, b: T` stays one section.
-//! * Parentheses are gone, except that the span of an expression includes those around it.
+//! * `ELSEIF` is `ELSIF`, empty statements are dropped, `a, b: T` stays one section.
+//! * Parentheses are dropped, except that the span of an expression includes those around it.
 //! * `Service[2]` has the limits 2 and 2, one without limits has 1 and 1.
 //! * `-9223372036854775808` is a literal, as its positive half is not an INTEGER.
 //!
 //! Names are not resolved here, and three forms mean different things by what their names are:
 //!
 //! * `a(b)` is an interface of an instance, a variable seen as a type, or a call. Where only a
-//!   designator can stand (before `!`, `?`, `:=`, in CONNECT, DELETE, ...) it is
+//!   designator is allowed (before `!`, `?`, `:=`, in CONNECT, DELETE, ...) it is
 //!   [`DesignatorKind::Of`]. As a value, or as a statement of its own, it is a [`Call`];
 //!   [`Call::as_designator`] reads it the other way. With anything more complicated than a plain
 //!   name before the parenthesis it is a designator.
@@ -20,8 +20,8 @@
 //! * A text of one byte is a CHARACTER too: [`Literal::Text`].
 //!
 //! What could not be parsed is missing from the tree, or is [`ExprKind::Error`] or
-//! [`TypeKind::Error`] where leaving it out would take a good declaration along. Those, and the
-//! rest of a tree, may come only with an error among the diagnostics.
+//! [`TypeKind::Error`] where omission would drop a good declaration, too. Such a tree always comes
+//! with an error among the diagnostics.
 //!
 //! No path through the tree is longer than the parser's limit, so plain recursion over it is safe.
 
@@ -46,7 +46,7 @@ pub struct File {
     pub definitions: Vec<Definition>,
 }
 
-/// What may stand outside of any component.
+/// What may be declared outside of any component.
 #[derive(Clone, PartialEq, Debug)]
 #[allow(clippy::large_enum_variant, reason = "trees are read once, and matching stays plain")]
 pub enum Definition {
@@ -102,9 +102,9 @@ pub struct Component {
 pub struct InterfaceDeclaration {
     /// The interface.
     pub name: Ident,
-    /// At least so many, 1 without brackets, the number itself in `[n]`.
+    /// The least number, 1 without brackets, the number itself in `[n]`.
     pub low: u64,
-    /// At most so many; `None` is `*`.
+    /// The greatest number; `None` is `*`.
     pub high: Option<u64>,
     /// The brackets, where there are some.
     pub limits: Option<Span>,
@@ -322,7 +322,7 @@ pub enum TypeKind {
         /// What it requires at most.
         requires: Vec<InterfaceDeclaration>,
     },
-    /// Could not be parsed; a diagnostic says so.
+    /// Could not be parsed; there is a diagnostic.
     Error,
 }
 
@@ -331,7 +331,7 @@ pub enum TypeKind {
 pub struct Sequence {
     /// `{EXCLUSIVE}`, `{SHARED}`.
     pub attributes: Option<Attributes>,
-    /// In source order; empty statements are gone.
+    /// In source order, without empty statements.
     pub statements: Vec<Statement>,
     /// From the attributes or first statement to the last one; if it is empty, the place after the
     /// keyword before it, without length.
@@ -385,7 +385,7 @@ pub enum StatementKind {
     },
     /// `to!Message(arguments)`.
     Send {
-        /// To whom; `None` is the client of this implementation.
+        /// The receiver; `None` is the client of this implementation.
         to: Option<Designator>,
         /// The message.
         message: Ident,
@@ -394,7 +394,7 @@ pub enum StatementKind {
     },
     /// `from?Message(targets)`.
     Receive {
-        /// From whom; `None` is the client of this implementation.
+        /// The sender; `None` is the client of this implementation.
         from: Option<Designator>,
         /// The message.
         message: Ident,
@@ -508,7 +508,7 @@ pub enum DesignatorKind {
     },
 }
 
-/// What stands in the parentheses of a [`DesignatorKind::Of`].
+/// The contents of the parentheses of a [`DesignatorKind::Of`].
 #[derive(Clone, PartialEq, Debug)]
 pub enum Argument {
     /// An instance, or the name of a type.
@@ -517,7 +517,7 @@ pub enum Argument {
     Type(Type),
 }
 
-/// What is asked of the next message.
+/// What a test of the next message compares it with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pattern {
     /// Is it this one?
@@ -558,23 +558,23 @@ pub enum ExprKind {
     Requires(Box<Expr>, Vec<InterfaceDeclaration>),
     /// `from?pattern`: waits for a message, then compares.
     Receive {
-        /// From whom; `None` is the client of this implementation.
+        /// The sender; `None` is the client of this implementation.
         from: Option<Designator>,
-        /// What is asked.
+        /// The message tested for.
         pattern: Pattern,
     },
     /// `INPUT(from, pattern)`: compares what is there now.
     Input {
-        /// From whom; `None` is the client of this implementation.
+        /// The sender; `None` is the client of this implementation.
         from: Option<Designator>,
-        /// What is asked.
+        /// The message tested for.
         pattern: Pattern,
     },
     /// `EXISTS(variable)`.
     Exists(Designator),
     /// `{SHARED} a`: evaluated with a lock.
     Attributed(Attributes, Box<Expr>),
-    /// Could not be parsed; a diagnostic says so.
+    /// Could not be parsed; there is a diagnostic.
     Error,
 }
 
@@ -652,7 +652,7 @@ impl Attributes {
 }
 
 impl ProtocolFactor {
-    /// Where it stands, brackets included.
+    /// Its span, brackets included.
     pub fn span(&self) -> Span {
         match self {
             ProtocolFactor::Message(it) => it.span,
@@ -664,7 +664,7 @@ impl ProtocolFactor {
 }
 
 impl Declaration {
-    /// Where it stands.
+    /// Its span.
     pub fn span(&self) -> Span {
         match self {
             Declaration::Component(it) => it.span,
@@ -727,7 +727,7 @@ impl Call {
 }
 
 impl Pattern {
-    /// Where it stands.
+    /// Its span.
     pub fn span(&self) -> Span {
         match self {
             Pattern::Message(name) => name.span,

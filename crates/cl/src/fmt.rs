@@ -5,16 +5,16 @@
 //!
 //! The style:
 //!
-//! * What stands inside something is indented by [`INDENT`]; BEGIN, ACTIVITY, FINALLY, ELSE, UNTIL
-//!   and END stand below what they belong to.
-//! * One statement or declaration to a line. CONSTANT and VARIABLE stand before a single
+//! * Nested lines are indented by [`INDENT`]; BEGIN, ACTIVITY, FINALLY, ELSE, UNTIL and END are
+//!   aligned with the line that they belong to.
+//! * One statement or declaration to a line. CONSTANT and VARIABLE are placed before a single
 //!   declaration, and on a line of their own above several.
 //! * A line that is longer than [`WIDTH`] columns is broken behind `,`, `;` and `:=` and before
 //!   AND, OR, OFFERS, REQUIRES, IN, OUT and `|`; what follows is indented by [`CONTINUATION`]. The
 //!   alternatives of a protocol that does not fit on a line begin one each.
 //! * `x!M(a)`, `x?M(a)`, `a[i]`, `f(x)` are tight; operators have a blank on both sides.
-//! * Empty lines are kept, several as one, but for those where something begins or ends. Comments
-//!   stay behind what they stood behind, or on a line of their own.
+//! * Empty lines are kept, several as one, except at the start and end of a block. Comments stay
+//!   behind the token they follow, or on a line of their own.
 
 mod layout;
 mod lines;
@@ -37,7 +37,7 @@ const INDENT_MAX: usize = 60;
 /// The source `text` in the one style. `file` is what diagnostics call it.
 ///
 /// # Errors
-/// What the parser finds wrong in it.
+/// The errors of the parser.
 pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     let (_, diagnostics) = parse_file(file, text);
     if has_errors(&diagnostics) {
@@ -46,7 +46,7 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     let text = text.replace("\r\n", "\n");
     let (tokens, end) = all_tokens(file, &text);
     let out = layout::print(&text, &lines::split(&tokens), end);
-    // Never let a mistake of the formatter reach somebody's source.
+    // Never let a defect of the formatter change a source.
     let same = shape(&text, &tokens) == shape(&out, &all_tokens(file, &out).0);
     Ok(if same { out } else { text })
 }

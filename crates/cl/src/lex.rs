@@ -10,15 +10,15 @@
 //! | text | `"..."` on one line, without escapes |
 //! | comment | `(* *)`; they nest |
 //!
-//! The lexer never fails: what is wrong is a diagnostic, and the token stands for something
-//! harmless. Tokens hold no values; [`value`] reads them from the text again, so a token is small.
+//! The lexer never fails: an error is a diagnostic, and its token becomes a harmless one. Tokens
+//! hold no values; [`value`] reads them from the text again, so a token is small.
 
 pub mod value;
 
 use tidemill_diag::text::{Cursor, is_blank, is_word};
 use tidemill_diag::{Diagnostic, FileId, Span};
 
-/// A token and where it stands.
+/// A token and its span.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token {
     /// What it is.
@@ -96,7 +96,7 @@ tokens! {
 pub(crate) const KEYWORD_LENGTH_MAX: usize = "IMPLEMENTATION".len();
 
 impl TokenKind {
-    /// How a diagnostic speaks of it, with its text where that says more.
+    /// Its description in a diagnostic, with its text where that is more specific.
     pub fn describe(self, text: &str) -> String {
         match self {
             TokenKind::Ident => format!("`{text}`"),
@@ -117,7 +117,7 @@ pub struct Lexed {
     pub tokens: Vec<Token>,
     /// The comments, in order.
     pub comments: Vec<Token>,
-    /// What is wrong, in order.
+    /// The errors, in order.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -185,11 +185,11 @@ impl Lexer<'_> {
     fn number(&mut self, start: usize) {
         self.cursor.skip_while(is_word);
         if self.cursor.peek(0) == b'.' && self.cursor.peek(1) != b'.' {
-            // No number goes on with a point but a real.
+            // Only reals continue with a point.
             self.cursor.skip(1);
             let mut ahead = self.cursor;
             let fraction = ahead.take_while(is_word);
-            // `0.THEN`: nothing stands behind the point.
+            // `0.THEN`: the point ends the number.
             if TokenKind::keyword(fraction).is_none() {
                 self.cursor = ahead;
                 if fraction.ends_with('E') && self.cursor.eat_one_of(b"+-") {

@@ -1,16 +1,16 @@
 //! Tokens to the tree.
 //!
 //! The parser is written by hand, one function per production of the grammar. It always yields a
-//! tree: a statement that is wrong is reported and left out, a wrong value or type in a
-//! declaration is an error node, and reading goes on behind it. Who gets errors should stop there:
-//! what is left out would be missed by any later check.
+//! tree: a wrong statement is reported and left out, a wrong value or type in a declaration is an
+//! error node, and parsing continues behind it. Callers that get errors should stop there: later
+//! checks would miss what is left out.
 //!
 //! | part | holds |
 //! |---|---|
 //! | `parse/declarations.rs` | components, interfaces, bodies, types |
 //! | `parse/statements.rs` | sequences and statements |
 //! | `parse/expressions.rs` | values, designators, and how they bind |
-//! | `parse/recovery.rs` | what is said of an error, and where reading goes on |
+//! | `parse/recovery.rs` | messages of errors, and where parsing continues |
 //!
 //! Nesting has a limit, so that no source can exhaust the stack, here or later.
 
@@ -85,7 +85,7 @@ struct Parser<'a> {
     nesting: usize,
     /// The height of the expression, designator or type read last.
     height: usize,
-    /// What is waiting for its END and name, innermost last.
+    /// What is still open and needs its END and name, innermost last.
     open: Vec<Open>,
 }
 
@@ -178,7 +178,7 @@ impl<'a> Parser<'a> {
         self.expected(&format!("`{}`", kind.text()), form)
     }
 
-    /// Consumes a name; `what` says of what.
+    /// Consumes a name; `what` describes what it names.
     fn ident(&mut self, what: &str) -> Parsed<Ident> {
         if !self.is(TokenKind::Ident) {
             return self.expected(what, self.name_help());

@@ -285,7 +285,7 @@ pub enum ExpressionKind {
     Constant(Constant),
     /// A text constant.
     Text(Rc<[u8]>),
-    /// What a place holds; a component place only where it is handed over.
+    /// The content of a place; a component place only where it is handed over.
     Place(Place),
     /// A function's result.
     Call(Call),

@@ -114,8 +114,7 @@ fn section(f: &mut Formatter<'_>, word: &str, it: Option<&Sequence>, indent: usi
     f.write_char(')')
 }
 
-// Long, as it is one short arm for each kind of statement; cut in two, neither half would say what
-// is missing.
+// Long, as it has one short arm for each kind of statement; split, neither half would be complete.
 fn statement(f: &mut Formatter<'_>, it: &Statement, indent: usize) -> fmt::Result {
     let body = |f: &mut Formatter<'_>, it: &Sequence| section(f, "do", Some(it), indent + 2);
     match &it.kind {
@@ -185,7 +184,7 @@ fn statement(f: &mut Formatter<'_>, it: &Statement, indent: usize) -> fmt::Resul
     }
 }
 
-/// Whom a message goes to or comes from; `-` is the client.
+/// The other side of a message; `-` is the client.
 fn peer(designator: Option<&Designator>) -> String {
     designator.map_or_else(|| "-".to_string(), ToString::to_string)
 }

@@ -1,4 +1,4 @@
-//! The messages that a program sends, wherever they stand in it.
+//! The messages that a program sends, anywhere in it.
 
 use super::{
     Component, Declaration, Definition, Expr, Ident, Program, Sequence, Statement, StatementKind,

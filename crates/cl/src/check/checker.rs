@@ -37,7 +37,7 @@ pub(super) struct Checker<'a> {
     /// Components that others make.
     pub(super) made: Set<ComponentId>,
     pub(super) here: Here,
-    /// What is known of ANY variables by the conditions around.
+    /// Interfaces of ANY variables established by the enclosing conditions.
     pub(super) known: Vec<Known>,
     /// Tests to be made before the statement that is being checked.
     pub(super) guards: Vec<(tree::Statement, Span)>,
@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Reports an error; for `return self.fail(...)` where no value comes out of it.
+    /// Reports an error; for `return self.fail(...)` where there is no value to return.
     pub(super) fn fail<T>(
         &mut self,
         code: &'static str,

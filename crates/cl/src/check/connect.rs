@@ -7,7 +7,7 @@
 //! | `I(sub)`: what a sub-component requires | `I(sub)`: what a sub-component offers |
 //! | `I`: what the component itself offers | `I`: what it requires itself, or its implementation |
 //!
-//! A bare instance stands for the interface that the other side names.
+//! A bare instance denotes the interface that the other side names.
 
 use tidemill_diag::Span;
 

@@ -183,7 +183,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// What declarations stand in.
+/// What contains declarations.
 #[derive(Clone, Copy)]
 struct Inside {
     component: ComponentId,

@@ -1,6 +1,5 @@
-//! Conditions of AWAIT: they are evaluated by whoever gives the monitor up, as often as that
-//! happens, so they change nothing and never wait. Nor do they loop, as nobody could interrupt
-//! them.
+//! Conditions of AWAIT: each release of the monitor evaluates them, in any process, so they change
+//! nothing and never wait. Nor do they loop, as an evaluation cannot be interrupted.
 
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::IdVec;
@@ -12,7 +11,7 @@ use crate::check::walk::{Act, Speech, Walk, root};
 use crate::ir::{Storage, Type};
 use crate::tree::{ByReference, PlaceKind, ProcedureId, Routine};
 
-/// What a condition must not do, and where it is done.
+/// A forbidden act of a condition, and its place.
 type Effect = (String, Span);
 
 impl<'a> Checker<'a> {
@@ -90,7 +89,7 @@ impl<'a> Checker<'a> {
         }
         let mut changed: Vec<ProcedureId> =
             effects.iter_enumerated().filter(|it| it.1.is_some()).map(|it| it.0).collect();
-        // Who can reach itself by calls may not end soon.
+        // A procedure that can reach itself by calls may run without bound.
         let calls =
             || callers.iter_enumerated().flat_map(|(to, all)| all.iter().map(move |it| (*it, to)));
         let edges: Vec<(u32, u32)> =
@@ -130,7 +129,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// What a condition must not do, if the act is such a thing; locals of `own` may change.
+/// The forbidden act, if the act is one; locals of `own` may change.
 fn effect_of(
     act: Act<'_>,
     own: Option<Routine>,

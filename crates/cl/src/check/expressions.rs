@@ -1,4 +1,4 @@
-//! Values: operators, calls, and what is asked of components and messages.
+//! Values: operators, calls, and tests of components and messages.
 
 use tidemill_diag::Span;
 
@@ -204,7 +204,7 @@ impl<'a> Checker<'a> {
             matches!(found, Found::Name(Name::Variable(..) | Name::Local(..)))
         });
         let Some(designator) = designator.filter(|_| is_variable) else {
-            // What is wrong with it is said first.
+            // Errors in it are reported first.
             self.expression(argument)?;
             let message = "the argument of a VARIABLE parameter must be a variable";
             return self.fail("not-a-variable", argument.span, message, "");
@@ -424,7 +424,7 @@ impl<'a> Checker<'a> {
         Some(Typed::new(kind, ty, span))
     }
 
-    /// The component that a test asks about.
+    /// The component that a test is about.
     pub(super) fn asked_component(&mut self, it: &Expr, what: &str) -> Option<Place> {
         match it.as_designator() {
             Some(designator) => Some(self.component_place(&designator, what)?.0),
@@ -500,7 +500,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Does work that asks for no test before the statement: what it checks is evaluated later, or
+    /// Does work that requires no test before the statement: what it checks is evaluated later, or
     /// not at all.
     pub(super) fn unguarded<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let guards = self.guards.len();

@@ -112,7 +112,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// The value as one of type `want`, or an error; `what` says what it is for.
+    /// The value as one of type `want`, or an error; `what` describes its use.
     pub(super) fn fitted(&mut self, value: Typed, want: &Type, what: &str) -> Option<Typed> {
         let (ty, span) = (value.ty.clone(), value.expr.span);
         let fitted = self.fit(value, want);

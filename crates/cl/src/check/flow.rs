@@ -95,7 +95,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Whether control can come to the end; where it cannot come is added to the list.
+/// Whether the end is reachable; adds unreachable places to the list.
 fn sequence(it: &Sequence, unreachable: &mut Vec<Span>) -> bool {
     let mut reached = true;
     for (statement, span) in &it.statements {

@@ -1,4 +1,4 @@
-//! What is known of declarations, and what the tree does not tell of them.
+//! Facts about declarations, and what the tree does not contain of them.
 
 use tidemill_diag::Span;
 use tidemill_stdx::hash::Map;
@@ -10,7 +10,7 @@ use crate::check::types::{Limits, Shape, Type, Typed};
 use crate::ir::{ComponentId, InterfaceId, MessageId, VariableId};
 use crate::tree::{ByReference, LocalId, Place, Routine};
 
-/// A component with what the tree does not tell.
+/// A component, with facts that the tree does not contain.
 pub(super) struct ComponentInfo<'a> {
     /// Its declaration.
     pub(super) ast: &'a ast::Component,
@@ -44,7 +44,7 @@ pub(super) struct Declared<'a> {
     pub(super) shape: Shape,
 }
 
-/// A procedure with what the tree does not tell.
+/// A procedure, with facts that the tree does not contain.
 pub(super) struct ProcedureInfo<'a> {
     /// Its declaration.
     pub(super) ast: &'a ast::Procedure,
@@ -54,7 +54,7 @@ pub(super) struct ProcedureInfo<'a> {
 
 /// Something with code.
 pub(super) struct RoutineInfo<'a> {
-    /// What it is; an implementation gets to know when its interface is resolved.
+    /// Its id; that of an implementation is set when its interface is resolved.
     pub(super) id: Routine,
     /// Whose variables it reaches.
     pub(super) component: ComponentId,
@@ -78,7 +78,7 @@ pub(super) struct RoutineInfo<'a> {
     pub(super) broken: bool,
 }
 
-/// An interface with what the tree does not tell.
+/// An interface, with facts that the tree does not contain.
 pub(super) struct InterfaceInfo<'a> {
     /// Its declaration.
     pub(super) ast: &'a ast::Interface,
@@ -99,9 +99,9 @@ pub(super) struct ConstantInfo<'a> {
 
 /// How far a constant is.
 pub(super) enum ConstantState {
-    /// Not asked for yet.
+    /// Not needed yet.
     New,
-    /// Being folded: who asks for it now asks in a circle.
+    /// Being folded: another request for it is a cycle.
     Busy,
     /// The value; `None` if it is in error.
     Done(Option<Typed>),

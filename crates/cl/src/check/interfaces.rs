@@ -19,7 +19,7 @@ impl<'a> Checker<'a> {
         ScopeId::new(0)
     }
 
-    /// Adds an interface; its messages come with [`Checker::resolve_interface`].
+    /// Adds an interface; [`Checker::resolve_interface`] adds its messages.
     pub(super) fn add_interface(
         &mut self,
         ast: &'a ast::Interface,

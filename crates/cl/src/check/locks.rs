@@ -1,7 +1,7 @@
-//! Race freedom: who must hold the monitor where, and who must not take it again.
+//! Race freedom: where the monitor must be held, and where it must not be taken again.
 //!
-//! What a procedure needs, its callers must hold; what it takes, they must not hold. Both are
-//! computed over the calls of all procedures until nothing changes, then every routine is checked.
+//! The callers of a procedure must hold what it requires, and must not hold what it takes. Both are
+//! computed over the calls of all procedures to a fixed point, then every routine is checked.
 
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::IdVec;
@@ -77,7 +77,7 @@ impl<'a> Checker<'a> {
         let mut visit = |act: Act<'_>| {
             let now = held.last().copied();
             let mut need = |level, what: String, span| {
-                // AWAIT itself has asked for SHARED.
+                // AWAIT itself has requested SHARED.
                 if !waits || level == Level::Exclusive {
                     summary.needs.push((now, Need { level, what, span, is_await: false }));
                 }

@@ -56,7 +56,7 @@ impl<'a> Checker<'a> {
         self.report(error.label(first, "first declared here"));
     }
 
-    /// What a name that is no interface stands for here.
+    /// What a name that is no interface denotes here.
     pub(super) fn find(&self, text: &str) -> Found {
         let mut at = Some(self.here.scope);
         let mut outside = false;

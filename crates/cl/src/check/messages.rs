@@ -1,4 +1,4 @@
-//! Messages: with whom, in which direction, with what.
+//! Messages: partner, direction, parameters.
 
 use tidemill_diag::Span;
 
@@ -11,9 +11,9 @@ use crate::check::types::{Limits, Shape, Type};
 use crate::ir::{Direction, InterfaceId, MessageId, Pattern};
 use crate::tree::{Expression, Party, Place, Statement};
 
-/// What a send or receive speaks with.
+/// The other side of a send or receive.
 pub(super) struct Other {
-    /// Whom.
+    /// The partner.
     pub(super) party: Party,
     /// By which interface.
     pub(super) interface: InterfaceId,
@@ -156,7 +156,7 @@ impl<'a> Checker<'a> {
         Some((party, pattern))
     }
 
-    /// Whom the designator names, and by which interface.
+    /// The partner that the designator names, and the interface.
     pub(super) fn party(&mut self, it: Option<&Designator>, span: Span) -> Option<Other> {
         let Some(it) = it else { return self.client(span) };
         match &it.kind {

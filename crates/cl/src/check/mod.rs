@@ -5,9 +5,10 @@
 //! 1. *Declarations*. All names are collected first, so that the order of declarations does not
 //!    matter; then types, interfaces and limits are resolved, and constants folded on demand.
 //! 2. *Bodies*. Every routine is checked and written out as a [`tree`]: each name is resolved, each
-//!    value has its type, what the source leaves implicit is there.
-//! 3. *Rules over whole routines*, read off the checked tree: who must hold the monitor, what a
-//!    condition of AWAIT may do, which messages can follow which, what is never reached or used.
+//!    value has its type, what the source leaves implicit is explicit.
+//! 3. *Rules over whole routines*, computed from the checked tree: where the monitor must be held,
+//!    what a condition of AWAIT may do, which messages can follow which, what is unreachable or
+//!    unused.
 //!
 //! | file | holds |
 //! |---|---|

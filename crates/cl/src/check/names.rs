@@ -16,7 +16,7 @@ id_type! {
     pub(super) struct RoutineId, "routine";
 }
 
-/// What a name that is no interface stands for.
+/// What a name that is no interface denotes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Name {
     /// A component type.

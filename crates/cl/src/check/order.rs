@@ -1,10 +1,10 @@
 //! Protocols, as far as they can be decided before a program runs: a message that cannot follow in
 //! any state that a communication may be in is an error.
 //!
-//! For each party that a routine speaks with, the possible states of the communication are followed
-//! through the statements: they are joined where ways meet, and loops are gone through until
-//! nothing is added. A party of which nothing is known is not followed: calls of procedures that
-//! speak, and other processes while the monitor is not held, make a party unknown.
+//! For each party that a routine communicates with, the possible states of the communication are
+//! propagated through the statements: states are joined where control flow meets, and loops are
+//! iterated to a fixed point. A party without known states is not followed: calls of procedures
+//! that communicate, and other processes while the monitor is not held, make a party unknown.
 
 use tidemill_diag::{Diagnostic, Span};
 use tidemill_stdx::id::{Id, IdVec};
@@ -20,10 +20,10 @@ use crate::tree::{
     Sequence, Statement,
 };
 
-/// Statements that are gone through in one routine before it is given up.
+/// Statements visited in one routine before the analysis of it is abandoned.
 const STEPS_MAX: usize = 20_000;
 
-/// Whom a routine speaks with; variables only, as elements may be the same or not.
+/// A party that a routine communicates with; variables only, as elements may be the same or not.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Client(InterfaceId),
@@ -35,18 +35,18 @@ enum Key {
 /// The possible states of a communication: the start, then after each message.
 type States = Vec<bool>;
 
-/// What is known where the analysis is; `None` if nothing comes there.
+/// The states at the current statement; `None` if it is unreachable.
 type Known = Option<SortedMap<Key, States>>;
 
 struct Order<'t> {
     program: &'t Program,
     routine: Routine,
-    /// Procedures that speak with nobody and leave all components where they are.
+    /// Procedures that do not communicate and move no component.
     quiet: &'t IdVec<ProcedureId, bool>,
     known: Known,
     /// All parties of the routine.
     keys: SortedSet<Key>,
-    /// What is wrong, by place: the last time a place is passed counts.
+    /// The errors, by place: the last visit of a place counts.
     wrong: SortedMap<(u32, u32), Wrong>,
     steps: usize,
 }
@@ -110,7 +110,7 @@ impl<'a> Checker<'a> {
         self.report(Diagnostic::error("protocol", wrong.span, text).help(help));
     }
 
-    /// What is known when a routine starts, and all whom it speaks with.
+    /// The states when a routine starts, and all its parties.
     fn at_the_start(&self, id: RoutineId, body: &Body) -> (SortedMap<Key, States>, SortedSet<Key>) {
         let (mut known, mut keys) = (SortedMap::new(), SortedSet::new());
         let routine = self.routines[id].id;
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
             let Act::Speak(party, ..) = act else { return };
             let Some(key) = key(party, routine) else { return };
             keys.insert(key);
-            // A process speaks with nobody when it starts; a procedure is called by one that may.
+            // A process starts without communications; the caller of a procedure may have some.
             let fresh = match (routine, key) {
                 (Routine::Begin(_), _) => true,
                 (Routine::Implementation(..), Key::Required(_)) => false,
@@ -319,7 +319,7 @@ impl<'t> Order<'t> {
         }
     }
 
-    /// A component has come to the place, or gone from it.
+    /// A component has been moved into the place, or out of it.
     fn lose(&mut self, place: &Place) {
         let Some(known) = &mut self.known else { return };
         match root(place).kind {
@@ -333,7 +333,7 @@ impl<'t> Order<'t> {
         }
     }
 
-    /// The component in the place is new: nobody has spoken with it.
+    /// The component in the place is new: it has had no communication.
     fn fresh(&mut self, place: &Place) {
         let Some(known) = &mut self.known else { return };
         for key in &self.keys {
@@ -366,7 +366,7 @@ impl<'t> Order<'t> {
         }
     }
 
-    /// The condition has turned out so: what it tells of messages is known.
+    /// The condition has this value: applies what that implies for messages.
     fn refine(&mut self, condition: &Expression, truth: bool) {
         match &condition.kind {
             ExpressionKind::Unary(Unary::Not, a) => self.refine(a, !truth),
@@ -414,8 +414,8 @@ impl<'t> Order<'t> {
     }
 }
 
-/// Whether the message can come in the state; a communication that may have ended may begin anew,
-/// but not that of a server with its client.
+/// Whether the message can follow in the state; a communication that may have ended may begin
+/// again, but not that of a server with its client.
 fn follows(protocol: &Protocol, key: Key, at: usize, message: MessageId) -> bool {
     let state = &protocol.states[at];
     let again = state.may_end && !matches!(key, Key::Client(_));
@@ -426,7 +426,7 @@ fn only(protocol: &Protocol, state: usize) -> States {
     (0..protocol.states.len()).map(|at| at == state).collect()
 }
 
-/// What is known where two ways meet: only what is known on both.
+/// The states where control flow meets: a party must be known on both sides.
 fn join(a: Known, b: Known) -> Known {
     let (Some(mut a), Some(b)) = (a.clone(), b.clone()) else { return a.or(b) };
     a.retain(|key, states| {

@@ -1,4 +1,4 @@
-//! The automaton of a protocol, by Glushkov's construction: as each message stands once in it, the
+//! The automaton of a protocol, by Glushkov's construction: as each message occurs once in it, the
 //! positions of the regular expression are the messages, and the automaton is deterministic.
 
 use tidemill_stdx::id::{Id, IdVec};

@@ -171,7 +171,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports attributes that have no meaning where they stand.
+    /// Reports attributes that have no meaning in their place.
     pub(super) fn allowed_attributes(
         &mut self,
         attributes: Option<&ast::Attributes>,
@@ -261,7 +261,8 @@ impl<'a> Checker<'a> {
         self.requires_of_system(id, span, &help);
     }
 
-    /// What nobody but the system can connect is an interface of it, or one that leads to rules.
+    /// Checks that what only the system can connect is an interface of it, or one that leads to
+    /// rules.
     fn requires_of_system(&mut self, id: ComponentId, span: Span, help: &str) {
         let ast = self.components[id].ast;
         for require in self.tree.components[id].requires.clone() {
@@ -329,7 +330,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What is offered is implemented or connected; what is implemented is offered or connected.
+    /// Checks that what is offered is implemented or connected, and the reverse.
     fn implementations(&mut self, id: ComponentId, broken: bool) {
         let info = &self.components[id];
         let ast = info.ast;

@@ -57,7 +57,7 @@ fn same_factor((a, b): (&ProtocolFactor, &ProtocolFactor)) -> bool {
     }
 }
 
-/// The types of the parameters; their names say nothing to the other side.
+/// The types of the parameters; their names do not matter.
 fn parameters(message: &ast::Message) -> impl Iterator<Item = &ast::TypeKind> {
     message.parameters.iter().flat_map(|it| it.names.iter().map(|_| &it.ty.kind))
 }

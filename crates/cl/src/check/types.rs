@@ -29,7 +29,7 @@ pub(super) enum Type {
     Any(Rc<Any>),
 }
 
-/// What is known of the components in an ANY variable; each list in the order of interfaces.
+/// What the components in an ANY variable offer and require; each list in the order of interfaces.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Any {
     /// It offers these at least.
@@ -43,7 +43,7 @@ pub(super) struct Any {
 pub(super) enum Shape {
     /// One value.
     One(Type),
-    /// `{ARRAY}` with so many dimensions.
+    /// `{ARRAY}` with this number of dimensions.
     Array(Type, u8),
     /// A map from keys.
     Collection(Vec<Type>, Type),

@@ -11,7 +11,7 @@ use crate::tree::{
 /// One thing that a routine does.
 #[derive(Clone, Copy)]
 pub(super) enum Act<'t> {
-    /// Reads a place, or asks about the component in it.
+    /// Reads a place, or tests the component in it.
     Read(&'t Place),
     /// Changes a place; how, with `@` for its name.
     Write(&'t Place, &'static str),
@@ -101,8 +101,8 @@ impl<'t> Walk<'t, '_> {
     }
 
     /// A statement without the sequences in it.
-    // Long, as it is one short arm for each kind of statement; cut in two, neither half would say
-    // what is missing.
+    // Long, as it has one short arm for each kind of statement; split, neither half would be
+    // complete.
     pub(super) fn head(&mut self, it: &'t Statement, span: Span) {
         match it {
             Statement::Assign { target, value } => {
@@ -257,7 +257,7 @@ impl<'t> Walk<'t, '_> {
         use ExpressionKind as Kind;
         match &it.kind {
             Kind::Constant(_) | Kind::Text(_) | Kind::Terminated | Kind::Time => {}
-            // A component that stands for a value is handed over.
+            // A component as a value is handed over.
             Kind::Place(place) if it.ty == ir::Type::Component => {
                 self.write(place, "handing over @");
             }

@@ -1,5 +1,5 @@
-//! Calls of procedures: native ones as they are, others with a frame of their own that goes on
-//! when the process is resumed.
+//! Calls of procedures: native ones directly, others with a frame of their own that resumes with
+//! the process.
 
 use tidemill_jit::build::types;
 use tidemill_jit::build::{InstBuilder, IntCC, Value};

@@ -1,10 +1,10 @@
 //! Messages without a call: what a send or receive does where nothing is in its way.
 //!
 //! Each tests that the channel is open, has room or the right message at its head, that the
-//! protocol agrees and nobody watches; then it copies the words and, if the other side waits,
-//! puts its process at the end of the ready queue. Where there is no message yet, or no room, it
-//! notes that this side waits and returns to the scheduler. In all other cases the operation of
-//! the run-time decides, before anything has been changed.
+//! protocol allows it and that no flag requires the run-time; then it copies the words and, if the
+//! other side waits, puts its process at the end of the ready queue. Where there is no message yet,
+//! or no room, it notes that this side waits and returns to the scheduler. In all other cases the
+//! operation of the run-time decides, before anything has been changed.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_proc::State;
@@ -41,12 +41,12 @@ pub(super) struct Entry {
     channel: Value,
     address: Value,
     tag: Value,
-    /// The channel's flags, as they were when it was decided that the run-time need not be asked.
+    /// The channel's flags, as they were when the fast path was chosen.
     flags: Value,
 }
 
 impl Line {
-    /// The flags of which one is enough for the run-time to be asked.
+    /// The flags any of which requires the run-time.
     fn watched(self) -> u32 {
         let remote = if self.several { REMOTE } else { 0 };
         match self.slot {
@@ -60,8 +60,8 @@ impl Line {
         if self.slot.is_some() { SERVER_WAITS } else { CLIENT_WAITS }
     }
 
-    /// The flag of this side's process, and the flags of which one is enough for the run-time to
-    /// be asked before it waits: then it would do so for ever.
+    /// The flag of this side's process, and the flags any of which requires the run-time before a
+    /// wait: the wait would never end.
     fn waiting(self) -> (u32, u32) {
         let remote = if self.several { REMOTE } else { 0 };
         match self.slot {
@@ -96,8 +96,7 @@ impl Translator<'_, '_, '_> {
         slot.is_none() || !self.unit.ir.interfaces[interface].system
     }
 
-    /// Whether receives of the message can do without the run-time. What has been sent has been
-    /// allowed.
+    /// Whether the message can be received without the run-time. What has been sent was allowed.
     pub(super) fn is_plainly_received(
         &self,
         interface: InterfaceId,
@@ -238,7 +237,7 @@ impl Translator<'_, '_, '_> {
         self.body.ins().load(types::I8, sound(), channel, CHANNEL_HEAD)
     }
 
-    /// Takes the head out, if nobody has to be told by the run-time.
+    /// Takes the head out, if the run-time need not notify the other side.
     fn take(&mut self, entry: Entry, line: Line, (head, count): (Value, Value)) {
         let watched = self.body.ins().band_imm_u(entry.flags, i64::from(line.watched()));
         let free = self.body.ins().icmp_imm_u(IntCC::Equal, watched, 0);
@@ -320,7 +319,7 @@ impl Translator<'_, '_, '_> {
         self.body.ins().load(machine(ty), sound(), entry.address, offset)
     }
 
-    /// The channel has changed: the process of the other side goes on if it waits.
+    /// The channel has changed: wakes the process of the other side if it waits.
     pub(super) fn notify(&mut self, entry: Entry, line: Line) {
         let (waits, next) = (self.body.create_block(), self.body.create_block());
         let (channel, flags) = (entry.channel, entry.flags);

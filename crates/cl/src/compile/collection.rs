@@ -90,7 +90,7 @@ impl Translator<'_, '_, '_> {
                 let words = self.row_address(row);
                 return self.finds("collection_at", &[word, number, words, position]);
             }
-            // Where components are asked for, an element that is there may hold none.
+            // In a collection of components, an element that exists may be empty.
             Asked::Word(key) if is_scalar(shape) && self.found.is_missing(collection, keys) => {
                 return self.finds("collection_add", &[word, number, key, position]);
             }
@@ -180,7 +180,7 @@ impl Translator<'_, '_, '_> {
         answer
     }
 
-    /// What a collection is asked with.
+    /// The form of the key for a look-up.
     fn asked(&mut self, keys: &[Key]) -> Asked {
         match keys {
             [key] => Asked::Word(self.key(*key)),

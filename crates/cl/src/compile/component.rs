@@ -12,8 +12,8 @@ use crate::compile::translate::{Translator, sound};
 use crate::ir::{FunctionId, Instruction, Place, Type};
 
 impl Translator<'_, '_, '_> {
-    // Long, as it is one short arm for each instruction of the group; cut in two, neither half
-    // would say what is missing.
+    // Long, as it has one short arm for each instruction of the group; split, neither half would be
+    // complete.
     pub(super) fn component(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::New { place, component, synchronous } => {
@@ -29,7 +29,7 @@ impl Translator<'_, '_, '_> {
                 let (some, next) = (self.body.create_block(), self.body.create_block());
                 self.body.ins().brif(word, some, &[], next, &[]);
                 self.body.switch_to_block(some);
-                // Resumed, the operation is told that it is over, although the word is empty.
+                // Resumed, the operation is granted, although the word is empty.
                 let retry = self.retry();
                 let at = self.place(*place);
                 let (word, kind) = (self.pointer(at), self.half(Owned::Component as u32));
@@ -126,7 +126,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Takes the monitor; without a call if it is free and nobody is before.
+    /// Takes the monitor; without a call if it is free and its queue is empty.
     fn lock(&mut self, exclusive: bool) {
         let retry = self.retry();
         let (slow, done) = (self.body.create_block(), self.body.create_block());
@@ -169,7 +169,7 @@ impl Translator<'_, '_, '_> {
         self.body.switch_to_block(done);
     }
 
-    /// Takes the monitor that has only been looked at, before others may run.
+    /// Takes the monitor of a sequence that has only tested it, before others may run.
     pub(super) fn hold(&mut self) {
         if self.sections.is_inside(self.at) {
             self.enter(None);
@@ -180,7 +180,7 @@ impl Translator<'_, '_, '_> {
     fn open(&mut self, exclusive: bool, slow: Block) -> Option<Value> {
         let (free, nobody) = (self.body.create_block(), self.body.create_block());
         let component = self.component;
-        // A process that comes back with the lock granted must ask the run-time: it takes the
+        // A process that resumes with the lock granted must call the run-time, which takes the
         // grant back.
         let lock = self.body.ins().load(types::I32, sound(), component, COMPONENT_LOCK);
         let condition = if exclusive { IntCC::Equal } else { IntCC::SignedGreaterThanOrEqual };
@@ -207,7 +207,7 @@ impl Translator<'_, '_, '_> {
         self.body.ins().store(sound(), holds, self.process, PROCESS_HOLDS);
     }
 
-    /// What the run-time is told of a condition.
+    /// The arguments that describe a condition to the run-time.
     fn condition(&mut self, condition: FunctionId) -> (Value, Value) {
         let address = self.body.function_address(self.unit.functions[condition]);
         let closed = self.unit.ir.functions[condition].is_closed();
@@ -224,7 +224,7 @@ impl Translator<'_, '_, '_> {
         granted
     }
 
-    /// The process looks at its condition itself; the run-time lets it wait.
+    /// The process evaluates its condition itself; the run-time blocks it.
     fn await_condition(&mut self, condition: FunctionId) {
         let retry = self.retry();
         let (next, waits) = (self.body.create_block(), self.body.create_block());
@@ -260,8 +260,8 @@ impl Translator<'_, '_, '_> {
         self.body.ins().store(sound(), flags, self.component, COMPONENT_FLAGS);
     }
 
-    /// Gives the monitor back; without a call if nobody waits for it and no other reads. Those
-    /// that await a condition may be such as need not be told.
+    /// Releases the monitor; without a call if its queue is empty and no other process reads.
+    /// Processes that await a condition may need no notification.
     fn unlock(&mut self) {
         let (slow, done) = (self.body.create_block(), self.body.create_block());
         let (somebody, calm) = (self.body.create_block(), self.body.create_block());
@@ -270,7 +270,7 @@ impl Translator<'_, '_, '_> {
         let component = self.component;
         let is_edge = self.sections.is_edge(self.at);
         let stops = if is_edge {
-            // Nobody else has run, unless the process has waited and holds the monitor.
+            // No other process has run, unless this one has waited and holds the monitor.
             let holds = self.body.ins().load(types::I8, sound(), self.process, PROCESS_HOLDS);
             self.body.ins().uextend(types::I64, holds)
         } else {

@@ -1,4 +1,4 @@
-//! What the run-time has to know of a program: sizes, words that own, protocols, positions.
+//! The descriptors of a program for the run-time: sizes, words that own, protocols, positions.
 
 use tidemill_diag::{Sources, Span};
 use tidemill_proc::layout::{
@@ -22,14 +22,14 @@ pub(crate) struct Descriptors<'a> {
     pub(crate) program: Program,
     /// Where each source file is in the list of the program.
     files: Vec<u32>,
-    /// How many components and functions had been described before.
+    /// The numbers of components and functions described before.
     pub(crate) known: (usize, usize),
     /// Collections whose elements stay where they are.
     pinned: Vec<Storage>,
     numbers: Numbers,
 }
 
-/// Where positions, shapes and facets stand in the lists of a program.
+/// Indices of positions, shapes and facets in the lists of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     positions: SortedMap<(u32, u32), u32>,
@@ -49,7 +49,7 @@ impl Numbers {
         known.map_or(0, |(_, number)| *number)
     }
 
-    /// Of what a component is asked for; 0 if it has none.
+    /// The number of a facet; 0 if the program has none.
     pub(crate) fn facet(&self, facet: &Facet) -> u32 {
         self.facets.iter().position(|known| known == facet).unwrap_or(0) as u32
     }
@@ -144,7 +144,7 @@ impl<'a> Descriptors<'a> {
         is_scalar(storage) && !self.pinned.contains(storage)
     }
 
-    /// The number of what a component is asked to offer or require.
+    /// The number of a facet, that is, what a component is required to offer or require.
     pub(crate) fn facet(&mut self, facet: Facet) -> u32 {
         let known = self.program.facets.iter().position(|known| *known == facet);
         known.unwrap_or_else(|| {
@@ -198,7 +198,7 @@ impl<'a> Descriptors<'a> {
             })
         });
         Function {
-            // Reports say what of a component it is; of which, they say too.
+            // Reports name the component separately.
             name: function.name.rsplit('.').next().unwrap_or_default().to_owned(),
             frame_size,
             owned: owned.collect(),

@@ -1,8 +1,8 @@
 //! Elements that have just been looked up, and are needed again: `IF EXISTS(m[k]) THEN INC(m[k])`
 //! looks once.
 //!
-//! What is known holds to the end of the block, and in blocks that are reached from there alone. It
-//! is forgotten at whatever may put in or take out elements, may change a key, or may suspend.
+//! A fact holds to the end of the block, and in blocks whose only predecessor it is. It is dropped
+//! at every instruction that may insert or remove elements, may change a key, or may suspend.
 
 use tidemill_jit::build::Value;
 use tidemill_stdx::id::{IdSet, IdVec};
@@ -13,7 +13,7 @@ use crate::ir::{BlockId, Function, Instruction, Key, Part, Place, Register, Role
 /// Copies and elements known at a time; with more, what was known is forgotten.
 const KNOWN_MAX: usize = 64;
 
-/// What is known at a place in a function.
+/// The facts at a place in a function.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     copies: Vec<Copied>,
@@ -134,7 +134,7 @@ impl Found {
         self.elements.push(Element { collection, keys, address, is });
     }
 
-    /// What is known where the branch on a register has been taken.
+    /// The facts where the branch on a register has been taken.
     fn after_branch(mut self, register: Register, is: bool) -> Found {
         for one in self.elements.iter_mut().filter(|one| one.is == Presence::If(register)) {
             one.is = if is { Presence::There } else { Presence::Missing };
@@ -147,7 +147,7 @@ fn is_at(place: Place, register: Register) -> bool {
     place == Place::At(register)
 }
 
-/// What is known at the starts of the blocks of a function.
+/// The facts at the starts of the blocks of a function.
 pub(super) struct Founds<'a> {
     function: &'a Function,
     /// The only block from which a block is reached.
@@ -186,7 +186,7 @@ impl<'a> Founds<'a> {
         order
     }
 
-    /// What is known at the start of a block.
+    /// The facts at the start of a block.
     pub(super) fn at_start(&self, block: BlockId) -> Found {
         let Some(before) = self.before[block] else { return Found::default() };
         let Some(found) = &self.ends[before] else { return Found::default() };

@@ -25,7 +25,7 @@ use crate::ir::{
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     locals: u32,
-    /// What is needed after each suspending instruction, by block and index.
+    /// The registers live after each suspending instruction, by block and index.
     kept: IdVec<BlockId, Vec<(usize, Vec<Register>)>>,
     kept_max: u32,
     constants: IdMap<Register, Constant>,
@@ -36,7 +36,7 @@ pub(crate) struct Frame {
 /// The first and the last block, by number, where a register is used or needed later.
 pub(crate) type Span = (BlockId, BlockId);
 
-/// What a register always is that is taken anew from an array, and so not kept.
+/// The view or extent of an array in a register, which is read again instead of kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Viewed {
     /// A local or variable.
@@ -101,13 +101,13 @@ impl Frame {
         8 * self.locals as i32
     }
 
-    /// What is kept at a suspending instruction, in the order of the words.
+    /// The registers kept at a suspending instruction, in the order of the words.
     pub(crate) fn kept(&self, block: BlockId, index: usize) -> Vec<Register> {
         let needed = self.needed(block, index).iter().copied();
         needed.filter(|register| !self.views.contains(*register)).collect()
     }
 
-    /// What is taken anew from arrays after a suspending instruction.
+    /// The registers read again from arrays after a suspending instruction.
     pub(crate) fn viewed(&self, block: BlockId, index: usize) -> Vec<(Register, Viewed)> {
         let needed = self.needed(block, index).iter();
         needed.filter_map(|it| Some((*it, *self.views.get(*it)?))).collect()
@@ -115,7 +115,7 @@ impl Frame {
 
     fn needed(&self, block: BlockId, index: usize) -> &[Register] {
         let points = &self.kept[block];
-        // The last instruction comes first.
+        // The last instruction is the first entry.
         let found = points.binary_search_by(|point| index.cmp(&point.0));
         found.map_or(&[], |place| &points[place].1)
     }
@@ -125,7 +125,7 @@ impl Frame {
         self.spans[register]
     }
 
-    /// What is needed after any suspension, constants excepted.
+    /// The registers live after any suspension, constants excepted.
     pub(crate) fn all_needed(&self) -> impl Iterator<Item = Register> {
         self.kept.iter().flatten().flat_map(|point| point.1.iter().copied())
     }

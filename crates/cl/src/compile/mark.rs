@@ -1,4 +1,4 @@
-//! Marks what code writes to component variables, in the word that [`watch`](super::watch) says.
+//! Marks writes to component variables, in the word that [`watch`](super::watch) describes.
 
 use tidemill_jit::build::{InstBuilder, types};
 

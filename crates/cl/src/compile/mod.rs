@@ -1,9 +1,9 @@
 //! Native code for every function of a program.
 //!
 //! A function that may suspend is a state machine over its heap frame, as the run-time's layout
-//! says: at the start it goes on where the frame's resume point is; where an operation suspends it
-//! keeps the registers that are needed later and returns; resumed, it executes the operation again
-//! and finds it granted. A function that cannot suspend is an ordinary native function.
+//! describes: it starts at the frame's resume point; where an operation suspends it keeps the live
+//! registers and returns; resumed, it executes the operation again and finds it granted. A
+//! function that cannot suspend is an ordinary native function.
 //!
 //! ```text
 //! start -- resume point 0 --> block 0 ... send --+-- done --> ...
@@ -12,9 +12,9 @@
 //! ```
 //!
 //! The run-time trusts this code: this file has the generator's unsafe blocks. Only verified
-//! programs are compiled, whose registers and places have the types that their instructions ask
-//! for. The code touches what the layouts of frames, components and messages give it, and elements
-//! whose bounds it has checked, and calls operations as the run-time prescribes.
+//! programs are compiled, whose registers and places have the types that their instructions
+//! require. The code touches what the layouts of frames, components and messages give it, and
+//! elements whose bounds it has checked, and calls operations as the run-time prescribes.
 
 use std::sync::Arc;
 
@@ -59,12 +59,12 @@ pub use unit::Checkpoints;
 use unit::{Functions, Unit, machine};
 use watch::Watch;
 
-/// What a compilation may choose.
+/// Options of a compilation.
 #[derive(Debug, Clone)]
 pub struct Choices {
     /// See [`Checkpoints`].
     pub checkpoints: Checkpoints,
-    /// The program runs on several loops: channels may be between them, which code looks at.
+    /// The program runs on several loops: code tests whether a channel is between them.
     pub several: bool,
     /// Keep listings of the machine code.
     pub listing: bool,
@@ -120,7 +120,8 @@ pub fn compile_next(
     succession.expect_after(before.components.len(), before.functions.len());
     let generated = generate(Some(&**before), &succession.program, sources, choices)?;
     let successors = succession.successors_raw();
-    // SAFETY: as above; the lists of the program before were only added to.
+    // SAFETY: the code keeps to the contract of `Executable::new`, as for the first version, and
+    // the predecessor's lists were only appended to.
     Ok(unsafe { Executable::after(before, generated.program, None, &successors) })
 }
 

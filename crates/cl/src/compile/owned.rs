@@ -8,8 +8,8 @@ use crate::compile::translate::{Translator, sound};
 use crate::ir::{Instruction, Place, Type};
 
 impl Translator<'_, '_, '_> {
-    // Long, as it is one short arm for each instruction of the group; cut in two, neither half
-    // would say what is missing.
+    // Long, as it has one short arm for each instruction of the group; split, neither half would be
+    // complete.
     pub(super) fn owned(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::TextConstant { to, text } => {
@@ -105,8 +105,8 @@ impl Translator<'_, '_, '_> {
         length
     }
 
-    /// The address to which [`TEXT_BYTES`] is added, and where it goes on if the index is outside:
-    /// there the run-time states the fault.
+    /// The address to which [`TEXT_BYTES`] is added, and the block for an index that is out of
+    /// range: there the run-time raises the fault.
     fn text_place(&mut self, text: Value, index: Value) -> (Value, Block) {
         let (some, inside) = (self.body.create_block(), self.body.create_block());
         let outside = self.body.create_block();

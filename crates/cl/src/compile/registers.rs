@@ -18,7 +18,7 @@ use crate::ir::{BlockId, Function, Group, Instruction, Parameter, Part, Register
 
 #[derive(Debug, Clone, Copy)]
 enum Home {
-    /// It is nothing but a constant, and never asked for here.
+    /// Only ever a constant, which is not read from here.
     Constant,
     /// Of one block: its value, once it has one.
     Passing(Option<Value>),
@@ -120,8 +120,8 @@ fn shared(function: &Function, frame: &Frame) -> IdSet<Register> {
     shared
 }
 
-/// Whether the code of the instruction assigns at one place, which all that comes after it in its
-/// block has passed.
+/// Whether the code of the instruction assigns at one place, which dominates the rest of its
+/// block.
 fn assigns_once(instruction: &Instruction) -> bool {
     match instruction.group() {
         Group::Scalar => !matches!(instruction, Instruction::Split { .. }),

@@ -9,7 +9,7 @@ use crate::ir::{
     Unary, Written,
 };
 
-/// What of a division is asked for.
+/// Which result of a division is needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Half {
     Quotient,
@@ -151,7 +151,7 @@ impl Translator<'_, '_, '_> {
         value
     }
 
-    /// With a constant factor the range of the other one tells, beside the multiplication.
+    /// With a constant factor the range of the other one decides, beside the multiplication.
     fn product(&mut self, a: Register, b: Register) -> Value {
         let (x, y) = (self.get(a), self.get(b));
         let factor = match (self.constant(a), self.constant(b)) {
@@ -301,7 +301,7 @@ impl Translator<'_, '_, '_> {
         self.body.ins().uextend(types::I64, truth)
     }
 
-    /// One comparison of the machine finds what is zero or no number; which, is asked then.
+    /// One machine comparison finds a zero or a NaN; the slow path distinguishes them.
     fn fault_if_zero(&mut self, divisor: Value) {
         let (next, cold) = (self.body.create_block(), self.body.create_block());
         self.body.set_cold_block(cold);

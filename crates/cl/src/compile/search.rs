@@ -1,5 +1,5 @@
-//! The search for an integer key in a table that holds its elements, as [`quick`] says, without a
-//! call: a loop has several on their way to memory at once then.
+//! The search for an integer key in a table that holds its elements, as [`quick`] describes,
+//! without a call: so the cache misses of a loop's searches overlap.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::layout::quick;
@@ -19,7 +19,7 @@ pub(super) enum Asked {
     Row(StackSlot),
 }
 
-/// Where a search goes on; `found` has the address as a parameter.
+/// Where a search continues; `found` has the address as a parameter.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ways {
     pub(super) found: Block,

@@ -1,9 +1,9 @@
 //! Sequences in which the monitor is held and that mostly run to their end without a suspension.
 //!
-//! Until it suspends a process, nobody else of its component runs, and so nobody sees whether the
-//! monitor is taken. Such a sequence only makes sure that it could be had; code that is about to
-//! suspend, or to ask the run-time for something that may, takes it then. So what is held is
-//! written to memory, and given back, by those that others have to wait for.
+//! Until it suspends, a process is the only one of its component that runs, so no other sees
+//! whether the monitor is taken. Such a sequence only tests that it could be taken; code that is
+//! about to suspend, or to call an operation of the run-time that may, takes it then. So only
+//! sequences that others have to wait for write the lock to memory, and release it.
 
 use crate::ir::suspending::Suspending;
 use crate::ir::{BlockId, Function, Instruction, Terminator};
@@ -39,7 +39,7 @@ impl Sections {
         all
     }
 
-    /// Whether the monitor is only looked at here.
+    /// Whether the monitor is only tested here.
     pub(super) fn is_edge(&self, at: Position) -> bool {
         self.edges.contains(&at)
     }

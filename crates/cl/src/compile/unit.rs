@@ -14,10 +14,10 @@ use crate::compile::watch::Watch;
 use crate::ir::suspending::Suspending;
 use crate::ir::{self, BlockId, ComponentId, FunctionId, TextId, Type};
 
-/// How often a running process looks whether its slice is over.
+/// How a running process tests whether its slice is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checkpoints {
-    /// It looks at a flag that a timer sets.
+    /// It tests a flag that a timer sets.
     Flag,
     /// It counts, so that runs repeat.
     Count,

@@ -1,4 +1,4 @@
-//! Where faults leave a function: a block for a few dozen places, which goes on to the one before.
+//! Where faults leave a function: a block for a few dozen places, which jumps to the one before.
 //!
 //! One block for all would be reached from everywhere. Where all ways to it meet is found by a walk
 //! from each of them, which is quadratic in a body of thousands of statements.
@@ -39,7 +39,7 @@ impl Unwind {
         self.before.last().copied().unwrap_or(self.leaving)
     }
 
-    /// Writes the code before the block that leaves, and goes on there.
+    /// Emits the code before the block that leaves, and continues there.
     pub(super) fn finish(&self, body: &mut Body) {
         let next = std::iter::once(self.leaving).chain(self.before.iter().copied());
         for (block, next) in self.before.iter().zip(next) {

@@ -154,7 +154,7 @@ impl Translator<'_, '_, '_> {
         block
     }
 
-    /// What happens in the block `outside`: the run-time says what is wrong with which index.
+    /// Emits the block `outside`: the run-time raises the fault for the index that is out of range.
     fn state_outside(&mut self, array: Place, indices: &[Register], outside: Block) {
         let next = self.body.create_block();
         self.body.ins().jump(next, &[]);

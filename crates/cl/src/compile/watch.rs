@@ -1,8 +1,8 @@
-//! Which component variables conditions read, and which ones code writes: so that whoever gives the
-//! monitor back looks only at conditions that may have come to hold.
+//! Which component variables conditions read, and which ones code writes: so that a release of the
+//! monitor evaluates only conditions that may have become true.
 //!
 //! A variable is a bit; those beyond share one. Code sets the bits of what it writes in a word of
-//! the component (see the run-time's `monitor::watch`). A condition that asks for more than
+//! the component (see the run-time's `monitor::watch`). A condition that depends on more than
 //! variables and what the awaiting process has by itself, or makes texts, reads everything: texts
 //! are counted.
 
@@ -24,7 +24,7 @@ fn bit(variable: VariableId) -> u64 {
     1 << variable.index().min(LAST)
 }
 
-/// What is known of a program.
+/// The watch words of components, and what conditions read.
 pub(super) struct Watch {
     /// Where a component has its words, if it has some.
     pub(super) offsets: IdVec<ComponentId, Option<i32>>,
@@ -63,7 +63,7 @@ impl Watch {
     }
 }
 
-/// The variables whose addresses are passed on: who writes them cannot be seen.
+/// The variables whose addresses are passed on: writes to them cannot be tracked.
 fn shared(ir: &ir::Program, component: ComponentId) -> u64 {
     let own = ir.functions.iter().filter(|function| function.component == component);
     let instructions = own.flat_map(|it| &it.blocks).flat_map(|block| &block.instructions);

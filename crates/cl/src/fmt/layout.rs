@@ -10,11 +10,11 @@ struct Word {
     text: String,
     /// Begins a line of its own: an alternative of a protocol that is too long for one.
     alternative: bool,
-    /// Goes behind what stands before it, however long that is.
+    /// Placed on the line of the token before it, however long that is.
     glued: bool,
     /// No blank before it.
     tight: bool,
-    /// A comment stands on a line of its own, or ends the one before this.
+    /// A comment on a line of its own, or one that ends the line before this.
     own_line: bool,
 }
 
@@ -38,7 +38,7 @@ struct Printer<'a> {
 }
 
 impl Printer<'_> {
-    /// How many line ends lie between the token printed last and this one.
+    /// The number of line ends between the token printed last and this one.
     fn lines_before(&self, token: &Token) -> usize {
         self.text[self.before..token.start as usize].matches('\n').count()
     }
@@ -63,7 +63,7 @@ impl Printer<'_> {
         self.opened = false;
     }
 
-    /// Prints the comments before a line that do not stand on it, and returns how many.
+    /// Prints the comments before a line that have lines of their own, and returns how many.
     fn leading_comments(&mut self, line: &Line) -> usize {
         let is_comment = |token: &Token| token.kind == TokenKind::Comment;
         let count = line.tokens.iter().take_while(|token| is_comment(token)).count();
@@ -91,8 +91,8 @@ impl Printer<'_> {
         count
     }
 
-    /// Whether `comment` and the first of `rest` that is none stand on one line, with nothing but
-    /// comments between them.
+    /// Whether `comment` and the first token of `rest` that is none are on one line, with nothing
+    /// but comments between them.
     fn same_line(&self, comment: &Token, rest: &[Token]) -> bool {
         let next = rest.iter().find(|token| token.kind != TokenKind::Comment);
         next.is_some_and(|next| {
@@ -181,7 +181,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether a token stands tight even behind a comment.
+/// Whether no blank precedes a token even after a comment.
 fn closes(kind: TokenKind) -> bool {
     use TokenKind::{Colon, Comma, RBracket, RParen, Semicolon};
     matches!(kind, Colon | Comma | RBracket | RParen | Semicolon)

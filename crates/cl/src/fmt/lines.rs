@@ -1,11 +1,11 @@
 //! Which tokens share a line, and how far it is indented.
 //!
-//! The keywords of the language say where everything begins and ends, so a stack of what is open
-//! is enough; the source is known to be right.
+//! The keywords of the language delimit everything, so a stack of open blocks is enough; the
+//! source is known to be right.
 
 use crate::lex::{Token, TokenKind};
 
-/// Tokens that stand on one line if they fit, comments among them.
+/// Tokens that are placed on one line if they fit, comments among them.
 pub(super) struct Line {
     /// Levels of indentation.
     pub(super) level: usize,
@@ -13,7 +13,7 @@ pub(super) struct Line {
     pub(super) kind: LineKind,
 }
 
-/// What a line does to those around it.
+/// How a line changes the nesting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     /// Nothing.
@@ -38,7 +38,7 @@ impl LineKind {
     }
 }
 
-/// What is open.
+/// An open block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
     /// A component, procedure or implementation before its statements.
@@ -183,7 +183,7 @@ impl Splitter<'_> {
         self.open.push(Frame::Section);
     }
 
-    /// How many declarations follow CONSTANT or VARIABLE.
+    /// The number of declarations that follow CONSTANT or VARIABLE.
     fn declarations(&self) -> usize {
         let (mut depth, mut count, mut fresh) = (0usize, 0, false);
         for token in &self.tokens[self.at..] {
@@ -252,7 +252,7 @@ impl Splitter<'_> {
         self.push(level, tokens, kind);
     }
 
-    /// What is left are comments.
+    /// The rest is comments.
     fn finish(mut self) -> Vec<Line> {
         let rest = self.tokens[self.at..].to_vec();
         if !rest.is_empty() {

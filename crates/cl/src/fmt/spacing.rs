@@ -1,4 +1,4 @@
-//! Which tokens stand tight, and where a line may be broken.
+//! Which tokens have no blank between them, and where a line may be broken.
 
 use super::lines::LineKind;
 use crate::lex::TokenKind;
@@ -42,7 +42,7 @@ impl Spacing {
         }
     }
 
-    /// What goes before a token, behind which `next` stands.
+    /// The gap before a token, behind which `next` follows.
     pub(super) fn before(&mut self, kind: TokenKind, next: TokenKind) -> Gap {
         self.opens_parameters = self.protocol
             && kind == LParen

@@ -1,9 +1,9 @@
 //! The way to the run-time: the only unsafe code of the interpreter.
 //!
-//! The run-time trusts an interpreter as it trusts compiled code. What makes ours worth it is that
-//! it runs verified programs only ([`interpret`](super::interpret) checks), whose registers and
-//! places have the types that their instructions ask for, and that offsets come from the layouts
-//! that the descriptors were made of.
+//! The run-time trusts an interpreter as it trusts compiled code. This one deserves it because it
+//! runs verified programs only ([`interpret`](super::interpret) checks), whose registers and
+//! places have the types that their instructions require, and because offsets come from the
+//! layouts that the descriptors were made of.
 
 #![allow(unsafe_code, reason = "the run-time trusts its interpreters")]
 
@@ -16,7 +16,7 @@ use tidemill_proc::program::{Executable, Program};
 use super::machine::Machine;
 use super::step::Step;
 
-/// An activation, used as the IR says.
+/// An activation, accessed as the IR prescribes.
 pub(super) struct Access<'f, 'a>(&'f mut Activation<'a>);
 
 // SAFETY: see above.
@@ -50,7 +50,8 @@ pub(super) fn executable_after(
     successors: &[(u32, u32)],
 ) -> Executable {
     let machine = Machine { before: before.interpreter(), ..machine };
-    // SAFETY: as above; functions of the version before are left to its machine.
+    // SAFETY: this machine runs the functions of a verified program, whose descriptors were made of
+    // its layouts; functions of the version before are left to its machine.
     unsafe { Executable::after(before, program, Some(std::sync::Arc::new(machine)), successors) }
 }
 
@@ -61,7 +62,7 @@ impl Access<'_, '_> {
     }
 
     pub(super) fn set_word(&mut self, offset: u32, value: u64) {
-        // SAFETY: registers, rows and where to go on own nothing.
+        // SAFETY: registers, rows and resume points own nothing.
         unsafe { self.0.set_word(offset, value) }
     }
 
@@ -71,12 +72,13 @@ impl Access<'_, '_> {
     }
 
     pub(super) fn store(&mut self, address: u64, value: u64) {
-        // SAFETY: as above; the value is of the type of the place.
+        // SAFETY: addresses are those of places, or come from operations; the value is of the type
+        // of the place.
         unsafe { self.0.store(address, value) }
     }
 
     pub(super) fn perform(&mut self, operation: Operation, arguments: &[u64]) -> u64 {
-        // SAFETY: each instruction has its operation, with words of the types that it asks for.
+        // SAFETY: each instruction has its operation, with words of the types that it requires.
         unsafe { self.0.perform(operation, arguments) }
     }
 
@@ -86,7 +88,7 @@ impl Access<'_, '_> {
     }
 
     pub(super) fn call_at_once(&mut self, callee: u64) -> Status {
-        // SAFETY: as above.
+        // SAFETY: the callee's frame has words of the types that its function requires.
         unsafe { self.0.call_at_once(callee) }
     }
 }

@@ -8,8 +8,8 @@ use crate::ir::{Argument, FunctionId, Payload, Place, Storage, Type};
 
 impl Step<'_, '_, '_> {
     /// Runs a procedure; its result is the frame's then. Where the native stack is deep the
-    /// scheduler goes on with the callee; one that never waits, and so has no frame in compiled
-    /// code, does not count for that.
+    /// scheduler runs the callee; one that never waits, and so has no frame in compiled code, does
+    /// not count for that.
     pub(super) fn call(&mut self, callee: FunctionId, arguments: &[Argument]) -> Done {
         let (machine, position) = (self.machine, self.position());
         let mut words = Vec::with_capacity(arguments.len());

@@ -9,7 +9,7 @@ use crate::interpret::frame::Layout;
 use crate::interpret::step::{Done, Step};
 use crate::ir::{Instruction, InterfaceId, Place};
 
-/// What a component is asked to offer or require.
+/// What a component is required to offer or require.
 pub(super) fn facet(offered: bool, interfaces: &[(InterfaceId, u32, Option<u32>)]) -> Facet {
     let all = interfaces.iter().map(|it| (it.0.raw(), it.1, it.2)).collect();
     match offered {
@@ -69,13 +69,13 @@ impl Step<'_, '_, '_> {
         Ok(())
     }
 
-    /// Waits until what the place owns is gone.
+    /// Waits until what the place owns is released.
     fn delete(&mut self, place: Place, kind: Owned) -> Done {
         let word = self.address(place);
         self.status(Operation::delete, &[word, kind as u64])
     }
 
-    /// Locals are told all at once, then the other places one by one.
+    /// Locals are terminated at once, then the other places one by one.
     fn end_scope(&mut self, places: &[Place]) -> Done {
         let locals = places.iter().filter_map(|place| match place {
             Place::Local(local) => Some(Layout::local(*local)),

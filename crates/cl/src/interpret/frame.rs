@@ -4,7 +4,7 @@
 //! 0   header of the run-time: parent, code, resume point, function, result
 //! 32  a word for each local, as in compiled code
 //!     a word for each register
-//!     block and instruction where to go on
+//!     block and instruction to resume at
 //!     words in a row, for operations that take many: messages, keys, indices
 //! ```
 
@@ -41,7 +41,7 @@ impl Layout {
         self.word(register.index() as u32)
     }
 
-    /// The block where to go on; the instruction's index follows.
+    /// The block to resume at; the instruction's index follows.
     pub(super) fn block(self) -> u32 {
         self.word(self.registers)
     }

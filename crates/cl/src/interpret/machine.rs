@@ -10,7 +10,7 @@ use crate::interpret::frame::Layout;
 use crate::ir::suspending::Suspending;
 use crate::ir::{self, ComponentId, FunctionId};
 
-/// What is known of a program when it runs.
+/// A program prepared for interpretation.
 pub(super) struct Machine {
     pub(super) ir: ir::Program,
     pub(super) layouts: IdVec<FunctionId, Layout>,

@@ -8,8 +8,8 @@ use crate::interpret::step::{Done, Step};
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 
 impl Step<'_, '_, '_> {
-    // Long, as it is one short arm for each instruction of the group; cut in two, neither half
-    // would say what is missing.
+    // Long, as it has one short arm for each instruction of the group; split, neither half would be
+    // complete.
     pub(super) fn owned(&mut self, instruction: &Instruction) -> Done {
         match instruction {
             Instruction::TextConstant { to, text } => {

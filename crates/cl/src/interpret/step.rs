@@ -16,7 +16,7 @@ use crate::ir::{
     Register, Terminator, Type,
 };
 
-/// What an instruction has come to; an error is never [`Status::Done`].
+/// The outcome of an instruction; an error is never [`Status::Done`].
 pub(super) type Done<T = ()> = Result<T, Status>;
 
 /// The resume point of a frame whose call has suspended: resumed, the call has returned.
@@ -53,7 +53,7 @@ impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
             while let Some((instruction, span)) = instructions.get(index) {
                 self.span = *span;
                 if let Err(status) = self.instruction(instruction) {
-                    // What has happened already must not happen again.
+                    // A checkpoint that has suspended must not suspend again.
                     let next = index + usize::from(matches!(instruction, Instruction::Checkpoint));
                     self.activation.set_word(self.layout.block(), block.index() as u64);
                     self.activation.set_word(self.layout.index(), next as u64);
@@ -102,7 +102,7 @@ impl<'m, 'f, 'a> Step<'m, 'f, 'a> {
 
     // ---- how blocks end ----
 
-    /// The block that comes next; or how the function ends.
+    /// The next block; or how the function ends.
     fn terminator(&mut self, terminator: &Terminator) -> Done<BlockId> {
         match *terminator {
             Terminator::Jump(block) => Ok(block),

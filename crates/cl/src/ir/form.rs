@@ -1,6 +1,6 @@
 //! The text form of the parts of a program: each knows how it is written and read.
 //!
-//! Words are separated by spaces, lists stand in brackets, a missing part is `-`.
+//! Words are separated by spaces, lists are in brackets, a missing part is `-`.
 
 use tidemill_diag::text::ir::{IrReader as Reader, Read};
 use tidemill_diag::{FileId, Span};
@@ -12,7 +12,7 @@ use crate::ir::{
     Reason, Register, Storage, TextId, Type, Unary, VariableId, Written,
 };
 
-/// What has a text form.
+/// A type with a text form.
 pub trait Form: Sized {
     /// Appends the text form.
     fn write(&self, out: &mut String);
@@ -20,7 +20,7 @@ pub trait Form: Sized {
     /// Reads it back.
     ///
     /// # Errors
-    /// If something else comes next.
+    /// If the next word is something else.
     fn read(reader: &mut Reader) -> Read<Self>;
 }
 
@@ -156,7 +156,7 @@ impl Form for Constant {
     fn write(&self, out: &mut String) {
         *out += &match self {
             Constant::Integer(value) => format!("integer {value}"),
-            // Bits, so that every NaN and zero comes back.
+            // Bits, so that every NaN and zero is read back exactly.
             Constant::Real(value) => format!("real {:016x}", value.to_bits()),
             Constant::Boolean(value) => format!("boolean {value}"),
             Constant::Character(value) => format!("character {value}"),
@@ -357,7 +357,7 @@ impl Form for Span {
     }
 }
 
-/// Checks that ids come in order: the next one is `expected`.
+/// Checks that ids are in order: the next one is `expected`.
 pub(super) fn in_order<I: Id + Form>(reader: &mut Reader, expected: usize) -> Read<()> {
     let id = I::read(reader)?;
     if id.index() == expected { Ok(()) } else { reader.fail("numbers must come in order") }

@@ -193,7 +193,7 @@ mod tests {
                 .collect();
             let ways: Vec<&[u32]> = ways.iter().map(Vec::as_slice).collect();
             let graph = graph(&ways);
-            // What is reached without passing a block.
+            // The blocks reachable without passing a block.
             let reached = |without: Option<u32>| {
                 let mut seen = vec![false; ways.len()];
                 let mut next = vec![0];

@@ -7,7 +7,7 @@ use crate::ir::{
     Type,
 };
 
-/// What a block does step by step. `to` is assigned; other registers are read.
+/// A step of a block. `to` is assigned; other registers are read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Instruction {
     // ---- scalars ----
@@ -83,7 +83,7 @@ pub enum Instruction {
     Element { to: Register, collection: Place, shape: Storage, keys: Vec<Key>, access: Access },
     /// `to = TRUE` if there is such an element (and, if it is of type component, it is not empty).
     ElementExists { to: Register, collection: Place, shape: Storage, keys: Vec<Key> },
-    /// Removes the element, if any. Suspends if it is a component, until it is gone.
+    /// Removes the element, if any. If it is a component, waits until it is released. Suspends.
     ElementDelete { collection: Place, keys: Vec<Key> },
     /// `found = TRUE` and the keys become the least of the collection; else `found = FALSE`.
     /// Suspends while a large collection is put in order.
@@ -98,9 +98,9 @@ pub enum Instruction {
     /// A component of the type starts in the place, which is empty (a `Delete` goes before);
     /// `synchronous`: with the clock of its surroundings.
     New { place: Place, component: ComponentId, synchronous: bool },
-    /// Ends the component and waits until it is gone; nothing if empty. Suspends.
+    /// Ends the component and waits until it is released; nothing if empty. Suspends.
     Delete { place: Place },
-    /// All that the places own is told to end at once; waits until all is gone; texts, arrays and
+    /// Terminates all that the places own at once; waits until all is released; texts, arrays and
     /// collections are freed. Suspends.
     EndScope { places: Vec<Place> },
     /// `to`, which is empty, becomes owner of what `from` held; a fault if `from` is empty or would
@@ -126,7 +126,7 @@ pub enum Instruction {
     Disconnect { port: Port },
     /// `to =` how many of the interface are connected.
     Connected { to: Register, port: Port },
-    /// `to = TRUE` if the function's own component has been told to end.
+    /// `to = TRUE` if the function's own component is terminating.
     Terminated { to: Register },
 
     // ---- messages ----
@@ -145,7 +145,7 @@ pub enum Instruction {
     /// Takes the component's monitor. Suspends.
     Lock { exclusive: bool },
     /// Takes it exclusively as soon as the condition holds, which reads variables of the component
-    /// only. Until then the process has not asked for it. Suspends.
+    /// only. Until then the process is not in the lock queue. Suspends.
     LockWhen { condition: FunctionId },
     /// Gives it back.
     Unlock,
@@ -292,7 +292,7 @@ pub enum Payload {
     Register(Register),
     /// A text or component, or a scalar in memory: copied out of (texts) or put into the place.
     Copy(Place),
-    /// A text or component that leaves the place (it is empty then), or comes to it.
+    /// A text or component that is moved out of the place (it is empty then), or into it.
     Move(Place),
 }
 
@@ -385,7 +385,7 @@ pub enum Reason {
 pub struct Guard {
     /// Where it is.
     pub place: Place,
-    /// Which type it should be; none if it is interfaces that are asked for.
+    /// The required type; none if interfaces are required.
     pub component: Option<ComponentId>,
 }
 
@@ -411,7 +411,7 @@ impl Binary {
 }
 
 impl Instruction {
-    /// What it is about; calls, which each engine makes in its own way, count as scalar.
+    /// Its group; calls, which each engine makes in its own way, count as scalar.
     pub fn group(&self) -> Group {
         match self {
             Instruction::Constant { .. }

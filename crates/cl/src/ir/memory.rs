@@ -12,8 +12,8 @@ use crate::ir::{
     Register, VariableId,
 };
 
-/// What a function changes of what others see, its callees included. Elements of arrays and
-/// collections do not count: nothing is asked about them.
+/// What a function changes that others can see, its callees included. Elements of arrays and
+/// collections do not count: no analysis uses them.
 #[derive(Debug, Clone, Default)]
 struct Effect {
     /// Variables that it stores to, allocates or frees.
@@ -120,7 +120,7 @@ fn changed_places(instruction: &Instruction, visit: &mut dyn FnMut(Place)) {
 enum Target {
     /// An element of an array or collection.
     Element,
-    /// What the function was given: nothing of its own frame.
+    /// An argument of the function: nothing of its own frame.
     Given,
     /// Any of these, or a local.
     Any,
@@ -134,7 +134,7 @@ fn targets(function: &Function) -> Vec<Option<Target>> {
             targets[register.index()] = Some(Target::Given);
         }
     }
-    // Until nothing changes: a copy may come before what it copies.
+    // To a fixed point: a copy may precede what it copies.
     let mut changed = true;
     while changed {
         changed = false;

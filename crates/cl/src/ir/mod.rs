@@ -106,13 +106,13 @@ pub struct Interface {
 pub struct Message {
     /// Its name.
     pub name: String,
-    /// Who sends it.
+    /// Its sender.
     pub direction: Direction,
     /// What it carries.
     pub parameters: Vec<Type>,
 }
 
-/// Who sends a message.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// `IN`: the client sends, the server receives.
@@ -149,7 +149,7 @@ pub enum Storage {
     Array {
         /// What each element is.
         element: Type,
-        /// How many dimensions, at least 1.
+        /// The number of dimensions, at least 1.
         dimensions: u8,
     },
     /// A map with ordered keys.
@@ -187,7 +187,7 @@ pub struct Component {
 pub struct Offer {
     /// Which.
     pub interface: InterfaceId,
-    /// How many at least and (None: without limit) at most.
+    /// The least and the greatest number (None: without limit).
     pub count: (u32, Option<u32>),
     /// What serves a client; none if it must be connected to a sub-component.
     pub implementation: Option<FunctionId>,
@@ -198,7 +198,7 @@ pub struct Offer {
 pub struct Require {
     /// Which.
     pub interface: InterfaceId,
-    /// How many at least and (None: without limit) at most.
+    /// The least and the greatest number (None: without limit).
     pub count: (u32, Option<u32>),
 }
 
@@ -308,8 +308,8 @@ impl Program {
 }
 
 impl Function {
-    /// Whether it comes to the same for every process of the component, as long as the
-    /// component's variables stay what they are.
+    /// Whether it has the same value for every process of the component, as long as the component's
+    /// variables do not change.
     pub fn is_closed(&self) -> bool {
         let returns = |block: &Block| match block.terminator.0 {
             Terminator::Return(Some(Payload::Register(_))) => true,

@@ -58,7 +58,7 @@ pub trait Rename {
     }
 }
 
-/// What is made of registers and places, and may have none.
+/// A part that consists of registers and places, possibly of none.
 trait Parts {
     fn parts(&self, role: Role, visit: &mut dyn FnMut(Part));
 
@@ -394,7 +394,7 @@ impl Form for Terminator {
 }
 
 impl Terminator {
-    /// Whether the word that comes next begins a terminator.
+    /// Whether the next word begins a terminator.
     pub(super) fn is_next(reader: &Reader) -> bool {
         matches!(reader.peek(), "jump" | "branch" | "return" | "fault" | "exit")
     }

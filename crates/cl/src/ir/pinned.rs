@@ -1,7 +1,7 @@
-//! Which collections have elements whose addresses outlive what comes next.
+//! Which collections have elements whose addresses outlive a change of the collection.
 //!
-//! A hash table that holds its elements moves them as it grows. It may where every address of an
-//! element is used before anything can be put into a collection: then nobody notices.
+//! A hash table that holds its elements moves them as it grows. That is invisible where every
+//! address of an element is used before anything can be inserted into a collection.
 
 use tidemill_stdx::id::IdMap;
 

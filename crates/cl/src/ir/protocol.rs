@@ -4,19 +4,19 @@ use tidemill_stdx::id::Id;
 
 use crate::ir::MessageId;
 
-/// Which message may come after which.
+/// Which message may follow which.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Protocol {
     /// At the start, then after each message in order of its number.
     pub states: Vec<State>,
 }
 
-/// Where a communication stands.
+/// A state of a communication.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct State {
     /// Ascending.
     pub next: Vec<MessageId>,
-    /// Whether the communication may end here. If nothing comes `next`, it must.
+    /// Whether the communication may end here. If `next` is empty, it must.
     pub may_end: bool,
 }
 

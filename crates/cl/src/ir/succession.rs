@@ -4,10 +4,10 @@
 //! ```text
 //! before:  A B C        next:  A B' D        both:  A B C B' D      B' is the successor of B
 //! ```
-//! A component type is unchanged if its declaration is, with its functions, wherever these stand in
+//! A component type is unchanged if its declaration is, with its functions, wherever these are in
 //! the source. A changed one is the *successor* of the one before if it offers and requires the
 //! same: code that made the one before makes its successor from then on. One that offers or
-//! requires something else is none, and a component that names it has changed with it.
+//! requires something else is no successor, and a component that names it has changed with it.
 
 use tidemill_stdx::id::{Id, IdSet, IdVec};
 
@@ -23,8 +23,8 @@ use crate::ir::{
 pub struct Succession {
     /// Both of them: first the one before. It begins with the component of that one.
     pub program: Program,
-    /// The number that stands for each component type of the next version: that of the first
-    /// whose successor it is, or its own.
+    /// The number that represents each component type of the next version: that of the first whose
+    /// successor it is, or its own.
     pub components: IdVec<ComponentId, ComponentId>,
     /// The number that each interface of the next version has.
     pub interfaces: IdVec<InterfaceId, InterfaceId>,
@@ -39,7 +39,7 @@ pub struct Succession {
 }
 
 impl Succession {
-    /// Whether it begins with a program, of which so many components and functions are known.
+    /// Whether it begins with a program, of which this many components and functions are known.
     ///
     /// # Panics
     /// It begins with another one.

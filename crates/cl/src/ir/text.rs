@@ -170,7 +170,7 @@ impl Form for Kind {
     }
 }
 
-/// Reads the text form; [`crate::ir::verify`] tells whether it makes sense.
+/// Reads the text form; [`crate::ir::verify`] checks its meaning.
 ///
 /// # Errors
 /// The first place where the text is no program.

@@ -208,8 +208,7 @@ impl Verifier<'_> {
         }
     }
 
-    // Long, as it is one short arm for each instruction; cut in two, neither half would say what is
-    // missing.
+    // Long, as it has one short arm for each instruction; split, neither half would be complete.
     fn instruction(&mut self, instruction: &Instruction) {
         use Type::{Address, Boolean, Character, Component, Integer, Real, Text};
         let types = &self.function.registers;

@@ -1,4 +1,4 @@
-//! What the text of a token stands for.
+//! The values of tokens, from their text.
 
 use super::TokenKind;
 use tidemill_diag::{Diagnostic, Span};
@@ -79,7 +79,7 @@ pub fn character(text: &str) -> u8 {
     u8::from_str_radix(digits, 16).unwrap_or(0)
 }
 
-/// What stands between the quotes.
+/// The text between the quotes.
 pub fn text(text: &str) -> &str {
     let inner = text.strip_prefix('"').unwrap_or(text);
     inner.strip_suffix('"').unwrap_or(inner)

@@ -15,7 +15,7 @@ use crate::tree::{self, Routine};
 /// Where a variable of the source lives.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Home {
-    /// A scalar that nobody else sees.
+    /// A scalar that no other function sees.
     Register(Register),
     /// In the frame.
     Local(LocalId),
@@ -120,7 +120,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.blocks.push(None)
     }
 
-    /// How many blocks there are, those to be begun later too.
+    /// The number of blocks, those to be begun later too.
     pub(super) fn block_count(&self) -> usize {
         self.blocks.len()
     }
@@ -146,7 +146,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.ended = false;
     }
 
-    /// Whether nothing can come here.
+    /// Whether the current place is unreachable.
     pub(super) fn is_ended(&self) -> bool {
         self.ended
     }

@@ -125,7 +125,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What is asked of a component.
+    /// A test of a component, or a value of it.
     fn component_step(
         &mut self,
         expression: &Expression,

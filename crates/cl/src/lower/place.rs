@@ -107,7 +107,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Takes the address; what comes next must use it.
+    /// Takes the address; the next instruction must use it.
     pub(super) fn address(&mut self, place: &Prepared, access: Access) -> Place {
         match place {
             Prepared::Place(place) => *place,

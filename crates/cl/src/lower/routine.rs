@@ -108,7 +108,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What comes after the last statement.
+    /// The code after the last statement.
     fn leave(mut self, span: Span) {
         self.span = span;
         if !self.is_ended() {

@@ -1,5 +1,5 @@
-//! What is known of each routine before any is lowered: which locals must live in memory, which
-//! locals of the routines around it a procedure reaches, which procedures are recursive.
+//! Facts about each routine, computed before any is lowered: which locals must live in memory,
+//! which locals of the routines around it a procedure reaches, which procedures are recursive.
 //!
 //! A nested procedure gets the addresses of the outer locals that it reaches, or that procedures
 //! it calls reach, as parameters after its own: its *captures*.

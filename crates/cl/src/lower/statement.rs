@@ -11,7 +11,7 @@ use crate::lower::place::{Prepared, is_immediate};
 use crate::tree::{self, Expression, ExpressionKind, Lock, PlaceKind, Sequence, Statement};
 
 impl Builder<'_, '_> {
-    /// Lowers the statements, with the monitor held if they ask for it.
+    /// Lowers the statements, with the monitor held if they require it.
     pub(super) fn sequence(&mut self, sequence: &Sequence) {
         let all = sequence.statements.as_slice();
         self.at(sequence.span, |builder| match (sequence.lock, all) {
@@ -43,8 +43,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    // Long, as it is one short arm for each kind of statement; cut in two, neither half would say
-    // what is missing.
+    // Long, as it has one short arm for each kind of statement; split, neither half would be
+    // complete.
     fn statement(&mut self, statement: &Statement) {
         match statement {
             Statement::Assign { target, value } => self.assign(target, value),
@@ -81,7 +81,7 @@ impl Builder<'_, '_> {
             Statement::Move { from, to } => {
                 let source = from.span;
                 let (from, to) = (self.prepare(from), self.prepare(to));
-                // What is in `to` goes first; then neither address changes.
+                // The old value of `to` is dropped first; then neither address changes.
                 let place = self.address(&to, Access::Make);
                 self.emit(Instruction::Delete { place });
                 let to = self.address(&to, Access::Make);
@@ -158,7 +158,7 @@ impl Builder<'_, '_> {
         match (&target, value.ty) {
             (_, Type::Text) if target.is_fixed() => self.text_into(value, &target),
             (_, Type::Text) => {
-                // The value may change the collection, so it comes before the address.
+                // The value may change the collection, so it is computed before the address.
                 let from = self.text(value);
                 let to = self.address(&target, Access::Make);
                 self.emit(match from {
@@ -218,7 +218,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What a message takes along. Texts become temporaries first, as sending may be repeated.
+    /// The argument of a message. Texts become temporaries first, as sending may be repeated.
     fn sent(&mut self, value: &Expression) -> Payload {
         match self.payload(value, value.ty) {
             Payload::Copy(from) if value.ty == Type::Text => {

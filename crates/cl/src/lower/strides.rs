@@ -48,7 +48,7 @@ pub(super) struct Counted {
 
 /// Gives strides to those of the loops whose rounds are short.
 pub(super) fn run(program: &mut Program, loops: &[Counted]) {
-    // A loop in a loop keeps its checkpoint until both have been looked at.
+    // A loop in a loop keeps its checkpoint until both have been visited.
     let short: Vec<&Counted> = loops.iter().filter(|counted| counted.is_short(program)).collect();
     for counted in short {
         if let Some(stride) = counted.by.checked_mul(ROUNDS) {
@@ -58,8 +58,7 @@ pub(super) fn run(program: &mut Program, loops: &[Counted]) {
 }
 
 impl Counted {
-    /// Whether a round is a few instructions that take next to no time; the variable counts and
-    /// nobody else sets it.
+    /// Whether a round is a few fast instructions, and only the loop sets its variable.
     fn is_short(&self, program: &Program) -> bool {
         let function = &program.functions[self.function];
         let blocks = std::iter::once(self.round);
@@ -107,7 +106,7 @@ impl Counted {
         *b = stop;
     }
 
-    /// Blocks that set the stop and go on, the first of them.
+    /// Blocks that set the stop and continue; returns the first of them.
     fn stop(&self, code: &mut Code<'_>, (stop, stride): (Register, i64), then: BlockId) -> BlockId {
         let (at, is_up, span) = (self.variable, self.by > 0, code.span);
         let near = vec![(Instruction::Copy { to: stop, from: self.last }, span)];

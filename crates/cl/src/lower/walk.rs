@@ -4,7 +4,7 @@ use crate::tree::{
     Call, Expression, ExpressionKind, Party, Place, PlaceKind, Port, Sequence, Statement,
 };
 
-/// What a walk meets.
+/// An item that a walk visits.
 pub(super) enum Met<'a> {
     /// A place, before the places and calls in its indices.
     Place(&'a Place),
@@ -21,8 +21,7 @@ pub(super) fn sequence<'a>(sequence: &'a Sequence, visit: Visit<'_, 'a>) {
     sequence.statements.iter().for_each(|(statement, _)| self::statement(statement, visit));
 }
 
-// Long, as it is one short arm for each kind of statement; cut in two, neither half would say what
-// is missing.
+// Long, as it has one short arm for each kind of statement; split, neither half would be complete.
 fn statement<'a>(it: &'a Statement, visit: Visit<'_, 'a>) {
     match it {
         Statement::Assign { target, value } | Statement::Add { target, by: value, .. } => {

@@ -12,9 +12,8 @@
 //! loading it again is saved. Loading early is safe: variables and locals are always there, and
 //! an array that is not allocated has an empty view, whose elements fault as they did.
 //!
-//! Only loops in which the process is suspended at checkpoints alone are looked at, outer ones
-//! first: in others a round takes so long that nothing is gained, and frames would grow by what is
-//! kept.
+//! Only loops that suspend at checkpoints alone are visited, outer ones first: in others a round
+//! takes so long that nothing is gained, and frames would grow by the kept registers.
 
 use crate::ir::graph::{Graph, Loop};
 use crate::ir::memory::{Effects, Memory, is_suspended_at};
@@ -26,7 +25,7 @@ use crate::optimise::preheader;
 /// addresses. Those of one dimension are compared where they are.
 const EXTENTS_MAX: usize = 4;
 
-/// A function whose loops are looked at.
+/// A function whose loops are visited.
 struct Hoist<'a> {
     function: &'a mut Function,
     memory: Memory<'a>,

@@ -2,7 +2,7 @@
 //!
 //! A procedure qualifies that cannot suspend, calls nothing, and has its variables in registers: so
 //! it has no frame, and reports, which name the process and the place in the source, stay the same.
-//! A VARIABLE argument whose place is known stands for itself in the code.
+//! A VARIABLE argument whose place is known is substituted in the code.
 
 use tidemill_diag::Span;
 use tidemill_stdx::id::{Id, IdMap, IdSet, IdVec};
@@ -39,7 +39,7 @@ pub(super) fn run(program: &mut Program, suspending: &Suspending) {
         let (mut growth, addresses) = (0, addresses(function));
         let mut block = BlockId::from_index(0);
         while block.index() < function.blocks.len() {
-            // What follows a call is a block of its own then, and looked at in its turn.
+            // The code after a call becomes a block of its own, and is visited in its turn.
             if let Some((index, callee)) = first_call(function, block, &small)
                 && growth <= GROWTH_MAX
             {
@@ -92,7 +92,7 @@ fn first_call<'a>(
     })
 }
 
-/// What the callee's registers and blocks are in the caller.
+/// The caller's numbers of the callee's registers and blocks.
 struct Renaming {
     registers: usize,
     blocks: usize,

@@ -1,6 +1,6 @@
-//! Better code for the same program, before it is translated: what is written, which faults come
-//! where, and what others see at each suspension stay as they are. The interpreter runs programs
-//! as they were lowered; that both come to the same is tested.
+//! Optimisation before translation: output, the order and place of faults, and what others see at
+//! each suspension stay as they are. The interpreter runs programs as they were lowered; tests
+//! compare the two.
 //!
 //! * `clear`: what nothing leads to is taken out.
 //! * `inline`: calls of small procedures become their code.
@@ -47,7 +47,7 @@ pub fn optimise(program: &Program) -> Program {
     better
 }
 
-/// Empties blocks that nothing leads to, so that passes need not look at them.
+/// Empties unreachable blocks, so that passes need not visit them.
 fn clear(function: &mut Function) {
     let reached: tidemill_stdx::id::IdSet<_> =
         Graph::of(function).order().iter().copied().collect();

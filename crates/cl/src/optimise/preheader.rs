@@ -5,7 +5,8 @@ use tidemill_diag::Span;
 use crate::ir::graph::Loop;
 use crate::ir::{Block, BlockId, Function, Terminator};
 
-/// A block at whose end every way into the loop goes on to its head and nowhere else.
+/// The block through which every way into the loop leads, with the head as its only successor; made
+/// if there is none.
 pub(super) fn before(function: &mut Function, one: &Loop, span: Span) -> BlockId {
     let leads = |block: &Block| block.terminator.0.targets().any(|target| target == one.head);
     let blocks = function.blocks.iter_enumerated();

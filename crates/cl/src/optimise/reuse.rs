@@ -1,8 +1,8 @@
-//! What has been computed, checked or loaded already is not again: value numbering.
+//! Value numbering: reuses what has been computed, checked or loaded already.
 //!
-//! Each value has a number, and registers with the same number hold the same value. What is found
-//! in a block holds in those that are reached from it alone, too. Where a computation comes again
-//! its checks have held before: so `a[i] := a[i] + 1` tests the index once. Nothing is carried over
+//! Each value has a number, and registers with the same number hold the same value. Facts of a
+//! block also hold in those that are reached from it alone. Where a computation is repeated its
+//! checks have held before: so `a[i] := a[i] + 1` tests the index once. Nothing is carried over
 //! an instruction at which the process may be suspended: it would have to be kept.
 
 use tidemill_stdx::hash::Map;
@@ -22,7 +22,7 @@ const VALUES_MAX: usize = 256;
 /// The number of a value.
 type Number = u32;
 
-/// How a value comes to be: the same makes the same.
+/// The key of a value: equal keys have equal values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Made {
     Constant(Type, u64),
@@ -36,7 +36,7 @@ enum Made {
 enum Found {
     /// The address of an element.
     Element(Place, Vec<Number>),
-    /// What is in a place; with the number of its address if it is computed.
+    /// The content of a place; with the number of its address if it is computed.
     Content(Place, Option<Number>),
 }
 
@@ -62,7 +62,7 @@ impl Found {
     }
 }
 
-/// What is known at a place of the code.
+/// The facts at a place of the code.
 #[derive(Debug, Clone, Default)]
 struct Known {
     numbers: Map<Register, Number>,
@@ -75,7 +75,7 @@ struct Known {
 /// Replaces what is known by copies, in the whole function.
 pub(super) fn run(function: &mut Function, effects: &Effects, suspending: &Suspending) {
     let (graph, memory) = (Graph::of(function), Memory::of(function, effects));
-    // What is known at the end of a block, as often as it will be asked for.
+    // The facts at the end of a block, once for each successor that will use them.
     let mut ends: IdVec<BlockId, Vec<Known>> = function.blocks.iter().map(|_| vec![]).collect();
     let mut next = 0;
     for &block in graph.order() {

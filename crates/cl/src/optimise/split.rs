@@ -11,7 +11,7 @@
 //! is live across several calls would so be in memory in the innermost loop, which has none. Split,
 //! the part within the loop is a range of its own, which no call touches.
 //!
-//! Loops whose instructions are all inline are looked at, outer ones first; those within them are
+//! Loops whose instructions are all inline are visited, outer ones first; those within them are
 //! part of the same range. What checkpoints need, which is in no register, is split with the rest.
 
 use tidemill_stdx::hash::Map;

@@ -7,10 +7,10 @@
 //!                                        head, more: as they were
 //!                                        step: i = i + 1; jump check
 //! ```
-//! All ways to the head go to the check. The loops are those that count to a stop, as
-//! [`strides`](crate::lower::strides) makes them: there is no checkpoint in a round, nor anything
-//! else that others see, so nobody can tell. What is saved is the counting, which in a round of a
-//! few instructions is most of it.
+//! All edges to the head go to the check. The loops are those that count to a stop, as
+//! [`strides`](crate::lower::strides) makes them: a round has no checkpoint and no other visible
+//! effect, so the change is invisible. It saves the counting, which is most of a round of a few
+//! instructions.
 
 use tidemill_diag::Span;
 use tidemill_stdx::id::Id;
@@ -32,7 +32,7 @@ const GROWTH_MAX: usize = 1000;
 /// A loop as it is looked for.
 struct Short {
     head: BlockId,
-    /// What a round does.
+    /// The instructions of a round.
     body: Vec<(Instruction, Span)>,
     /// The comparison that ends a round, and where that leads.
     test: (Instruction, Span),

@@ -6,9 +6,9 @@
 //!                                      slow: ... view-element %v [%i]
 //! ```
 //! A test is possible where the loop's indices are known not to be below 0, and to be at most a
-//! number, or what a register has that the loop leaves alone, and something. Outer loops come
-//! first: what is tested before them is never tested again. If a test fails, the slow loop finds
-//! out whether, and when, an index is outside indeed; so all faults come where they came.
+//! number, or the value of a register that the loop does not assign, plus a constant. Outer loops
+//! are first: what is tested before them is never tested again. If a test fails, the slow loop
+//! finds out whether, and when, an index is out of range; so all faults occur where they did.
 
 use tidemill_stdx::id::{Id, IdSet};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
@@ -33,7 +33,7 @@ const NEAR: i64 = 1 << 30;
 /// Tests before a loop at most.
 const TESTS_MAX: usize = 24;
 
-/// What is tested: that an extent is more than a number, or than what a register has, and `by`.
+/// A test: that an extent is more than a number, or than the value of a register, plus `by`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Subject {
     view: Register,

@@ -24,13 +24,13 @@ enum Scope {
     Implementation,
 }
 
-/// What stands between the head of a [`Scope`] and its END.
+/// The contents between the head of a [`Scope`] and its END.
 #[derive(Default)]
 struct Body {
     declarations: Vec<Declaration>,
     /// After BEGIN, ACTIVITY and FINALLY.
     sections: [Option<Sequence>; 3],
-    /// It has been said that the order is wrong.
+    /// The wrong order has been reported.
     misplaced: bool,
 }
 
@@ -208,7 +208,7 @@ impl Parser<'_> {
         })
     }
 
-    /// The protocol of an interface; after an error, reading goes on at its END.
+    /// The protocol of an interface; after an error, parsing continues at its END.
     fn whole_protocol(&mut self) -> Option<Protocol> {
         let protocol = self.protocol().and_then(|protocol| {
             if self.is(TokenKind::KeywordEnd)
@@ -299,7 +299,7 @@ impl Parser<'_> {
         Ok(Message { direction, name, parameters, span: self.since(start) })
     }
 
-    /// Sections with `;` between them. `form` shows VARIABLE where that may stand before one.
+    /// Sections with `;` between them. `form` shows VARIABLE where it is allowed before one.
     fn parameter_sections(&mut self, form: &str) -> Parsed<Vec<Parameters>> {
         let mut sections = vec![self.parameters(form)?];
         while self.eat(TokenKind::Semicolon) {
@@ -401,7 +401,7 @@ impl Parser<'_> {
         while !self.at_sequence_end() && !self.is(TokenKind::Begin) {
             self.next();
         }
-        // Nobody above can use these either.
+        // No enclosing rule can use these either.
         if self.is_one_of(&[TokenKind::Else, TokenKind::Elsif, TokenKind::Elseif, TokenKind::Until])
         {
             self.next();
@@ -434,7 +434,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Names and what is said of them, after CONSTANT or VARIABLE.
+    /// Names and their types or values, after CONSTANT or VARIABLE.
     fn entries(
         &mut self,
         declarations: &mut Vec<Declaration>,
@@ -552,7 +552,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Parameters and result. What is wrong in them ends at the `;` of the head.
+    /// Parameters and result. An error in them ends at the `;` of the head.
     fn signature(&mut self) -> (Vec<Parameters>, Option<Type>) {
         let mut parameters = Vec::new();
         if self.eat(TokenKind::LParen) && !self.eat(TokenKind::RParen) {
@@ -626,7 +626,7 @@ impl Parser<'_> {
         Ok(Type { kind, span: start })
     }
 
-    /// What stands in parentheses behind ANY.
+    /// The contents of the parentheses behind ANY.
     fn any_limits(&mut self) -> Parsed<(Vec<InterfaceDeclaration>, Vec<InterfaceDeclaration>)> {
         let (mut offers, mut requires) = (Vec::new(), Vec::new());
         if self.eat(TokenKind::LParen) {

@@ -354,7 +354,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What was read as a value, where only a designator can stand.
+    /// Converts a value to a designator, where only that is allowed.
     pub(super) fn as_designator(&mut self, expr: &Expr) -> Parsed<Designator> {
         if let Some(designator) = expr.as_designator() {
             return Ok(designator);

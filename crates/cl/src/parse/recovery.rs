@@ -1,8 +1,8 @@
-//! What is said of an error, and where reading goes on.
+//! Messages of errors, and where parsing continues.
 //!
 //! An error is reported once per token. Where one slip is likely (a keyword in lower case, `=` for
-//! `:=`, a missing `;` or END) the parser says so and goes on as if it were right; else the part
-//! fails, and whoever reads a list of parts skips to where the next one can begin.
+//! `:=`, a missing `;` or END) the parser reports it and continues as if it were right; else the
+//! part fails, and the caller that reads a list of parts skips to where the next one can begin.
 
 use super::{DIAGNOSTICS_MAX, NESTING_MAX, Parser};
 use crate::ast::Ident;
@@ -81,7 +81,7 @@ impl Parser<'_> {
         Err(Failed)
     }
 
-    /// As [`Parser::fail`], where reading goes on as if nothing were wrong.
+    /// As [`Parser::fail`], where parsing continues as if there were no error.
     pub(super) fn complain(&mut self, error: Diagnostic) {
         if self.last_error != Some(self.at) {
             self.last_error = Some(self.at);
@@ -103,7 +103,7 @@ impl Parser<'_> {
         self.last_error = Some(self.at);
     }
 
-    /// Fails because something else was expected here; `help` says what it is for.
+    /// Fails because something else was expected here; `help` describes its use.
     pub(super) fn expected<T>(&mut self, what: &str, help: &str) -> Parsed<T> {
         let found = self.kind().describe(self.slice());
         let error = self.error("unexpected-token", format!("expected {what}, found {found}"));
@@ -139,7 +139,7 @@ impl Parser<'_> {
 
     // Slips.
 
-    /// Consumes a name that is `keyword` but for its case, and says so.
+    /// Consumes a name that is `keyword` but for its case, and reports that.
     pub(super) fn eat_lower_case(&mut self, keyword: TokenKind) -> bool {
         let slip = self.is(TokenKind::Ident)
             && !keyword.text().is_empty()
@@ -173,7 +173,7 @@ impl Parser<'_> {
         self.complain(self.error("lowercase-keyword", message).help(help));
     }
 
-    /// Consumes the `;` behind a `what`, or says that it is missing there.
+    /// Consumes the `;` behind a `what`, or reports that it is missing.
     pub(super) fn semicolon(&mut self, what: &str) {
         if self.eat(TokenKind::Semicolon) {
             return;
@@ -188,7 +188,7 @@ impl Parser<'_> {
         self.complain(error.help("put a `;` behind it"));
     }
 
-    /// Two symbols that stand side by side without a blank.
+    /// Two symbols side by side without a blank.
     pub(super) fn is_joined(&self, first: TokenKind, second: TokenKind) -> bool {
         self.is(first)
             && self.ahead(1) == second
@@ -197,7 +197,7 @@ impl Parser<'_> {
 
     // END.
 
-    /// The name of what is being declared; nothing where it is missing from a head that goes on.
+    /// The name of what is being declared; nothing where a head continues without it.
     pub(super) fn declared_name(&mut self, what: &str) -> Parsed<Ident> {
         let name = self.ident(what);
         let goes_on = self.is(TokenKind::LParen) || self.is(TokenKind::Semicolon);
@@ -313,7 +313,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What must not be skipped, even if nothing was read: whoever called knows what it is for.
+    /// What must not be skipped, even if nothing was read: a caller can use it.
     fn is_hard_stop(&self) -> bool {
         self.is(TokenKind::Semicolon) || self.at_sequence_end() || self.is(TokenKind::Begin)
     }

@@ -26,7 +26,7 @@ const TYPES: &[(&str, &[&str])] = &[
     ("TEXT", &["STRING"]),
 ];
 
-/// What a type is called here.
+/// The name of a type in this language.
 pub(crate) fn type_meant(name: &str) -> Option<&'static str> {
     let is_meant = |(_, others): &&(&str, &[&str])| {
         others.iter().any(|other| other.eq_ignore_ascii_case(name))
@@ -35,7 +35,7 @@ pub(crate) fn type_meant(name: &str) -> Option<&'static str> {
 }
 
 impl Parser<'_> {
-    /// Takes a shorter form of `VARIABLE` or `CONSTANT` before a name for it, and says so.
+    /// Takes a shorter form of `VARIABLE` or `CONSTANT` before a name for it, and reports that.
     pub(super) fn correct_short_form(&mut self) {
         let short = |(word, _): &&(&str, TokenKind)| self.slice().eq_ignore_ascii_case(word);
         let before_name = self.is(TokenKind::Ident) && self.ahead(1) == TokenKind::Ident;

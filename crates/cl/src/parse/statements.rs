@@ -328,7 +328,7 @@ impl Parser<'_> {
         condition
     }
 
-    /// Consumes `keyword`, or says that it is missing and goes on where statements can.
+    /// Consumes `keyword`, or reports that it is missing and continues where statements can begin.
     fn keyword_or_go_on(&mut self, keyword: TokenKind, form: &str) {
         let from = self.at;
         if self.expect(keyword, form).is_err() {

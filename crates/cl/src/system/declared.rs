@@ -6,8 +6,8 @@ use super::parameter::{Answer, Joined, Parameter, Response, Text, Typed};
 use super::text::{Shape, declares, number};
 use tidemill_proc::{Value, Values};
 
-/// Makes a module of an interface, with what may be asked and what is answered in the order of the
-/// text. Two parameters of a type have names of their own, as in the text, which is not compared.
+/// Makes a module of an interface, with requests and responses in the order of the text. Two
+/// parameters of a type have names of their own, as in the text, which are not compared.
 macro_rules! interface {
     (
         $(#[$doc:meta])*
@@ -31,7 +31,7 @@ macro_rules! interface {
             /// Its declaration.
             pub const TEXT: &str = include_str!(concat!("interfaces/", $file));
 
-            /// What a client asks.
+            /// A request of a client.
             #[derive(Clone, Copy, Debug)]
             pub enum Request $(<$in>)? {
                 $($request $({ $($taken: $taken_type),* })?,)*
@@ -57,7 +57,7 @@ macro_rules! interface {
                 }
             }
 
-            /// What it is answered.
+            /// A response.
             #[derive(Clone, PartialEq, Debug)]
             pub enum Response $(<$out>)? {
                 $($response $({ $($given: $given_type),* })?,)*
@@ -139,7 +139,7 @@ interface! {
 }
 
 interface! {
-    /// What stands behind `--` on the command line.
+    /// The arguments behind `--` on the command line.
     arguments: "Arguments", "arguments.com";
     Request {
         GetCount, Get { i: i64 },
@@ -165,7 +165,7 @@ interface! {
 }
 
 interface! {
-    /// What is shared with the outside, for components that are drivers.
+    /// Memory shared with other processes, for components that are drivers.
     pore: "Pore", "pore.com";
     Request<'v> {
         Open { kind: Text<'v>, argument: Text<'v> }, Take { id: i64 }, Avail, Read { n: i64 },

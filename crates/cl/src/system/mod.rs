@@ -18,7 +18,7 @@ pub use declared::{
 pub use parameter::{Joined, Response, Text};
 pub(crate) use parsed::Interfaces;
 
-/// An interface of the system; its number is what requests for it come with.
+/// An interface of the system; requests carry its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum System {
     /// The wall clock, and pauses.
@@ -29,7 +29,7 @@ pub enum System {
     View,
     /// The standard input.
     Input,
-    /// What stands behind `--` on the command line.
+    /// The arguments behind `--` on the command line.
     Arguments,
     /// Connections and datagrams.
     Network,

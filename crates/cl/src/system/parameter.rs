@@ -10,13 +10,13 @@ pub trait Response {
     fn send<R>(self, to: impl FnOnce(u32, &[Value<'_>]) -> R) -> R;
 }
 
-/// What stands for one parameter, or several in a row.
+/// A type that represents one parameter, or several in a row.
 pub trait Typed {
     /// Their types, as the language names them.
     const TYPES: &'static [&'static str];
 }
 
-/// What is read of a request.
+/// A parameter that is read from a request.
 pub trait Parameter<'v>: Typed {
     /// Takes the next values.
     fn take(values: &'v Values) -> Self;
@@ -32,7 +32,7 @@ pub trait Answer<'v>: Typed {
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'v>(pub &'v [u8]);
 
-/// So many TEXT parameters, one behind the other; the last of a message.
+/// `N` TEXT parameters, one behind the other; the last of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Joined<'v, const COUNT: usize>(pub &'v [u8]);
 

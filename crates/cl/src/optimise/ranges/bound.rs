@@ -8,10 +8,10 @@ const BOUNDS_MAX: usize = 4;
 /// The most that is added to a limit, up or down.
 const BY_MAX: i64 = 1 << 32;
 
-/// What a number is compared with.
+/// The bound of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Limit {
-    /// What a register has now.
+    /// The current value of a register.
     Register(Register),
     /// An extent of the view that a register has now.
     Extent(Register, u8),

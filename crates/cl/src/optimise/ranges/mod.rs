@@ -6,10 +6,10 @@
 //! holds, `i + 1` fits. Heads of loops are widened and then narrowed (Cousot and Cousot, *Abstract
 //! Interpretation*). Registers belong to the process, so no suspension changes one.
 //!
-//! Bounds that are other registers or extents are followed beside the ranges: `j` of a loop to
-//! `n - 1` is at most `n - 1`, and what has been found in an array is below its extent. So a second
-//! look at the same place, or at one below it, needs no test; and what [`version`](super::version)
-//! can test before a loop is collected for it.
+//! Bounds that are other registers or extents are tracked beside the ranges: `j` of a loop to
+//! `n - 1` is at most `n - 1`, and an index that has passed a test is below the extent. So a second
+//! access at the same place, or at one below it, needs no test; and what
+//! [`version`](super::version) can test before a loop is collected for it.
 
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::{IdSet, IdVec};
@@ -31,10 +31,10 @@ use crate::ir::{
 /// Functions of more blocks are left as they are.
 const BLOCKS_MAX: usize = 4000;
 
-/// Times that a loop's head is looked at before its ranges are widened.
+/// Visits of a loop's head before its ranges are widened.
 const ROUNDS: usize = 2;
 
-/// Rounds after which nothing is said about a function: its loops have ways in past their heads.
+/// Rounds after which a function is given up: its loops have ways in past their heads.
 const ROUNDS_MAX: usize = 50;
 
 /// A number up to which arrays usually go: what is known to be below more is known of any INTEGER.
@@ -67,7 +67,7 @@ pub(super) struct Tested {
     pub(super) most: Vec<Most>,
 }
 
-/// What a number is at most.
+/// Upper bounds of a number.
 #[derive(Debug, Clone)]
 pub(super) struct Most {
     pub(super) number: Option<i64>,
@@ -126,7 +126,7 @@ fn unchecked(operator: Binary) -> Option<Binary> {
     })
 }
 
-/// What the indices of an element are at most, if none is below 0.
+/// Upper bounds of the indices of an element, if none is below 0.
 fn most(state: &State, instruction: &Instruction) -> Option<Vec<Most>> {
     let Instruction::ViewElement { indices, checked: true, .. } = instruction else { return None };
     let most = |index: &Register| {
@@ -197,8 +197,8 @@ impl<'a> Analysis<'a> {
         true
     }
 
-    /// What holds at the start of a block, by what holds now at the end of those before it. What a
-    /// loop does not assign is at its head what it was before it.
+    /// The state at the start of a block, from those at the ends of its predecessors. What a loop
+    /// does not assign has at its head the value from before it.
     fn entry(&self, graph: &Graph, block: BlockId) -> Option<State> {
         let (mut entry, mut outside) = (None, None);
         for &before in graph.predecessors(block) {
@@ -368,7 +368,7 @@ fn bound(state: &mut State, a: Register, b: Register, by: i64) {
     }
 }
 
-/// What the one result of the instruction is at most, in what held before it.
+/// Upper bounds of the one result of the instruction, in the state before it.
 fn bounds_of_result(state: &State, instruction: &Instruction) -> Vec<Bound> {
     let raised = |register: Register, by: i64| -> Vec<Bound> {
         state.bounds(register).into_iter().filter_map(|it| it.raised(by)).collect()

@@ -52,7 +52,7 @@ impl Range {
         (Range { low: fit(low), high: fit(high) }, fits)
     }
 
-    /// What has grown goes on to the end, or to a bound that many things have.
+    /// Extends a range that has grown to the end, or to a common bound.
     pub(super) fn widened(self, before: Range) -> Range {
         let low = match self.low {
             low if low >= before.low => low,

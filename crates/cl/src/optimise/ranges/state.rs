@@ -1,4 +1,4 @@
-//! What is known of registers at a place of the code.
+//! The facts about registers at a place of the code.
 
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::IdSet;
@@ -7,8 +7,8 @@ use super::bound::{Bound, Bounds, Limit};
 use super::range::Range;
 use crate::ir::Register;
 
-/// Registers with bounds at a time; with more, those that were known are forgotten. Each of them is
-/// looked at when a register gets a new value.
+/// Registers with bounds at a time; beyond that, all bounds are dropped. Each of them is visited
+/// when a register gets a new value.
 const BOUNDED_MAX: usize = 256;
 
 /// Ranges and bounds of registers; those that are missing may be any number.
@@ -46,7 +46,7 @@ impl State {
 
     /// A value that has just been found to be in a range.
     pub(super) fn within(&mut self, register: Register, range: Range) {
-        // Where it never is, nothing comes after.
+        // An empty intersection: the code that follows is unreachable.
         let both = self.own_range(register).intersection(range).unwrap_or(range);
         self.set_range(register, both);
     }
@@ -64,7 +64,7 @@ impl State {
         bound.is_some_and(|bound| bound.by < 0)
     }
 
-    /// The value is known to be at most so much.
+    /// The value is known to be at most `bound`.
     pub(super) fn bound(&mut self, register: Register, bound: Bound) {
         if bound.limit.register() != register {
             if self.bounds.len() >= BOUNDED_MAX {
@@ -121,7 +121,7 @@ impl State {
         }
     }
 
-    /// What has grown since goes on to an end, so that an end comes.
+    /// Extends what has grown since to an end, so that the iteration terminates.
     pub(super) fn widen(&mut self, before: &State) {
         self.ranges.retain(|register, range| {
             let Some(old) = before.ranges.get(register) else { return false };

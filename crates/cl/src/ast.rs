@@ -522,7 +522,7 @@ pub enum Argument {
 pub enum Pattern {
     /// Is it this one?
     Message(Ident),
-    /// `ANY`: is there one?
+    /// `ANY`: any message.
     Any(Span),
     /// `FINISH`: has the other side closed?
     Finish(Span),
@@ -563,7 +563,7 @@ pub enum ExprKind {
         /// The message tested for.
         pattern: Pattern,
     },
-    /// `INPUT(from, pattern)`: compares what is there now.
+    /// `INPUT(from, pattern)`: compares what has arrived, without waiting.
     Input {
         /// The sender; `None` is the client of this implementation.
         from: Option<Designator>,

@@ -306,7 +306,7 @@ impl Lexer<'_> {
 mod tests {
     use super::*;
 
-    /// The tokens of `text` in short form, comments last, then the codes of what is wrong.
+    /// The tokens of `text` in short form, comments last, then the codes of the errors.
     fn check(text: &str, expect: &str) {
         let lexed = lex(FileId(0), text);
         let slice = |token: &Token| &text[token.start as usize..token.end as usize];

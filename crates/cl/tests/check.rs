@@ -104,7 +104,7 @@ fn every_file_is_checked_as_expected() {
     }
 }
 
-/// A program of so many lines, from one of the examples again and again under other names.
+/// A program of `lines` lines, of one of the examples repeated under other names.
 fn long_program(lines: usize) -> String {
     let path = folder("../../examples/producers-consumers/producers-consumers.com");
     let one = std::fs::read_to_string(path).expect("an example");

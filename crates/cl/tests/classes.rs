@@ -9,9 +9,9 @@ use tidemill_support::cases;
 
 /// What no program can show: it takes a file of 4 GiB.
 const NO_DIAGNOSTIC: [&str; 1] = ["file-too-large"];
-/// What checked programs never come to: interfaces that are not there, handing a component to
-/// nobody, and arguments that the checker allows and no operation takes. Components are killed by
-/// scripts of simulations, of which tests of nodes have one.
+/// Faults that checked programs cannot reach: missing interfaces, handing over a component without
+/// a receiver, and arguments that the checker allows and no operation takes. Scripts of simulations
+/// kill components; tests of nodes have one.
 const NO_FAULT: [&str; 4] = ["interface", "move", "argument", "killed"];
 
 fn root() -> std::path::PathBuf {

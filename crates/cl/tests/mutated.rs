@@ -15,7 +15,7 @@ const ROUNDS: usize = 120;
 const TIME_MAX: Duration = Duration::from_secs(5);
 const FILE: FileId = FileId(0);
 
-/// Parses `text` and looks at all that comes of it; the tree if it is right.
+/// Parses `text` and passes the result through the later stages; returns the tree if it is right.
 fn survive(text: &str) -> Option<String> {
     let start = Instant::now();
     let mut sources = Sources::new();

@@ -20,7 +20,7 @@ impl Sink for Written {
     }
 }
 
-/// What the program writes, and what is left of it at its end.
+/// The output of the program, and its counts at the end.
 fn run(text: &str, checkpoints: Checkpoints) -> (String, Counts) {
     let program = parse(text).unwrap();
     assert_eq!(verify(&program), Vec::<String>::new());

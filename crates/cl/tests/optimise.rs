@@ -10,7 +10,7 @@ use tidemill_diag::{Sources, has_errors};
 use tidemill_support::golden::Golden;
 use tidemill_support::{files, text};
 
-/// The functions of the optimised program, without places in the source, which say nothing here.
+/// The functions of the optimised program, without places in the source.
 fn shown(source: &str) -> String {
     let mut sources = Sources::new();
     let (tree, found) = parse_text("program.com", source, &mut sources);

@@ -1,5 +1,5 @@
-//! Programs that go on as another version while they run: what is there finishes on the code it
-//! has, what is made from then on has the new one; on both engines.
+//! Programs that switch to another version while they run: existing components finish on the code
+//! they have, new ones get the new code; on both engines.
 
 use tidemill_cl::compile::{Checkpoints, Choices, compile, compile_next};
 use tidemill_cl::interpret::{interpret, interpret_next};
@@ -67,7 +67,7 @@ impl Versions {
         succession
     }
 
-    /// Runs until so many lines have been written.
+    /// Runs until `lines` lines have been written.
     fn run_to(&mut self, lines: usize) {
         for _ in 0..100_000 {
             if self.log.text().matches('\n').count() >= lines || self.worker.ended().is_some() {
@@ -94,7 +94,7 @@ impl Versions {
     }
 }
 
-/// Main keeps a component and asks it and a new one in each round.
+/// Main keeps a component and queries it and a new one in each round.
 fn program(declared: &str, answer: &str, more: &str) -> String {
     format!(
         "INTERFACE Ask; {{ IN Question OUT Answer(t: TEXT) }} END Ask;\n\
@@ -192,7 +192,7 @@ fn who_names_a_type_with_another_interface_has_changed_with_it() {
     let succession = merge(&one, &other);
     let names = |id: ir::ComponentId| succession.program.components[id].name.as_str();
     let pairs = succession.successors.iter().map(|(from, to)| (names(*from), names(*to)));
-    // Outer has the same face, so Main goes on; Inner has not.
+    // Outer offers and requires the same, so it has a successor; Inner does not.
     assert_eq!(pairs.collect::<Vec<_>>(), [("Outer", "Outer")]);
     assert_eq!(succession.replaced.len(), 1);
     assert!(!succession.begins_otherwise);

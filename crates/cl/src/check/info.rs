@@ -90,7 +90,7 @@ pub(super) struct InterfaceInfo<'a> {
     pub(super) names: Map<&'a str, MessageId>,
 }
 
-/// A constant with what is known of its value.
+/// A constant, with its value once it is folded.
 pub(super) struct ConstantInfo<'a> {
     pub(super) ast: &'a ast::Constant,
     pub(super) here: Here,

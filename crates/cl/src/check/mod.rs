@@ -12,8 +12,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `checker.rs` | what is known so far, and the diagnostics; the other files add to it |
-//! | `info.rs` | what is known of each declaration |
+//! | `checker.rs` | the state of the checker, and the diagnostics; the other files add to it |
+//! | `info.rs` | facts about each declaration |
 //! | `names.rs`, `lookup.rs` | scopes: what a name means where |
 //! | `declarations.rs` | collects components, interfaces, variables, procedures |
 //! | `resolve.rs` | their types and limits; the entry component |

@@ -247,8 +247,8 @@ impl<'t> Order<'t> {
         }
     }
 
-    /// Goes through a loop until nothing is added. A round gives what is known before the next and
-    /// behind the loop.
+    /// Iterates a loop to a fixed point. A round returns the states before the next one and behind
+    /// the loop.
     fn repeat(&mut self, mut round: impl FnMut(&mut Self) -> (Known, Known)) {
         let mut before = self.known.clone();
         loop {

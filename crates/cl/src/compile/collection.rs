@@ -1,5 +1,5 @@
 //! Elements of collections. An integer key is [searched](super::search) in the code, where that is
-//! simple; what is left, and every other key, the run-time does.
+//! simple; the run-time does the rest, and every other key.
 
 use tidemill_jit::build::{InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::program::Kind as Owned;
@@ -160,7 +160,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Whether an element is there; of components, whether it holds one.
+    /// Whether an element exists; of components, whether it holds one.
     fn present(&mut self, element: Value, shape: &Storage) -> Value {
         let is = self.body.ins().icmp_imm_u(IntCC::NotEqual, element, 0);
         let is = self.body.ins().uextend(types::I64, is);

@@ -27,7 +27,7 @@ struct Copied {
     from: Register,
 }
 
-/// The value is the address of an element of a collection: it is there wherever this is known.
+/// The value is the address of an element of a collection, which exists wherever this fact holds.
 #[derive(Debug, Clone)]
 struct Element {
     collection: Place,
@@ -36,7 +36,7 @@ struct Element {
     is: Presence,
 }
 
-/// Whether an element is there.
+/// Whether an element exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
     There,
@@ -100,7 +100,7 @@ impl Found {
         }
     }
 
-    /// The address of an element that is there.
+    /// The address of an element that exists.
     pub(super) fn element(&self, collection: Place, keys: &[Key]) -> Option<Value> {
         self.known(collection, keys, Presence::There)
     }
@@ -118,7 +118,7 @@ impl Found {
         found.map(|one| one.address)
     }
 
-    /// The address of this element, if it is there.
+    /// Records the address of this element, if it exists.
     pub(super) fn note_element(
         &mut self,
         collection: Place,

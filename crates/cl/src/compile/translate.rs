@@ -56,7 +56,7 @@ pub(super) struct Translator<'t, 'u, 'b> {
     pub(super) pacer: Variable,
     registers: Registers,
     blocks: IdVec<BlockId, Block>,
-    /// Where to go on, from resume point 1.
+    /// The blocks to resume at, from resume point 1.
     resumes: Vec<Block>,
     /// In a native function: its locals.
     locals: Option<StackSlot>,
@@ -70,9 +70,9 @@ pub(super) struct Translator<'t, 'u, 'b> {
     pub(super) heads: IdSet<BlockId>,
     /// Elements whose addresses are known here.
     pub(super) found: Found,
-    /// How often the code of a search has been written.
+    /// How often the code of a search has been emitted.
     pub(super) searches: u32,
-    /// What it writes that others may wait for.
+    /// Its writes that others may wait for.
     pub(super) writes: Writes,
     /// Registers that are nothing but a constant.
     constants: IdMap<Register, Constant>,
@@ -212,7 +212,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
     }
 
-    /// Where a frame goes on that has been suspended.
+    /// Jumps to the resume point of a suspended frame.
     fn dispatch(&mut self, dispatch: Block) {
         self.body.switch_to_block(dispatch);
         let mut switch = Switch::new();
@@ -329,7 +329,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.ins().stack_load(types::I64, machine(ty), row, 8 * index as i32)
     }
 
-    /// What the last operation gave.
+    /// The result of the last operation.
     pub(super) fn result(&mut self, ty: Type) -> Value {
         self.body.ins().load(machine(ty), sound(), self.frame, FRAME_RESULT)
     }
@@ -381,9 +381,9 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         }
     }
 
-    /// An operation that is called only where it faults, which the code has found before. It does
-    /// not return to what comes next, so no value has to outlive it: what a loop has in registers,
-    /// reals above all, stays there.
+    /// An operation that is called only where it faults, which the code has tested. It does not
+    /// return to the code that follows, so no value has to outlive it: what a loop has in
+    /// registers, reals above all, stays there.
     pub(super) fn states_fault(&mut self, name: &'static str, arguments: &[Value]) {
         self.operate(name, arguments);
         let unwind = self.unwind();
@@ -497,7 +497,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.leave_suspended(reload, resume);
     }
 
-    /// Keeps what is needed, and that the frame goes on in the block that this gives.
+    /// Keeps the live registers, and sets the frame's resume point to the block that it returns.
     fn keep(&mut self) -> Block {
         for (word, register) in self.kept().into_iter().enumerate() {
             let value = self.get(register);
@@ -721,9 +721,9 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.switch_to_block(next);
     }
 
-    /// What comes after the instruction to the end of its block, if that is a few instructions of
-    /// registers alone. A process that is resumed there has code of its own for it: so the other
-    /// one is reached in one way only, and what it computes stays in the registers of the loop.
+    /// The rest of the block after the instruction, if that is a few instructions of registers
+    /// alone. A process that is resumed there has a copy of it: so the original has one
+    /// predecessor, and its results stay in the registers of the loop.
     fn short_rest(&self) -> Option<&'u [(Instruction, Span)]> {
         let block = &self.function.blocks[self.at.0];
         let rest = &block.instructions[self.at.1 + 1..];

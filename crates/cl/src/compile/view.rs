@@ -122,7 +122,7 @@ impl Translator<'_, '_, '_> {
         self.element_at(block, place, indices.len())
     }
 
-    /// The address of an element that is there.
+    /// The address of an element that exists.
     fn element_inside(&mut self, view: Value, extents: &[Register], indices: &[Register]) -> Value {
         let mut place = None;
         for (dimension, index) in indices.iter().enumerate() {

@@ -133,12 +133,12 @@ pub enum Instruction {
     /// Sends, texts and components out of temporaries; suspends while the channel is full,
     /// unconnected, or the server has not begun.
     Send { to: Party, message: MessageId, payload: Vec<Payload> },
-    /// Receives the message; suspends until one is there; a fault if it is another.
+    /// Receives the message; suspends until one has arrived; a fault if it is another.
     Receive { from: Party, message: MessageId, into: Vec<Payload> },
-    /// `to = TRUE` if the next message from the other side matches; suspends until one is there or
-    /// the other side has ended (which matches only FINISH).
+    /// `to = TRUE` if the next message from the other side matches; suspends until one has arrived
+    /// or the other side has ended (which matches only FINISH).
     Test { to: Register, from: Party, pattern: Pattern },
-    /// The same without suspending: FALSE if none is there.
+    /// The same without suspending: FALSE if none has arrived.
     Input { to: Register, from: Party, pattern: Pattern },
 
     // ---- monitor, time ----
@@ -261,7 +261,7 @@ pub enum Conversion {
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Written {
-    /// As its type says.
+    /// As its type requires.
     Plain,
     /// WRITEHEX.
     Hexadecimal,

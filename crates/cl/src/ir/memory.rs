@@ -85,8 +85,7 @@ pub fn is_suspended_at(instruction: &Instruction) -> bool {
         || *instruction == Instruction::Unlock
 }
 
-/// The places that it may change by itself; those that it only reads are left out where that is
-/// known.
+/// The places that it may change itself; those that it is known only to read are left out.
 fn changed_places(instruction: &Instruction, visit: &mut dyn FnMut(Place)) {
     match instruction {
         Instruction::Load { .. }

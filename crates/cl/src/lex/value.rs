@@ -6,7 +6,7 @@ use tidemill_diag::{Diagnostic, Span};
 /// The magnitude of the smallest INTEGER, one more than the greatest.
 pub const MAGNITUDE_MAX: u64 = 1 << 63;
 
-/// What kind of number `text` is, and what is wrong with it.
+/// The kind of number that `text` is, and its error.
 pub(super) fn classify(text: &str, span: Span) -> (TokenKind, Option<Diagnostic>) {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let hexadecimal = |text: &str| text.bytes().all(is_hexadecimal);

@@ -8,7 +8,7 @@
 //! ```
 //! The variable counts up, or down, to the bound and not past it, be it the last INTEGER.
 //!
-//! Whether each round passes a checkpoint is decided when all functions are there: see
+//! Whether each round passes a checkpoint is decided when all functions are lowered: see
 //! [`strides`](crate::lower::strides).
 
 use crate::ir::{Binary, Constant, Instruction, Register, Terminator, Type};

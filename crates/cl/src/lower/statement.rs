@@ -230,7 +230,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Where a received value goes first: what it will replace stays until it is there.
+    /// The temporary for a received value: the value that it replaces stays until it has arrived.
     fn receiver(&mut self, (target, ty): &(Prepared, Type)) -> Payload {
         match (target, ty) {
             (Prepared::Register(register), _) => Payload::Register(*register),

@@ -9,7 +9,7 @@
 //!           | no
 //!          checkpoint; stop = i + 32, but not beyond last; i = i + 1; jump round
 //! ```
-//! They count to a stop on the way to the last round, and pay for nothing on the way.
+//! They count to a stop on the way to the last round; a round needs no other test.
 
 use std::ops::Range;
 

@@ -72,7 +72,7 @@ struct Known {
     holders: Map<Number, Register>,
 }
 
-/// Replaces what is known by copies, in the whole function.
+/// Replaces repeated computations by copies, in the whole function.
 pub(super) fn run(function: &mut Function, effects: &Effects, suspending: &Suspending) {
     let (graph, memory) = (Graph::of(function), Memory::of(function, effects));
     // The facts at the end of a block, once for each successor that will use them.

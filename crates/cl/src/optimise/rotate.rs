@@ -9,7 +9,7 @@
 use crate::ir::graph::{Graph, Loop};
 use crate::ir::{BlockId, Function, Instruction, Terminator};
 
-/// Instructions of a test at most, as it is there twice.
+/// The most instructions of a test, which is duplicated.
 const TEST_MAX: usize = 8;
 
 /// Rotates all loops of the function with a short test.

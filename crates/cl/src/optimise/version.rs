@@ -1,4 +1,4 @@
-//! Places in arrays are tested before a loop, which is there twice then: without and with tests.
+//! Tests the places in arrays before a loop, which is duplicated: without and with tests.
 //!
 //! ```text
 //! before: jump head                    before: %e = view-extent %v 0; branch %n <= %e head slow
@@ -221,7 +221,7 @@ fn test(
     ];
     let ends = match than {
         None => (number, extent),
-        // Extents are far from the ends of INTEGER, and so are they less what is known.
+        // Extents are far from the ends of INTEGER, so the difference does not overflow.
         Some(than) => {
             let (to, operator) = (integer(), Binary::SubtractUnchecked);
             instructions.push(Instruction::Binary { to, operator, a: extent, b: number });

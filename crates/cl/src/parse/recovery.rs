@@ -97,7 +97,7 @@ impl Parser<'_> {
         }
     }
 
-    /// There is no use in going on: what is open ends here, without a word.
+    /// Parsing cannot continue: everything open is closed, without further errors.
     fn give_up(&mut self) {
         self.at = self.tokens.len() - 1;
         self.last_error = Some(self.at);

@@ -24,7 +24,7 @@ use tidemill_proc::{Counts, Options};
 pub struct Limits {
     /// Steps and checkpoints of a slice.
     pub slice: i64,
-    /// After so many it is cleared away wherever it is.
+    /// After this many slices it is cleared, in whatever state it is.
     pub slices: u32,
     /// Bytes for its components.
     pub memory_max: u64,
@@ -82,7 +82,7 @@ impl Reports for Log {
     }
 }
 
-/// Reads, checks and lowers a source; else says what is wrong with it.
+/// Reads, checks and lowers a source; else returns its errors.
 ///
 /// # Panics
 /// If what is made of a source without errors breaks the rules of the IR.
@@ -150,8 +150,8 @@ fn run(program: Executable, options: Options, limits: Limits) -> Seen {
     run_through(program, options, limits, |_, _| ())
 }
 
-/// What a run shows that goes on as another version again and again, which does the same: its
-/// components have another layout, but for the entry component.
+/// The result of a run that switches to equivalent versions again and again: their components have
+/// another layout, but for the entry component.
 fn through_versions(program: &Program, seed: Option<u64>, limits: Limits, native: bool) -> Seen {
     let choices = Choices { checkpoints: Checkpoints::Count, several: false, listing: false };
     let sources = (&program.sources, 1);
@@ -186,7 +186,7 @@ fn through_versions(program: &Program, seed: Option<u64>, limits: Limits, native
     })
 }
 
-/// What differs when a program goes on as other versions that do the same.
+/// The difference between a program and runs that switch to equivalent versions of it.
 pub fn difference_of_versions(
     program: &Program,
     seed: Option<u64>,
@@ -219,7 +219,7 @@ fn run_through(
     if worker.start().is_ok() {
         while slices < limits.slices && worker.ended().is_none() {
             worker.run(limits.slice);
-            // There is no system here: nobody answers.
+            // There is no system here: requests are not answered.
             while worker.take_request().is_some() {}
             between(&mut worker, slices);
             slices += 1;

@@ -1,7 +1,6 @@
 //! The code generator against the interpreter: the same programs, the same seeds, the same runs.
 //!
-//! `PROGRAMS=20` makes twenty times as many programs; `PROGRAM=17` looks at the one of that seed
-//! only.
+//! `PROGRAMS=20` makes twenty times as many programs; `PROGRAM=17` runs only the one of that seed.
 
 mod awaits;
 pub mod compare;
@@ -118,7 +117,7 @@ fn frames_of_every_size_exchange_empty_messages() {
     }
 }
 
-/// Programs that nobody would write: `MUTATIONS=20` makes twenty times as many.
+/// Programs of random edits: `MUTATIONS=20` makes twenty times as many.
 #[test]
 fn changed_programs_run_the_same() {
     let mut known = seeds("tests/cl/run", &["com"]);

@@ -37,7 +37,7 @@ const ROUNDS: usize = 2;
 /// Rounds after which a function is given up: its loops have ways in past their heads.
 const ROUNDS_MAX: usize = 50;
 
-/// A number up to which arrays usually go: what is known to be below more is known of any INTEGER.
+/// The usual limit of arrays: a bound above it is no better than that of any INTEGER.
 const NEAR: i64 = 1 << 31;
 
 /// Two registers that have been compared.

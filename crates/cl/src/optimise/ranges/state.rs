@@ -81,7 +81,7 @@ impl State {
         self.retain_bounds(|bound| bound.limit.register() != register);
     }
 
-    /// Keeps what is known of these registers.
+    /// Keeps the facts about these registers.
     pub(super) fn retain(&mut self, registers: &IdSet<Register>) {
         self.ranges.retain(|register, _| registers.contains(*register));
         self.bounds.retain(|register, _| registers.contains(*register));

@@ -54,7 +54,7 @@ enum Shape {
 struct Variable {
     name: String,
     shape: Shape,
-    /// It belongs to the component: who uses it holds the monitor.
+    /// It belongs to the component: its users hold the monitor.
     shared: bool,
     /// Counters of loops are only read.
     fixed: bool,
@@ -67,7 +67,7 @@ struct Procedure {
     /// With whether it is VARIABLE.
     parameters: Vec<(Ty, bool)>,
     result: Option<Ty>,
-    /// The first parameter says how deep it may still go.
+    /// The first parameter limits the depth.
     recursive: bool,
     /// Callers hold the monitor exclusively.
     needs: bool,
@@ -75,7 +75,7 @@ struct Procedure {
     takes: bool,
 }
 
-/// What a client and a server say to each other.
+/// The messages of a client and a server.
 #[derive(Clone, Debug)]
 struct Service {
     sort: Sort,
@@ -109,7 +109,7 @@ struct Scope {
     variables: Vec<Variable>,
     procedures: Vec<Procedure>,
     lock: Lock,
-    /// The monitor is taken by nobody around, and may be taken.
+    /// The enclosing code does not hold the monitor, which may be taken.
     may_lock: bool,
     /// In a procedure: what RETURN gives; None in bodies, where there is no RETURN.
     returns: Option<Option<Ty>>,
@@ -260,7 +260,7 @@ impl Generator {
         self.services.push(service);
     }
 
-    /// A component that uses a service by itself.
+    /// A component that uses a service in its ACTIVITY.
     fn client(&mut self, service: usize) {
         self.line(&format!("COMPONENT Client{service} REQUIRES Service{service};"));
         let variables = self.variables(0);

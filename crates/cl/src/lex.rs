@@ -142,7 +142,7 @@ impl Lexer<'_> {
         Span { file: self.file, start: start as u32, end: end as u32 }
     }
 
-    fn wrong(&mut self, diagnostic: Diagnostic) {
+    fn report(&mut self, diagnostic: Diagnostic) {
         self.lexed.diagnostics.push(diagnostic);
     }
 
@@ -208,7 +208,7 @@ impl Lexer<'_> {
         self.cursor.skip_while(|byte| !matches!(byte, b'"' | b'\n' | b'\r'));
         if !self.cursor.eat("\"") {
             let open = self.span(start, start + 1);
-            self.wrong(
+            self.report(
                 Diagnostic::error("unterminated-text", open, "text has no end on its line")
                     .help("put a `\"` behind it; texts have no escapes"),
             );
@@ -229,7 +229,7 @@ impl Lexer<'_> {
                 }
             } else if self.cursor.is_at_end() {
                 let open = self.span(start, start + 2);
-                self.wrong(
+                self.report(
                     Diagnostic::error("unterminated-comment", open, "comment has no end")
                         .help("comments nest: each `(*` needs its own `*)`"),
                 );
@@ -255,7 +255,7 @@ impl Lexer<'_> {
         let message = format!("`{shown}` means nothing here");
         let span = self.cursor.span_since(self.file, start);
         let error = Diagnostic::error("stray-character", span, message);
-        self.wrong(match found {
+        self.report(match found {
             "&" | "&&" => error.help("write `AND`"),
             "'" => error.help("texts and characters stand between `\"`"),
             _ => error,

@@ -47,11 +47,11 @@ struct Order<'t> {
     /// All parties of the routine.
     keys: SortedSet<Key>,
     /// The errors, by place: the last visit of a place counts.
-    wrong: SortedMap<(u32, u32), Wrong>,
+    errors: SortedMap<(u32, u32), OrderError>,
     steps: usize,
 }
 
-struct Wrong {
+struct OrderError {
     span: Span,
     interface: InterfaceId,
     message: MessageId,
@@ -72,25 +72,25 @@ impl<'a> Checker<'a> {
                 quiet: &quiet,
                 known: Some(known),
                 keys,
-                wrong: SortedMap::new(),
+                errors: SortedMap::new(),
                 steps: 0,
             };
             order.sequence(&body.code);
             if order.steps < STEPS_MAX {
-                all.extend(order.wrong.into_values());
+                all.extend(order.errors.into_values());
             }
         }
-        for wrong in all {
-            self.wrong_order(&wrong);
+        for error in all {
+            self.report_order(&error);
         }
     }
 
-    fn wrong_order(&mut self, wrong: &Wrong) {
-        let interface = &self.tree.interfaces[wrong.interface];
+    fn report_order(&mut self, error: &OrderError) {
+        let interface = &self.tree.interfaces[error.interface];
         let name = |message: MessageId| interface.messages[message].name.as_str();
         let mut after: Vec<&str> = Vec::new();
         let mut can: Vec<&str> = Vec::new();
-        for state in (0..wrong.states.len()).filter(|it| wrong.states[*it]) {
+        for state in (0..error.states.len()).filter(|it| error.states[*it]) {
             if let Some(last) = state.checked_sub(1) {
                 after.push(name(MessageId::from_index(last)));
             }
@@ -99,15 +99,15 @@ impl<'a> Checker<'a> {
         can.sort_unstable();
         can.dedup();
         let text = match after.is_empty() {
-            true => format!("{} cannot come first in {}", name(wrong.message), interface.name),
-            false => format!("{} cannot follow {}", name(wrong.message), after.join(" or ")),
+            true => format!("{} cannot come first in {}", name(error.message), interface.name),
+            false => format!("{} cannot follow {}", name(error.message), after.join(" or ")),
         };
         let help = match (can.is_empty(), after.is_empty()) {
             (true, _) => "nothing can follow: the communication has ended".into(),
             (_, true) => format!("it begins with {}", can.join(" or ")),
             _ => format!("what can follow is {}", can.join(" or ")),
         };
-        self.report(Diagnostic::error("protocol", wrong.span, text).help(help));
+        self.report(Diagnostic::error("protocol", error.span, text).help(help));
     }
 
     /// The states when a routine starts, and all its parties.
@@ -358,11 +358,11 @@ impl<'t> Order<'t> {
         let Some(known) = &mut self.known else { return };
         let place = (span.start, span.end);
         let states = known.insert(key, only(protocol, message.index() + 1));
-        self.wrong.remove(&place);
+        self.errors.remove(&place);
         if let Some(states) = states
             && !states.iter().enumerate().any(|(at, is)| *is && follows(protocol, key, at, message))
         {
-            self.wrong.insert(place, Wrong { span, interface, message, states });
+            self.errors.insert(place, OrderError { span, interface, message, states });
         }
     }
 

@@ -5,8 +5,8 @@ use tidemill_jit::build::{InstBuilder, IntCC, StackSlot, Value, types};
 use tidemill_proc::program::Kind as Owned;
 
 use crate::compile::describe::{is_scalar, kind};
-use crate::compile::found::Presence;
-use crate::compile::search::{Asked, Ways};
+use crate::compile::facts::Presence;
+use crate::compile::search::{LookupKey, Ways};
 use crate::compile::translate::{Translator, sound};
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};
 
@@ -14,7 +14,7 @@ impl Translator<'_, '_, '_> {
     pub(super) fn collection(&mut self, instruction: &Instruction) {
         match instruction {
             Instruction::Element { to, collection, keys, .. }
-                if let Some(known) = self.found.element(*collection, keys) =>
+                if let Some(known) = self.facts.element(*collection, keys) =>
             {
                 self.set(*to, known);
             }
@@ -24,13 +24,13 @@ impl Translator<'_, '_, '_> {
                     Access::Expect => self.expected(*collection, shape, keys),
                 };
                 self.set(*to, address);
-                self.found.note_element(*collection, keys, address, Presence::There);
+                self.facts.note_element(*collection, keys, address, Presence::There);
             }
             Instruction::ElementExists { to, collection, shape, keys } => {
                 let element = self.sought(*collection, shape, keys);
                 let value = self.present(element, shape);
                 self.set(*to, value);
-                self.found.note_element(*collection, keys, element, Presence::If(*to));
+                self.facts.note_element(*collection, keys, element, Presence::If(*to));
             }
             Instruction::ElementDelete { collection, keys } => {
                 let retry = self.retry();
@@ -64,16 +64,16 @@ impl Translator<'_, '_, '_> {
 
     /// The address of an element, or 0.
     fn sought(&mut self, collection: Place, shape: &Storage, keys: &[Key]) -> Value {
-        let (asked, place) = (self.asked(keys), self.place(collection));
+        let (key, place) = (self.lookup_key(keys), self.place(collection));
         let word = self.load(place, Type::Integer);
-        let Some(key) = self.quick(shape, asked) else { return self.find(word, asked) };
+        let Some(key) = self.quick(shape, key) else { return self.find(word, key) };
         let ways = self.ways();
         let (next, zero) = (ways.found, self.word(0));
         self.search(word, key, ways);
         self.body.switch_to_block(ways.missing);
         self.body.ins().jump(next, &[zero.into()]);
         self.body.switch_to_block(ways.unclear);
-        let found = self.find(word, asked);
+        let found = self.find(word, key);
         self.body.ins().jump(next, &[found.into()]);
         self.body.switch_to_block(next);
         self.body.block_params(next)[0]
@@ -81,23 +81,23 @@ impl Translator<'_, '_, '_> {
 
     /// The address of an element that is made if it is missing.
     fn made(&mut self, collection: Place, shape: &Storage, keys: &[Key]) -> Value {
-        let (asked, place) = (self.asked(keys), self.place(collection));
+        let (key, place) = (self.lookup_key(keys), self.place(collection));
         let number = self.unit.descriptors.shape(shape);
-        let quick = self.quick(shape, asked);
+        let quick = self.quick(shape, key);
         let (word, number, position) = (self.pointer(place), self.half(number), self.position());
-        let key = match asked {
-            Asked::Row(row) => {
+        let key = match key {
+            LookupKey::Row(row) => {
                 let words = self.row_address(row);
                 return self.finds("collection_at", &[word, number, words, position]);
             }
             // In a collection of components, an element that exists may be empty.
-            Asked::Word(key) if is_scalar(shape) && self.found.is_missing(collection, keys) => {
+            LookupKey::Word(key) if is_scalar(shape) && self.facts.is_missing(collection, keys) => {
                 return self.finds("collection_add", &[word, number, key, position]);
             }
-            Asked::Word(key) if quick.is_none() => {
+            LookupKey::Word(key) if quick.is_none() => {
                 return self.finds("collection_at_word", &[word, number, key, position]);
             }
-            Asked::Word(key) => key,
+            LookupKey::Word(key) => key,
         };
         let ways = self.ways();
         let owned = self.load(place, Type::Integer);
@@ -114,27 +114,27 @@ impl Translator<'_, '_, '_> {
 
     /// The address of an element whose absence is a fault.
     fn expected(&mut self, collection: Place, shape: &Storage, keys: &[Key]) -> Value {
-        let (asked, place) = (self.asked(keys), self.place(collection));
+        let (key, place) = (self.lookup_key(keys), self.place(collection));
         let position = self.position();
         let word = self.load(place, Type::Integer);
-        let key = match asked {
-            Asked::Row(row) => {
+        let key = match key {
+            LookupKey::Row(row) => {
                 let words = self.row_address(row);
                 return self.finds("collection_get", &[word, words, position]);
             }
-            Asked::Word(key) => key,
+            LookupKey::Word(key) => key,
         };
         let missing = self.outside();
-        let found = if self.quick(shape, asked).is_some() {
+        let found = if self.quick(shape, key).is_some() {
             let ways = Ways { missing, ..self.ways() };
             self.search(word, key, ways);
             self.body.switch_to_block(ways.unclear);
-            let found = self.find(word, asked);
+            let found = self.find(word, key);
             self.body.ins().brif(found, ways.found, &[found.into()], missing, &[]);
             self.body.switch_to_block(ways.found);
             self.body.block_params(ways.found)[0]
         } else {
-            let (found, there) = (self.find(word, asked), self.body.create_block());
+            let (found, there) = (self.find(word, key), self.body.create_block());
             self.body.ins().brif(found, there, &[], missing, &[]);
             self.body.switch_to_block(there);
             found
@@ -150,10 +150,10 @@ impl Translator<'_, '_, '_> {
         found
     }
 
-    fn find(&mut self, word: Value, asked: Asked) -> Value {
-        match asked {
-            Asked::Word(key) => self.value("collection_find_word", &[word, key]),
-            Asked::Row(row) => {
+    fn find(&mut self, word: Value, key: LookupKey) -> Value {
+        match key {
+            LookupKey::Word(key) => self.value("collection_find_word", &[word, key]),
+            LookupKey::Row(row) => {
                 let words = self.row_address(row);
                 self.value("collection_find", &[word, words])
             }
@@ -181,10 +181,10 @@ impl Translator<'_, '_, '_> {
     }
 
     /// The form of the key for a look-up.
-    fn asked(&mut self, keys: &[Key]) -> Asked {
+    fn lookup_key(&mut self, keys: &[Key]) -> LookupKey {
         match keys {
-            [key] => Asked::Word(self.key(*key)),
-            _ => Asked::Row(self.keys(keys)),
+            [key] => LookupKey::Word(self.key(*key)),
+            _ => LookupKey::Row(self.keys(keys)),
         }
     }
 

@@ -39,7 +39,7 @@ mod collection;
 mod component;
 mod constant;
 pub(crate) mod describe;
-mod found;
+mod facts;
 pub(crate) mod frame;
 mod mark;
 mod message;

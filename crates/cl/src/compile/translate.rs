@@ -14,7 +14,7 @@ use tidemill_proc::program::Kind as Owned;
 use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
 use crate::compile::describe::storage_kind;
-use crate::compile::found::{Found, Founds};
+use crate::compile::facts::{Facts, BlockFacts};
 use crate::compile::frame::Frame;
 use crate::compile::registers::Registers;
 use crate::compile::section::Sections;
@@ -69,7 +69,7 @@ pub(super) struct Translator<'t, 'u, 'b> {
     /// Blocks that begin by receiving what has been seen to be there.
     pub(super) heads: IdSet<BlockId>,
     /// Elements whose addresses are known here.
-    pub(super) found: Found,
+    pub(super) facts: Facts,
     /// How often the code of a search has been emitted.
     pub(super) searches: u32,
     /// Its writes that others may wait for.
@@ -101,7 +101,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         let mut translator = Translator {
             sections: Sections::of(function, &unit.suspending),
             heads: heads(function),
-            found: Found::default(),
+            facts: Facts::default(),
             searches: 0,
             writes: Writes::of(function),
             constants: unit.frames[id].constants().clone(),
@@ -138,21 +138,21 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.switch_to_block(start);
         self.receive_arguments(arguments);
         self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);
-        let mut founds = Founds::of(self.function, &self.heads);
-        for id in founds.order() {
+        let mut block_facts = BlockFacts::of(self.function, &self.heads);
+        for id in block_facts.order() {
             let block = &self.function.blocks[id];
             self.body.switch_to_block(self.blocks[id]);
-            self.found = founds.at_start(id);
+            self.facts = block_facts.at_start(id);
             self.begin_writes();
             for (index, (instruction, span)) in block.instructions.iter().enumerate() {
                 (self.at, self.span) = ((id, index), *span);
                 self.body.source(span.start);
-                self.found.pass(instruction);
+                self.facts.pass(instruction);
                 self.mark_before(instruction);
                 self.instruction(instruction);
                 self.mark_after(instruction);
             }
-            founds.at_end(id, &self.found);
+            block_facts.at_end(id, &self.facts);
             self.span = block.terminator.1;
             self.body.source(self.span.start);
             self.mark_end(&block.terminator.0);
@@ -178,7 +178,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
         self.body.ins().jump(self.blocks[BlockId::new(0)], &[]);
         for (id, block) in inner.blocks.iter_enumerated() {
             self.body.switch_to_block(self.blocks[id]);
-            self.found = Found::default();
+            self.facts = Facts::default();
             for (instruction, span) in &block.instructions {
                 self.span = *span;
                 self.body.source(span.start);
@@ -193,7 +193,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 ref other => self.terminator(other),
             }
         }
-        self.found = Found::default();
+        self.facts = Facts::default();
         (self.registers, self.blocks, self.constants) = (registers, blocks, constants);
         (self.function, self.span) = (function, span);
     }

@@ -15,7 +15,7 @@ const KNOWN_MAX: usize = 64;
 
 /// The facts at a place in a function.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Found {
+pub(super) struct Facts {
     copies: Vec<Copied>,
     elements: Vec<Element>,
 }
@@ -45,13 +45,13 @@ pub(super) enum Presence {
     If(Register),
 }
 
-impl Found {
+impl Facts {
     /// Forgets what does not hold after an instruction, which is about to be translated.
     pub(super) fn pass(&mut self, instruction: &Instruction) {
         let makes = matches!(instruction, Instruction::Element { .. });
         let is_full = self.copies.len() + self.elements.len() > KNOWN_MAX;
         if !leaves_elements(instruction) && !makes || is_full {
-            *self = Found::default();
+            *self = Facts::default();
             return;
         }
         instruction.parts(&mut |part| {
@@ -135,7 +135,7 @@ impl Found {
     }
 
     /// The facts where the branch on a register has been taken.
-    fn after_branch(mut self, register: Register, is: bool) -> Found {
+    fn after_branch(mut self, register: Register, is: bool) -> Facts {
         for one in self.elements.iter_mut().filter(|one| one.is == Presence::If(register)) {
             one.is = if is { Presence::There } else { Presence::Missing };
         }
@@ -148,16 +148,16 @@ fn is_at(place: Place, register: Register) -> bool {
 }
 
 /// The facts at the starts of the blocks of a function.
-pub(super) struct Founds<'a> {
+pub(super) struct BlockFacts<'a> {
     function: &'a Function,
     /// The only block from which a block is reached.
     before: IdVec<BlockId, Option<BlockId>>,
-    ends: IdVec<BlockId, Option<Found>>,
+    ends: IdVec<BlockId, Option<Facts>>,
 }
 
-impl<'a> Founds<'a> {
+impl<'a> BlockFacts<'a> {
     /// Of a function, without blocks that are reached in other ways too.
-    pub(super) fn of(function: &'a Function, others: &IdSet<BlockId>) -> Founds<'a> {
+    pub(super) fn of(function: &'a Function, others: &IdSet<BlockId>) -> BlockFacts<'a> {
         let mut ways: IdVec<BlockId, Vec<BlockId>> =
             function.blocks.iter().map(|_| Vec::new()).collect();
         for (id, block) in function.blocks.iter_enumerated() {
@@ -168,7 +168,7 @@ impl<'a> Founds<'a> {
             _ => None,
         });
         let before = before.collect();
-        Founds { function, before, ends: function.blocks.iter().map(|_| None).collect() }
+        BlockFacts { function, before, ends: function.blocks.iter().map(|_| None).collect() }
     }
 
     /// The blocks, each behind the only one from which it is reached.
@@ -187,9 +187,9 @@ impl<'a> Founds<'a> {
     }
 
     /// The facts at the start of a block.
-    pub(super) fn at_start(&self, block: BlockId) -> Found {
-        let Some(before) = self.before[block] else { return Found::default() };
-        let Some(found) = &self.ends[before] else { return Found::default() };
+    pub(super) fn at_start(&self, block: BlockId) -> Facts {
+        let Some(before) = self.before[block] else { return Facts::default() };
+        let Some(found) = &self.ends[before] else { return Facts::default() };
         match self.function.blocks[before].terminator.0 {
             Terminator::Branch { condition, then, .. } => {
                 found.clone().after_branch(condition, then == block)
@@ -199,7 +199,7 @@ impl<'a> Founds<'a> {
     }
 
     /// The block has been translated.
-    pub(super) fn at_end(&mut self, block: BlockId, found: &Found) {
+    pub(super) fn at_end(&mut self, block: BlockId, found: &Facts) {
         self.ends[block] = Some(found.clone());
     }
 }

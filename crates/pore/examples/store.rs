@@ -1,6 +1,6 @@
-//! A store for as long as it is wanted: `cargo run -p tidemill-pore --example store FOLDER`.
+//! A store that runs until it is stopped: `cargo run -p tidemill-pore --example store FOLDER`.
 //!
-//! It gives pages at `FOLDER/pages` and speaks to streams at `FOLDER/streams`.
+//! It serves pages at `FOLDER/pages` and the protocol over streams at `FOLDER/streams`.
 
 use std::path::PathBuf;
 

@@ -4,10 +4,10 @@
 //! first. The span grows while waits turn out to be short, and shrinks to nothing when they are
 //! long: an idle program burns nothing.
 //!
-//! Polls can be fruitless however long they are: answers keep coming just after the longest span,
-//! or they come *because* the poll has ended, where both sides share one processor and each polls
-//! at the cost of the other. So a fruitless poll costs credit and a successful one earns it. Out
-//! of credit, the waiter skips polling for an exponentially growing number of waits.
+//! Polls of any length can be fruitless: answers keep arriving just after the longest span, or they
+//! arrive *because* the poll has ended, where both sides share one processor and each polls at the
+//! cost of the other. So a fruitless poll costs credit and a successful one earns it. Out of
+//! credit, the waiter skips polling for an exponentially growing number of waits.
 //!
 //! A waiter that has polled for a moment yields its processor, as the other side may wait for this
 //! very one. If another thread took it, that counts like a fruitless poll, more or less: a waiter
@@ -81,7 +81,7 @@ impl AdaptivePoll {
         }
     }
 
-    /// The answer came during the poll.
+    /// The answer arrived during the poll.
     pub fn succeeded(&mut self) {
         self.debt = self.debt.saturating_sub(1);
         if self.debt == 0 {
@@ -90,7 +90,7 @@ impl AdaptivePoll {
         self.suspend_if_due();
     }
 
-    /// The answer came after a sleep; the whole wait took this long.
+    /// The answer arrived after a sleep; the whole wait took this long.
     pub fn slept(&mut self, took: Duration) {
         if self.suspended > 0 {
             self.suspended -= 1;
@@ -118,8 +118,8 @@ impl AdaptivePoll {
     }
 }
 
-/// Pauses between two looks, `looks` having been made: each takes the cache line away from the
-/// writer, so what does not come soon is looked for less often.
+/// Pauses between two reads of the index, after `looks` of them: each takes the cache line from the
+/// writer, so the reads become less frequent.
 pub fn pause(looks: u32) {
     for _ in 0..(1 + looks / 4).min(PAUSES) {
         std::hint::spin_loop();
@@ -163,7 +163,7 @@ mod tests {
         assert!(polled(std::iter::repeat_n(300, 100_000)) < 100_000 * 300 / 1000);
     }
 
-    /// Both sides on one processor: each gets it when the other has polled in vain.
+    /// Both sides on one processor: each gets it when the poll of the other has failed.
     #[test]
     fn polling_against_each_other_is_given_up() {
         let mut sides = [AdaptivePoll::default(), AdaptivePoll::default()];
@@ -177,7 +177,7 @@ mod tests {
         assert!(sum < Duration::from_micros(11 * 100_000), "{sum:?}");
     }
 
-    /// Two sides that sleep, and whose wake-ups are slow, come to find each other awake.
+    /// Two sides that sleep, and whose wake-ups are slow, converge to polling.
     #[test]
     fn slow_wake_ups_are_polled_through() {
         let mut sides = [AdaptivePoll::default(), AdaptivePoll::default()];
@@ -205,7 +205,7 @@ mod tests {
         assert!(polled(long.chain(short)) > 9000);
     }
 
-    /// How many of many waits, each of which gives way for so long and then pays, are polls.
+    /// Polls among many waits, each of which yields for this long before its answer arrives.
     fn polls_that_give_way(for_us: u64) -> u32 {
         let mut policy = AdaptivePoll::default();
         let mut polls = 0;

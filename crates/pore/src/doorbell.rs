@@ -1,10 +1,10 @@
 //! Doorbells: eventfds that one side rings and the other waits at.
 //!
-//! The number in an eventfd says how often it was rung; it means no more than "look".
+//! The number in an eventfd is how often it was rung; it means no more than "look".
 //!
 //! Both sides hold the same open file, so its mode and its count are never trusted: ringing goes
 //! through the kernel's own signal (`crate::aio`), which cannot block and takes eventfds only,
-//! and each read says by itself that it does not wait.
+//! and each read passes a flag not to wait.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
@@ -51,7 +51,7 @@ impl Doorbell {
         }
     }
 
-    /// One that came from the other side and was checked.
+    /// A descriptor from the other side that was checked.
     pub(crate) fn from_checked(fd: OwnedFd) -> Doorbell {
         Doorbell(fd)
     }
@@ -67,19 +67,19 @@ impl Doorbell {
     /// Rings. A full bell stays full, and so has rung.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn ring(&self) -> Result<(), Error> {
         aio::signal(self.0.as_fd())
     }
 
     /// Takes back all rings so far.
-    pub fn hush(&self) {
-        // None since it was last hushed is fine.
+    pub fn drain(&self) {
+        // No ring since the last drain is fine.
         let _ = take(self.0.as_fd());
     }
 
-    /// Waits until it is rung, at most so long, and takes the rings back. For threads of their
-    /// own: nothing on a loop calls this.
+    /// Waits until it is rung, at most this long, and drains it. For threads of their own: nothing
+    /// on a loop calls this.
     pub fn wait(&self, at_most: Duration) {
         let span = Timespec {
             tv_sec: at_most.as_secs() as i64,
@@ -87,7 +87,7 @@ impl Doorbell {
         };
         let mut bells = [PollFd::new(&self.0, PollFlags::IN)];
         if poll(&mut bells, Some(&span)).is_ok_and(|ready| ready > 0) {
-            self.hush();
+            self.drain();
         }
     }
 
@@ -126,7 +126,7 @@ mod tests {
         let start = Instant::now();
         bell.wait(short);
         assert!(start.elapsed() >= short);
-        // Who has not been rung takes nothing.
+        // A bell that has not been rung has no count to take.
         bell.ring().expect("it is ours");
         assert_eq!(take(bell.fd()).expect("rung"), 1);
     }

@@ -1,11 +1,11 @@
-//! What can go wrong with a pore, and whose fault it is.
+//! Errors of pores, and whose fault they are.
 
 use std::{fmt, io};
 
 /// Why an operation was refused or failed.
 #[derive(Debug)]
 pub enum Error {
-    /// The caller's: the pore belongs to somebody else.
+    /// The caller's: the pore belongs to another owner.
     NotOwner,
     /// The caller's: there is no such pore, any more or yet.
     NoSuchPore,
@@ -20,9 +20,9 @@ pub enum Error {
     },
     /// The caller's: what was to be written is not what the kind takes.
     Malformed(&'static str),
-    /// The other side's: an index says more than the ring holds.
+    /// The other side's: an index claims more than the ring holds.
     BadIndex {
-        /// What the other side wrote.
+        /// The index of the other side.
         theirs: u32,
         /// The index on our side.
         ours: u32,

@@ -18,7 +18,7 @@ const DESCRIPTORS_MAX: usize = 4;
 /// Sends descriptors with one byte to carry them.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn send(socket: impl AsFd, descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -37,10 +37,10 @@ pub(crate) fn discard(descriptors: Vec<OwnedFd>) {
     let _ = closing.spawn(move || drop(descriptors));
 }
 
-/// Takes descriptors that were sent; none if nothing has come yet and the socket does not wait.
+/// Takes descriptors that were sent; none if nothing has arrived yet and the socket does not wait.
 ///
 /// # Errors
-/// The other side is gone or sent something else, or what the system says.
+/// The other side is gone or sent something else, or the error of the system.
 pub fn receive(socket: impl AsFd) -> Result<Option<Vec<OwnedFd>>, Error> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut control = RecvAncillaryBuffer::new(&mut space);

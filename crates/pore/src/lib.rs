@@ -2,8 +2,8 @@
 //!
 //! A *pore* wraps what a language cannot own: pages shared with another process, the kernel or a
 //! guest, a doorbell out, readiness in, and one owner. It keeps no references to anything else and
-//! promises nothing; closing it releases its memory and descriptors. What is *said* through it
-//! (protocol, retries, state) is the business of its owner.
+//! promises nothing; closing it releases its memory and descriptors. The protocol over it, with
+//! retries and state, is implemented by its owner.
 //!
 //! ```text
 //! pore        the operations, one set for every kind        registry   owners, arming, events
@@ -11,7 +11,7 @@
 //! region      mapped memory, bounds checked                 doorbell   eventfds
 //! ring/       free-running indexes, bytes, messages         handover   descriptors over a socket
 //! memfd       rings to another process                      socket     a stream socket
-//! lifeline    whether the other side is there             aio        how a bell is rung
+//! lifeline    whether the other side is alive             aio        how a bell is rung
 //! xenstore/   the Xenstore page; wire format, store, server, outlet
 //! uring       submission and completion rings of the kernel
 //! packet/     frames: TPACKET_V3, TAP, AF_XDP
@@ -20,7 +20,7 @@
 //! The rules, for every kind:
 //!
 //! * Overfilling returns how much was accepted; reading what is empty returns nothing.
-//! * Indexes are free-running `u32`; a difference, never a comparison, says how full a ring is.
+//! * Indexes are free-running `u32`; the fill of a ring is their difference, never a comparison.
 //! * What the other side writes is not trusted: each index, length and offset is checked at each
 //!   use, and the own index is never read back from shared memory. A bad one is an error of that
 //!   pore, for good, and of no other.
@@ -60,5 +60,5 @@ mod wait;
 pub mod xenstore;
 
 pub use error::Error;
-pub use pore::{Avail, Kind, Pore, Signal, Wants, Width};
+pub use pore::{Avail, PoreKind, Pore, Signal, Wants, Width};
 pub use registry::{Event, OwnerId, PoreId, Pores};

@@ -21,7 +21,7 @@ use crate::Error;
 /// Gives a pidfd of the process at the other end, however its number was used since (Linux 6.5).
 const SO_PEERPIDFD: libc::c_int = 77;
 
-/// What tells that the other side is gone.
+/// Signals that the other side is gone.
 #[derive(Debug)]
 pub(crate) struct Lifeline {
     socket: UnixStream,
@@ -44,7 +44,7 @@ impl Lifeline {
         std::iter::once(self.socket.as_fd()).chain(self.process.as_ref().map(AsFd::as_fd))
     }
 
-    /// Whether the other side is there. What it sends means nothing, and is dropped.
+    /// Whether the other side is alive. What it sends means nothing, and is dropped.
     pub(crate) fn is_alive(&self) -> Result<bool, Error> {
         if self.process.as_ref().is_some_and(has_ended) {
             return Ok(false);
@@ -81,7 +81,7 @@ fn process_at(socket: &UnixStream) -> Result<Option<OwnedFd>, Error> {
     }
 }
 
-/// For kernels before 6.5: by number. One that is used again meanwhile cannot be told apart.
+/// For kernels before 6.5: by number. A reused number cannot be detected.
 fn pidfd_of(number: Pid) -> Result<Option<OwnedFd>, Error> {
     match pidfd_open(number, PidfdFlags::empty()) {
         Ok(process) => Ok(Some(process)),

@@ -2,22 +2,22 @@
 //!
 //! ```text
 //!      0  "PORE"   4  version 1   8  shape: 0 bytes, 1 messages   12  bytes of a ring
-//!     64  prod     128  cons      of the ring from who created it to who attached it
+//!     64  prod     128  cons      of the ring from the creator to the other side
 //!    192  prod     256  cons      of the ring back
-//!    320  1 while who created it polls: it need not be rung; else 0
-//!    384  the same of who attached it
+//!    320  1 while the creator polls: it need not be rung; else 0
+//!    384  the same of the other side
 //!   4096  data of the first ring, then of the second
 //! ```
-//! All numbers are u32, little endian; indexes are free-running and have a cache line each. Who
-//! knows nothing of the last two words leaves its own at 0 and rings always. Who
-//! creates it hands three descriptors over a Unix socket, in this order: the memory, the bell that
+//! All numbers are u32, little endian; indexes are free-running and have a cache line each. An
+//! implementation that does not know the last two words leaves its own at 0 and rings always. The
+//! creator hands three descriptors over a Unix socket, in this order: the memory, the bell that
 //! the other side waits at, the bell that it rings. The socket stays open: when it hangs up, or the
 //! process at its other end is over, the other side is gone (`crate::lifeline`).
 //!
-//! The memfd cannot shrink, grow or lose its seals. Who attaches one checks that, for otherwise
-//! the other side could take the memory away under a read (SIGBUS). The bells are checked as well:
-//! each is an eventfd ([`crate::doorbell`]). Before that nothing is asked of a descriptor that the
-//! other side could leave unanswered, as it could if it served the file.
+//! The memfd cannot shrink, grow or lose its seals. The side that attaches it checks that, for
+//! otherwise the creator could truncate the memory under a read (SIGBUS). The bells are checked as
+//! well: each is an eventfd ([`crate::doorbell`]). Before that no call is made on a descriptor
+//! that the other side could leave unanswered, as it could if it served the file.
 
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -34,19 +34,19 @@ use crate::region::Region;
 use crate::ring::Layout;
 use crate::ring::bytes::{Consumer, Producer};
 use crate::ring::messages::{Receiver, Sender};
-use crate::{Avail, Error, Kind, Pore, Signal, Wants, Width, handover};
+use crate::{Avail, Error, PoreKind, Pore, Signal, Wants, Width, handover};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"PORE");
 const VERSION: u32 = 1;
 const DATA: u32 = 4096;
-/// What `fstatfs` says of memory in huge pages.
+/// The type that `fstatfs` returns for memory in huge pages.
 const HUGETLBFS_MAGIC: u64 = 0x958458f6;
 const CREATOR_POLLS: u32 = 320;
 const ATTACHER_POLLS: u32 = 384;
-/// A ring may have so many bytes.
+/// The range of the bytes of a ring.
 const RING_BYTES: std::ops::RangeInclusive<u32> = 64..=1 << 28;
 
-/// What the rings carry.
+/// The contents of the rings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// Bytes, in any parts.
@@ -55,18 +55,18 @@ pub enum Shape {
     Messages,
 }
 
-/// What goes over the socket.
+/// The descriptors that are sent over the socket.
 #[derive(Debug)]
 pub struct Offer {
     /// The sealed memory.
     pub memory: OwnedFd,
     /// Where the receiver waits.
     pub waits_at: OwnedFd,
-    /// What the receiver rings.
+    /// The bell that the receiver rings.
     pub rings: OwnedFd,
 }
 
-/// An offer whose descriptors are what they have to be.
+/// An offer whose descriptors have been checked.
 pub(crate) struct Checked {
     pub(crate) memory: OwnedFd,
     /// Bytes of the memory.
@@ -84,7 +84,7 @@ pub(crate) enum Ends {
 /// One side of two rings.
 #[derive(Debug)]
 pub struct Memfd {
-    kind: Kind,
+    kind: PoreKind,
     region: Region,
     ends: Ends,
     polling: Polling,
@@ -97,18 +97,18 @@ pub struct Memfd {
     broken: Option<Broken>,
 }
 
-/// Where each side says whether it polls.
+/// The words in which each side declares that it polls.
 ///
-/// Who stops polling clears its word, and only then looks at the indexes for the last time before
-/// it sleeps; who publishes an index looks at the word after that. With a full fence between the
-/// two on each side, one of them sees the other.
+/// The side that stops polling clears its word, and only then reads the indexes for the last time
+/// before it sleeps; the side that publishes an index reads the word after that. With a full fence
+/// between the two on each side, one of them sees the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Polling {
     /// The word of our side.
     pub(crate) ours: u32,
     /// The word of the other side.
     pub(crate) theirs: u32,
-    /// What our word says.
+    /// The value of our word.
     is_on: bool,
 }
 
@@ -118,7 +118,7 @@ impl Polling {
     }
 }
 
-/// Errors that stay, to be told again at each use.
+/// Errors that stay, to be returned again at each use.
 #[derive(Clone, Copy, Debug)]
 enum Broken {
     Index(u32, u32, u32),
@@ -137,7 +137,7 @@ impl Broken {
 }
 
 impl Offer {
-    /// The descriptors as they came.
+    /// The descriptors in the order of the message.
     pub(crate) fn of(descriptors: Vec<OwnedFd>) -> Result<Offer, Error> {
         match <[OwnedFd; 3]>::try_from(descriptors) {
             Ok([memory, waits_at, rings]) => Ok(Offer { memory, waits_at, rings }),
@@ -177,7 +177,7 @@ impl Offer {
     }
 }
 
-/// The rings from and to who created the memory.
+/// The rings from and to the creator of the memory.
 fn places(size: u32) -> [Layout; 2] {
     [
         Layout { data: DATA, size, prod: 64, cons: 128 },
@@ -189,7 +189,7 @@ impl Memfd {
     /// Makes one with rings of `ring_bytes` each, and what the other side gets of it.
     ///
     /// # Errors
-    /// The size is no power of two, or too small or large; or what the system says.
+    /// The size is no power of two, or too small or large; or the error of the system.
     pub fn create(shape: Shape, ring_bytes: u32) -> Result<(Memfd, Offer), Error> {
         if !ring_bytes.is_power_of_two() || !RING_BYTES.contains(&ring_bytes) {
             return Err(Error::Malformed("a ring has a power of two of bytes, from 64 to 2^28"));
@@ -211,10 +211,10 @@ impl Memfd {
         let [out, back] = places(ring_bytes);
         let ends = Ends::new(&region, shape, out, back);
         let polling = Polling::new(CREATOR_POLLS, ATTACHER_POLLS);
-        Ok((Memfd::over(Kind::Memfd, region, ends, polling, [bell, theirs]), offer))
+        Ok((Memfd::over(PoreKind::Memfd, region, ends, polling, [bell, theirs]), offer))
     }
 
-    /// Takes what somebody offers.
+    /// Attaches what the other side offers.
     ///
     /// # Errors
     /// It is not sealed or not laid out as it should be, or a bell is none.
@@ -243,11 +243,11 @@ impl Memfd {
         let [back, out] = places(ring_bytes);
         let ends = Ends::new(&region, shape, out, back);
         let polling = Polling::new(ATTACHER_POLLS, CREATOR_POLLS);
-        Ok(Memfd::over(Kind::Memfd, region, ends, polling, bells))
+        Ok(Memfd::over(PoreKind::Memfd, region, ends, polling, bells))
     }
 
     pub(crate) fn over(
-        kind: Kind,
+        kind: PoreKind,
         region: Region,
         ends: Ends,
         polling: Polling,
@@ -271,8 +271,8 @@ impl Memfd {
         Ok(pore)
     }
 
-    /// Takes what comes over the socket, which becomes the lifeline; gives the socket back if
-    /// nothing has come yet.
+    /// Attaches what arrives over the socket, which becomes the lifeline; returns the socket if
+    /// nothing has arrived yet.
     ///
     /// # Errors
     /// As [`Memfd::attach`], or the socket fails.
@@ -298,7 +298,7 @@ impl Memfd {
         self.lifeline.iter().flat_map(Lifeline::descriptors)
     }
 
-    /// Whether the other side is there, as far as can be known.
+    /// Whether the other side is alive, as far as can be known.
     pub(crate) fn is_peer_alive(&self) -> Result<bool, Error> {
         self.lifeline.as_ref().map_or(Ok(true), Lifeline::is_alive)
     }
@@ -381,7 +381,7 @@ impl Ends {
 }
 
 impl Pore for Memfd {
-    fn kind(&self) -> Kind {
+    fn kind(&self) -> PoreKind {
         self.kind
     }
 
@@ -458,7 +458,7 @@ impl Pore for Memfd {
     }
 
     fn is_ring_due(&mut self) -> bool {
-        // Both are asked, for both forget.
+        // Both are called, for both reset their flag.
         let (sent, freed) = match &mut self.ends {
             Ends::Bytes(out, back) => (out.take_news(), back.take_news()),
             Ends::Messages(out, back) => (out.take_news(), back.take_news()),
@@ -467,7 +467,7 @@ impl Pore for Memfd {
             return false;
         }
         fence(Ordering::SeqCst);
-        // That it polls, it says seldom, so that this costs less than to look how far it is.
+        // The word of a side that polls seldom changes, so it costs less to read than the index.
         self.region.load_index(self.polling.theirs) != 1
             && (freed || !self.ends.is_drained(&self.region))
     }
@@ -500,8 +500,8 @@ impl Pore for Memfd {
         std::iter::once(Signal::Bell(self.bell.raw())).chain(lifelines).collect()
     }
 
-    fn hush(&mut self) {
-        self.bell.hush();
+    fn drain_doorbell(&mut self) {
+        self.bell.drain();
     }
 
     fn look_at_peer(&mut self) -> Result<(), Error> {

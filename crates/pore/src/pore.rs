@@ -24,7 +24,7 @@ pub struct Avail {
 
 /// The kinds, as they are named where pores are opened and listed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum PoreKind {
     /// Two rings to another process.
     Memfd,
     /// A Xenstore page.
@@ -41,17 +41,17 @@ pub enum Kind {
     Xdp,
 }
 
-impl Kind {
+impl PoreKind {
     /// The name.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Memfd => "memfd",
-            Kind::Xenstore => "xenstore",
-            Kind::Socket => "socket",
-            Kind::Uring => "io_uring",
-            Kind::Packet => "packet",
-            Kind::Tap => "tap",
-            Kind::Xdp => "xdp",
+            PoreKind::Memfd => "memfd",
+            PoreKind::Xenstore => "xenstore",
+            PoreKind::Socket => "socket",
+            PoreKind::Uring => "io_uring",
+            PoreKind::Packet => "packet",
+            PoreKind::Tap => "tap",
+            PoreKind::Xdp => "xdp",
         }
     }
 }
@@ -70,7 +70,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// The width of so many bytes.
+    /// The width of this number of bytes.
     pub fn of(bytes: i64) -> Option<Width> {
         match bytes {
             1 => Some(Width::One),
@@ -81,7 +81,7 @@ impl Width {
         }
     }
 
-    /// How many bytes.
+    /// The number of bytes.
     pub fn bytes(self) -> usize {
         match self {
             Width::One => 1,
@@ -92,12 +92,12 @@ impl Width {
     }
 }
 
-/// What one event is asked for: as soon as one of the two is reached. 0 is never reached.
+/// What an event is armed for: as soon as one of the two is reached. 0 is never reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wants {
-    /// At least so much can be read.
+    /// At least this much can be read.
     pub readable: usize,
-    /// At least so much would be accepted.
+    /// At least this much would be accepted.
     pub writable: usize,
 }
 
@@ -109,10 +109,10 @@ impl Wants {
     }
 }
 
-/// A descriptor that tells when to look at the pore again.
+/// A descriptor that signals when to check the pore again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
-    /// Readable when the other side has rung; [`Pore::hush`] takes that back.
+    /// Readable when the other side has rung; [`Pore::drain_doorbell`] resets that.
     Bell(RawFd),
     /// Readable when something can be read, writable when something can be written.
     Ready(RawFd),
@@ -125,7 +125,7 @@ pub enum Signal {
 /// An error that is the other side's fault stays: the pore's owner sees it at each use.
 pub trait Pore {
     /// Which kind.
-    fn kind(&self) -> Kind;
+    fn kind(&self) -> PoreKind;
 
     /// Bytes of memory that `load`, `store`, `get` and `put` reach; 0 for kinds without.
     fn size(&self) -> usize {
@@ -135,8 +135,8 @@ pub trait Pore {
     /// What could be read and would be accepted, in this order.
     fn avail(&mut self) -> Result<Avail, Error>;
 
-    /// Whether so much is there. This is asked again and again, so kinds with rings look at that
-    /// side of them only which is waited for.
+    /// Whether this much is available. It is called in polling loops, so kinds with rings read only
+    /// the index that the condition needs.
     fn meets(&mut self, wants: Wants) -> Result<bool, Error> {
         Ok(wants.are_met_by(self.avail()?))
     }
@@ -175,7 +175,7 @@ pub trait Pore {
         Err(Error::OutOfBounds { offset, length, size: self.size() as u64 })
     }
 
-    /// How many messages the system has dropped, for want of room, since this was last asked.
+    /// The number of messages that the system has dropped for want of room since the last call.
     fn take_drops(&mut self) -> u64 {
         0
     }
@@ -189,33 +189,33 @@ pub trait Pore {
         true
     }
 
-    /// Whether [`meets`](Pore::meets) only reads shared memory, so that it can be asked often.
+    /// Whether [`meets`](Pore::meets) only reads shared memory, so that it can be polled.
     fn is_pollable(&self) -> bool {
         false
     }
 
-    /// Whether the other side says that it polls: a hint, for rings that can wait a little.
+    /// Whether the other side declares that it polls: a hint, for rings that can wait a little.
     fn is_peer_polling(&self) -> bool {
         false
     }
 
-    /// From now on the owner asks [`meets`](Pore::meets) again and again: the other side need not
-    /// signal, where the layout has a place to say so.
+    /// From now on the owner polls [`meets`](Pore::meets): the other side need not signal, where
+    /// the layout has a word to declare that.
     fn begin_polling(&mut self) {}
 
-    /// The owner polls no longer. If this says that the other side has not signalled until now,
-    /// it looks once more.
+    /// The owner polls no longer. If this returns that the other side has not signalled until now,
+    /// the owner checks once more.
     fn end_polling(&mut self) -> bool {
         false
     }
 
-    /// The descriptors that tell when to look again.
+    /// The descriptors that signal when to check again.
     fn signals(&self) -> Vec<Signal>;
 
-    /// Takes back what the doorbell has told.
-    fn hush(&mut self) {}
+    /// Resets the doorbell.
+    fn drain_doorbell(&mut self) {}
 
-    /// A lifeline has something to say. The error is what it means for the pore.
+    /// A lifeline has signalled. The error is what it means for the pore.
     fn look_at_peer(&mut self) -> Result<(), Error> {
         Ok(())
     }

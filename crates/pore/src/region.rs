@@ -1,9 +1,9 @@
 //! Memory that is mapped and shared, with every access checked against its bounds.
 //!
-//! The other side may write while we read: what comes out is then some bytes, which is all that
+//! The other side may write while we read: the result is then arbitrary bytes, which is all that
 //! is ever expected of them. No Rust reference into the memory is made. Words that order other
-//! accesses (the indexes of rings) are atomic; the doorbell's system call is the barrier for
-//! nobody.
+//! accesses (the indexes of rings) are atomic; no access relies on the doorbell's system call as a
+//! barrier.
 
 use std::os::fd::AsFd;
 use std::ptr::NonNull;
@@ -27,7 +27,7 @@ impl Region {
     /// Maps the first `size` bytes of a file for reading and writing, shared.
     ///
     /// # Errors
-    /// What the system says. The file must not be able to shrink: see [`crate::memfd`].
+    /// The error of the system. The file must not be able to shrink: see [`crate::memfd`].
     pub fn map(file: impl AsFd, size: usize) -> Result<Region, Error> {
         Region::map_at(file, size, 0)
     }
@@ -35,7 +35,7 @@ impl Region {
     /// As [`Region::map`], from an offset: rings of the kernel name their parts so.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn map_at(file: impl AsFd, size: usize, offset: u64) -> Result<Region, Error> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place that the kernel chooses.
@@ -45,10 +45,10 @@ impl Region {
         Region::over(start.cast(), size)
     }
 
-    /// Memory of our own, page aligned, that the kernel is told of by address.
+    /// Memory of our own, page aligned, whose address is passed to the kernel.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn anonymous(size: usize) -> Result<Region, Error> {
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping at a place that the kernel chooses.
@@ -105,7 +105,8 @@ impl Region {
     /// They do not all fit inside.
     pub fn put(&self, offset: u64, bytes: &[u8]) -> Result<(), Error> {
         let to = self.at(offset, bytes.len() as u64)?;
-        // SAFETY: as many bytes are mapped there; our own memory does not overlap the mapping.
+        // SAFETY: `bytes.len()` bytes are mapped there; our own memory does not overlap the
+        // mapping.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
         Ok(())
     }
@@ -178,7 +179,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody has a pointer into it beyond a call.
+        // SAFETY: the mapping is ours, and no pointer into it outlives a call.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.size) };
     }
 }

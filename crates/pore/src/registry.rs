@@ -1,13 +1,13 @@
-//! Which pores there are, whose they are, and what their owners wait for.
+//! The open pores, their owners, and the events that these wait for.
 //!
 //! A pore is armed for one event; it is pending until it is taken. However often the doorbell
-//! rings, there is at most one. Arming again replaces what was asked for.
+//! rings, there is at most one. Arming again replaces the condition.
 
 use tidemill_stdx::ordered::OrderedSet;
 
 use crate::{Avail, Error, Pore, Signal, Wants};
 
-/// Who owns pores; the number is the embedder's.
+/// The owner of pores; the number is the embedder's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct OwnerId(pub u64);
 
@@ -15,7 +15,7 @@ pub struct OwnerId(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PoreId(pub u64);
 
-/// So many bits of a name are its place.
+/// The bits of a name that are its place.
 const PLACE_BITS: u32 = 24;
 
 impl PoreId {
@@ -24,10 +24,10 @@ impl PoreId {
     }
 }
 
-/// What an owner is told.
+/// An event for an owner.
 #[derive(Debug)]
 pub enum Event {
-    /// What it waited for is there.
+    /// The condition is met.
     Ready(Avail),
     /// The pore cannot be used any more, or not now.
     Trouble(Error),
@@ -37,7 +37,7 @@ struct Entry {
     pore: Box<dyn Pore>,
     owner: OwnerId,
     armed: Option<Wants>,
-    /// The other side has gone: what is waited for may never come.
+    /// The other side has gone: the condition may never be met.
     is_orphan: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Pores {
     free: Vec<usize>,
     owned: OrderedSet<(OwnerId, PoreId)>,
     last: u64,
-    /// What the system has dropped, as far as it was asked.
+    /// Messages that the system has dropped, as of the last query.
     dropped: u64,
 }
 
@@ -117,20 +117,20 @@ impl Pores {
         Ok(())
     }
 
-    /// What is waited for, if an event has been asked for and not been taken.
+    /// The condition, if the pore is armed and the event has not been taken.
     pub fn armed(&self, id: PoreId) -> Option<Wants> {
         self.of(id)?.armed
     }
 
-    /// Whether [`take_event`](Pores::take_event) would give one, unless the other side has gone.
+    /// Whether [`take_event`](Pores::take_event) would return one, unless the other side has gone.
     pub fn is_due(&mut self, id: PoreId) -> bool {
         let Some(entry) = self.of_mut(id) else { return false };
         let Some(wants) = entry.armed else { return false };
         entry.pore.meets(wants).unwrap_or(true)
     }
 
-    /// The event that was asked for, once, if it has come. The doorbell may have rung or not: what
-    /// counts is what is there.
+    /// The event that the pore is armed for, once, if its condition is met. The doorbell may have
+    /// rung or not: what counts is the state of the pore.
     pub fn take_event(&mut self, id: PoreId) -> Option<Event> {
         let entry = self.of_mut(id)?;
         let wants = entry.armed?;
@@ -145,7 +145,7 @@ impl Pores {
         Some(event)
     }
 
-    /// Whether it only reads memory to look whether an event is due, so that it can be done often.
+    /// Whether checking for an event only reads memory, so that it can be polled.
     pub fn is_pollable(&self, id: PoreId) -> bool {
         self.of(id).is_some_and(|entry| entry.pore.is_pollable())
     }
@@ -167,14 +167,14 @@ impl Pores {
         self.of_mut(id).is_some_and(|entry| entry.pore.end_polling())
     }
 
-    /// Takes back what the doorbell has told.
-    pub fn hush(&mut self, id: PoreId) {
+    /// Resets the doorbell.
+    pub fn drain_doorbell(&mut self, id: PoreId) {
         if let Some(entry) = self.of_mut(id) {
-            entry.pore.hush();
+            entry.pore.drain_doorbell();
         }
     }
 
-    /// The descriptors that tell when to look at a pore again.
+    /// The descriptors that signal when to check a pore again.
     pub fn signals(&self, id: PoreId) -> Vec<Signal> {
         self.of(id).map_or_else(Vec::new, |entry| entry.pore.signals())
     }
@@ -190,8 +190,7 @@ impl Pores {
         outcome
     }
 
-    /// Gives a pore to another owner. What it was armed for is forgotten: the event would have
-    /// been the former owner's.
+    /// Hands a pore to another owner. It is disarmed: the event would have been the former owner's.
     ///
     /// # Errors
     /// There is no such pore, or it is another's.
@@ -224,8 +223,8 @@ impl Pores {
         ids
     }
 
-    /// How many messages the system has dropped, for want of room, before a pore could read them:
-    /// all pores together, closed ones too.
+    /// The number of messages that the system has dropped, for want of room, before a pore could
+    /// read them: all pores together, closed ones too.
     pub fn dropped(&mut self) -> u64 {
         for (_, entry) in self.entries.iter_mut().flatten() {
             self.dropped += entry.pore.take_drops();
@@ -233,7 +232,7 @@ impl Pores {
         self.dropped
     }
 
-    /// How many there are.
+    /// The number of pores.
     pub fn len(&self) -> usize {
         self.owned.len()
     }

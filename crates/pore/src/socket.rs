@@ -1,4 +1,4 @@
-//! A stream socket as a pore of bytes: for daemons that speak over one.
+//! A stream socket as a pore of bytes: for protocols of daemons.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -7,9 +7,9 @@ use std::os::unix::net::UnixStream;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
-use crate::{Avail, Error, Kind, Pore, Signal};
+use crate::{Avail, Error, PoreKind, Pore, Signal};
 
-/// Bytes that the kernel is taken to accept; a write says what it did.
+/// Bytes that the kernel is assumed to accept; a write returns what it did.
 const ROOM: usize = 1 << 16;
 /// Bytes read ahead to know how many there are.
 const AHEAD: usize = 1 << 16;
@@ -27,7 +27,7 @@ impl Socket {
     /// Over a connected socket.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn new(stream: UnixStream) -> Result<Socket, Error> {
         stream.set_nonblocking(true)?;
         Ok(Socket { stream, ahead: Vec::new(), is_full: false, is_over: false })
@@ -57,8 +57,8 @@ impl Socket {
 }
 
 impl Pore for Socket {
-    fn kind(&self) -> Kind {
-        Kind::Socket
+    fn kind(&self) -> PoreKind {
+        PoreKind::Socket
     }
 
     fn avail(&mut self) -> Result<Avail, Error> {
@@ -97,7 +97,7 @@ impl Pore for Socket {
         }
     }
 
-    /// What was written is on its way.
+    /// Nothing to do: what was written is on its way.
     fn ring(&mut self) -> Result<(), Error> {
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Pore for Socket {
     }
 
     /// It was found writable, or readable.
-    fn hush(&mut self) {
+    fn drain_doorbell(&mut self) {
         self.is_full = false;
     }
 

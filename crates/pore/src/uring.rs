@@ -1,6 +1,6 @@
 //! io_uring: the kernel's own rings in our memory, around one file or socket.
 //!
-//! What is written are requests, and what is read are completions, records of fixed size:
+//! Writes are requests, and reads are completions, records of fixed size:
 //!
 //! ```text
 //! request     0  what: 0 nothing, 1 read, 2 write, 3 sync   4  length u32   8  place in the file
@@ -8,7 +8,7 @@
 //! completion  0  tag   8  result: bytes, or an error below 0                (i64)
 //! ```
 //! Data is in the pore's memory (`get`, `put`). It is registered with the kernel, so that requests
-//! still under way when the pore closes reach pages that nobody else has. Submission entries are
+//! still under way when the pore closes reach pages that are not reused. Submission entries are
 //! made here, of requests that were checked: no owner can name other memory or files.
 
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -21,9 +21,9 @@ use rustix::io_uring::{
 
 use crate::doorbell::Doorbell;
 use crate::region::Region;
-use crate::{Avail, Error, Kind, Pore, Signal, Width};
+use crate::{Avail, Error, PoreKind, Pore, Signal, Width};
 
-/// Requests that can be written before they are submitted; twice as many can be under way.
+/// Requests that can be written before they are submitted; twice this number can be under way.
 const ENTRIES: u32 = 64;
 /// Bytes of memory for data.
 const MEMORY_BYTES: usize = 1 << 18;
@@ -53,7 +53,7 @@ pub struct Uring {
     params: io_uring_params,
     file: OwnedFd,
     bell: Doorbell,
-    /// Our index of the submission ring, and how far the kernel has been told.
+    /// Our index of the submission ring, and the index that the kernel has been notified of.
     tail: u32,
     submitted: u32,
     /// Our index of the completion ring.
@@ -177,8 +177,8 @@ impl Uring {
 }
 
 impl Pore for Uring {
-    fn kind(&self) -> Kind {
-        Kind::Uring
+    fn kind(&self) -> PoreKind {
+        PoreKind::Uring
     }
 
     fn size(&self) -> usize {
@@ -255,8 +255,8 @@ impl Pore for Uring {
         vec![Signal::Bell(self.bell.raw())]
     }
 
-    fn hush(&mut self) {
-        self.bell.hush();
+    fn drain_doorbell(&mut self) {
+        self.bell.drain();
     }
 }
 

@@ -9,14 +9,14 @@ use crate::adaptive_poll::{AdaptivePoll, pause};
 use crate::memfd::Memfd;
 use crate::{Error, Pore, Wants};
 
-/// Looks between two looks at the clock.
+/// Polls between two readings of the clock.
 const LOOKS: u32 = 16;
 const SOMETHING: Wants = Wants { readable: 1, writable: 0 };
 
-/// Looks for something as long as that pays.
+/// Polls for something as long as that pays.
 ///
 /// # Errors
-/// It has not come since then: it is time to sleep.
+/// It has not arrived since this time: it is time to sleep.
 pub(crate) fn poll(
     policy: &mut AdaptivePoll,
     mut look: impl FnMut() -> bool,
@@ -24,7 +24,7 @@ pub(crate) fn poll(
     if policy.span().is_zero() {
         return Err(Instant::now());
     }
-    // Most answers come before the clock is read for the first time.
+    // Most answers arrive before the first reading of the clock.
     let mut start = None;
     let mut looks = 0;
     loop {
@@ -65,7 +65,7 @@ impl Memfd {
         };
         let Err(since) = poll(policy, look) else { return is_there.map(drop) };
         self.end_polling();
-        // What came before that was not rung for.
+        // What arrived before that was not signalled.
         while !self.meets(SOMETHING)? {
             match self.sleep() {
                 // There may be something that was left.
@@ -95,7 +95,7 @@ impl Memfd {
         let has_news = |one: &PollFd<'_>| !one.revents().is_empty();
         let (has_rung, may_be_gone) = (has_news(&watched[0]), watched[1..].iter().any(has_news));
         if has_rung {
-            self.hush();
+            self.drain_doorbell();
         }
         if may_be_gone { self.look_at_peer() } else { Ok(()) }
     }

@@ -15,7 +15,7 @@ use tidemill_pore::memfd::{Memfd, Offer, Shape};
 use tidemill_pore::xenstore::page;
 use tidemill_pore::{Error, Event, OwnerId, Pore, Pores, Signal, Wants, handover};
 
-/// Fails if what ought to come back at once does not.
+/// Fails if a call that must return at once does not.
 fn at_once<T: Send + 'static>(what: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, came) = mpsc::channel();
     std::thread::spawn(move || done.send(work()));
@@ -98,14 +98,14 @@ fn what_is_no_sealed_memory_is_no_memory() {
         let outcome = at_once(what, move || Memfd::attach(offer).map(drop));
         assert!(matches!(outcome, Err(Error::BadOffer(_))), "{what}: {outcome:?}");
     }
-    // Memory that cannot be written is mapped by nobody.
+    // Memory that cannot be written is not mapped.
     let (_, mut offer) = Memfd::create(Shape::Bytes, 64).expect("a pore");
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&offer.memory));
     offer.memory = File::open(path).expect("the same, to be read").into();
     assert!(matches!(Memfd::attach(offer).map(drop), Err(Error::System(_))));
 }
 
-/// The memory is kept as it is by seals, each of which is looked for.
+/// Seals fix the size of the memory; each is required.
 #[test]
 fn what_is_made_is_sealed_and_what_lacks_the_seal_is_refused() {
     let (pore, offer) = Memfd::create(Shape::Bytes, 64).expect("a pore");
@@ -166,14 +166,14 @@ fn a_bell_whose_mode_the_other_side_changed_does_not_block() {
         fcntl_setfl(bell, OFlags::empty()).expect("a mode");
     }
     rustix::io::write(&offer.waits_at, &(u64::MAX - 1).to_ne_bytes()).expect("filled");
-    let mut ours = at_once("ringing a full bell, or hushing one that was not rung", move || {
+    let mut ours = at_once("ringing a full bell, or draining one that was not rung", move || {
         for _ in 0..3 {
             ours.ring().expect("rung");
-            ours.hush();
+            ours.drain_doorbell();
         }
         ours
     });
-    // The other side brings ours to the limit, where it reports an error; it can be hushed still.
+    // The other side fills ours to the limit, where it reports an error; it can still be drained.
     rustix::io::write(&offer.rings, &(u64::MAX - 1).to_ne_bytes()).expect("filled");
     let theirs = Memfd::attach(offer);
     assert!(theirs.is_ok(), "a full bell is a bell");
@@ -184,7 +184,7 @@ fn a_bell_whose_mode_the_other_side_changed_does_not_block() {
         one[0].revents()
     };
     assert!(state(&ours).contains(PollFlags::ERR), "{:?}", state(&ours));
-    ours.hush();
+    ours.drain_doorbell();
     assert_eq!(state(&ours), PollFlags::empty());
 }
 

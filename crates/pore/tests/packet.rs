@@ -20,7 +20,7 @@ fn devices(name: &str) -> Result<(Tap, PacketRing), String> {
     Ok((tap, ring))
 }
 
-/// The next frame of our own kind: the machine says things of its own on a new device.
+/// The next frame of our own kind: the system sends its own on a new device.
 fn next(pore: &mut dyn Pore) -> Vec<u8> {
     for _ in 0..2000 {
         let mut frame = Vec::new();
@@ -54,7 +54,7 @@ fn frames_go_both_ways_whole_and_in_order() {
     for (number, length) in [(1, 60), (2, 1514), (3, 61)] {
         assert_eq!(next(&mut ring), frame(number, length));
     }
-    // More than the blocks of the ring hold at once, with a look at each before it is taken.
+    // More than the blocks of the ring hold at once; each is polled before it is taken.
     for number in 0..200 {
         assert_eq!(tap.write(&frame(number, 1000)).expect("up"), 1000);
         let taken = next(&mut ring);
@@ -66,7 +66,7 @@ fn frames_go_both_ways_whole_and_in_order() {
     assert_eq!(tap.read(5, &mut short).expect("fine"), 0);
 }
 
-/// A ring of two MiB cannot hold three: what comes is read or counted.
+/// A ring of two MiB cannot hold three: each message is read or counted.
 #[test]
 fn what_the_kernel_drops_is_counted_once() {
     let (mut tap, mut ring) = match devices("tmporedrop") {

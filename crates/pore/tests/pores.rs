@@ -57,7 +57,7 @@ fn events_are_by_level_and_there_is_one() {
     }
     assert!(matches!(pores.take_event(id), Some(Event::Ready(avail)) if avail.readable == 64));
     assert!(pores.take_event(id).is_none(), "one event");
-    // What is there already counts: by level.
+    // What has arrived before arming counts: by level.
     pores.arm(ONE, id, wants(1, 0)).expect("mine");
     assert!(matches!(pores.take_event(id), Some(Event::Ready(_))));
     pores.arm(ONE, id, wants(0, 1)).expect("mine");
@@ -131,7 +131,7 @@ fn bad_indexes_break_that_pore_and_no_other() {
 fn our_own_indexes_are_not_read_back() {
     let (mut ours, mut hostile) = pair(Shape::Bytes, 64);
     ours.write(b"abc").expect("room");
-    // The peer may overwrite what we have published; we go on from what we know.
+    // The peer may overwrite what we have published; we continue from our own copy.
     hostile.store(64, Width::Four, 40).expect("inside");
     assert_eq!(ours.write(b"def").expect("room"), 3);
     let mut read = Vec::new();
@@ -206,7 +206,7 @@ fn a_flooded_doorbell_tells_nothing() {
     pores.arm(ONE, id, wants(1, 0)).expect("mine");
     for _ in 0..10_000 {
         theirs.ring().expect("rung");
-        pores.hush(id);
+        pores.drain_doorbell(id);
         assert!(pores.take_event(id).is_none());
     }
 }
@@ -314,7 +314,7 @@ fn who_waits_learns_what_comes_and_that_nobody_is_left() {
         let mut theirs = Memfd::accept_from(theirs).expect("fine").expect("it has been sent");
         let mut policy = AdaptivePoll::default();
         (0..ROUNDS).for_each(|number| round(&mut theirs, &mut policy, false, number));
-        // Longer than anybody polls; nobody rings for this.
+        // Longer than any poll; no ring follows.
         std::thread::sleep(Duration::from_millis(20));
         theirs.write(b"left").expect("room");
     });
@@ -346,7 +346,7 @@ fn who_waits_for_long_burns_nothing() {
     let mut policy = AdaptivePoll::default();
     for _ in 0..ROUNDS {
         ours.wait(&mut policy).expect("something comes");
-        // What came with it, if this thread was late, is for the next round.
+        // What arrived with it, if this thread was late, is for the next round.
         ours.read(b"late".len(), &mut Vec::new()).expect("fine");
     }
     // Of 400 ms.

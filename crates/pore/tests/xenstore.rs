@@ -1,4 +1,4 @@
-//! The store behind its page and its socket, asked by the native driver and by hand.
+//! The store behind its page and its socket, with the native driver and with raw requests.
 
 use std::fs::File;
 use std::os::unix::net::UnixStream;
@@ -164,7 +164,7 @@ fn watches_fire_at_once_and_at_changes() {
     assert!(one.next_event().expect("a line").is_none());
 }
 
-/// The events that have come by the time a request of this client is answered: `path token;`.
+/// The events that have arrived by the time a request of this client is answered: `path token;`.
 fn events(outlet: &mut Outlet) -> String {
     name(outlet.request(Type::Directory, 0, b"/\0"));
     let mut all = String::new();
@@ -175,8 +175,8 @@ fn events(outlet: &mut Outlet) -> String {
     all
 }
 
-/// As the distribution's daemon does it: those who watch a removed node or one above it hear of
-/// that node only; those who watch one below it hear of theirs.
+/// As the distribution's daemon does it: watches of a removed node or one above it fire for that
+/// node only; watches of one below it fire for theirs.
 #[test]
 fn a_removed_directory_is_one_event() {
     let store = Store::start("removed", 0, 0);
@@ -226,7 +226,7 @@ fn the_root_is_domain_0s_and_special_nodes_have_permissions() {
     let expected = "@introduceDomain in;@releaseDomain out;@other any;\
         @introduceDomain in;@releaseDomain out;";
     assert_eq!(events(&mut outlet), expected);
-    // Who may not read the root is not told of what lies at it.
+    // A client that may not read the root is not notified of what lies at it.
     let mut guest = guests.stream();
     assert_eq!(name(guest.request(Type::Directory, 0, b"/\0")), "EACCES");
     assert_eq!(name(guest.request(Type::Watch, 0, b"/\0all\0")), "OK\0");

@@ -1,10 +1,10 @@
-//! Bells: whether a source that is polled has anything, in one word.
+//! Bells: whether a source that is polled has packets, in one word.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A word that is not 0 while there is something to bring. Who brings it rings: the app itself, or
-/// another thread, which is why the word is atomic. Clones are of one bell.
+/// A word that is not 0 while there is something to pull. The app itself rings, or another thread,
+/// which is why the word is atomic. Clones share one bell.
 ///
 /// ```
 /// use tidemill_packet::app::Bell;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// let rope = bell.clone();
 /// rope.ring();
 /// assert!(bell.rings());
-/// bell.hush();
+/// bell.drain();
 /// assert!(!bell.rings());
 /// ```
 #[derive(Clone, Debug)]
@@ -25,15 +25,15 @@ impl Bell {
         Bell(Arc::new(AtomicU64::new(0)))
     }
 
-    /// There is something to bring.
+    /// There is something to pull.
     pub fn ring(&self) {
-        // Pairs with `rings`: what was put there before is seen by the app that is called for it.
+        // Pairs with `rings`: an app that is called for it sees what was written before.
         self.0.store(1, Ordering::Release);
     }
 
-    /// There is nothing, until it rings again. Look for what has come meanwhile only after this.
-    pub fn hush(&self) {
-        // A swap: what the app looks at next is not looked at earlier.
+    /// There is nothing, until it rings again. Check for new arrivals only after this.
+    pub fn drain(&self) {
+        // A swap: the app's later reads are not moved before it.
         self.0.swap(0, Ordering::AcqRel);
     }
 

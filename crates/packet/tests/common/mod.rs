@@ -370,7 +370,7 @@ impl App for Rings {
     }
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
         assert!(self.0.rings(), "it is not called before");
-        self.0.hush();
+        self.0.drain();
         self.2 += 1;
         if let Some(packet) = io.packet_of(&self.2.to_be_bytes()) {
             io.send(0, packet);

@@ -1,7 +1,7 @@
 //! Frames: message-shaped pores over devices.
 //!
-//! Each read gives one whole frame, each write sends one. They need rights that programs seldom
-//! have (CAP_NET_RAW, CAP_NET_ADMIN); without them opening fails and says so.
+//! Each read returns one whole frame, each write sends one. They need rights that programs seldom
+//! have (CAP_NET_RAW, CAP_NET_ADMIN); without them opening fails with an error that names them.
 
 pub mod ring;
 pub mod tap;
@@ -26,7 +26,7 @@ pub(crate) fn index_of(interface: &str) -> Result<i32, Error> {
     }
 }
 
-/// What the last call left in `errno`.
+/// The error that the last call left in `errno`.
 pub(crate) fn last() -> Error {
     io::Error::last_os_error().into()
 }

@@ -14,13 +14,13 @@ use tidemill_stdx::internet::complete;
 
 use super::{FRAME_BYTES_MAX, check, get, index_of, last, set};
 use crate::region::Region;
-use crate::{Avail, Error, Kind, Pore, Signal, Width};
+use crate::{Avail, Error, PoreKind, Pore, Signal, Width};
 
 /// Bytes of a block.
 const BLOCK_BYTES: u32 = 1 << 18;
 /// Blocks of the ring.
 const BLOCKS: u32 = 8;
-/// The kernel hands over a block that is not full after so long.
+/// The kernel hands over a block that is not full after this time.
 const RETIRE_MS: u32 = 1;
 const STATUS_USER: u32 = 1;
 /// Sockets do not see what this machine sends through the interface (Linux 4.20).
@@ -41,14 +41,14 @@ impl PacketRing {
     /// Captures the frames that an interface receives.
     ///
     /// # Errors
-    /// There is no such interface, or the process may not look at it.
+    /// There is no such interface, or the process may not open it.
     pub fn open(interface: &str) -> Result<PacketRing, Error> {
         let index = index_of(interface)?;
         let protocol = (libc::ETH_P_ALL as u16).to_be();
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
         // SAFETY: takes no memory. Without a protocol nothing arrives before it is bound.
         let socket = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-        // SAFETY: it is fresh, and nobody else has it.
+        // SAFETY: the descriptor is new, and this is its only owner.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
         let version = libc::tpacket_versions::TPACKET_V3 as libc::c_int;
         set(&socket, libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
@@ -124,8 +124,8 @@ impl PacketRing {
 }
 
 impl Pore for PacketRing {
-    fn kind(&self) -> Kind {
-        Kind::Packet
+    fn kind(&self) -> PoreKind {
+        PoreKind::Packet
     }
 
     fn avail(&mut self) -> Result<Avail, Error> {

@@ -6,13 +6,13 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 use super::{FRAME_BYTES_MAX, check};
-use crate::{Avail, Error, Kind, Pore, Signal};
+use crate::{Avail, Error, PoreKind, Pore, Signal};
 
 /// A device, which goes when this is dropped.
 #[derive(Debug)]
 pub struct Tap {
     file: File,
-    /// A frame that was looked at and not taken.
+    /// A frame that has been read ahead and not taken.
     next: Vec<u8>,
 }
 
@@ -45,7 +45,7 @@ impl Tap {
             let read = self.file.read(&mut self.next);
             let length = match read {
                 Ok(length) => length,
-                // Nothing is there, or the interface is down.
+                // There is no frame, or the interface is down.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
                 Err(error) if error.raw_os_error() == Some(libc::EIO) => 0,
                 Err(error) => {
@@ -60,8 +60,8 @@ impl Tap {
 }
 
 impl Pore for Tap {
-    fn kind(&self) -> Kind {
-        Kind::Tap
+    fn kind(&self) -> PoreKind {
+        PoreKind::Tap
     }
 
     fn avail(&mut self) -> Result<Avail, Error> {

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::{check, get, index_of, last, set};
 use crate::region::Region;
-use crate::{Avail, Error, Kind, Pore, Signal, Width};
+use crate::{Avail, Error, PoreKind, Pore, Signal, Width};
 
 const FRAME_BYTES: u32 = 2048;
 /// Entries of each ring, and frames in each direction.
@@ -89,7 +89,7 @@ impl Ring {
 /// The frames of one queue.
 #[derive(Debug)]
 pub struct Xdp {
-    // Dropped first: no more frames come then.
+    // Dropped first: then no more frames arrive.
     _link: OwnedFd,
     socket: OwnedFd,
     fill: Ring,
@@ -100,7 +100,7 @@ pub struct Xdp {
     /// Frames that can be sent from.
     free: Vec<u64>,
     is_kick_due: bool,
-    /// Drops that the kernel has counted, when it was last asked.
+    /// Drops that the kernel had counted at the last query.
     drops: u64,
     _program: OwnedFd,
     _map: OwnedFd,
@@ -117,7 +117,7 @@ impl Xdp {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         // SAFETY: takes no memory.
         let socket = check(unsafe { libc::socket(libc::AF_XDP, kind, 0) })?;
-        // SAFETY: it is fresh, and nobody else has it.
+        // SAFETY: the descriptor is new, and this is its only owner.
         let socket = unsafe { OwnedFd::from_raw_fd(socket) };
         let bytes = 2 * ENTRIES * FRAME_BYTES;
         let umem = Region::anonymous(bytes as usize)?;
@@ -198,8 +198,8 @@ impl Xdp {
 }
 
 impl Pore for Xdp {
-    fn kind(&self) -> Kind {
-        Kind::Xdp
+    fn kind(&self) -> PoreKind {
+        PoreKind::Xdp
     }
 
     fn avail(&mut self) -> Result<Avail, Error> {
@@ -254,19 +254,19 @@ impl Pore for Xdp {
         Ok(frame.len())
     }
 
-    /// Has the kernel send what was written.
+    /// Makes the kernel send what was written.
     fn ring(&mut self) -> Result<(), Error> {
         self.is_kick_due = false;
         let flags = libc::MSG_DONTWAIT;
         let socket = self.socket.as_raw_fd();
-        // SAFETY: without an address and bytes: only the ring is looked at.
+        // SAFETY: without an address and bytes: the kernel reads only the ring.
         let sent = unsafe { libc::sendto(socket, std::ptr::null(), 0, flags, std::ptr::null(), 0) };
         if sent >= 0 {
             return Ok(());
         }
         match last() {
             Error::System(error) => match error.raw_os_error() {
-                // It is busy, and goes on by itself or at the next ring.
+                // It is busy, and continues by itself or at the next ring.
                 Some(libc::EAGAIN | libc::EBUSY | libc::ENOBUFS) => {
                     self.is_kick_due = true;
                     Ok(())

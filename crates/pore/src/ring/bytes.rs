@@ -11,7 +11,7 @@ use crate::region::Region;
 pub struct Producer {
     place: Layout,
     prod: u32,
-    /// How far the reader was when that was last looked at, which costs more than all else.
+    /// The reader's index when it was last read; reading it costs more than all else.
     cons: u32,
     /// Something was published since the reader was signalled.
     is_news: bool,
@@ -27,7 +27,7 @@ pub struct Consumer {
 }
 
 impl Producer {
-    /// Goes on from the index that is there: it need not be 0.
+    /// Continues from the index in the region: it need not be 0.
     pub fn new(region: &Region, place: Layout) -> Producer {
         let prod = region.load_index(place.prod);
         // As if it were full: the first write looks.
@@ -87,7 +87,7 @@ impl Producer {
         region.load_index(self.place.cons) == self.prod
     }
 
-    /// Whether something was written since this was last asked: the reader may have to be rung.
+    /// Whether something was written since the last call: the reader may have to be rung.
     pub fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.is_news)
     }
@@ -98,7 +98,7 @@ impl Producer {
 }
 
 impl Consumer {
-    /// Goes on from the index that is there: it need not be 0.
+    /// Continues from the index in the region: it need not be 0.
     pub fn new(region: &Region, place: Layout) -> Consumer {
         Consumer { place, cons: region.load_index(place.cons), is_news: false }
     }
@@ -156,8 +156,8 @@ impl Consumer {
         let before = self.cons;
         self.cons = self.cons.wrapping_add(length);
         region.store_index(self.place.cons, self.cons);
-        // The writer publishes its index and then looks at ours before it sleeps; we publish ours
-        // and then look at its: with a full fence between, one of the two sees the other.
+        // The writer publishes its index and then reads ours before it sleeps; we publish ours and
+        // then read its: with a full fence between, one of the two sees the other.
         fence(Ordering::SeqCst);
         let prod = region.load_index(self.place.prod);
         self.is_news |= prod.wrapping_sub(before) >= self.place.size;

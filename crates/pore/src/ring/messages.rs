@@ -15,7 +15,7 @@ fn room_for(length: u32) -> u32 {
     HEADER + length.next_multiple_of(4)
 }
 
-/// The longest message of a ring of so many bytes.
+/// The longest message of a ring of `size` bytes.
 pub fn longest(size: u32) -> u32 {
     size - HEADER
 }
@@ -29,7 +29,7 @@ pub struct Sender(Producer);
 pub struct Receiver(Consumer);
 
 impl Sender {
-    /// Goes on from the index that is there.
+    /// Continues from the index in the region.
     pub fn new(region: &Region, place: Layout) -> Sender {
         Sender(Producer::new(region, place))
     }
@@ -39,7 +39,7 @@ impl Sender {
     /// # Errors
     /// The reader's index is impossible.
     pub fn writable(&self, region: &Region) -> Result<u32, Error> {
-        // An odd room can only come from a reader that took half a word.
+        // Room that is not a multiple of 4 can only result from a reader that took half a word.
         Ok((self.0.writable(region)? & !3).saturating_sub(HEADER))
     }
 
@@ -66,14 +66,14 @@ impl Sender {
         self.0.is_drained(region)
     }
 
-    /// Whether something was written since this was last asked.
+    /// Whether something was written since the last call.
     pub fn take_news(&mut self) -> bool {
         self.0.take_news()
     }
 }
 
 impl Receiver {
-    /// Goes on from the index that is there.
+    /// Continues from the index in the region.
     pub fn new(region: &Region, place: Layout) -> Receiver {
         Receiver(Consumer::new(region, place))
     }
@@ -120,7 +120,7 @@ impl Receiver {
     pub fn read(&mut self, region: &Region, n: usize, into: &mut Vec<u8>) -> Result<usize, Error> {
         let length = self.peek(region, n, into)?;
         if length > 0 {
-            // The length as it was checked: what stands there now may be another.
+            // The length as it was checked: the memory may hold another by now.
             self.0.release(region, room_for(length as u32));
         }
         Ok(length)
@@ -192,7 +192,7 @@ mod tests {
             region.put(64, &bad.to_le_bytes()).expect("inside");
             let mut read = Vec::new();
             let outcome = receiver.read(&region, 100, &mut read);
-            // 21 bytes take as much room as 24, which are not there.
+            // 21 bytes take as much room as 24, which the ring does not hold.
             assert!(matches!(outcome, Err(Error::BadLength(_))), "{bad}: {outcome:?}");
         }
         let (region, _, mut receiver) = ring(0);

@@ -29,7 +29,7 @@ impl Layout {
     /// Bytes between the two indexes.
     ///
     /// # Errors
-    /// More than the ring holds: whose index `theirs` is, is to blame.
+    /// More than the ring holds: the side whose index is `theirs` is to blame.
     pub(crate) fn used(self, prod: u32, cons: u32, theirs: u32, ours: u32) -> Result<u32, Error> {
         let used = prod.wrapping_sub(cons);
         if used <= self.size {

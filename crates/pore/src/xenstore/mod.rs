@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! page      the ring page as a pore             wire      headers, types, error names
-//! tree      nodes, permissions, transactions    watches   who is told of which changes
-//! session   what one client may say             server    a thread that serves pages and sockets
+//! tree      nodes, permissions, transactions    watches   which clients are notified of changes
+//! session   requests of one client              server    a thread that serves pages and sockets
 //! outlet    the native driver, one request at a time
 //! ```
 //! The facts are those of the published protocol; there is no Xen here. The store serves tests and

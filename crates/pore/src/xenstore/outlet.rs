@@ -1,7 +1,7 @@
 //! The traditional driver: all native, one outstanding request, and busy while the ring is full or
 //! empty. What pores are measured against; with the same requests as the driver over a pore.
 //!
-//! It signals the store after every update of an index, as the protocol asks for.
+//! It signals the store after every update of an index, as the protocol requires.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use super::wire::{HEADER_BYTES, Header, PAYLOAD_BYTES_MAX, Type, put_message};
 use crate::memfd::Memfd;
 use crate::{Error, Pore};
 
-/// Looks at the ring between two looks at the clock and the lifeline.
+/// Checks of the ring between two readings of the clock and the lifeline.
 const SPINS: u32 = 1 << 14;
 /// How long a store may take for anything.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const EVENTS_MAX: usize = 1 << 12;
 /// Why a request failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The store says so: the name of the error.
+    /// An error of the store: its name.
     Store(String),
     /// There is no store any more, or none that keeps to the protocol.
     Line(Error),
@@ -64,7 +64,7 @@ impl Outlet {
     /// Connects to the socket that gives pages, and waits for one.
     ///
     /// # Errors
-    /// Nobody listens, or what comes is no page.
+    /// Nothing listens, or what arrives is no page.
     pub fn page(socket: UnixStream) -> Result<Outlet, Error> {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(PATIENCE))?;
@@ -74,10 +74,10 @@ impl Outlet {
         }
     }
 
-    /// Speaks to a daemon over its socket.
+    /// Connects to a daemon over its socket.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn stream(socket: UnixStream) -> Result<Outlet, Error> {
         socket.set_nonblocking(false)?;
         socket.set_read_timeout(Some(PATIENCE))?;
@@ -123,7 +123,7 @@ impl Outlet {
         }
     }
 
-    /// The next event of a watch, path and token, if one has come.
+    /// The next event of a watch, path and token, if one has arrived.
     ///
     /// # Errors
     /// The line's.
@@ -138,7 +138,7 @@ impl Outlet {
         if self.events.is_empty()
             && let Line::Page(page) = &mut self.line
         {
-            page.hush();
+            page.drain_doorbell();
         }
         Ok(self.events.pop_front())
     }
@@ -196,7 +196,7 @@ impl Line {
         Ok(())
     }
 
-    /// Takes exactly so much, however long that takes.
+    /// Takes exactly `length` bytes, however long that takes.
     fn receive(&mut self, length: usize, into: &mut Vec<u8>) -> Result<(), Error> {
         let page = match self {
             Line::Page(page) => page,

@@ -7,11 +7,11 @@
 //! 2064  server_features   2068  connection   2072  error
 //! 2112  1 while the store polls, and need not be rung   2176  the same of the guest
 //! ```
-//! The last two are ours: the protocol leaves what is behind the error to nobody. They lie apart
-//! from the indexes, each in a line of its own, as they change less often. Who does not
-//! know them leaves its own at 0 and is rung after each update of an index, and rings likewise.
+//! The last two are ours: the protocol does not use the page behind the error. They lie apart from
+//! the indexes, each in a line of its own, as they change less often. A side that does not know
+//! them leaves its own at 0 and is rung after each update of an index, and rings likewise.
 //!
-//! The store makes the page and hands it to who connects to its socket.
+//! The store makes the page and hands it to the client that connects to its socket.
 
 use std::os::unix::net::UnixStream;
 
@@ -19,17 +19,17 @@ use crate::doorbell::Doorbell;
 use crate::memfd::{Checked, Ends, Memfd, Offer, Polling, Shape};
 use crate::region::Region;
 use crate::ring::Layout;
-use crate::{Error, Kind, Width, handover};
+use crate::{Error, PoreKind, Width, handover};
 
 /// Bytes of the page.
 pub const PAGE_BYTES: usize = 4096;
 /// Bytes of each ring.
 pub const RING_BYTES: u32 = 1024;
-/// Where the word is that says what went wrong.
+/// The offset of the error word.
 pub const ERROR_WORD: u64 = 2072;
 /// Value of the error word: an index was impossible.
 pub const ERROR_INDEX: u64 = 2;
-/// Value of the error word: what was said was not the protocol.
+/// Value of the error word: a violation of the protocol.
 pub const ERROR_PROTOCOL: u64 = 3;
 
 const STORE_POLLS: u32 = 2112;
@@ -38,10 +38,10 @@ const GUEST_POLLS: u32 = 2176;
 const REQUESTS: Layout = Layout { data: 0, size: RING_BYTES, prod: 2052, cons: 2048 };
 const RESPONSES: Layout = Layout { data: 1024, size: RING_BYTES, prod: 2060, cons: 2056 };
 
-/// Makes a page whose indexes begin at `start`: the store's side, and what the guest gets.
+/// Makes a page whose indexes begin at `start`: the store's side, and the guest's descriptors.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn create(start: u32) -> Result<(Memfd, Offer), Error> {
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
     let memory = memfd_create(c"xenstore", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
@@ -59,7 +59,7 @@ pub fn create(start: u32) -> Result<(Memfd, Offer), Error> {
     };
     let ends = Ends::new(&region, Shape::Bytes, RESPONSES, REQUESTS);
     let polling = Polling::new(STORE_POLLS, GUEST_POLLS);
-    Ok((Memfd::over(Kind::Xenstore, region, ends, polling, [bell, theirs]), offer))
+    Ok((Memfd::over(PoreKind::Xenstore, region, ends, polling, [bell, theirs]), offer))
 }
 
 /// The guest's side of a page that was offered.
@@ -74,7 +74,7 @@ pub fn attach(offer: Offer) -> Result<Memfd, Error> {
     let region = Region::map(&memory, PAGE_BYTES)?;
     let ends = Ends::new(&region, Shape::Bytes, REQUESTS, RESPONSES);
     let polling = Polling::new(GUEST_POLLS, STORE_POLLS);
-    Ok(Memfd::over(Kind::Xenstore, region, ends, polling, bells))
+    Ok(Memfd::over(PoreKind::Xenstore, region, ends, polling, bells))
 }
 
 /// As [`Memfd::accept_from`], for a page.
@@ -88,7 +88,7 @@ pub fn accept_from(peer: UnixStream) -> Result<Result<Memfd, UnixStream>, Error>
     Ok(Ok(page))
 }
 
-/// Makes a page for who is at the other end of a socket, which becomes the lifeline.
+/// Makes a page for the process at the other end of a socket, which becomes the lifeline.
 ///
 /// # Errors
 /// As [`create`], or the socket fails.
@@ -99,7 +99,7 @@ pub fn offer_to(peer: UnixStream, start: u32) -> Result<Memfd, Error> {
     Ok(page)
 }
 
-/// Notes in the page what went wrong.
+/// Writes an error to the page.
 pub(crate) fn set_error(page: &Memfd, error: u64) {
     // The page has this word.
     let _ = page.region().store(ERROR_WORD, Width::Four, error);

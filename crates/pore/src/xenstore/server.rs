@@ -1,13 +1,12 @@
 //! The store as a server: pages and sockets, on a thread of its own.
 //!
-//! **This is a thread**: the store stands for another domain, which has its own processor. It
-//! sleeps at its bells, its sockets and its listeners; before it does, it polls its pages for a
+//! **This is a thread**: the store plays the role of another domain, which has its own processor.
+//! It sleeps at its bells, its sockets and its listeners; before it does, it polls its pages for a
 //! short while, as long as that pays ([`crate::adaptive_poll`]).
 //!
-//! Who connects to the socket for pages gets a page (descriptors, then nothing more); who connects
-//! to the socket for streams speaks the protocol there, as to a daemon. A client that does not
-//! read loses nothing but its own progress: what it is to be told waits, up to a limit, and its
-//! requests wait with it.
+//! A client of the socket for pages gets a page (descriptors, then nothing more); a client of the
+//! socket for streams uses the protocol there, as with a daemon. A client that does not read delays
+//! only itself: its events wait, up to a limit, and its requests wait with them.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -31,9 +30,9 @@ use crate::{Error, Pore, Wants, wait};
 /// lost its connection.
 const UNSENT_MAX: usize = 1 << 18;
 
-/// Polls with success before the sockets are looked at.
+/// Successful polls before the sockets are checked.
 const POLLS_MAX: u32 = 64;
-/// How long nobody is let in after that has failed.
+/// How long no client is accepted after that has failed.
 const REST: Duration = Duration::from_millis(100);
 
 /// How a server is set up.
@@ -41,11 +40,11 @@ const REST: Duration = Duration::from_millis(100);
 pub struct Settings {
     /// The socket that gives pages.
     pub pages: PathBuf,
-    /// The socket that speaks the protocol.
+    /// The socket for the protocol over streams.
     pub streams: Option<PathBuf>,
     /// Where the indexes of new pages begin.
     pub first_index: u32,
-    /// The domain of those who connect.
+    /// The domain of the clients.
     pub domain: u32,
 }
 
@@ -60,7 +59,7 @@ impl Server {
     /// Starts one.
     ///
     /// # Errors
-    /// What the system says to its sockets.
+    /// The error of the system for its sockets.
     pub fn start(settings: Settings) -> Result<Server, Error> {
         let pages = listener(&settings.pages)?;
         let streams = settings.streams.as_deref().map(listener).transpose()?;
@@ -126,7 +125,7 @@ struct State {
     first_index: u32,
     domain: u32,
     policy: AdaptivePoll,
-    /// Until then nobody is let in: the last attempt failed, and would again at once.
+    /// Until then no client is accepted: the last attempt failed, and would again at once.
     rests_until: Option<Instant>,
 }
 
@@ -165,8 +164,8 @@ impl State {
         }
     }
 
-    /// Serves pages as long as that pays. If it is time to sleep, says since when there was
-    /// nothing to do; else to look at the sockets.
+    /// Serves pages as long as that pays. If it is time to sleep, returns since when there was
+    /// nothing to do; else it is time to check the sockets.
     fn poll_pages(&mut self) -> Option<Instant> {
         for _ in 0..POLLS_MAX {
             if !self.policy.span().is_zero() {
@@ -177,7 +176,7 @@ impl State {
             self.policy = policy;
             if let Err(since) = polled {
                 self.clients.iter_mut().for_each(Client::end_polling);
-                // What came before that was not signalled.
+                // What arrived before that was not signalled.
                 return (!self.serve_pages()).then_some(since);
             }
         }
@@ -235,7 +234,7 @@ impl State {
         }
     }
 
-    /// Takes all who wait.
+    /// Accepts all waiting clients.
     ///
     /// # Errors
     /// They cannot be taken: there are no descriptors left, for example.
@@ -262,7 +261,7 @@ impl State {
         self.clients.push(Client { line, session, received, unsent, is_over: false });
     }
 
-    /// Takes what a client has said, answers, and tells those who watch.
+    /// Takes the requests of a client, answers, and notifies watching clients.
     fn serve(&mut self, at: usize) {
         loop {
             let client = &mut self.clients[at];
@@ -270,29 +269,29 @@ impl State {
             if client.unsent.len() > UNSENT_MAX || !client.receive() {
                 break;
             }
-            let mut told = Vec::new();
+            let mut events_due = Vec::new();
             let mut taken = 0;
             while let Some((header, end)) = client.next_message(taken) {
                 let payload = &client.received[taken + HEADER_BYTES..end];
                 let events =
                     client.session.handle(&mut self.store, header, payload, &mut client.unsent);
                 taken = end;
-                for (whom, event) in events {
-                    told.push((whom, event));
+                for (client_id, event) in events {
+                    events_due.push((client_id, event));
                 }
-                // Whoever waits for this answer has it while the next request is served.
+                // The client gets this answer while the next request is served.
                 client.send_quietly();
             }
             client.received.drain(..taken);
-            self.tell(told);
+            self.notify(events_due);
         }
         self.clients[at].signal();
     }
 
-    fn tell(&mut self, told: Vec<(ClientId, Vec<u8>)>) {
-        for (whom, event) in told {
+    fn notify(&mut self, events: Vec<(ClientId, Vec<u8>)>) {
+        for (client_id, event) in events {
             // Clients are in the order of their numbers.
-            let found = self.clients.binary_search_by_key(&whom, |client| client.session.id());
+            let found = self.clients.binary_search_by_key(&client_id, |client| client.session.id());
             let Ok(at) = found else { continue };
             let client = &mut self.clients[at];
             put_message(&mut client.unsent, Type::WatchEvent, 0, 0, &event);
@@ -303,7 +302,7 @@ impl State {
     }
 }
 
-/// Who was accepted; nobody if nobody waits.
+/// The accepted connection; none if none waits.
 fn taken<A>(accepted: io::Result<(UnixStream, A)>) -> io::Result<Option<UnixStream>> {
     match accepted {
         Ok((peer, _)) => Ok(Some(peer)),
@@ -341,8 +340,8 @@ impl Client {
         }
     }
 
-    /// Whether a page has something to be read, or room for what waits. One that is broken has
-    /// been told so, and goes when it is next woken.
+    /// Whether a page has something to be read, or room for what waits. A broken one has its error
+    /// set, and is dropped when it is next woken.
     fn is_due(&mut self) -> bool {
         let (unsent, is_over) = (self.unsent.len(), self.is_over);
         let Line::Page(page) = &mut self.line else { return false };
@@ -355,12 +354,12 @@ impl Client {
 
     fn wake(&mut self) {
         if let Line::Page(page) = &mut self.line {
-            page.hush();
+            page.drain_doorbell();
             self.is_over |= !page.is_peer_alive().unwrap_or(false);
         }
     }
 
-    /// Takes what is there; false if there was nothing.
+    /// Receives available bytes; false if there were none.
     fn receive(&mut self) -> bool {
         if self.is_over {
             return false;

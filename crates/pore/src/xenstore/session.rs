@@ -1,4 +1,4 @@
-//! What one client of the store may say, and what it is answered.
+//! The requests of one client of the store, and their answers.
 
 use tidemill_stdx::ordered::OrderedMap;
 
@@ -59,7 +59,7 @@ impl Session {
         self.id
     }
 
-    /// Answers one message into `out`, and says what others have to be told.
+    /// Answers one message into `out`, and returns the events for watches.
     pub(super) fn handle(
         &mut self,
         store: &mut Store,
@@ -137,15 +137,15 @@ impl Session {
             return Err(Errno::ENOSPC);
         }
         let at = payload.iter().position(|&byte| byte == 0).ok_or(Errno::EINVAL)?;
-        let (said, rest) = (&payload[..at], &payload[at + 1..]);
+        let (arguments, rest) = (&payload[..at], &payload[at + 1..]);
         // A value may end in any way; all else is strings.
         if kind != Type::Write && !payload.ends_with(b"\0") {
             return Err(Errno::EINVAL);
         }
         let of_special = matches!(kind, Type::GetPermissions | Type::SetPermissions);
-        let path = match of_special && said.starts_with(b"@") {
-            true => special(said)?,
-            false => absolute(said, self.domain)?,
+        let path = match of_special && arguments.starts_with(b"@") {
+            true => special(arguments)?,
+            false => absolute(arguments, self.domain)?,
         };
         let mut view = store.tree.view(inside, self.domain);
         let done = |()| OK.to_vec();
@@ -204,8 +204,8 @@ impl Session {
     }
 
     fn watch(&mut self, store: &mut Store, kind: Type, payload: &[u8]) -> Answer {
-        let said: Vec<&[u8]> = strings(payload).ok_or(Errno::EINVAL)?.collect();
-        let &[path, token] = said.as_slice() else { return Err(Errno::EINVAL) };
+        let arguments: Vec<&[u8]> = strings(payload).ok_or(Errno::EINVAL)?.collect();
+        let &[path, token] = arguments.as_slice() else { return Err(Errno::EINVAL) };
         match kind {
             Type::Watch => store.watches.add(self.id, self.domain, path, token)?,
             _ => store.watches.remove(self.id, self.domain, path, token)?,
@@ -247,7 +247,7 @@ impl Session {
     }
 }
 
-/// The rest of a list from an offset, as much as fits; a NUL more at its end.
+/// The rest of a list from an offset, as much as fits; with another NUL at its end.
 fn part_of(names: &[u8], generation: u64, rest: &[u8]) -> Answer {
     let offset = strings(rest).and_then(|mut it| it.next());
     let offset = offset.and_then(|it| std::str::from_utf8(it).ok());

@@ -21,7 +21,7 @@ pub(super) const INTRODUCE_DOMAIN: &[u8] = b"@introduceDomain";
 /// The special node whose watches fire when a domain has gone.
 pub(super) const RELEASE_DOMAIN: &[u8] = b"@releaseDomain";
 
-/// What a domain may do with a node.
+/// A right of a domain at a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Permission {
     /// `r`, `w`, `b` or `n`.
@@ -44,7 +44,7 @@ impl Permission {
     }
 }
 
-/// What is to be done with a node.
+/// An access to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Access {
     Read,
@@ -54,7 +54,7 @@ pub(super) enum Access {
 #[derive(Clone, PartialEq, Debug)]
 struct Node {
     value: Vec<u8>,
-    /// The first is the owner, and what others may do who are not listed.
+    /// The first is the owner, and the rights of domains that are not listed.
     permissions: Vec<Permission>,
     children: OrderedSet<Vec<u8>>,
     generation: u64,
@@ -80,14 +80,15 @@ fn allow(permissions: &[Permission], domain: u32, access: Access) -> bool {
     letter == b'b' || letter == if access == Access::Read { b'r' } else { b'w' }
 }
 
-/// A change of a node, for those who watch.
+/// A change of a node, for the watches.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Change {
     path: Path,
-    /// Only those who watch the very node are told: it went with one above, for which those who
-    /// watch more than it are told once.
+    /// Only watches of this very node fire: it was removed with one above, for which watches of
+    /// nodes above this one fire once.
     is_exact: bool,
-    /// Permissions of the node, and of the one above: who may read either learns of the change.
+    /// Permissions of the node, and of the one above: the right to read either makes the change
+    /// visible.
     readers: [Vec<Permission>; 2],
 }
 
@@ -104,7 +105,7 @@ impl Change {
         self.readers.iter().any(|list| allow(list, domain, Access::Read))
     }
 
-    /// One that everybody may know of.
+    /// One that is visible to all.
     #[cfg(test)]
     pub(super) fn to_all(path: &[u8]) -> Change {
         let all = vec![Permission { letter: b'r', domain: 0 }];
@@ -115,7 +116,7 @@ impl Change {
 /// A transaction that has begun.
 #[derive(Default)]
 pub(super) struct Transaction {
-    /// Nodes as they are inside; gone ones are none.
+    /// Nodes as the transaction sees them; removed ones are none.
     inside: OrderedMap<Path, Option<Node>>,
     /// The generation in which each was found; none if it was not there.
     found: OrderedMap<Path, Option<u64>>,
@@ -123,7 +124,7 @@ pub(super) struct Transaction {
 }
 
 impl Transaction {
-    /// Whether it has touched as many nodes as it may.
+    /// Whether it has touched the maximum number of nodes.
     pub(super) fn is_full(&self) -> bool {
         self.inside.len() >= TRANSACTION_NODES_MAX
     }
@@ -140,7 +141,7 @@ pub(super) struct View<'a> {
     tree: &'a mut Tree,
     transaction: Option<&'a mut Transaction>,
     domain: u32,
-    /// What has changed, for the watches.
+    /// The changes, for the watches.
     changed: Vec<Change>,
 }
 
@@ -148,7 +149,7 @@ fn is_legal(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-/_@".contains(&byte)
 }
 
-/// The name of a special node as a client says it.
+/// The name of a special node in a request.
 pub(super) fn special(name: &[u8]) -> Result<Path, Errno> {
     let is_right = name.starts_with(b"@")
         && name.len() <= RELATIVE_PATH_MAX
@@ -156,7 +157,7 @@ pub(super) fn special(name: &[u8]) -> Result<Path, Errno> {
     if is_right { Ok(name.to_vec()) } else { Err(Errno::EINVAL) }
 }
 
-/// A path as a client says it: from the root, or from its domain's own node.
+/// A path in a request: from the root, or from its domain's own node.
 pub(super) fn absolute(path: &[u8], domain: u32) -> Result<Path, Errno> {
     let longest = if path.starts_with(b"/") { ABSOLUTE_PATH_MAX } else { RELATIVE_PATH_MAX };
     let is_wrong = path.is_empty()
@@ -201,7 +202,7 @@ impl Tree {
         tree
     }
 
-    /// What those are told who watch a special node.
+    /// The event of a special node for its watches.
     pub(super) fn special_event(&self, path: &[u8]) -> Change {
         let permissions = self.nodes.get(path).map(|node| node.permissions.clone());
         let readers = [permissions.unwrap_or_default(), Vec::new()];
@@ -236,7 +237,7 @@ impl Tree {
         self.generation += 1;
         for (path, node) in transaction.inside {
             match node {
-                // Only looked at.
+                // Only read.
                 Some(node) if node.generation != 0 => {}
                 Some(node) => {
                     self.nodes.insert(path, Node { generation: self.generation, ..node });
@@ -254,7 +255,7 @@ impl Tree {
 }
 
 impl View<'_> {
-    /// What has changed, for the watches.
+    /// The changes, for the watches.
     pub(super) fn into_changes(self) -> Vec<Change> {
         match self.transaction {
             Some(transaction) => {
@@ -265,8 +266,8 @@ impl View<'_> {
         }
     }
 
-    /// Notes that a node has changed, which is still there. The one above need not be looked at
-    /// by a transaction for this.
+    /// Notes a change of a node that still exists. A transaction need not have read the one above
+    /// for this.
     fn note(&mut self, path: &[u8], is_exact: bool) {
         let of = |view: &Self, path: &[u8]| {
             let inside = view.transaction.as_ref().and_then(|it| it.inside.get(path));
@@ -343,7 +344,7 @@ impl View<'_> {
         Ok(self.allowed(path, Access::Read)?.permissions.clone())
     }
 
-    /// Only the owner may say what others may, and only domain 0 who the owner is.
+    /// Only the owner may set permissions, and only domain 0 the owner.
     pub(super) fn set_permissions(
         &mut self,
         path: &[u8],
@@ -387,8 +388,8 @@ impl View<'_> {
         }
     }
 
-    /// Makes a node and those above it that are missing; who makes them owns them, and what others
-    /// may do is as for the node above.
+    /// Makes a node and the missing ones above it; the domain that makes them owns them, and other
+    /// rights are as for the node above.
     fn create(&mut self, path: &[u8]) -> Result<(), Errno> {
         let mut missing = vec![path];
         let mut above = path;

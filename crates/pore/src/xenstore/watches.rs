@@ -1,4 +1,4 @@
-//! Watches: who is told when a node or one below it changes.
+//! Watches: which clients are notified when a node or one below it changes.
 
 use tidemill_stdx::ordered::OrderedMap;
 
@@ -15,9 +15,9 @@ pub(super) struct ClientId(pub(super) u64);
 struct Watch {
     path: Path,
     token: Vec<u8>,
-    /// Whose it is: those who may not read a node do not learn of its changes.
+    /// Its client's domain: changes of nodes that it may not read are not reported.
     domain: u32,
-    /// Bytes of the own node's path that the client does not want to hear.
+    /// Bytes of the own node's path that are left out of events.
     hidden: usize,
 }
 
@@ -38,15 +38,15 @@ fn is_at_or_below(changed: &[u8], watched: &[u8]) -> bool {
 }
 
 impl Watches {
-    /// Adds one; the first event, which comes at once, is the caller's to send.
+    /// Adds one; the caller sends the first event, which is due at once.
     pub(super) fn add(
         &mut self,
         client: ClientId,
         domain: u32,
-        said: &[u8],
+        name: &[u8],
         token: &[u8],
     ) -> Result<(), Errno> {
-        let path = watchable(said, domain)?;
+        let path = watchable(name, domain)?;
         let own = self.watches.entry(client).or_default();
         if own.iter().any(|watch| watch.path == path && watch.token == token) {
             return Err(Errno::EEXIST);
@@ -54,7 +54,7 @@ impl Watches {
         if own.len() >= WATCHES_MAX {
             return Err(Errno::E2BIG);
         }
-        let is_relative = !said.starts_with(b"/") && !said.starts_with(b"@");
+        let is_relative = !name.starts_with(b"/") && !name.starts_with(b"@");
         let hidden = if is_relative { home(domain).len() + 1 } else { 0 };
         own.push(Watch { path, token: token.to_vec(), domain, hidden });
         Ok(())
@@ -64,10 +64,10 @@ impl Watches {
         &mut self,
         client: ClientId,
         domain: u32,
-        said: &[u8],
+        name: &[u8],
         token: &[u8],
     ) -> Result<(), Errno> {
-        let path = watchable(said, domain)?;
+        let path = watchable(name, domain)?;
         let own = self.watches.get_mut(&client).ok_or(Errno::ENOENT)?;
         let at = own.iter().position(|watch| watch.path == path && watch.token == token);
         own.remove(at.ok_or(Errno::ENOENT)?);
@@ -78,7 +78,7 @@ impl Watches {
         self.watches.remove(&client);
     }
 
-    /// Whom a change concerns, with the payload for each.
+    /// The clients whose watches a change fires, with the payload for each.
     pub(super) fn events(&self, change: &Change) -> Vec<(ClientId, Vec<u8>)> {
         let mut events = Vec::new();
         let path = change.path();

@@ -13,7 +13,7 @@ pub const ABSOLUTE_PATH_MAX: usize = 3072;
 /// The longest path from a domain's own node.
 pub const RELATIVE_PATH_MAX: usize = 2048;
 
-/// What a message is.
+/// The type of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 #[expect(missing_docs, reason = "the names are those of the protocol")]
@@ -106,7 +106,7 @@ impl Errno {
 /// The head of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Header {
-    /// What it is: see [`Type`].
+    /// Its type: see [`Type`].
     pub kind: u32,
     /// The number that the answer bears again.
     pub request: u32,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Says on standard error that a test is skipped, why, and how many have been by then.
+/// Reports on standard error that a test is skipped, why, and how many have been by then.
 pub fn skipped(what: &str, reason: &str) {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed) + 1;

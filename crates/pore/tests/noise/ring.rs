@@ -1,6 +1,6 @@
-//! A pore whose other side does whatever the input says: uses its rings as it should, or writes
-//! into the shared memory what it likes. As long as it only uses them, what arrives is what was
-//! sent; else calls of the side that is tested fail or do little, and never more than they may.
+//! A pore whose other side does what the input encodes: uses its rings correctly, or writes into
+//! the shared memory. As long as it only uses them, what arrives is what was sent; else calls of
+//! the tested side fail or do little, and never more than they may.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use tidemill_pore::{Error, Pore, Wants, Width};
 /// Places in the memory that mean something, and one in the data of each ring.
 const PLACES: [u64; 13] = [0, 4, 8, 12, 64, 128, 192, 256, 320, 384, 4096, 4100, 4096 + 64];
 
-/// What is left of the input.
+/// The rest of the input.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -95,7 +95,7 @@ impl Rings {
         }
     }
 
-    /// What was read is what was sent first.
+    /// Checks that what was read is what was sent first.
     fn arrived(&mut self, is_ours: bool, read: &[u8], takes: bool) {
         let on_way = &mut self.on_way[usize::from(is_ours)];
         if self.shape == Shape::Messages {
@@ -114,7 +114,7 @@ impl Rings {
         self.carried += read.len();
     }
 
-    /// Only who has been lied to may fail.
+    /// Only a side whose memory was overwritten may fail.
     fn allowed(&self, error: &Error) {
         let is_lied_to = matches!(error, Error::BadIndex { .. } | Error::BadLength(_));
         let is_own_mistake = matches!(error, Error::Malformed(_));
@@ -133,7 +133,7 @@ impl Rings {
         if self.ours.is_ring_due() {
             self.ours.ring().expect("the bell is ours");
         }
-        self.theirs.hush();
+        self.theirs.drain_doorbell();
     }
 }
 

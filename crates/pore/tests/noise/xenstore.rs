@@ -1,6 +1,6 @@
-//! A client of the store that says whatever the input is: each whole request has one answer, in
-//! order and of its number, until one is too long, which ends the connection; and the store goes
-//! on for others.
+//! A client of the store that sends the input: each whole request has one answer, in order and of
+//! its number, until one is too long, which ends the connection; and the store continues to serve
+//! others.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;

@@ -370,7 +370,7 @@ pub(super) fn watch(
 fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
-    system.pores.hush(id);
+    system.pores.drain_doorbell(id);
     if let Some(client) = system.clients.get_mut(from) {
         unwatch(lp, client);
         let over = move |world: &mut Machine, lp: &mut Loop<Machine>| {
@@ -397,7 +397,7 @@ fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let now = lp.host().now();
     let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
-    system.pores.hush(id);
+    system.pores.drain_doorbell(id);
     let probe = look_at(world, from);
     if !matches!(probe, Probe::Nothing) {
         rest_of(world, lp, from, Interest::None);

@@ -40,7 +40,7 @@ pub fn tap(name: &str) -> io::Result<File> {
 /// A packet socket for all frames of an interface.
 ///
 /// # Errors
-/// There is no such interface, or the process may not look at it.
+/// There is no such interface, or the process may not open it.
 pub fn raw_socket(interface: &str) -> io::Result<File> {
     let name = CString::new(interface)?;
     // SAFETY: the name ends with a zero.
@@ -53,7 +53,7 @@ pub fn raw_socket(interface: &str) -> io::Result<File> {
     // Of no protocol until it is bound: it must not see what other interfaces receive.
     // SAFETY: takes no memory.
     let socket = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
-    // SAFETY: it is fresh, and nobody else has it.
+    // SAFETY: the descriptor is new, and this is its only owner.
     let socket = unsafe { OwnedFd::from_raw_fd(socket) };
     let (on, length) = (1 as libc::c_int, size_of::<libc::c_int>() as libc::socklen_t);
     let (fd, level, option) = (socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_AUXDATA);
@@ -71,7 +71,7 @@ pub fn raw_socket(interface: &str) -> io::Result<File> {
     Ok(File::from(socket))
 }
 
-/// Frames that the kernel has not delivered to a packet socket since it was last asked: there was
+/// Frames that the kernel has not delivered to a packet socket since the last call: there was
 /// no room for them.
 ///
 /// # Errors
@@ -87,14 +87,14 @@ pub fn take_kernel_drops(socket: &File) -> io::Result<u64> {
     check(outcome).map(|_| u64::from(found.tp_drops))
 }
 
-/// What the kernel says beside a frame.
+/// The control data of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Beside {
     tag: Option<[u8; TAG]>,
     lacks_checksum: bool,
 }
 
-/// A frame that has come.
+/// A received frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
     /// What of the buffer it is.
@@ -127,14 +127,14 @@ pub fn receive(socket: &File, buffer: &mut [u8]) -> io::Result<Received> {
     let mut from: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     message.msg_name = (&raw mut from).cast();
     message.msg_namelen = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: the message says where its parts are and how long; they live during the call.
+    // SAFETY: the message has the addresses and lengths of its parts, which live during the call.
     let length = unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, 0) };
     let length = usize::try_from(length).map_err(|_| io::Error::last_os_error())?;
     // SAFETY: the call has filled in the message, whose parts still live.
     let Beside { tag, lacks_checksum } = unsafe { beside(&message) };
     let frame = TAG..TAG + length;
     if lacks_checksum {
-        // What it cannot complete it leaves: a tunnel's inner one, and a frame that was cut.
+        // What it cannot complete is left: a tunnel's inner one, and a frame that was cut.
         tidemill_stdx::internet::complete(&mut buffer[frame.clone()]);
     }
     let is_outgoing = from.sll_pkttype == libc::PACKET_OUTGOING;
@@ -146,12 +146,12 @@ pub fn receive(socket: &File, buffer: &mut [u8]) -> io::Result<Received> {
     Ok(Received { frame: 0..frame.end, is_outgoing })
 }
 
-/// What came beside a frame.
+/// The control data of a received frame.
 ///
 /// # Safety
 /// `recvmsg` has filled in the message, and what it points to lives.
 unsafe fn beside(message: &libc::msghdr) -> Beside {
-    // SAFETY: as the caller says.
+    // SAFETY: the caller promises that the kernel has filled in the message.
     let mut header = unsafe { libc::CMSG_FIRSTHDR(message) };
     while !header.is_null() {
         // SAFETY: the kernel has put a header here.
@@ -165,7 +165,7 @@ unsafe fn beside(message: &libc::msghdr) -> Beside {
             if !is(libc::TP_STATUS_VLAN_VALID) {
                 return Beside { tag: None, lacks_checksum };
             }
-            // Older kernels do not say of which kind the tag is.
+            // Older kernels do not set the kind of the tag.
             let known = is(libc::TP_STATUS_VLAN_TPID_VALID);
             let kind = if known { data.tp_vlan_tpid } else { libc::ETH_P_8021Q as u16 };
             let [a, b] = kind.to_be_bytes();

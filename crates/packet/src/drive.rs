@@ -4,11 +4,11 @@
 //!        +--> event: a batch of breaths --+-- busy ----> the event is queued again
 //!        |                                +-- poll ----> timer, a pause that doubles up to 1 ms
 //!   wake |                                +-- until ---> timer
-//!        +--- descriptors, timers,        +-- asleep --> nothing: whoever comes wakes it
-//!             packets from outside        +-- finished > likewise, and the world is told
+//!        +--- descriptors, timers,        +-- asleep --> nothing: the next arrival wakes it
+//!             packets from outside        +-- finished > likewise, and the world is notified
 //! ```
 //! One event runs a bounded batch of breaths and queues itself again, so other owners have their
-//! turns in between. With `busy_wait` the pauses are left out.
+//! turns in between. With `busy_wait` there are no pauses.
 
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -27,11 +27,11 @@ const BREATHS_MAX: u64 = 64;
 /// Packets after which a batch ends.
 const PACKETS_MAX: u64 = 4096;
 
-/// The first pause of a graph that must ask its sources, and the longest.
+/// The first pause of a graph that must poll its sources, and the longest.
 const PAUSE_NS: u64 = 10_000;
 const PAUSE_NS_MAX: u64 = 1_000_000;
 
-/// How often counters are published while packets move.
+/// The period of publishing counters while packets move.
 const PUBLISH_NS: u64 = 100_000_000;
 
 /// What drives an engine; part of the world.
@@ -77,7 +77,7 @@ impl Driver {
     }
 }
 
-/// What has a driver.
+/// The owner of a driver.
 pub trait World: Sized + 'static {
     /// The driver.
     fn driver(&mut self) -> &mut Driver;
@@ -96,7 +96,7 @@ pub trait World: Sized + 'static {
 /// Runs `graph` from now on, by difference to what ran.
 ///
 /// # Errors
-/// The graph is wrong, or an app could not start: what ran goes on.
+/// The graph is wrong, or an app could not start: the running graph continues.
 pub fn configure<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -110,9 +110,9 @@ pub fn configure<W: World>(
     Ok(changes)
 }
 
-/// Runs `graph` as soon as code for it is made, on a thread beside; what ran goes on until then,
-/// and [`World::switched`] tells when. When that is depends on the machine, so in simulations and
-/// in capture time, where runs repeat, it is at once.
+/// Runs `graph` as soon as code for it is made, on a thread beside; the running graph continues
+/// until then, and [`World::switched`] reports the change. When that is depends on the machine, so
+/// in simulations and in capture time, where runs repeat, it is at once.
 ///
 /// # Errors
 /// As [`configure`].
@@ -130,10 +130,10 @@ pub fn prepare<W: World>(world: &mut W, events: &mut Loop<W>, graph: Graph) -> R
     Ok(())
 }
 
-/// Puts a packet on the link to an input, and wakes whom it concerns.
+/// Puts a packet on the link to an input, and wakes its app.
 ///
 /// # Errors
-/// There is no such link; the packet comes back.
+/// There is no such link; the packet is returned.
 pub fn inject<W: World>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -146,7 +146,7 @@ pub fn inject<W: World>(
     Ok(())
 }
 
-/// Lets the engine breathe, now that something may have come.
+/// Lets the engine breathe, as something may have arrived.
 pub fn wake<W: World>(world: &mut W, events: &mut Loop<W>) {
     let driver = world.driver();
     if driver.is_queued {
@@ -156,7 +156,7 @@ pub fn wake<W: World>(world: &mut W, events: &mut Loop<W>) {
         events.cancel(timer);
     }
     let owner = *driver.owner.get_or_insert_with(|| events.owner("packets"));
-    // A queue that is full has events left to run, and the next try comes with a timer.
+    // A full queue has events left to run, and a timer tries again.
     driver.is_queued = events.event(owner, batch::<W>).is_ok();
     if !driver.is_queued {
         pause(world, events, events.now() + Duration::from_nanos(PAUSE_NS_MAX));
@@ -198,7 +198,7 @@ fn batch<W: World>(world: &mut W, events: &mut Loop<W>) {
             driver.pauses += 1;
             pause(world, events, Time(at));
         }
-        // A graph that is being compiled is asked for.
+        // A graph is being compiled: polls for its code.
         _ if driver.engine.is_preparing() => {
             pause(world, events, Time(now.0.saturating_add(PAUSE_NS_MAX)));
         }
@@ -244,13 +244,13 @@ fn watch_descriptors<W: World>(world: &mut W, events: &mut Loop<W>) {
         };
         let handlers =
             Handlers::new().read(ready).error(move |world: &mut W, events: &mut Loop<W>, _, _| {
-                // The app finds out what is wrong when it reads.
+                // The app gets the error when it reads.
                 world.driver().engine.wake(index);
                 wake(world, events);
             });
         match events.watch(fd, Interest::Read, handlers) {
             Ok(watch) => world.driver().watches.push((index, fd, watch)),
-            // What cannot be watched is asked by and by.
+            // A descriptor that cannot be watched is polled.
             Err(_) => world.driver().engine.wake(index),
         }
     }

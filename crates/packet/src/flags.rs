@@ -1,19 +1,19 @@
 //! Flags: a byte for each thing that a breath may have to do, in the order in which it does them.
 //!
-//! A flag of a source says that it is to be pulled, a flag of any other app that packets wait for
-//! it. Who puts a packet on an empty link sets the flag of the app behind it, so a breath need not
-//! look at the links of apps that have nothing to do: generated code asks eight flags at once.
+//! The flag of a source is set when it is to be pulled, the flag of any other app when packets wait
+//! for it. The sender that puts a packet on an empty link sets the flag of the app behind it, so a
+//! breath need not check the links of idle apps: generated code tests eight flags at once.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Flags that generated code asks at once.
+/// Flags that generated code tests at once.
 pub(crate) const GROUP: usize = 8;
 
 /// All flags of a graph.
 pub(crate) type Flags = Rc<[Cell<u8>]>;
 
-/// Flags for so many, none set, in whole groups.
+/// `count` flags, none set, in whole groups.
 pub(crate) fn flags(count: usize) -> Flags {
     (0..count.next_multiple_of(GROUP).max(GROUP)).map(|_| Cell::new(0)).collect()
 }
@@ -30,7 +30,7 @@ impl Flag {
         Flag { all: all.clone(), at }
     }
 
-    /// A flag that nobody asks.
+    /// A flag that is never tested.
     pub fn spare() -> Flag {
         Flag::new(&flags(1), 0)
     }

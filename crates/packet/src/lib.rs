@@ -16,7 +16,7 @@
 //! | [`engine`] | a graph that runs: breaths, changes, supervision, counters |
 //! | [`kernel`] | apps given as code: their form, interpreter and builder |
 //! | `compiled` | a graph as native code |
-//! | `flags` | what of a graph has something to do |
+//! | `flags` | flags of the parts of a graph that have something to do |
 //! | [`drive`] | an engine on the event loop |
 //! | [`device`] | devices of the system, for apps |
 //!

@@ -4,8 +4,8 @@
 //! read ..... write       both count up for ever; slot = index mod 1024
 //! ```
 //! At most 1023 packets are queued. A packet that finds the link full is freed and counted. As both
-//! indexes only count up they are the packet counters too, and what came out in bytes is what went
-//! in less what is queued: sending costs one addition for counting, receiving none.
+//! indexes only count up they are the packet counters too, and the bytes received are those sent
+//! less those queued: sending costs one addition for counting, receiving none.
 //!
 //! A ring is shared by two apps and the engine of one thread through `&Ring`: its parts are cells.
 
@@ -33,9 +33,9 @@ pub(crate) struct Ring {
     tx_bytes: Cell<u64>,
     /// Packets that found the link full.
     drops: Cell<u64>,
-    /// Whom to wake when the link is no longer empty; see `engine::notify`.
+    /// The targets to wake when the link is no longer empty; see `engine::notify`.
     notify: Cell<*const Targets>,
-    /// The flag of the app that packets wait for; null: nobody takes them.
+    /// The flag of the app that packets wait for; null: there is no receiver.
     waiting: Cell<*const Cell<u8>>,
     reserved: [u64; 2],
     /// Packets at `read..write`, modulo `SLOTS`.
@@ -103,7 +103,7 @@ impl Ring {
         }
     }
 
-    /// Wakes whom it concerns that the link has packets.
+    /// Wakes the targets: the link has packets.
     pub(crate) fn notify(&self) {
         // SAFETY: the engine keeps the flags of a graph as long as they are bound here.
         if let Some(waiting) = unsafe { self.waiting.get().as_ref() } {
@@ -122,12 +122,12 @@ impl Ring {
         self.notify.set(targets);
     }
 
-    /// From now on packets wait for whose flag this is; for nobody, if there is none.
+    /// From now on packets wait for the app of this flag; for none, if there is none.
     pub(crate) fn bind_waiting(&self, flag: Option<&Flag>) {
         self.waiting.set(flag.map_or(std::ptr::null(), Flag::address));
     }
 
-    /// Takes the oldest packet that came before index `end`.
+    /// Takes the oldest packet that was sent before index `end`.
     #[inline]
     pub(crate) fn receive_before(&self, end: u64) -> Option<Packet> {
         let read = self.read.get();
@@ -173,7 +173,7 @@ impl Ring {
     }
 }
 
-/// What a link has carried so far.
+/// Counts of a link so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LinkStats {
     /// Packets put in.
@@ -209,7 +209,8 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new() -> Link {
-        // SAFETY: zeros are an empty ring: counts of 0, nobody to notify, slots that hold nothing.
+        // SAFETY: zeros are an empty ring: counts of 0, no target to notify, slots that hold
+        // nothing.
         let ring = unsafe { Box::<Ring>::new_zeroed().assume_init() };
         Link { ring: NonNull::from(Box::leak(ring)) }
     }

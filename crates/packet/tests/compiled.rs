@@ -178,7 +178,7 @@ fn a_graph_is_compiled_beside_the_one_that_runs() {
     // A breath may bring nothing, by chance.
     engine.breathe_times(50);
     assert!(engine.link_stats("cut.end->end.cut").unwrap().rx_packets > 0);
-    // None is lost on links that stay: what came has arrived, or is on the way.
+    // None is lost on links that stay: what was sent has arrived, or is under way.
     let first = engine.link_stats("src.k->k.input").unwrap();
     let taken = engine.app_stats("end").unwrap()[0].1;
     let (pool, lost) = (engine.pool_stats(), engine.stats().dropped_unlinked);

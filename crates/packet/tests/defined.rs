@@ -53,7 +53,7 @@ fn graph_of(text: &str) -> Graph {
     load(text).unwrap_or_else(|found| panic!("{found}\n{text}"))
 }
 
-/// The graph of a text, or what is wrong with it.
+/// The graph of a text, or its errors.
 fn load(text: &str) -> Result<Graph, String> {
     let mut sources = Sources::new();
     let kinds = Catalogue::new(&[Keep::declaration(), Mute::declaration()]);
@@ -247,7 +247,7 @@ const STATEMENTS: [&str; 34] = [
     "if s % 5 == 0 { send other; }",
 ];
 
-/// What is counted of tables.
+/// The counts of tables.
 const TABLES_DO: [&str; 6] =
     ["_inserted", "_deleted", "_expired", "_evicted", "_refused", "drop_slow"];
 
@@ -505,11 +505,12 @@ fn meters_let_a_burst_pass_and_then_their_rate() {
             within few { send out; } else { send other; }
         }
     }";
-    // A packet comes every 10 ms, and 50 a second may pass: from the fourth on every second does.
+    // There is a packet every 10 ms, and 50 a second may pass: from the fourth on every second
+    // does.
     let (both, _) = run(program, &vec![vec![0; 9]; 20]);
     let passed = both.compiled.link_stats("one.out->two.in").expect("a link").rx_packets;
     assert_eq!(passed, 3 + 1 + 8);
-    // 40 bytes at once, and 10 come with each packet.
+    // 40 bytes at once, and each packet adds 10.
     let (both, _) = run(program, &vec![vec![0; 1]; 20]);
     let passed = both.compiled.link_stats("one.out->two.in").expect("a link").rx_packets;
     assert_eq!(passed, (40 + 19 * 10) / 15);
@@ -550,7 +551,7 @@ fn each_input_has_its_handler() {
     assert_eq!(seen, [(5, 0), (5, 1), (5, 0), (5, 0), (5, 2), (5, 0)]);
 }
 
-/// What the packets of a program are that leave by `other`, and by `out` behind a second instance.
+/// The packets of a program that leave by `other`, and by `out` behind a second instance.
 fn both_ways(program: &str, packets: &[Vec<u8>]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     let text = format!("app P {{ ports {{ input in; output out; output other; }} {program} }}");
     let (_, kept) = run_linked(&text, "one.other -> end.b", packets);
@@ -743,8 +744,8 @@ fn tunnels_are_found_behind_tags_and_by_their_flags() {
     geneve.extend([2, 0, 0x65, 0x58, 0, 0, 9, 0, 1, 1, 1, 1, 2, 2, 2, 2, 0x12, 0x34]);
     let packets = [mpls, gre(0, 0), gre(0xB0, 12), gre(0x20, 4), gre(0x20, 0), geneve];
     let (_, kept) = run(program, &packets);
-    // What comes out of a tunnel is in none for the second instance. A header that has another
-    // length than its flags say is cut where these say, or is none.
+    // What has left a tunnel is in none for the second instance. A header whose length differs from
+    // its flags is cut by these, or is none.
     let mut shown: Vec<Vec<u8>> = kept;
     shown.iter_mut().for_each(|bytes| bytes.truncate(4));
     assert_eq!(shown.len(), 6);
@@ -790,7 +791,7 @@ fn a_program_changes_its_tables_as_a_whole_or_not_at_all() {
     let insert = |net, bits, mark| Change::Insert(row(net, bits, mark));
     let delete = |net, bits| Change::Delete(row(net, bits, 0));
     write(&mut both, "routes", &[insert(10, 8, 1), insert(0x0A01, 16, 2)]).unwrap();
-    // What a packet to 10.x.0.0 is marked with.
+    // The marks of packets to 10.x.0.0.
     let mut bytes = frame(&mut Rng::new(1), 0, 17);
     let mut marked = |both: &mut Both, second: u8| {
         bytes[30..34].copy_from_slice(&[10, second, 0, 0]);
@@ -823,7 +824,7 @@ fn a_program_changes_its_tables_as_a_whole_or_not_at_all() {
     }
     assert_eq!(write(&mut both, "own", &[]), Err(TableError::WrittenByKernel));
     assert_eq!(write(&mut both, "none", &[]), Err(TableError::NoSuchTable));
-    // They are there for another program that declares the table in the same way.
+    // Another program that declares the table in the same way takes them over.
     both.configure(&graph_of(&graph.replace("counter lost;", "counter lost; counter more;")));
     assert_eq!(marked(&mut both, 1), [9, 9]);
 }

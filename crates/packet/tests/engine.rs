@@ -172,14 +172,14 @@ fn an_app_that_panics_is_contained_and_restarts() {
         engine.breathe();
         now_ns += 10_000_000;
     }
-    // The others went on meanwhile.
+    // The others continued meanwhile.
     assert_eq!(count(&engine, "good", "taken"), 100);
     let notes = engine.take_notes();
     let Note::Failed { app, fault, restart_in_ns } = &notes[0] else { panic!("{notes:?}") };
     assert_eq!((app.as_str(), fault.message.as_str()), ("bad", "panic: the third packet"));
     assert_eq!(*restart_in_ns, Some(100_000_000));
     assert!(matches!(&notes[1], Note::Restarted { app } if app == "bad"));
-    // The link survived, and what lay on it came through, but for what the app had in its hands.
+    // The link survived, and what was queued arrived, except the packets that the app had received.
     let link = engine.link_stats("tee.a->bad.input").unwrap();
     assert_eq!((link.tx_packets, link.tx_drops), (100, 0));
     assert!(link.rx_packets > 3, "{link:?}");
@@ -235,9 +235,9 @@ fn an_app_that_cannot_be_made_anew_waits_longer_each_time() {
     assert_eq!(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 10000, 10000]);
 }
 
-/// The flaw of late binding: who has never pulled could not be notified. Here the graph sleeps
-/// before it has pulled once, and the first packet wakes the app that pulls, past two apps that
-/// merely pass packets on.
+/// The flaw of late binding: an app that has never pulled could not be notified. Here the graph
+/// sleeps before it has pulled once, and the first packet wakes the app that pulls, past two apps
+/// that merely pass packets on.
 #[test]
 fn a_graph_that_never_pulled_wakes_on_its_first_packet() {
     let mut events = Loop::new(Box::new(Sim::new(1)));

@@ -1,5 +1,5 @@
-//! The language against its corpus: `tests/flow/NAME.flow` with the graph as it is printed, or what
-//! is wrong, in `NAME.out`, and the common layout in `NAME.fmt` (absent: the source has it).
+//! The language against its corpus: `tests/flow/NAME.flow` with the graph as it is printed, or the
+//! errors, in `NAME.out`, and the common layout in `NAME.fmt` (absent: the source has it).
 //! `BLESS=1` rewrites both.
 
 use std::path::PathBuf;

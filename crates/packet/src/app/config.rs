@@ -85,14 +85,14 @@ fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")
 }
 
-/// What a graph says of one app: keys and values, each key once, in the order of their names.
+/// The config of one app in a graph: keys and values, each key once, in the order of their names.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Config {
     entries: Vec<(String, Value)>,
 }
 
 impl Config {
-    /// Says nothing.
+    /// An empty config.
     pub fn new() -> Config {
         Config::default()
     }
@@ -122,7 +122,7 @@ impl Config {
         self.entries.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Whether it says nothing.
+    /// Whether it has no keys.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

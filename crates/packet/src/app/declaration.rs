@@ -17,7 +17,7 @@ pub enum Direction {
 /// At whose pace packets go through a port; this decides which apps the engine notifies of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
-    /// They are pushed: the app handles them when they come.
+    /// They are pushed: the app handles them when they arrive.
     Push,
     /// They are pulled: the app takes them in its own `pull`, and is notified of the first.
     Pull,
@@ -26,7 +26,7 @@ pub enum Flow {
 }
 
 impl Flow {
-    /// As the catalogue says it.
+    /// Its name in the catalogue.
     pub fn word(self) -> &'static str {
         match self {
             Flow::Push => "push",
@@ -36,7 +36,7 @@ impl Flow {
     }
 }
 
-/// How many links a port takes.
+/// The number of links that a port takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Count {
     /// Exactly one.
@@ -52,22 +52,22 @@ pub enum Count {
 pub struct Port {
     /// Its name; with [`Count::Many`] only what the catalogue calls it.
     pub name: &'static str,
-    /// What goes through it.
+    /// Its packets.
     pub about: &'static str,
     /// In or out.
     pub direction: Direction,
     /// Push, pull or either.
     pub flow: Flow,
-    /// How many links.
+    /// The number of links.
     pub count: Count,
 }
 
 /// The value of a key that is left out.
 #[derive(Clone, Copy, Debug)]
 pub enum Default {
-    /// As the type of the app says.
+    /// Defined by the type of the app.
     Made(fn() -> Value),
-    /// As the file that defines the app says.
+    /// Defined by the file that defines the app.
     Written(&'static Value),
 }
 
@@ -86,7 +86,7 @@ impl Default {
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What it says.
+    /// Its documentation.
     pub about: &'static str,
     /// What its values are, in words.
     pub type_name: &'static str,
@@ -101,7 +101,7 @@ pub struct Key {
 pub struct Declaration {
     /// Its name.
     pub name: &'static str,
-    /// What it does; the first line is a summary.
+    /// Its documentation; the first line is a summary.
     pub about: &'static str,
     /// Its config keys.
     pub keys: &'static [Key],
@@ -109,19 +109,19 @@ pub struct Declaration {
     pub ports: &'static [Port],
     /// It brings packets in: `pull` is called.
     pub pulls: bool,
-    /// It is pulled before anything has come for it, even if it takes what it brings from inputs.
+    /// It is pulled before anything has arrived for it, even if its packets come from inputs.
     pub begins: bool,
     /// It merely passes packets on, so notifications leap over it.
     pub passes: bool,
     /// Its first setting names something that no two apps can have: a device, a file it writes.
     pub exclusive: bool,
-    /// It exchanges frames with what its first setting names; in a simulation, with what stands for
-    /// that there.
+    /// It exchanges frames with the device that its first setting names; in a simulation, with the
+    /// simulated one.
     pub device: bool,
-    /// It is given as code: [`App::kernel`](super::App::kernel) says how, and making one touches
-    /// nothing outside.
+    /// It is given as code, which [`App::kernel`](super::App::kernel) returns; making one has no
+    /// side effects.
     pub kernel: bool,
-    /// What the app itself finds wrong in a config whose types are right.
+    /// The app's own checks of a config whose types are right.
     pub validate: fn(&Config) -> Result<(), Wrong>,
     /// Starts an app.
     pub construct: fn(&'static Declaration, &Config, &mut Start) -> Result<Instance, Fault>,
@@ -157,8 +157,8 @@ impl Declaration {
         self.ports(Direction::Input).any(|port| port.flow != Flow::Pull)
     }
 
-    /// All that is wrong with a config: keys that do not exist, or are missing, or of another type,
-    /// and then what the app itself finds. With the key, where there is one.
+    /// All errors of a config: keys that do not exist, or are missing, or of another type, and then
+    /// those of the app's own checks. With the key, where there is one.
     pub fn check(&self, config: &Config) -> Vec<(Option<String>, String)> {
         let mut wrong = Vec::new();
         for (name, value) in config.entries() {
@@ -206,6 +206,6 @@ pub trait Settings: Sized {
     /// Reads a config that has been checked.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first error.
     fn read(config: &Config) -> Result<Self, Wrong>;
 }

@@ -1,21 +1,21 @@
-//! Why an app cannot go on, or not begin.
+//! Why an app cannot continue, or not begin.
 
 use std::fmt;
 
-/// Why an app cannot go on. The engine reports it with the app's name and starts the app again,
+/// Why an app cannot continue. The engine reports it with the app's name and restarts the app,
 /// unless that would be of no use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fault {
     /// One sentence without a final period.
     pub message: String,
-    /// Starting again would only repeat what has been done: a capture that makes no sense from some
-    /// place on. The app brings nothing more, what it has brought goes on its way, and the app is
-    /// out of order at the end.
+    /// A restart would only repeat what has been done: a capture that is corrupt from some place
+    /// on. The app sends nothing more, what it has sent is delivered, and the app is out of order
+    /// at the end.
     pub is_final: bool,
 }
 
 impl Fault {
-    /// A fault that says `message`.
+    /// A fault with a message.
     pub fn new(message: impl Into<String>) -> Fault {
         Fault { message: message.into(), is_final: false }
     }
@@ -38,7 +38,7 @@ impl<E: std::error::Error> From<E> for Fault {
     }
 }
 
-/// What is wrong with the value of a config key.
+/// An error in the value of a config key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wrong {
     /// The key; empty if it is about several.
@@ -48,7 +48,7 @@ pub struct Wrong {
 }
 
 impl Wrong {
-    /// What is wrong with `key`.
+    /// An error in `key`.
     pub fn new(key: &'static str, message: impl Into<String>) -> Wrong {
         Wrong { key, message: message.into() }
     }

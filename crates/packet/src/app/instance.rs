@@ -18,7 +18,7 @@ use super::io::{Io, Ports};
 use super::progress::Reconfigured;
 use crate::kernel::Running;
 
-/// What an entry point says; the numbers are what generated code sees.
+/// The result of an entry point; the numbers are what generated code sees.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum Status {
@@ -60,7 +60,7 @@ fn describe(panic: &(dyn Any + Send)) -> String {
     format!("panic: {}", text.unwrap_or("of unknown reason"))
 }
 
-/// What is asked of an app off the fast path.
+/// The methods of an app off the fast path.
 pub(super) trait Erased {
     fn linked(&mut self, ports: &Ports<'_>);
     fn can_take(&self, config: &Config) -> Result<(), Fault>;
@@ -150,12 +150,12 @@ impl Instance {
 
     /// Ends the app; its address is kept.
     pub(crate) fn vacate(&mut self) {
-        // What an app cannot even end without panicking is lost, and nothing more.
+        // A panic in the app's destructor loses the app, and nothing more.
         let _ = contained(|| self.seat_mut().vacate());
     }
 
-    /// Takes the app of another instance of the same type to the address of this one, whose own
-    /// has ended; whether it did.
+    /// Moves the app of another instance of the same type to the address of this one, whose own has
+    /// ended; returns whether it could.
     pub(crate) fn adopt(&mut self, mut other: Instance) -> Result<(), Instance> {
         let moved = self.seat_mut().adopt(other.seat_mut().as_any());
         if moved { Ok(()) } else { Err(other) }

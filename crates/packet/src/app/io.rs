@@ -1,4 +1,4 @@
-//! What the methods of an app see: its ports, time, packets, and what it has dropped.
+//! The arguments of an app's methods: its ports, time, packets, and drop counters.
 
 use super::capture_time::CaptureTime;
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use crate::kernel::table::Table;
 use crate::link::Ring;
 use crate::packet::{Packet, Pool};
 
-/// What the apps of an engine share. Counted, as apps that restart come and go.
+/// Shared by the apps of an engine. Reference counted, as apps restart.
 pub(crate) struct Common {
     pub pool: Pool,
     /// The time of the event loop when the batch of breaths began.
@@ -24,7 +24,7 @@ pub(crate) struct Common {
     pub seed: u64,
     /// What tables hash keys with.
     pub hash_secret: Secret,
-    /// When packets of captures come.
+    /// When packets of captures are due.
     pub captures: Option<CaptureTime>,
 }
 
@@ -63,14 +63,14 @@ pub struct Io {
     pub(crate) inputs: Vec<Input>,
     pub(crate) outputs: Vec<Output>,
     pub(crate) common: Rc<Common>,
-    /// Why the app failed, after an entry point said so.
+    /// Why the app failed, after an entry point has reported that.
     pub(crate) fault: Option<Fault>,
     /// Packets dropped by reason.
     pub(crate) drops: Vec<(&'static str, u64)>,
-    /// Until when the app sleeps, after an entry point said so.
+    /// Until when the app sleeps, after an entry point has returned that.
     pub(crate) until_ns: u64,
-    /// When the oldest packet of this batch was born that came to this app, if it is a sink; `MAX`:
-    /// none came. Generated code knows the address.
+    /// The birth of the oldest packet of this batch that arrived at this app, if it is a sink;
+    /// `MAX`: none arrived. Generated code knows the address.
     pub(crate) oldest_ns: u64,
 }
 
@@ -81,7 +81,7 @@ impl Io {
         Io { inputs, outputs, common, fault: None, drops, until_ns: 0, oldest_ns: u64::MAX }
     }
 
-    /// The packets that are there now are those that this call may take.
+    /// This call may take the packets that are queued now.
     #[inline]
     pub(crate) fn begin(&mut self) {
         for input in &mut self.inputs {
@@ -89,7 +89,7 @@ impl Io {
         }
     }
 
-    /// Packets wait for a sink: the first that come in a batch are the oldest.
+    /// Packets wait for a sink: the first that arrive in a batch are the oldest.
     pub(crate) fn note_oldest(&mut self) {
         if self.oldest_ns == u64::MAX {
             let rings = self.inputs.iter().filter_map(Input::ring);
@@ -97,12 +97,12 @@ impl Io {
         }
     }
 
-    /// How many inputs there are.
+    /// The number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs.len()
     }
 
-    /// How many outputs there are.
+    /// The number of outputs.
     pub fn outputs(&self) -> usize {
         self.outputs.len()
     }
@@ -114,7 +114,7 @@ impl Io {
         input.ring()?.receive_before(input.end)
     }
 
-    /// How many packets [`Io::receive`] will still give.
+    /// The number of packets that [`Io::receive`] will still return.
     pub fn waiting(&self, input: usize) -> usize {
         let Some(input) = self.inputs.get(input) else { return 0 };
         input.ring().map_or(0, |ring| ring.len() - (ring.written() - input.end)) as usize
@@ -129,7 +129,8 @@ impl Io {
         }
     }
 
-    /// How many packets an output takes before it drops; as many as a link holds, without one.
+    /// The number of packets that an output takes before it drops; the capacity of a link, without
+    /// one.
     #[inline]
     pub fn room(&self, output: usize) -> usize {
         let ring = self.outputs.get(output).and_then(Output::ring);
@@ -209,14 +210,14 @@ pub struct Ports<'a> {
     pub outputs: &'a [String],
 }
 
-/// What an app gets to start with.
+/// The arguments of an app's constructor.
 pub struct Start {
     pub(crate) name: String,
     pub(crate) seed: u64,
     pub(crate) now_ns: u64,
     pub(crate) captures: Option<CaptureTime>,
     pub(crate) hash_secret: Secret,
-    /// Tables of the app whose place it takes.
+    /// Tables of its predecessor.
     pub(crate) tables: Vec<Rc<Table>>,
 }
 
@@ -231,7 +232,7 @@ impl Start {
         self.now_ns
     }
 
-    /// When packets of captures come; `None`: as fast as they are taken.
+    /// When packets of captures are due; `None`: as fast as they are taken.
     pub fn captures(&self) -> Option<CaptureTime> {
         self.captures
     }

@@ -48,9 +48,9 @@
 //! | part | holds |
 //! |---|---|
 //! | [`Declaration`], [`Catalogue`] | app types |
-//! | [`Config`], [`Value`], [`Setting`] | what a graph says of one app |
-//! | [`Bell`] | whether a source that is polled has anything |
-//! | [`App`], [`Io`], [`Start`] | the methods of an app and what they see |
+//! | [`Config`], [`Value`], [`Setting`] | the config of one app in a graph |
+//! | [`Bell`] | whether a source that is polled has packets |
+//! | [`App`], [`Io`], [`Start`] | the methods of an app and their arguments |
 //! | `instance` | an app that runs, of any type |
 //! | `seat` | an app that runs, of its type, behind entry points that stop panics |
 
@@ -91,14 +91,14 @@ use crate::kernel::Running;
 
 /// An app. All methods but `new` may stay as they are.
 ///
-/// What an app does outside its ports is its own: files, sockets. Time and chance it takes from
+/// An app may do anything outside its ports: use files, sockets. It takes time and randomness from
 /// [`Io`] and [`Start`], so that simulated runs repeat.
 pub trait App: Declared {
     /// What types cannot express of a config: ranges, and keys that exclude each other. Touches
     /// nothing outside, for graphs are checked without being run.
     ///
     /// # Errors
-    /// What is wrong, and with which key.
+    /// The error, and its key.
     fn validate(config: &Self::Config) -> Result<(), Wrong> {
         let _ = config;
         Ok(())
@@ -107,7 +107,7 @@ pub trait App: Declared {
     /// Starts the app.
     ///
     /// # Errors
-    /// What is in the way: a file that is not there, most often.
+    /// Why it cannot start: a missing file, most often.
     fn new(config: Self::Config, start: &mut Start) -> Result<Self, Fault>;
 
     /// Takes the names of the links there are, before the first packet and whenever they change.
@@ -118,7 +118,7 @@ pub trait App: Declared {
     /// Brings packets in. Called for apps declared with `pulls`, once a breath while awake.
     ///
     /// # Errors
-    /// Why the app cannot go on.
+    /// Why the app cannot continue.
     fn pull(&mut self, io: &mut Io) -> Result<Progress, Fault> {
         let _ = io;
         Ok(Progress::Done)
@@ -127,21 +127,21 @@ pub trait App: Declared {
     /// Takes the packets of its inputs, those that were there when it was called.
     ///
     /// # Errors
-    /// Why the app cannot go on.
+    /// Why the app cannot continue.
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
         let _ = io;
         Ok(())
     }
 
-    /// How often [`App::tick`] is called; never, if nothing.
+    /// The period of [`App::tick`]; never, if nothing.
     fn tick_every(&self) -> Option<Duration> {
         None
     }
 
-    /// Does what time asks for: forgets, resends.
+    /// Does what is due at this time: expires, resends.
     ///
     /// # Errors
-    /// Why the app cannot go on.
+    /// Why the app cannot continue.
     fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
         let _ = io;
         Ok(())
@@ -152,13 +152,13 @@ pub trait App: Declared {
     /// itself; the app is offered the config only if nothing is in the way of any.
     ///
     /// # Errors
-    /// What is in the way.
+    /// Why it cannot take it.
     fn can_take(&self, config: &Self::Config) -> Result<(), Fault> {
         let _ = config;
         Ok(())
     }
 
-    /// Takes a new config, or asks to be made anew.
+    /// Takes a new config, or declines it and is constructed again.
     fn reconfigure(&mut self, config: Self::Config) -> Reconfigured {
         let _ = config;
         Reconfigured::Restart
@@ -169,7 +169,7 @@ pub trait App: Declared {
         Vec::new()
     }
 
-    /// Ends in order: writes what is left, says goodbye. Not called after a fault.
+    /// Ends in order: flushes, closes connections. Not called after a fault.
     fn stop(&mut self, io: &mut Io) {
         let _ = io;
     }
@@ -181,9 +181,9 @@ pub trait App: Declared {
         None
     }
 
-    /// For a source that must be asked again and again: the bell that says whether there is
-    /// anything. While it is silent the app is not called, and taken to have said
-    /// [`Progress::Poll`]; so asking costs a load. It stays the same as long as the app lives.
+    /// For a source that must be polled: the bell that signals packets. While it is silent the app
+    /// is not called, as if it had returned [`Progress::Poll`]; so a poll costs a load. It stays
+    /// the same as long as the app lives.
     fn bell(&self) -> Option<&Bell> {
         None
     }

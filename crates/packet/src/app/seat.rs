@@ -207,7 +207,7 @@ pub fn validate_config<T: App>(config: &Config) -> Result<(), Wrong> {
 /// Helps [`declare!`](crate::declare): the one constructor.
 ///
 /// # Errors
-/// What is wrong with the config, or what is in the app's way.
+/// An error in the config, or a fault of the constructor.
 pub fn construct<T: App>(config: &Config, start: &mut Start) -> Result<Instance, Fault> {
     let wrong = |wrong: Wrong| Fault::new(format!("`{}`: {}", wrong.key, wrong.message));
     let config = T::Config::read(config).map_err(wrong)?;

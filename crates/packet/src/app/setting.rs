@@ -6,13 +6,13 @@ use super::Value;
 
 /// A type of config values: how it is read, shown, and called in the catalogue.
 pub trait Setting: Sized {
-    /// What the catalogue calls it.
+    /// Its name in the catalogue.
     const TYPE: &'static str;
 
     /// The value, typed.
     ///
     /// # Errors
-    /// What is wrong, as a sentence without a final period.
+    /// The error, as a sentence without a final period.
     fn read(value: &Value) -> Result<Self, String>;
 
     /// As it would be written.

@@ -1,4 +1,4 @@
-//! A graph as addresses, and what its code and the engine tell each other.
+//! A graph as addresses, and the frame that its code and the engine share.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) struct Blueprint {
     pub apps: Vec<AppPart>,
     /// By position in the graph.
     pub links: Vec<LinkPart>,
-    /// What a breath does, in order; each has the flag of its position.
+    /// The steps of a breath, in order; each has the flag of its position.
     pub steps: Vec<Doing>,
     /// Of the [`Frame`].
     pub frame: usize,
@@ -25,7 +25,7 @@ pub(crate) struct Blueprint {
     pub listing: bool,
 }
 
-/// What a breath may do, by the position of an app.
+/// A step of a breath, by the position of an app.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Doing {
     Pull(usize),
@@ -33,7 +33,7 @@ pub(crate) enum Doing {
 }
 
 impl Blueprint {
-    /// How many packets may come to be in a breath: those that links and apps can take.
+    /// The most packets that a breath may make: those that links and apps can take.
     fn growth(&self) -> usize {
         let ends = |link: &&LinkPart| self.apps[link.to].kernel.is_none();
         let kept = self.links.iter().filter(ends).count();
@@ -41,12 +41,12 @@ impl Blueprint {
     }
 
     /// Whether the pool is large enough for code to make packets at another point of a breath than
-    /// the loop: where it cannot run out, nobody sees the difference.
+    /// the loop: where it cannot run out, the difference is invisible.
     pub(super) fn has_room(&self) -> bool {
         self.growth() < self.pool.limit
     }
 
-    /// Whether as much room is left now.
+    /// Whether the pool has as much room now.
     pub(super) fn write_has_room(&self, body: &mut Body<'_>) -> Value {
         let allocated = body.load_word(self.pool.allocated, 0);
         let freed = body.load_word(self.pool.freed, 0);
@@ -70,7 +70,7 @@ pub(crate) struct AppPart {
     /// Links by output number.
     pub outputs: Vec<Option<usize>>,
     pub is_sink: bool,
-    /// Where the word is that says whether a pull would bring anything.
+    /// The address of the word that is not 0 while a pull would bring packets.
     pub bell: Option<usize>,
     pub kernel: Option<KernelPart>,
 }
@@ -130,7 +130,7 @@ pub(crate) struct Helpers {
     pub no_packet: usize,
     /// `(pool) -> buffer`: more for the freelist, which is empty; 0 if that cannot be.
     pub grow: usize,
-    /// `(buffer) -> buffer`: a copy from the pool that it came from, or 0.
+    /// `(buffer) -> buffer`: a copy from the pool that owns it, or 0.
     pub duplicate: usize,
     /// `(to, from, bytes)`: copies bytes.
     pub copy: usize,
@@ -152,9 +152,9 @@ pub(crate) struct Frame<E> {
     pub engine: *mut E,
     /// Packets given when the last breath ended.
     pub born: u64,
-    /// The batch ends when this many have come back.
+    /// The batch ends when this many have been freed.
     pub freed_limit: u64,
-    /// The engine asks for an end after this breath.
+    /// The engine requests an end after this breath.
     pub stop: u64,
     /// Of the breath that runs: an app was called to push; a source is ready.
     pub moving: u64,

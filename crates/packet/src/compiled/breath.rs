@@ -1,11 +1,11 @@
 //! The breath as code.
 //!
-//! Two passes are woven into each other. The *scan* asks groups of flags and does nothing else; it
-//! is the whole of an idle breath. The first group that has a flag set leads into the *full* pass
-//! at that very group, which goes on from there to the last, and ends in the tail.
+//! Two passes are woven into each other. The *scan* tests groups of flags and does nothing else; it
+//! is the whole of an idle breath. The first group that has a flag set branches into the *full*
+//! pass at that very group, which continues from there to the last, and ends in the tail.
 //!
 //! A source with a bell has its flag set as long as it is awake, but need not be called before the
-//! bell rings: the scan leaves its flag out and asks the bell, all bells of a group at once.
+//! bell rings: the scan leaves its flag out and tests the bell, all bells of a group at once.
 
 use std::ops::Range;
 
@@ -24,10 +24,10 @@ use crate::link::offsets as ring;
 /// grows with the graph and no faster.
 const SECTION: usize = 512;
 
-/// Inputs that code looks at itself; of more the engine knows.
+/// Inputs that code checks itself; with more, the engine does.
 const INPUTS_MAX: usize = 8;
 
-/// What app code returns when all went well, and the least status that is more than an answer: see
+/// What app code returns on success, and the least status that is more than an answer: see
 /// `app::instance::Status`.
 const READY: i64 = 0;
 const POLL: i64 = 1;
@@ -165,7 +165,7 @@ impl Writer<'_> {
         set
     }
 
-    /// What a bell says. They lie near each other, so one address serves them all.
+    /// The word of a bell. They are adjacent, so one address serves them all.
     fn bell(&self, body: &mut Body<'_>, bell: usize) -> Value {
         let first = self.bells.iter().find_map(|(_, bells)| bells.first()).copied();
         let base = first.unwrap_or(bell);
@@ -178,7 +178,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether a source is awake whose bell was silent.
+    /// Whether a source with a silent bell is awake.
     fn is_awake(&self, body: &mut Body<'_>, flags: Value) -> Value {
         let mut awake = body.ins().iconst(types::I64, 0);
         for (group, (silent, bells)) in self.bells.iter().enumerate() {
@@ -192,8 +192,8 @@ impl Writer<'_> {
         body.ins().uextend(types::I64, awake)
     }
 
-    /// A breath has ended in which an app was called: notes what moved, and goes on at `head` if
-    /// there is reason to.
+    /// A breath has ended in which an app was called: records what moved, and continues at `head`
+    /// if there is reason to.
     fn tail(&self, body: &mut Body<'_>, taken: Value, breaths: Value, idle: Value, head: Block) {
         let (at, pool) = (self.blueprint.frame, &self.blueprint.pool);
         let allocated = body.load_word(pool.allocated, 0);
@@ -224,8 +224,8 @@ impl Writer<'_> {
         body.ins().return_(&[taken]);
     }
 
-    /// The full pass over groups of steps: each group has a block where it is asked, and one, its
-    /// lead, where its apps are called. The block where the first is asked.
+    /// The full pass over groups of steps: each group has a block that tests it, and one, its lead,
+    /// that calls its apps. Returns the block of the first test.
     fn full(
         &self,
         body: &mut Body<'_>,
@@ -264,7 +264,7 @@ impl Writer<'_> {
         body.ins().return_(&[]);
     }
 
-    /// The full pass by sections, which asks from the section on in which a group was found.
+    /// The full pass by sections, which tests from the section on in which a group was found.
     fn sections(
         &self,
         body: &mut Body<'_>,
@@ -341,7 +341,7 @@ impl Writer<'_> {
         body.ins().jump(next, &[]);
     }
 
-    /// Tells the engine that a source was pulled and is not ready.
+    /// Reports to the engine that a source was pulled and is not ready.
     fn tell(&self, body: &mut Body<'_>, app: usize, status: Value) {
         let at = body.address(self.blueprint.frame);
         let number = body.ins().iconst(types::I32, app as i64);
@@ -388,7 +388,7 @@ impl Writer<'_> {
         body.store_word(one, self.blueprint.frame, frame::MOVING);
     }
 
-    /// A sink's first packets of a batch are looked at, for its latency.
+    /// Reads the birth of a sink's first packets of a batch, for its latency.
     fn note_oldest(&self, body: &mut Body<'_>, app: usize) {
         let part = &self.blueprint.apps[app];
         let (look, on) = (body.create_block(), body.create_block());
@@ -425,7 +425,7 @@ impl Writer<'_> {
     }
 
     /// A run of kernels: at once, or one by one if packets lie between them. Their steps follow
-    /// each other, so those behind the first are asked in any case.
+    /// each other, so those behind the first are tested in any case.
     fn fused(&self, body: &mut Body<'_>, flags: Value, step: usize, chain: usize, next: Block) {
         let Chain { apps, copies, .. } = &self.calls.chains[chain];
         let (at_once, single) = (body.create_block(), body.create_block());

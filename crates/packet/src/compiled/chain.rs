@@ -1,10 +1,10 @@
 //! Runs of kernels: which apps are written as one function.
 //!
 //! What makes a run: the apps are called one after the other in a breath, each but the first has
-//! nothing but the link from another of the run, and nobody else is to be notified of what is on
-//! that link. Most runs are lines; where a kernel sends copies by all its outputs, it is a tree.
-//! A source whose one link leads to a run becomes its beginning: it promises packets when it is
-//! pulled, and they are made where the run is pushed, without a ring between.
+//! only the link from another of the run, and no other app is to be notified of packets on that
+//! link. Most runs are lines; where a kernel sends copies by all its outputs, it is a tree. A
+//! source whose one link leads to a run becomes its beginning: when it is pulled it promises
+//! packets, and they are made where the run is pushed, without a ring between.
 
 use tidemill_jit::{Error, FuncId, Module};
 
@@ -20,9 +20,9 @@ const APPS_MAX: usize = 64;
 pub(super) struct Chain {
     /// Positions of apps.
     pub apps: Vec<usize>,
-    /// For each, from whom of the run it has its packets; the first from itself.
+    /// For each, its predecessor in the run; the first is its own.
     pub before: Vec<usize>,
-    /// The source whose packets the first has, and no others.
+    /// The source of the first one's packets, if it is the only one.
     pub source: Option<usize>,
     /// It makes copies.
     pub copies: bool,
@@ -33,7 +33,7 @@ pub(super) struct Chain {
 pub(super) struct Written {
     /// Takes what lies on the links into the first.
     pub links: FuncId,
-    /// Makes so many packets as the source does.
+    /// Makes this number of packets, as the source does.
     pub pool: Option<FuncId>,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn find(blueprint: &Blueprint) -> Vec<Chain> {
     chains
 }
 
-/// From whom of a run an app would have its packets, if it may become part of the run.
+/// The predecessor of an app in the run, if it may become part of the run.
 fn joins(blueprint: &Blueprint, chain: &Chain, app: usize) -> Option<usize> {
     let link = only_input(blueprint, app)?;
     let part = &blueprint.links[link];
@@ -94,7 +94,7 @@ fn clones(kernel: &Kernel) -> bool {
 }
 
 /// Whether packets that go to an output always do so at the same point: where copies are sent
-/// there must be no other, or it would not be known what comes after a packet.
+/// there must be no other, or the continuation of a packet would not be known.
 fn has_one_way_to_each(kernel: &Kernel) -> bool {
     let ends = kernel.blocks.iter().map(|block| block.end);
     let is_one = ends.filter(|end| matches!(end, End::Emit(_) | End::EmitAll)).count() == 1;
@@ -116,7 +116,7 @@ pub(super) fn is_source(blueprint: &Blueprint, app: usize) -> bool {
     supplied && part.inputs.iter().flatten().count() == 0 && blueprint.has_room()
 }
 
-/// The source that feeds an app, if nobody else does and it feeds nobody else.
+/// The source that feeds an app, if it is the only one and feeds no other.
 fn source_of(blueprint: &Blueprint, app: usize) -> Option<usize> {
     let part = &blueprint.links[only_input(blueprint, app)?];
     let outputs = blueprint.apps[part.from].outputs.iter().flatten().count();
@@ -160,7 +160,7 @@ pub(super) fn write(
     Ok(Written { links, pool: Some(define(module, imports, blueprint, &run)?) })
 }
 
-/// Defines the function of a source that feeds no run: it makes so many packets.
+/// Defines the function of a source that feeds no run: it makes a number of packets.
 pub(super) fn write_source(
     module: &mut Module,
     imports: &Imports,

@@ -1,7 +1,7 @@
-//! Where the packets of a run come from, and where they go when they end: links, and the pool.
+//! The sources of a run's packets, and where they end: links, and the pool.
 //!
 //! The head of the freelist is in a register while a run lasts. Packets that a run takes from the
-//! pool itself need not be asked where they belong.
+//! pool itself are known to belong to it.
 
 use tidemill_jit::asm::{aligned, unaligned};
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Type, Value, types};
@@ -14,7 +14,8 @@ use crate::packet::{HEADROOM, offsets as buffer};
 /// Bytes that are copied or cleared without a call, if it is known how many.
 const INLINE_MAX: u64 = 256;
 
-/// Lengths that are copied without a call: as two halves of so many bytes, which may overlap.
+/// Lengths that are copied without a call: as two halves of up to this many bytes, which may
+/// overlap.
 const HALF: i64 = 32;
 
 impl Writer<'_, '_, '_> {
@@ -34,7 +35,7 @@ impl Writer<'_, '_, '_> {
             let count = self.body.ins().isub(write, read);
             let before = self.body.use_var(self.taken);
             let taken = self.body.ins().iadd(before, count);
-            // All that lies there is taken, and nobody looks at the ring meanwhile.
+            // All that is queued is taken, and the ring has no other user meanwhile.
             self.body.ins().store(aligned(), write, base, ring::READ as i32);
             let number = self.body.ins().iconst(types::I64, number as i64);
             let input = self.body.ins().iconst(types::I64, input as i64);
@@ -72,7 +73,7 @@ impl Writer<'_, '_, '_> {
         self.body.ins().jump(entry, &[]);
     }
 
-    /// The loop of a source: makes so many packets.
+    /// The loop of a source: makes `count` packets.
     pub(super) fn fresh(&mut self, count: Value, done: Block) {
         let (kernel, _) = self.kernel(0);
         let bytes = kernel.supply.map_or(0, |supply| supply.bytes);
@@ -88,7 +89,7 @@ impl Writer<'_, '_, '_> {
         self.body.switch_to_block(take);
         let more = self.body.ins().iadd_imm_s(more, -1);
         self.body.def_var(left, more);
-        // There is one: the pool was asked for room before.
+        // There is one: the room in the pool was checked before.
         self.take(done);
         let packet = self.body.use_var(self.buffer);
         let (start, length) = (HEADROOM as i64, i64::from(bytes));
@@ -137,7 +138,7 @@ impl Writer<'_, '_, '_> {
         self.body.def_var(self.buffer, packet);
     }
 
-    /// Makes a copy of the packet of kernel `at`, which becomes the packet; without one it goes on
+    /// Makes a copy of the packet of kernel `at`, which becomes the packet; without one, continues
     /// at `none`.
     pub(super) fn copy(&mut self, at: usize, none: Block) {
         let variables = [self.buffer, self.start, self.length, self.data];
@@ -183,8 +184,8 @@ impl Writer<'_, '_, '_> {
         self.body.switch_to_block(on);
     }
 
-    /// Copies what a buffer says of its packet. Three loads are enough where nothing of it has just
-    /// been written in parts, which the machine could not put together in time.
+    /// Copies the description of a packet from its buffer. Three loads are enough where none of it
+    /// has just been written in parts, which would defeat store forwarding.
     fn copy_head(&mut self, at: usize, to: Value, from: Value) {
         if self.keeps_head(at) {
             let parts = [HEAD as i32, HEAD as i32 + 16, HEAD as i32 + 32];
@@ -205,7 +206,7 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Whether neither a kernel nor those before it in the run change what a buffer says.
+    /// Whether neither a kernel nor those before it in the run change the description.
     fn keeps_head(&self, at: usize) -> bool {
         let (kernel, _) = self.kernel(at);
         let mut steps = kernel.blocks.iter().flat_map(|block| &block.steps);
@@ -214,7 +215,7 @@ impl Writer<'_, '_, '_> {
         !steps.any(changes) && (before == at || self.keeps_head(before))
     }
 
-    /// Copies as many bytes as are known.
+    /// Copies a constant number of bytes.
     fn copy_known(&mut self, to: Value, from: Value, bytes: u64) {
         let mut moves = Vec::new();
         for (at, kind) in pieces(bytes) {
@@ -280,7 +281,7 @@ impl Writer<'_, '_, '_> {
         self.free_before(self.places[at].after)
     }
 
-    /// Where a packet is freed before it goes on at `after`.
+    /// A block that frees the packet and continues at `after`.
     pub(super) fn free_before(&mut self, after: Block) -> Block {
         if let Some(&(_, block)) = self.frees.iter().find(|(of, _)| *of == after) {
             return block;
@@ -326,8 +327,8 @@ impl Writer<'_, '_, '_> {
     }
 }
 
-/// What a buffer says of its packet, in three words of 16 bytes: start, length, birth, time, mark,
-/// what is missing, and flags.
+/// The description of a packet in its buffer, in three words of 16 bytes: start, length, birth,
+/// time, mark, missing bytes, and flags.
 const HEAD: usize = buffer::START;
 
 const _: () = {
@@ -341,7 +342,7 @@ const _: () = {
     assert!(HEAD.is_multiple_of(16), "they are written 16 bytes at once");
 };
 
-/// Offsets and types that cover so many bytes; the last may overlap the one before.
+/// Offsets and types that cover `bytes` bytes; the last may overlap the one before.
 fn pieces(bytes: u64) -> Vec<(i32, Type)> {
     let kinds = [(16, types::I64X2), (8, types::I64), (4, types::I32), (2, types::I16)];
     let (size, kind) = *kinds.iter().find(|(size, _)| *size <= bytes).unwrap_or(&(1, types::I8));

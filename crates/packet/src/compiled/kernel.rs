@@ -1,6 +1,6 @@
 //! The steps of a kernel as code.
 //!
-//! Values of the kernel are values of the compiler. What a `need` asks is left out where it is
+//! Values of the kernel are values of the compiler. The test of a `need` is left out where it is
 //! known to hold, from the kernel itself or from those before it in the run; bytes of the header
 //! and words that change are in registers (see `known`, `run`).
 
@@ -25,13 +25,13 @@ struct Scope<'p> {
     drops: Vec<Option<Code>>,
     /// Values of words that need not be counted.
     linear: Vec<Value>,
-    /// How many ways lead to each block, and what is known there if it is one.
+    /// The number of edges to each block, and the facts there if it is one.
     ways: IdVec<BlockId, usize>,
     known: IdVec<BlockId, Option<Known>>,
 }
 
 impl Scope<'_> {
-    /// Whether a value is but part of a count that follows from how many packets came.
+    /// Whether a value is but part of a count that follows from the number of packets.
     fn is_linear(&self, value: Value) -> bool {
         self.linear.contains(&value)
     }
@@ -80,7 +80,7 @@ impl<'p> Writer<'_, '_, 'p> {
         }
     }
 
-    /// What is known goes on to later blocks: as it is to those that have one way only.
+    /// Passes the facts on to later blocks: unchanged to those with one edge only.
     fn hand_on(&mut self, scope: &mut Scope<'_>, to: &[BlockId]) {
         if to.iter().any(|&to| scope.ways[to] > 1) {
             self.write_known();
@@ -103,7 +103,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.body.ins().brif(value, blocks[yes], &[], blocks[no], &[]);
             }
             End::Test(test, yes, no) => {
-                // It looks at the packet itself.
+                // It reads the packet itself.
                 self.write_known();
                 self.hand_on(scope, &[yes, no]);
                 let (data, length) = (self.body.use_var(self.data), self.body.use_var(self.length));
@@ -118,7 +118,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.body.ins().jump(block, &[]);
             }
             End::Take => {
-                // Nobody reads it any more, but it has arrived, whole.
+                // It has no reader any more, but it has arrived, whole.
                 self.write_known();
                 let free = self.free_for(scope.at);
                 self.body.ins().jump(free, &[]);

@@ -1,8 +1,8 @@
-//! Counters that need not be counted: what a kernel adds to a word for each packet that comes, the
-//! same or its length each time, is known from how many packets and bytes came over its link.
+//! Counters that need not be counted: where a kernel adds the same to a word for each packet, or
+//! its length, the sum follows from the packets and bytes that its link has carried.
 //!
 //! A word is of that kind if the kernel only ever adds to it, once, in its first block, before
-//! anything that may drop the packet, and if it looks at the word for nothing else.
+//! anything that may drop the packet, and if it reads the word for nothing else.
 
 use crate::kernel::{BlockId, End, Expr, Facts, Kernel, Operator, Step, Value};
 
@@ -10,7 +10,7 @@ use crate::kernel::{BlockId, End, Expr, Facts, Kernel, Operator, Step, Value};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Each {
     Number(u64),
-    /// The bytes that the packet has when it comes.
+    /// The bytes that the packet has when it arrives.
     Length,
 }
 
@@ -79,7 +79,7 @@ fn expr_of(kernel: &Kernel, value: Value) -> Option<Expr> {
     })
 }
 
-/// How often a value is used.
+/// The number of uses of a value.
 fn uses(kernel: &Kernel, value: Value) -> usize {
     let is = |other: Value| usize::from(other == value);
     let of_step = |step: &Step| step.operands().map(is).sum::<usize>();

@@ -1,4 +1,4 @@
-//! Code as text for people: where an address stands that has a name, the name stands.
+//! Code as text for people: an address that has a name is replaced by it.
 
 use tidemill_stdx::hash::Map;
 

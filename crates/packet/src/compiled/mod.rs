@@ -9,16 +9,16 @@
 //!             ^     load 8 flags -- any? ----> ...
 //!             +-----next breath                then the groups behind it, then the tail
 //! ```
-//! A group of flags that is zero cannot become another before it is asked: flags stand in the order
-//! of the breath (see `flags`). What is called is an entry point, which stops panics; what is rare
-//! (an app falls asleep, or fails) is left to the engine, called by the code.
+//! A group of flags that is zero stays zero until it is tested: flags are in the order of the
+//! breath (see `flags`). Calls go to entry points, which stop panics; what is rare (an app falls
+//! asleep, or fails) is left to the engine, called by the code.
 //!
 //! Runs of [kernels](crate::kernel) become functions of their own, a loop over the packets of the
 //! first link that does with each all that the kernels do; between them packets stay in registers,
 //! and the rings of the links between are not touched but for their counters. That is the same as
-//! one kernel after the other, as nobody else is called in between, rings that are empty have room
-//! for a whole push, and kernels give out at most one packet for one. Where packets do lie on a
-//! link between (somebody injected them), the apps are called one by one until they are gone.
+//! one kernel after the other, as nothing else is called in between, rings that are empty have room
+//! for a whole push, and kernels send at most one packet for one. Where packets do lie on a
+//! link between (they were injected), the apps are called one by one until they are gone.
 //!
 //! | part | writes |
 //! |---|---|
@@ -27,13 +27,13 @@
 //! | `breath` | the breath: flags, calls, the tail that decides whether to go on |
 //! | `source` | sources that are given as code |
 //! | `chain` | which kernels make a run |
-//! | `run` | runs of kernels: what happens to each packet, and what is counted |
-//! | `feed` | where its packets come from and go: links, the pool |
+//! | `run` | runs of kernels: what happens to each packet, and its counters |
+//! | `feed` | the sources and ends of its packets: links, the pool |
 //! | `kernel` | the steps of one kernel |
-//! | `table` | what kernels look up and change in tables |
+//! | `table` | look-ups and changes of kernels in tables |
 //! | `bytes` | loads and stores of a packet's bytes |
 //! | `known` | bytes of headers that are in registers |
-//! | `linear` | counters that follow from how many packets came |
+//! | `linear` | counters that follow from the number of packets |
 //! | `listing` | the code as text, with names for addresses |
 //!
 //! It knows addresses, and nothing of the engine that they belong to: a [`Blueprint`] is plain
@@ -73,14 +73,14 @@ pub(crate) type Breathe = unsafe extern "C" fn(flags: *const u8, breaths: u64, i
 pub(crate) struct Native {
     code: Code,
     breathe: Breathe,
-    /// What it was made of, by position in the graph.
+    /// The apps that it was made of, by position in the graph.
     known: Vec<KnownApp>,
     names: listing::Names,
     functions: Vec<FuncId>,
 }
 
 impl Native {
-    /// The breath. It may be called as long as all that the blueprint named is there.
+    /// The breath. It may be called as long as everything that the blueprint named exists.
     pub fn breathe(&self) -> Breathe {
         self.breathe
     }
@@ -95,7 +95,7 @@ impl Native {
         self.code.report()
     }
 
-    /// The machine code as text, if it was asked for.
+    /// The machine code as text, if it was requested.
     pub fn listing(&self) -> String {
         let texts = self.functions.iter().filter_map(|&id| self.code.listing(id));
         texts.map(|text| self.names.put_into(&text) + "\n").collect()

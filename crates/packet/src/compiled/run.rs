@@ -7,9 +7,10 @@
 //! write indexes of rings, words of kernels, counters of the pool and of the links between
 //! ```
 //! A link between kernels has no ring to fill, but its counters are those that it would have. Where
-//! a kernel lets every packet through as long as it is, they are those of the link before, and cost
-//! nothing; so it is with words of kernels that grow with each packet. What else is counted per
-//! packet is counted in registers, and written when the loop ends: nobody else looks meanwhile.
+//! a kernel lets every packet through without changing its length, they are those of the link
+//! before, and cost nothing; so it is with words of kernels that grow with each packet. What else
+//! is counted per packet is counted in registers, and written when the loop ends: nothing reads it
+//! meanwhile.
 //!
 //! Where a kernel copies a packet, each copy goes all its way before the next is made; the kernels
 //! on the ways share nothing, so that is the same as one kernel after the other.
@@ -31,21 +32,21 @@ use crate::packet::offsets as buffer;
 /// Words of kernels that are kept in registers, at most: beyond that they would not fit.
 const WORDS_MAX: usize = 16;
 
-/// What is written as one function.
+/// The kernels that are written as one function.
 pub(super) struct Run {
     /// Positions of apps.
     pub apps: Vec<usize>,
-    /// For each, from whom of the run it has its packets; the first from itself.
+    /// For each, its predecessor in the run; the first is its own.
     pub before: Vec<usize>,
     pub feed: Feed,
 }
 
-/// Where packets come from.
+/// The source of packets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Feed {
     /// The links into the first kernel: all that lies there.
     Links,
-    /// The pool: as many as the argument says, for the first kernel, which is a source.
+    /// The pool: the argument is the number of packets for the first kernel, which is a source.
     Pool,
 }
 
@@ -67,12 +68,12 @@ pub(super) fn define(
     Ok(id)
 }
 
-/// How many packets went over a link, or bytes.
+/// The number of packets over a link, or of bytes.
 #[derive(Clone, Copy)]
 enum Count {
-    /// As many as a variable says that is counted elsewhere.
+    /// The value of a variable that is counted elsewhere.
     As(Variable),
-    /// So many bytes for each of the packets.
+    /// This many bytes for each of the packets.
     Each(Variable, u64),
     /// It is counted where the packet passes.
     Own(Variable),
@@ -90,7 +91,7 @@ struct Between {
 #[derive(Clone, Copy)]
 struct Out {
     link: usize,
-    /// Whose output it is, in the run.
+    /// The kernel whose output it is, in the run.
     at: usize,
     write: Variable,
     bytes: Variable,
@@ -102,27 +103,27 @@ struct Out {
     is_used: bool,
 }
 
-/// What is known of a kernel in its run.
+/// The facts about a kernel in its run.
 pub(super) struct Site {
     pub entry: Block,
-    /// Where to go on when a packet has ended that was here.
+    /// Where to continue when a packet has ended here.
     pub after: Block,
-    /// What is known of bytes as it begins; nothing, if it begins at several points.
+    /// The facts about bytes as it begins; nothing, if it begins at several points.
     pub known: Option<Known>,
     /// Its words, as far as they are in registers.
     pub words: Vec<Option<Variable>>,
-    /// Words that follow from how many packets came.
+    /// Words that follow from the number of packets.
     pub linear: Vec<Linear>,
-    /// When the oldest packet came, if it is a sink whose packets are of different age.
+    /// When the oldest packet arrived, if it is a sink whose packets are of different age.
     oldest: Option<Variable>,
     /// Copies that it makes of each packet; `None`: they are counted where they are made.
     pub copies: Option<u64>,
     flow: Flowing,
-    /// How long all packets are that come.
+    /// The length of all packets that arrive.
     pub length: Option<u64>,
 }
 
-/// What a run is written with.
+/// The state in which a run is written.
 pub(super) struct Writer<'w, 'm, 'p> {
     pub body: &'w mut Body<'m>,
     pub imports: &'p Imports,
@@ -134,22 +135,22 @@ pub(super) struct Writer<'w, 'm, 'p> {
     pub data: Variable,
     pub start: Variable,
     pub length: Variable,
-    /// The number of the input that a packet of the first kernel came by.
+    /// The number of the input of a packet of the first kernel.
     pub input: Variable,
     /// Takes the next packet.
     pub next: Block,
     pub places: Vec<Site>,
     between: Vec<Between>,
     outs: Vec<Out>,
-    /// Packets that came to the first kernel.
+    /// Packets of the first kernel.
     pub taken: Variable,
     /// The freelist, and what is counted of the pool.
     pub first_free: Variable,
     pub allocated: Variable,
     pub freed: Variable,
-    /// Blocks that free the packet, by what comes after.
+    /// Blocks that free the packet, by their successor.
     pub frees: Vec<(Block, Block)>,
-    /// What is known of the packet's bytes where code is being written.
+    /// The facts about the packet's bytes where code is being written.
     pub known: Known,
 }
 
@@ -245,7 +246,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.end();
     }
 
-    /// What is known of the packets of each kernel, and how links are counted.
+    /// Computes the facts about the packets of each kernel, and how links are counted.
     fn plan(&mut self) {
         let mut words = WORDS_MAX;
         let mut counts: Vec<(Option<Variable>, Option<Variable>)> = Vec::new();
@@ -312,7 +313,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         *inputs.into_iter().next().expect("kernels behind the first have one link")
     }
 
-    /// The number of the output that a link comes from.
+    /// The number of the output whose link it is.
     fn output_of(&self, at: usize, link: usize) -> u32 {
         let outputs = &self.blueprint.apps[self.app(at)].outputs;
         outputs.iter().position(|&of| of == Some(link)).unwrap_or(usize::MAX) as u32
@@ -342,7 +343,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.outs.push(out);
     }
 
-    /// The words that follow from how many packets come to a kernel, and bytes, if these are
+    /// The words that follow from the number of packets of a kernel, and of bytes, if these are
     /// counted.
     fn linear(&self, at: usize, flow: &Flowing, length: Option<u64>) -> Vec<Linear> {
         let (kernel, _) = self.kernel(at);
@@ -354,7 +355,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         found
     }
 
-    /// How many copies a kernel makes of each packet, if it does so with all.
+    /// The number of copies that a kernel makes of each packet, if it is the same for all.
     fn copies_of_each(&self, at: usize, flow: &Flowing) -> Option<u64> {
         let (kernel, _) = self.kernel(at);
         let is_simple = kernel.blocks.len() == 1 && !flow.may_end;
@@ -406,7 +407,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         }
     }
 
-    /// The first packet of a batch that comes to a sink is the oldest.
+    /// Records that the first packet of a batch at a sink is the oldest.
     fn note_oldest(&mut self, at: usize) {
         let Some(oldest) = self.places[at].oldest else { return };
         let (note, on) = (self.body.create_block(), self.body.create_block());
@@ -465,7 +466,8 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
                         }
                     }
                 }
-                // What has no link is never declared with many; nothing is to be copied for it.
+                // An output without a link is never declared with many; nothing is to be copied for
+                // it.
                 None => {
                     self.body.ins().jump(after, &[]);
                 }
@@ -506,7 +508,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         inputs.iter().position(Option::is_some).unwrap_or(0)
     }
 
-    /// Ends a block: the packet goes on to another kernel of the run.
+    /// Ends a block: the packet enters another kernel of the run.
     fn enter(&mut self, next: usize, after: Block) {
         let link = self.link_into(next);
         let between = self.between.iter().find(|between| between.link == link);
@@ -529,7 +531,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.body.ins().jump(entry, &[]);
     }
 
-    /// At how many points packets come to a kernel behind the first.
+    /// The number of points at which packets enter a kernel behind the first.
     fn ways_into(&self, at: usize) -> usize {
         let (kernel, _) = self.kernel(self.run.before[at]);
         let output = self.output_of(self.run.before[at], self.link_into(at));
@@ -565,7 +567,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.body.add_to_word(words, number * 8, one);
     }
 
-    /// Puts the packet into a ring, or drops and counts it; goes on at `after`.
+    /// Puts the packet into a ring, or drops and counts it; continues at `after`.
     fn send(&mut self, out: usize, after: Block) {
         let Out { link, write, bytes, full, .. } = self.outs[out];
         let at = self.blueprint.links[link].ring;
@@ -591,7 +593,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         self.body.ins().jump(after, &[]);
     }
 
-    /// How many packets came to a kernel, and how many bytes if they were counted.
+    /// The number of packets of a kernel, and of their bytes if these were counted.
     fn came(&mut self, at: usize) -> (Value, Option<Value>) {
         if at == 0 {
             let packets = self.body.use_var(self.taken);
@@ -610,7 +612,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         (packets, Some(bytes))
     }
 
-    /// Writes what follows from how many packets came to a kernel.
+    /// Writes the words that follow from the number of packets of a kernel.
     fn end_linear(&mut self, at: usize) {
         let (_, words) = self.kernel(at);
         let (packets, bytes) = self.came(at);

@@ -1,10 +1,10 @@
 //! Sources that are given as code: pulled without a call.
 //!
-//! What a pull does is known: it brings as many packets as there is room for, up to a burst. Where
-//! the packets go to a run of kernels and nowhere else, the pull only promises them; the run makes
-//! them when it is pushed, in the same breath, and there is no ring between. That is the same as
-//! long as nobody could be refused a packet meanwhile, and as no packets lie on the links of the
-//! run; otherwise the source is called, as any other app.
+//! The effect of a pull is known: it brings as many packets as there is room for, up to a burst.
+//! Where the packets go to a run of kernels and nowhere else, the pull only promises them; the run
+//! makes them when it is pushed, in the same breath, and there is no ring between. That is the same
+//! as long as no other app could be refused a packet meanwhile, and no packets lie on the links of
+//! the run; otherwise the source is called, as any other app.
 
 use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
@@ -123,7 +123,7 @@ impl Writer<'_> {
         body.ins().icmp_imm_u(IntCC::Equal, any, 0)
     }
 
-    /// How many packets the output of a source takes.
+    /// The number of packets that the output of a source takes.
     fn room(&self, body: &mut Body<'_>, app: usize) -> Value {
         let link = self.blueprint.apps[app].outputs.first().copied().flatten();
         let Some(link) = link else { return body.ins().iconst(types::I64, QUEUED_MAX as i64) };

@@ -2,7 +2,7 @@
 //!
 //! Keys of exact tables are looked up here: the hash with the table's secret, whose words are
 //! constants of the code, then the probes of `kernel::table::index`. Values are loads and stores.
-//! The rest is called: it walks masks, queues and wheels.
+//! The rest are calls: masks, queues and wheels.
 
 use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{InstBuilder, IntCC, Value, types};
@@ -89,7 +89,7 @@ impl Writer<'_, '_, '_> {
         self.body.ins().bxor(low, high)
     }
 
-    /// The address of an entry, which is there.
+    /// The address of an entry that exists.
     fn entry_at(&mut self, at: usize, table: u32, entry: Value) -> Value {
         let (spec, addresses) = self.table(at, table);
         let bytes = EntryLayout::of(spec).words * 8;

@@ -3,7 +3,7 @@
 use super::{Engine, Rest};
 use crate::app::{Input, Status};
 
-/// What breaths came to.
+/// The result of breaths.
 #[derive(Clone, Copy)]
 struct Taken {
     breaths: u64,
@@ -18,13 +18,13 @@ impl Engine {
         self.take(1, 1, u64::MAX).0
     }
 
-    /// Takes so many breaths, whether anything moves or not; how it stands after the last.
+    /// Takes `breaths` breaths, whether anything moves or not; returns the state after the last.
     pub fn breathe_times(&mut self, breaths: u64) -> Rest {
         self.take(breaths, breaths, u64::MAX).0
     }
 
-    /// Takes breaths as long as something moves: so many at most, and none after so many packets
-    /// have been freed. How it stands after the last, and how many there were.
+    /// Takes breaths as long as something moves: at most `breaths`, and none after `packets`
+    /// packets have been freed. Returns the state after the last, and the number of breaths.
     pub fn breathe_while_busy(&mut self, breaths: u64, packets: u64) -> (Rest, u64) {
         self.take(breaths, 1, packets)
     }
@@ -83,16 +83,16 @@ impl Engine {
         (entered.engine, entered.born, entered.freed_limit) = (this, born, freed_limit);
         (entered.stop, entered.busy) = (0, 0);
         // SAFETY: the code was made of this graph: the states, rings, ports and flags that it knows
-        // are there, and it reaches the engine by the frame only, from which `self` is not used
+        // exist, and it reaches the engine by the frame only, from which `self` is not used
         // meanwhile.
         let breaths = unsafe { breathe(flags, breaths, idle) };
-        // SAFETY: as above; the code has returned.
+        // SAFETY: the frame is on this stack; the code has returned, so nothing writes it.
         let left = unsafe { &*frame };
         self.stats.breaths_busy += left.busy;
         Taken { breaths, moved: left.moved != 0, is_ready: left.ready != 0 }
     }
 
-    /// How it stands.
+    /// The state after breaths.
     fn after(&self, taken: Taken) -> Rest {
         match taken.is_ready {
             _ if taken.moved => Rest::Busy,
@@ -143,13 +143,13 @@ impl Engine {
             }
             _ => {}
         }
-        // Packets that are on their way to it would come without a further notification.
+        // Packets under way to it would arrive without a further notification.
         let fed = slot.feeds.iter().any(|&link| !self.links[link].link.ring().is_empty());
         slot.wake.set(fed && status != Status::Done);
     }
 
-    /// Lets every app push that has packets waiting; whether there was any. Looks at the links
-    /// themselves, and asks no flag: it is what flags and code are compared with.
+    /// Lets every app push that has packets waiting; returns whether there was any. Checks the
+    /// links themselves, and no flag: flags and code are compared with it.
     fn push(&mut self) -> bool {
         let mut moved = false;
         for at in 0..self.order.len() {
@@ -178,7 +178,7 @@ impl Engine {
         moved
     }
 
-    /// What to wait for when nothing moved and no source is awake.
+    /// The event to wait for when nothing moved and no source is awake.
     fn rest(&self) -> Rest {
         if self.due_ns != u64::MAX && !self.is_finished() {
             return Rest::Until(self.due_ns);
@@ -186,7 +186,7 @@ impl Engine {
         if self.is_finished() { Rest::Finished } else { Rest::Asleep }
     }
 
-    /// Whether nothing can come any more: sources are done, and packets have all arrived.
+    /// Whether nothing can arrive any more: sources are done, and packets have all arrived.
     fn is_finished(&self) -> bool {
         let done = |&index: &usize| self.slots[index].is_done();
         self.pulls.iter().all(done) && self.links.iter().all(|slot| slot.link.ring().is_empty())

@@ -1,10 +1,10 @@
 //! From the graph that runs to another, by difference.
 //!
-//! Apps of the same name, type and config go on as they are; those with another config are offered
+//! Apps of the same name, type and config continue unchanged; those with another config are offered
 //! it, and made anew if they decline; the others end or begin. Links of the same name keep their
 //! ring with all that is queued in it. All new apps are made before anything is changed, and those
-//! with another config are asked whether they can have what it names, so a graph that cannot run
-//! leaves the old one running.
+//! with another config check that they can have what it names, so a graph that cannot run leaves
+//! the old one running.
 
 use std::fmt;
 use std::rc::Rc;
@@ -26,9 +26,9 @@ use tidemill_stdx::hash::Map;
 pub struct Changes {
     /// Apps that begin.
     pub started: Vec<String>,
-    /// Apps that go on as they are.
+    /// Apps that continue unchanged.
     pub kept: Vec<String>,
-    /// Apps that go on with another config.
+    /// Apps that continue with another config.
     pub reconfigured: Vec<String>,
     /// Apps that were made anew.
     pub restarted: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Changes {
     pub links_removed: Vec<String>,
 }
 
-/// Why a graph was not taken. The old one goes on.
+/// Why a graph was not taken. The old one continues.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// It is wrong.
@@ -276,7 +276,7 @@ impl Engine {
         }
     }
 
-    /// Tells an app its links.
+    /// Gives an app its links.
     pub(super) fn link_up(
         &self,
         index: usize,
@@ -294,7 +294,7 @@ impl Engine {
     }
 }
 
-/// Has an app of the new graph go on or begin in its slot, and notes which.
+/// Continues or begins an app of the new graph in its slot, and records which.
 fn settle(slot: &mut Slot, spec: &AppSpec, fate: Fate, now_ns: u64, changes: &mut Changes) {
     let name = spec.name.clone();
     match fate {
@@ -330,7 +330,7 @@ fn takes(kind: &crate::app::Declaration) -> bool {
     kind.pulls && kind.ports(Direction::Input).any(|port| port.flow == Flow::Pull)
 }
 
-/// Whether an app is pulled before anything has come for it.
+/// Whether an app is pulled before anything has arrived for it.
 fn first_wake(kind: &crate::app::Declaration) -> bool {
     kind.pulls && (kind.begins || !takes(kind))
 }

@@ -13,7 +13,7 @@ use tidemill_stat::{Counter, Histogram, Registry};
 use crate::link::LinkStats;
 use crate::packet::PoolStats;
 
-/// What an engine has done.
+/// Counts of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct EngineStats {
     /// Breaths taken.
@@ -80,7 +80,7 @@ pub(super) struct AppMeters {
     packets: Counter,
     restarts: Counter,
     latency_ns: Option<Histogram>,
-    /// What the app counts itself, as it turns up.
+    /// The app's own counters, as they appear.
     own: Vec<(String, Counter)>,
 }
 

@@ -22,8 +22,8 @@
 //!
 //! | part | holds |
 //! |---|---|
-//! | `breathe` | breaths by the loop and by the code, and what comes after |
-//! | `native` | from the graph to code, beside the running engine if asked; what code calls |
+//! | `breathe` | breaths by the loop and by the code, and what follows them |
+//! | `native` | from the graph to code, beside the running engine if requested; calls of the code |
 //! | `configure` | from one graph to the next, by difference |
 //! | `plan` | a graph that is ready to run |
 //! | `notify` | which app is woken by packets on which link, bound when the graph is configured |
@@ -95,9 +95,9 @@ pub struct Options {
     pub packets_max: usize,
     /// What random numbers of apps follow from.
     pub seed: u64,
-    /// What tables of kernels hash keys with, which strangers choose.
+    /// The seed of hashes in tables of kernels, whose keys come from outside.
     pub hash_secret: Secret,
-    /// Packets of captures come at their times; without it, as fast as they are taken.
+    /// Packets of captures are due at their times; without it, as fast as they are taken.
     pub captures: Option<CaptureTime>,
     /// Where its counters are.
     pub registry: Registry,
@@ -117,16 +117,16 @@ impl Default for Options {
     }
 }
 
-/// How it stands with an engine after a breath.
+/// The state of an engine after a breath.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rest {
     /// Packets moved, or a source may have more.
     Busy,
-    /// Nothing moved, but a source must be asked again to know; no later than the time, if any.
+    /// Nothing moved, but a source must be polled; no later than the time, if any.
     Poll(Option<u64>),
-    /// Nothing will move before this time, unless something comes from outside.
+    /// Nothing will move before this time, unless something arrives from outside.
     Until(u64),
-    /// Nothing will move unless something comes from outside.
+    /// Nothing will move unless something arrives from outside.
     Asleep,
     /// All sources are done, all links are empty.
     Finished,
@@ -150,7 +150,7 @@ pub struct Engine {
     pulls: Vec<usize>,
     /// Sinks, whose latency is measured.
     sinks: Vec<usize>,
-    /// What has something to do, in the order of a breath.
+    /// Flags of what has something to do, in the order of a breath.
     flags: Flags,
     /// How breaths are taken, and what code is made with.
     kind: EngineKind,
@@ -175,7 +175,7 @@ pub struct Engine {
     stats: EngineStats,
     meters: Meters,
     registry: Registry,
-    /// Descriptors may have come or gone.
+    /// Descriptors may have been added or removed.
     descriptors_changed: bool,
 }
 
@@ -245,7 +245,7 @@ impl Engine {
     /// [`drive::inject`](crate::drive::inject).
     ///
     /// # Errors
-    /// There is no such link; the packet comes back.
+    /// There is no such link; the packet is returned.
     pub fn inject(&mut self, app: &str, port: &str, packet: Packet) -> Result<(), NoSuchPort> {
         let at = self.graph.find(app).and_then(|app| {
             self.graph.links.iter().position(|link| link.to.app == app && link.to.port == port)
@@ -268,7 +268,7 @@ impl Engine {
         }
     }
 
-    /// The descriptors that apps want to be woken by, if they may have changed.
+    /// The descriptors by which apps are woken, if they may have changed.
     pub(crate) fn take_descriptors(&mut self) -> Option<Vec<(usize, RawFd)>> {
         if !std::mem::take(&mut self.descriptors_changed) {
             return None;
@@ -287,18 +287,18 @@ impl Engine {
         self.common.pool.stats()
     }
 
-    /// What it has done.
+    /// Its counts.
     pub fn stats(&self) -> EngineStats {
         self.stats
     }
 
-    /// What a link has carried, by name: `src.output->acl.input`.
+    /// The counts of a link, by name: `src.output->acl.input`.
     pub fn link_stats(&self, name: &str) -> Option<LinkStats> {
         let at = self.graph.links.iter().position(|link| self.graph.link_name(link) == name)?;
         Some(self.links[at].link.ring().stats())
     }
 
-    /// What an app counts: its own counters, then `drop_<reason>` by reason.
+    /// The counts of an app: its own counters, then `drop_<reason>` by reason.
     pub fn app_stats(&self, name: &str) -> Option<Vec<(String, u64)>> {
         let slot = &self.slots[self.graph.find(name)?];
         Some(slot.counts())
@@ -310,12 +310,12 @@ impl Engine {
         failed.map(|slot| slot.name.clone()).collect()
     }
 
-    /// Whether packets of captures come at their times.
+    /// Whether packets of captures are due at their times.
     pub fn has_capture_time(&self) -> bool {
         self.common.captures.is_some()
     }
 
-    /// How often an app was started again after it failed.
+    /// The number of restarts of an app after a failure.
     pub fn restarts(&self, app: &str) -> u64 {
         let slot = self.slots.iter().find(|slot| slot.name == app);
         slot.map_or(0, |slot| slot.restarts)
@@ -327,7 +327,7 @@ impl Engine {
         done.map(|slot| slot.name.clone()).collect()
     }
 
-    /// What happened to apps since this was last asked.
+    /// The notes about apps since the last call.
     pub fn take_notes(&mut self) -> Vec<Note> {
         std::mem::take(&mut self.notes)
     }
@@ -378,7 +378,7 @@ impl Drop for Engine {
     }
 }
 
-/// Starts an app, which may go on with `tables`; panics of its constructor are faults too.
+/// Starts an app, which may take over `tables`; panics of its constructor are faults too.
 fn construct(
     spec: &crate::graph::AppSpec,
     common: &Common,

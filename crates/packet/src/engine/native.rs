@@ -20,7 +20,7 @@ use crate::link::Ring;
 use crate::packet::{Buffer, Freelist, Packet};
 
 impl Engine {
-    /// Gets a graph ready to run, while the running one goes on; code for it is made on a thread
+    /// Gets a graph ready to run, while the running one continues; code for it is made on a thread
     /// beside. [`Engine::switch`] changes over when it is done.
     ///
     /// # Errors
@@ -31,7 +31,7 @@ impl Engine {
         if self.kind == EngineKind::Compiled {
             let blueprint = self.blueprint_of(&plan);
             let work = move || {
-                // If the engine has gone meanwhile, the code is not needed.
+                // If the engine has ended meanwhile, the code is not needed.
                 let _ = send.send(compile(&blueprint).map_err(|error| error.to_string()));
             };
             let name = "packets-compile".to_owned();
@@ -47,7 +47,7 @@ impl Engine {
         self.next.is_some()
     }
 
-    /// Changes over to the graph that was prepared, if its code is there: to be called between
+    /// Changes over to the graph that was prepared, if its code is ready: to be called between
     /// breaths.
     pub fn switch(&mut self) -> Option<Changes> {
         let code = match self.next.as_ref()?.made.try_recv() {
@@ -69,8 +69,8 @@ impl Engine {
         self.code.is_some()
     }
 
-    /// The code of the breath as text, if [`Options::listing`](super::Options::listing) asked for
-    /// it: names stand for addresses.
+    /// The code of the breath as text, if [`Options::listing`](super::Options::listing) requested
+    /// it: names replace addresses.
     pub fn listing(&self) -> Option<String> {
         (self.listing).then(|| self.code.as_ref().map(Native::listing)).flatten()
     }
@@ -133,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::code_fits`], for all apps: what was compiled is not always what came to be.
+    /// As [`Engine::code_fits`], for all apps: the running apps may differ from the compiled ones.
     pub(super) fn check_code(&mut self) {
         for index in 0..self.slots.len() {
             self.code_fits(index);
@@ -147,7 +147,7 @@ impl Engine {
         self.held_bells = self.slots.iter().filter_map(|slot| slot.bell.clone()).collect();
     }
 
-    /// Makes code of the graph as it is now.
+    /// Makes code of the current graph.
     #[cold]
     pub(super) fn renew_code(&mut self) {
         self.is_stale = false;
@@ -309,7 +309,7 @@ impl Engine {
     /// Something is to be done before the next breath.
     fn stop_if_due(&mut self) {
         if self.due_ns <= self.common.now_ns.get() {
-            // SAFETY: the code that runs looks at its frame after the call only.
+            // SAFETY: the running code reads its frame after the call only.
             unsafe { self.frame.as_mut() }.stop = 1;
         }
     }
@@ -352,7 +352,7 @@ unsafe extern "C" fn grow(pool: NonNull<Freelist>) -> Option<NonNull<Buffer>> {
     unsafe { pool.as_ref() }.grow()
 }
 
-/// A copy of a packet, from the pool that it came from.
+/// A copy of a packet, from the pool that owns it.
 unsafe extern "C" fn duplicate(buffer: NonNull<Buffer>) -> Option<NonNull<Buffer>> {
     // SAFETY: code calls this with a packet that it has, and keeps it.
     let packet = std::mem::ManuallyDrop::new(unsafe { Packet::from_raw(buffer) });
@@ -391,7 +391,7 @@ unsafe extern "C" fn insert(table: NonNull<Table>, now_ns: u64) -> u64 {
     unsafe { table.as_ref() }.insert(now_ns).into()
 }
 
-/// Deletes an entry, which is there.
+/// Deletes an entry that exists.
 unsafe extern "C" fn delete(table: NonNull<Table>, entry: u64) {
     // SAFETY: as for `find`.
     unsafe { table.as_ref() }.delete(entry as u32);

@@ -1,10 +1,10 @@
 //! Which apps are notified of packets on a link: bound once, when the graph is configured.
 //!
 //! Apps that are pushed need no notification, the breath sees their packets. An app that *pulls*
-//! from an input sleeps when there is nothing, and the first packet must wake it. Were the callback
-//! handed over with each pull, an app that has never pulled could not be notified; so each link
-//! has its targets from the start. And as apps that merely pass packets on say so in their
-//! declaration, the targets of a link are those behind such apps: the notification leaps over them.
+//! from an input sleeps when there is nothing, and the first packet must wake it. If the callback
+//! were passed with each pull, an app that has never pulled could not be notified; so each link
+//! has its targets from the start. And as apps that merely pass packets on declare that, the
+//! targets of a link are those behind such apps: the notification skips them.
 //!
 //! ```text
 //! src -> tee -> shaper (pulls)       link src->tee notifies shaper, so does link tee->shaper

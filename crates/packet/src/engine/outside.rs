@@ -10,7 +10,7 @@ impl Engine {
     /// be woken too: see [`drive::wake`](crate::drive::wake).
     ///
     /// # Errors
-    /// There is no such link; the packet comes back.
+    /// There is no such link; the packet is returned.
     pub fn send_from(&mut self, app: &str, port: &str, packet: Packet) -> Result<(), NoSuchPort> {
         let at = self.graph.find(app).and_then(|app| {
             let mut links = self.graph.links.iter();
@@ -62,7 +62,7 @@ impl Engine {
     /// room for. The driver must be woken too: see [`drive::wake`](crate::drive::wake).
     ///
     /// # Errors
-    /// There is no such link; the packet comes back.
+    /// There is no such link; the packet is returned.
     pub fn send_link(&mut self, link: usize, packet: Packet) -> Result<(), NoSuchPort> {
         match self.links.get(link) {
             Some(slot) => {

@@ -19,7 +19,7 @@ pub(super) enum Fate {
 }
 
 impl Fate {
-    /// The position whose place it takes.
+    /// The position of its predecessor.
     pub fn place(&self) -> Option<usize> {
         match self {
             Fate::Keep(at) | Fate::Offer(at) | Fate::Begin(_, Some(at)) => Some(*at),
@@ -28,8 +28,8 @@ impl Fate {
     }
 }
 
-/// A graph that is ready to run: its new apps are made, its new links and ports are there, and
-/// nothing of the running graph has changed. Addresses of all that it consists of are known.
+/// A graph that is ready to run: its new apps, links and ports are made, and nothing of the running
+/// graph has changed. All addresses in it are known.
 pub(super) struct Plan {
     pub graph: Graph,
     pub fates: Vec<Fate>,
@@ -40,7 +40,7 @@ pub(super) struct Plan {
     pub shape: Shape,
 }
 
-/// Where a link of the new graph comes from.
+/// The origin of a link of the new graph.
 pub(super) enum Origin {
     /// It was at this position and stays.
     Was(usize),
@@ -52,7 +52,7 @@ pub(super) enum Origin {
 pub(super) struct Shape {
     pub order: Vec<usize>,
     pub pulls: Vec<usize>,
-    /// What a breath does, in order; a flag for each.
+    /// The steps of a breath, in order; a flag for each.
     pub steps: Vec<Doing>,
     pub flags: Flags,
 }

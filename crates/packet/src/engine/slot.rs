@@ -22,17 +22,17 @@ pub(super) struct Slot {
     pub instance: Option<Instance>,
     /// The empty place of the one that failed: the next has the same address.
     pub vacant: Option<Instance>,
-    /// The tables of one that has failed that the program writes: the next goes on with them.
+    /// The tables of a failed app that the program writes: its successor takes them over.
     pub kept: Vec<Rc<Table>>,
     /// Boxed, as generated code knows its address.
     pub io: Box<Io>,
     /// The bell of a source that has one.
     pub bell: Option<Bell>,
-    /// The app is to be pulled. Shared with those who notify it.
+    /// The app is to be pulled. Shared with its notifiers.
     pub wake: Flag,
     /// Packets wait for the app; set by links as long as it runs.
     pub waiting: Flag,
-    /// The links whose notifications come to it.
+    /// The links that notify it.
     pub feeds: Vec<usize>,
     /// Packets are pushed into it.
     pub pushes: bool,
@@ -89,8 +89,8 @@ impl Slot {
         self.instance.is_some() && !self.is_broken
     }
 
-    /// Whether nothing comes from it of itself any more: it has said so, or it sleeps until packets
-    /// come for it.
+    /// Whether it brings nothing by itself any more: it has returned so, or it sleeps until packets
+    /// arrive for it.
     pub fn is_done(&self) -> bool {
         let sleeps = !self.wake.is_set() && self.wake_at_ns == u64::MAX;
         self.done || self.takes && sleeps && self.instance.is_some() && self.descriptor().is_none()
@@ -101,7 +101,7 @@ impl Slot {
         let every = self.instance.as_ref().and_then(Instance::tick_every);
         let every_ns = every.map_or(0, |every| every.as_nanos() as u64).max(1);
         if every.is_some() && every_ns == self.tick_every_ns && self.tick_at_ns != u64::MAX {
-            // The row goes on.
+            // The row of faults continues.
             return;
         }
         self.tick_every_ns = every_ns;
@@ -165,12 +165,12 @@ impl Slot {
         self.instance.as_ref().or(self.vacant.as_ref())
     }
 
-    /// What the kernel of an app that is given as code remembers.
+    /// The memory of the kernel of an app that is given as code.
     pub fn memory(&self) -> Option<Rc<Memory>> {
         Some(self.instance.as_ref()?.kernel()?.memory().clone())
     }
 
-    /// Its tables: those of the app that runs, or those that the next goes on with.
+    /// Its tables: those of the running app, or those that its successor takes over.
     pub fn tables(&self) -> &[Rc<Table>] {
         let running = self.instance.as_ref().and_then(Instance::kernel);
         running.map_or(&self.kept, |running| &running.memory().tables)

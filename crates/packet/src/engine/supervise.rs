@@ -1,6 +1,6 @@
-//! Apps that failed: what they had is dropped, their links stay, and after a pause they are made
-//! anew from their config. The pause doubles with each fault in a row. Those whose fault is final
-//! are not made anew.
+//! Apps that failed: their packets and state are dropped, their links stay, and after a pause they
+//! are made anew from their config. The pause doubles with each fault in a row. Those whose fault
+//! is final are not made anew.
 
 use super::note::Note;
 use super::{Engine, construct};
@@ -16,8 +16,8 @@ const PAUSE_NS_MAX: u64 = 10_000_000_000;
 const NOTES_MAX: usize = 1000;
 
 impl Engine {
-    /// Has an app fail, as if it had said so itself; false if there is none, or it is out of order.
-    /// The driver must be woken.
+    /// Makes an app fail, as if it had returned a fault; false if there is none, or it is out of
+    /// order. The driver must be woken.
     pub fn kill(&mut self, app: &str) -> bool {
         let index = self.graph.find(app).filter(|&index| self.slots[index].runs());
         let found = index.inspect(|&index| self.take_out(index, Fault::new("killed from outside")));
@@ -36,7 +36,7 @@ impl Engine {
         }
     }
 
-    /// Ends an app that would only fail again. It is asked for its counters still.
+    /// Ends an app that would only fail again. Its counters stay readable.
     fn end_by(&mut self, index: usize, fault: Fault) {
         let slot = &mut self.slots[index];
         (slot.done, slot.is_broken) = (true, true);
@@ -71,7 +71,8 @@ impl Engine {
 
     /// Makes a failed app anew, on the links it had.
     pub(super) fn restart(&mut self, index: usize) {
-        // What the program has written is the program's; what the kernel has is gone with it.
+        // Tables that the program writes are the program's; those of the kernel are dropped with
+        // it.
         let tables = self.slots[index].kept.clone();
         let made = construct(&self.graph.apps[index], &self.common, tables);
         let made = made.and_then(|mut instance| {

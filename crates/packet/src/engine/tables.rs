@@ -15,14 +15,14 @@ pub struct TablePlace {
 }
 
 impl Engine {
-    /// The entries of a table, in the order in which they came; nothing, if there is no such app or
+    /// The entries of a table, in the order of their insertion; nothing, if there is no such app or
     /// no such table.
     pub fn table_rows(&self, app: &str, table: &str) -> Option<Vec<Row>> {
         Some(self.named(app, table)?.rows())
     }
 
     /// Changes a table that the program writes: all changes in order, seen from the next breath on,
-    /// or none. The table of an app that has failed is there for the app that takes its place.
+    /// or none. The table of an app that has failed is kept for its successor.
     ///
     /// # Errors
     /// There is no such table, the kernel writes it, or one of the changes cannot be made.
@@ -44,7 +44,7 @@ impl Engine {
         Some(TablePlace { app, table })
     }
 
-    /// What a table is declared as.
+    /// The declaration of a table.
     pub fn table_spec(&self, place: TablePlace) -> Option<&TableSpec> {
         self.table(place).map(Table::spec)
     }
@@ -54,15 +54,15 @@ impl Engine {
         self.named(app, table).map(Table::spec)
     }
 
-    /// Has changes of a table noted from now on, to be [taken](Engine::take_table_change).
-    /// `known` are the rows that those around the graph know; others, and what differs, are changes
-    /// at once. False if the app has failed.
+    /// Records changes of a table from now on, to be [taken](Engine::take_table_change).
+    /// `known` are the rows that the observer knows; others, and what differs, are changes at once.
+    /// False if the app has failed.
     pub fn observe_table(&mut self, place: TablePlace, known: Vec<Row>) -> bool {
         let table = self.table(place);
         table.inspect(|table| table.observe(known)).is_some()
     }
 
-    /// Has changes of a table noted no more.
+    /// Records changes of a table no more.
     pub fn unobserve_table(&mut self, place: TablePlace) {
         self.table(place).into_iter().for_each(Table::unobserve);
     }
@@ -82,7 +82,7 @@ impl Engine {
         self.table(place).is_some_and(Table::has_changes)
     }
 
-    /// Has the values that kernels have changed in place among the changes of a table that is
+    /// Includes the values that kernels have changed in place in the changes of a table that is
     /// observed.
     pub fn report_table(&mut self, place: TablePlace) {
         self.table(place).into_iter().for_each(Table::report);

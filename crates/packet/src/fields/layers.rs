@@ -21,7 +21,7 @@ pub struct Layers {
     pub protocol: Option<u8>,
     /// Where its header begins, if this is no later fragment.
     pub transport: Option<usize>,
-    /// One past what IP says is the packet's; of other frames, the end of the frame.
+    /// The end of the packet by the length in IP; of other frames, the end of the frame.
     pub end: usize,
 }
 
@@ -63,7 +63,7 @@ impl Layers {
         let Some(ip) = frame.get(at..at + 20) else { return self };
         let header = usize::from(ip[0] & 15) * 4;
         let total = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
-        // 0: the hardware has cut the packet into segments, and the frame says how long it is.
+        // 0: the hardware has cut the packet into segments, and the length is that of the frame.
         let total = if total == 0 { frame.len() - at } else { total };
         if ip[0] >> 4 != 4 || header < 20 || total < header {
             return self;

@@ -22,12 +22,12 @@ pub use layers::Layers;
 use crate::packet::Packet;
 use tidemill_diag::nearest;
 
-/// What a field is.
+/// The type of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldType {
     /// An unsigned number of 48 bits at most.
     Integer,
-    /// Bytes: addresses as they stand in the header, payloads.
+    /// Bytes: addresses as in the header, payloads.
     Bytes,
     /// Nanoseconds since the epoch.
     Time,
@@ -79,7 +79,7 @@ enum Read {
         at: u8,
         bytes: u8,
     },
-    /// What is behind a header.
+    /// The bytes behind a header.
     Payload(Base),
     EtherType,
     Protocol,
@@ -200,7 +200,7 @@ impl Fields {
         Ok(Fields { reads, need_layers })
     }
 
-    /// How many there are.
+    /// The number of fields.
     pub fn len(&self) -> usize {
         self.reads.len()
     }
@@ -294,12 +294,12 @@ fn transport(layers: &Layers, is_one: impl Fn(u8) -> bool) -> Option<usize> {
 #[inline]
 fn slice<'p>(base: Base, at: u8, bytes: u8, frame: &'p [u8], layers: &Layers) -> Option<&'p [u8]> {
     let from = start(base, layers)? + usize::from(at);
-    // What IP says to be the packet's ends within the frame.
+    // The length in IP may end the packet within the frame.
     let inside = if base == Base::Ethernet { frame } else { frame.get(..layers.end)? };
     inside.get(from..from + usize::from(bytes))
 }
 
-/// What is behind a TCP or UDP header, as far as the packet has it.
+/// The bytes behind a TCP or UDP header, as far as the packet has them.
 fn payload<'p>(base: Base, frame: &'p [u8], layers: &Layers) -> Option<&'p [u8]> {
     let start = start(base, layers)?;
     let (header, end) = match base {
@@ -307,7 +307,7 @@ fn payload<'p>(base: Base, frame: &'p [u8], layers: &Layers) -> Option<&'p [u8]>
         _ => {
             let length = frame.get(start + 4..start + 6)?;
             let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
-            // 0 is a jumbogram, which ends where IP says.
+            // 0 is a jumbogram, which ends by the length in IP.
             let end = if length == 0 { layers.end } else { layers.end.min(start + length) };
             (8, end)
         }

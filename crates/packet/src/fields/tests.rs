@@ -1,4 +1,4 @@
-//! Fields of frames built by hand, of frames that are cut anywhere, and of noise.
+//! Fields of handwritten frames, of frames that are cut anywhere, and of noise.
 
 use tidemill_stdx::rng::Rng;
 

@@ -1,4 +1,5 @@
-//! Definitions of apps: from tokens to a tree. Behind a mistake it goes on at the next statement.
+//! Definitions of apps: from tokens to a tree. Behind an error parsing continues at the next
+//! statement.
 
 use std::net::Ipv4Addr;
 
@@ -80,7 +81,7 @@ impl Parser<'_> {
         Some(made)
     }
 
-    /// Behind a mistake it goes on behind the keys.
+    /// Behind an error parsing continues behind the keys.
     fn key_definitions(&mut self, keys: &mut Vec<KeyDef>) {
         while !self.takes(&Kind::Mark(')')) {
             let key = self.key_definition();
@@ -242,7 +243,7 @@ impl Parser<'_> {
         Some(made)
     }
 
-    /// What stands between `on` and the block.
+    /// The contents between `on` and the block.
     fn on(&mut self) -> Option<On> {
         let span = self.span();
         if self.word("tick") {

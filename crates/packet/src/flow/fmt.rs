@@ -22,7 +22,7 @@ const INDENT: &str = "    ";
 /// The source `text` in the one style.
 ///
 /// # Errors
-/// What the parser finds wrong in it.
+/// The errors of the parser.
 pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
     let text = text.replace("\r\n", "\n");
     let parsed = parse(file, &text);
@@ -45,7 +45,7 @@ pub fn format(file: FileId, text: &str) -> Result<String, Vec<Diagnostic>> {
         open: Vec::new(),
     };
     let out = printer.print(&tokens);
-    // Never let a mistake of the formatter reach somebody's source.
+    // Never let a defect of the formatter change a source.
     let same = words(&text, &tokens) == words(&out, &all_tokens(file, &out));
     Ok(if same { out } else { text })
 }
@@ -71,9 +71,9 @@ struct Printer<'t> {
     text: &'t str,
     /// Where items begin.
     items: Set<u32>,
-    /// Where definitions of apps stand.
+    /// The ranges of definitions of apps.
     definitions: Vec<Range<u32>>,
-    /// What has been seen of the one that is printed.
+    /// The state within the definition that is printed.
     body: Body,
     out: String,
     open: Vec<Open>,
@@ -81,7 +81,7 @@ struct Printer<'t> {
 
 /// A brace or bracket that has not been closed yet.
 struct Open {
-    /// What is in it stands on lines of its own.
+    /// Its contents are on lines of their own.
     is_broken: bool,
     is_list: bool,
 }
@@ -147,7 +147,7 @@ impl Printer<'_> {
         self.out.push_str(indent);
     }
 
-    /// What stands between two tokens.
+    /// The space between two tokens.
     fn space(&mut self, before: &Token, token: &Token, lines: usize) {
         let indent = &self.indent();
         let is_item = self.items.contains(&token.start);
@@ -177,7 +177,7 @@ impl Printer<'_> {
     }
 }
 
-/// Whether two tokens stand without a blank between them.
+/// Whether two tokens are printed without a blank between them.
 fn is_tight(before: &Kind, token: &Kind) -> bool {
     let after = matches!(before, Kind::Mark('.' | '['));
     let ahead = matches!(token, Kind::Mark('.' | ',' | ':' | ']'));

@@ -2,7 +2,7 @@
 
 use super::lex::{Kind, Token};
 
-/// What has been seen of a definition.
+/// The state within a definition.
 #[derive(Default)]
 pub(super) struct Body {
     /// Braces that are open.
@@ -11,16 +11,16 @@ pub(super) struct Body {
     is_sign: bool,
 }
 
-/// What stands before a token.
+/// The space before a token.
 pub(super) enum Space {
     None,
     Blanks(usize),
-    /// Ends of lines, then an indent by so many levels.
+    /// Ends of lines, then an indent by this many levels.
     Lines(usize, usize),
 }
 
 impl Body {
-    /// What stands between two tokens that `lines` ends of lines are between.
+    /// The space between two tokens with `lines` ends of lines between them.
     pub(super) fn space(
         &mut self,
         (before, was): (&Token, &str),

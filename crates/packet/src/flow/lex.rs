@@ -4,7 +4,7 @@ use tidemill_diag::text::number::{BadNumber, double, whole};
 use tidemill_diag::text::{Block, Cursor, LETTERS, block_comment, escape, is_word};
 use tidemill_diag::{Diagnostic, FileId, Span};
 
-/// What a token is.
+/// The type of a token.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Kind {
     /// A name: letters, digits, `_`; no digit first.
@@ -17,7 +17,7 @@ pub enum Kind {
     Integer(i64),
     /// With a point or an exponent.
     Double(f64),
-    /// In quotes; here without them and with what its escapes stand for.
+    /// In quotes; here without them and with its escapes replaced.
     Text(String),
     /// `::`
     Is,
@@ -41,7 +41,7 @@ const OPERATORS: [&str; 9] = ["==", "!=", "<=", ">=", "&&", "||", "<<", ">>", ".
 /// A token: what and where.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Its type.
     pub kind: Kind,
     /// Its first byte.
     pub start: u32,
@@ -51,14 +51,14 @@ pub struct Token {
     pub begins_line: bool,
 }
 
-/// What a text consists of.
+/// The tokens of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Lexed {
     /// Tokens; the last is [`Kind::End`].
     pub tokens: Vec<Token>,
     /// Comments.
     pub comments: Vec<Token>,
-    /// What is wrong.
+    /// The errors.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -22,7 +22,7 @@ const FILES_MAX: usize = 1000;
 /// Bytes of a file; spans count in 32 bits.
 const FILE_BYTES_MAX: usize = 1 << 30;
 
-/// What the command line says about a graph's sources.
+/// The options of the command line for a graph's sources.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
     /// `-D NAME=VALUE`, as one string each. A value that is none of the language is a text.
@@ -36,7 +36,7 @@ pub struct Options {
 pub struct Loaded {
     /// The graph; nothing if there are errors.
     pub graph: Option<Graph>,
-    /// What was found, errors and warnings.
+    /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// Where the apps of the graph are declared, in its order.
     pub apps: Vec<Span>,
@@ -49,13 +49,13 @@ pub struct Loaded {
 pub struct AppTable {
     /// The app, by its position in the graph.
     pub app: usize,
-    /// What the table is declared as.
+    /// The declaration of the table.
     pub spec: TableSpec,
     /// Where.
     pub span: Span,
 }
 
-/// Loads the files of one graph. Whatever is wrong is a diagnostic.
+/// Loads the files of one graph. Every error is a diagnostic.
 pub fn load(
     files: &[PathBuf],
     options: &Options,
@@ -104,7 +104,7 @@ pub fn load_text(
     loader.finish()
 }
 
-/// What the words of a graph stand for, to point at.
+/// The spans of the words of a graph, for diagnostics.
 #[derive(Default)]
 struct Places {
     /// The name of each app.
@@ -273,7 +273,8 @@ impl<'l> Loader<'l> {
         for chain in &chains {
             self.link(chain, &names, &mut graph, &mut places);
         }
-        // What is missing may be missing because of what was found; the rest is wrong by itself.
+        // What is missing may be missing because of an earlier error; only other errors are
+        // reported.
         let is_whole = !has_errors(&self.found);
         let problems = graph.verify().into_iter();
         let problems = problems.filter(|problem| is_whole || STANDS.contains(&problem.code));
@@ -377,7 +378,7 @@ impl<'l> Loader<'l> {
 
     fn app(&mut self, stop: &Stop, names: &Map<String, Option<usize>>) -> Option<usize> {
         match names.get(&stop.app.text) {
-            // Of a type that is unknown, which has been said.
+            // Of a type that is unknown, which has been reported.
             Some(app) => *app,
             None => {
                 let message = format!("there is no app `{}`", stop.app.text);
@@ -385,7 +386,7 @@ impl<'l> Loader<'l> {
                     format!("declare it: `{} :: Type`", stop.app.text)
                 });
                 let unknown = Diagnostic::error("unknown-app", stop.app.span, message).help(help);
-                // A stop in the middle of a chain is asked for twice.
+                // A stop in the middle of a chain is looked up twice.
                 if !self.found.contains(&unknown) {
                     self.found.push(unknown);
                 }

@@ -12,14 +12,14 @@
 //! list    = "[" [ value { "," value } [ "," ] ] "]"
 //! comment = "// ..." | "/* ... */"
 //! ```
-//! A stop with `::` declares an app; where it stands in a chain it is linked too. A link whose end
+//! A stop with `::` declares an app; in a chain it is linked too. A link whose end
 //! names no port takes the one that fits: the only one of its direction, or the only one that must
 //! be linked, or, where a type has any number of them, one called after the app at the other end.
 //!
 //! | part | does |
 //! |---|---|
 //! | [`lex`] | text to tokens |
-//! | [`parse`] | tokens to a tree, whatever is wrong |
+//! | [`parse`] | tokens to a tree, with errors |
 //! | `definition`, `definition_table` | the same for definitions of apps |
 //! | [`code`] | apps that a file defines |
 //! | [`load`](mod@load) | files to a graph |

@@ -1,4 +1,4 @@
-//! From tokens to a tree. Nothing stops it: behind a mistake it goes on at the next item.
+//! From tokens to a tree. It never fails: behind an error parsing continues at the next item.
 
 use tidemill_diag::{Diagnostic, FileId, Span};
 
@@ -31,7 +31,7 @@ pub struct Entry {
     pub key: Word,
     /// The value.
     pub value: Written,
-    /// Where the value stands.
+    /// The span of the value.
     pub span: Span,
 }
 
@@ -51,7 +51,7 @@ pub struct Stop {
     pub app: Word,
     /// The port, if it is named.
     pub port: Option<Word>,
-    /// What it declares, if it does.
+    /// Its declaration, if it is one.
     pub declares: Option<Declares>,
 }
 
@@ -68,12 +68,12 @@ pub enum Item {
     Chain(Vec<Stop>),
 }
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The items, each with its first byte.
     pub items: Vec<(u32, Item)>,
-    /// What is wrong.
+    /// The errors.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -138,7 +138,7 @@ impl Parser<'_> {
         Span { file: self.file, start: self.token().start, end: self.token().end }
     }
 
-    /// Where the token before this one stands.
+    /// The span of the token before this one.
     pub(super) fn before(&self) -> Span {
         let token = &self.tokens[self.at.saturating_sub(1)];
         Span { file: self.file, start: token.start, end: token.end }
@@ -166,7 +166,7 @@ impl Parser<'_> {
         is
     }
 
-    /// Says what was expected here. What is no token has been reported already.
+    /// Reports what was expected here. An invalid token has been reported already.
     pub(super) fn expected(&mut self, what: &str, help: &str) {
         if self.kind() == &Kind::Wrong {
             return;
@@ -202,7 +202,8 @@ impl Parser<'_> {
         self.kind() == &Kind::Name && next == Some(&Kind::Mark(':'))
     }
 
-    /// Goes on at the next entry of a config, or behind it. Says whether there may be more entries.
+    /// Continues at the next entry of a config, or behind it. Returns whether there may be more
+    /// entries.
     fn recover_entry(&mut self) -> bool {
         while self.kind() != &Kind::End && !self.begins_item() {
             if self.takes(&Kind::Mark('}')) {
@@ -297,7 +298,7 @@ impl Parser<'_> {
         let mut entries = Vec::new();
         let mut open = self.takes(&Kind::Mark('{'));
         while open && !self.takes(&Kind::Mark('}')) {
-            // An app stays declared whatever is wrong in its config.
+            // An app stays declared whatever the errors in its config.
             open = match self.entry() {
                 Some(entry) => {
                     entries.push(entry);

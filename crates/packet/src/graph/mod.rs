@@ -1,8 +1,8 @@
 //! Graphs: which apps there are and which links join them.
 //!
-//! A [`Graph`] is data, made from a `.flow` file or by hand. It is printed as a `.flow` file that
-//! reads back as the same graph, and [`Graph::verify`] says what is wrong with it; the engine takes
-//! none that has a problem.
+//! A [`Graph`] is data, made from a `.flow` file or by code. It is printed as a `.flow` file that
+//! reads back as the same graph, and [`Graph::verify`] lists its errors; the engine takes none that
+//! has any.
 
 mod order;
 mod verify;
@@ -23,7 +23,7 @@ pub struct AppSpec {
     pub name: String,
     /// Its type.
     pub kind: &'static Declaration,
-    /// What the graph says of it.
+    /// Its config in the graph.
     pub config: Config,
 }
 
@@ -45,7 +45,7 @@ pub struct End {
 /// A link of a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkSpec {
-    /// The output that packets come from.
+    /// The output of the packets.
     pub from: End,
     /// The input that they go to.
     pub to: End,

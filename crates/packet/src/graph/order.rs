@@ -14,7 +14,7 @@ impl Graph {
             next[link.from.app].push(link.to.app);
             is_fed[link.to.app] = true;
         }
-        // What is visited last comes first: so sources and links are tried from the last on.
+        // The order is the reverse of the visits: so sources and links are tried from the last on.
         let sources = (0..count).rev().filter(|&app| !is_fed[app]);
         let cycles = (0..count).rev().filter(|&app| is_fed[app]);
         let mut seen = vec![false; count];

@@ -29,7 +29,7 @@ pub struct Problem {
     pub code: &'static str,
     /// One sentence without a final period.
     pub message: String,
-    /// What to write instead.
+    /// A replacement.
     pub help: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Problem {
 }
 
 impl Graph {
-    /// All that is wrong; nothing, if an engine can run it.
+    /// All errors; empty, if an engine can run it.
     pub fn verify(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.apps.len() > APPS_MAX {

@@ -10,8 +10,8 @@ use super::{
     Value, Width, Word,
 };
 
-/// Writes a kernel. Blocks are made with [`Builder::block`] and filled one after the other: what is
-/// written goes to the block that was chosen last with [`Builder::at`]; the first is there already.
+/// Writes a kernel. Blocks are made with [`Builder::block`] and filled one after the other: steps
+/// are added to the block that was chosen last with [`Builder::at`]; the first exists already.
 ///
 /// ```
 /// use tidemill_packet::kernel::{Builder, Operator, Width};
@@ -76,7 +76,7 @@ impl Builder {
         self.kernel.words.len() as u32 - 1
     }
 
-    /// Makes it a source of packets of so many zeros, as many as a word says.
+    /// Makes it a source of packets of `bytes` zeros; the word `left` limits their number.
     pub fn supply(&mut self, bytes: u32, burst: u32, left: u32) {
         self.kernel.supply = Some(Supply { bytes, burst, left });
     }
@@ -147,7 +147,7 @@ impl Builder {
         value
     }
 
-    /// How many of the low bits of a value may be ones, as far as that is easily seen.
+    /// The number of low bits of a value that may be ones, as far as that is easily seen.
     pub fn bits(&self, value: Value) -> u32 {
         let of = |value: Value| self.exprs[value.raw() as usize];
         let constant = |value| match of(value) {
@@ -175,7 +175,7 @@ impl Builder {
         self.value(Expr::Binary(operator, a, b))
     }
 
-    /// What a word is.
+    /// The value of a word.
     pub fn word(&mut self, word: u32) -> Value {
         self.value(Expr::Word(word))
     }
@@ -232,7 +232,7 @@ impl Builder {
         self.step(Step::Strip(bytes));
     }
 
-    /// Takes off what is before so many bytes behind a value.
+    /// Strips everything before a place, `offset` bytes behind a value.
     pub fn strip_to(&mut self, base: Value, offset: u32) {
         self.step(Step::StripTo(Address { base: Some(base), offset }));
     }
@@ -257,7 +257,7 @@ impl Builder {
         self.value(Expr::Find(table, Key::new(key)))
     }
 
-    /// Changes a word of the entry to come.
+    /// Changes a word of the next entry.
     pub fn draft(&mut self, table: u32, word: u32, value: Value) {
         self.step(Step::Draft(table, word, value));
     }
@@ -282,17 +282,17 @@ impl Builder {
         self.kernel.blocks[self.at].end = end;
     }
 
-    /// Ends the block: goes on at another.
+    /// Ends the block: continues at another.
     pub fn jump(&mut self, to: BlockId) {
         self.end(End::Jump(to));
     }
 
-    /// Ends the block: goes on by a value, at the first if it is not 0.
+    /// Ends the block: branches on a value, to the first if it is not 0.
     pub fn branch(&mut self, value: Value, yes: BlockId, no: BlockId) {
         self.end(End::If(value, yes, no));
     }
 
-    /// Ends the block: goes on by a test.
+    /// Ends the block: branches on a test.
     pub fn test(&mut self, test: Arc<dyn Test>, yes: BlockId, no: BlockId) {
         self.kernel.tests.push(test);
         self.end(End::Test(self.kernel.tests.len() as u32 - 1, yes, no));
@@ -321,7 +321,7 @@ impl Builder {
     /// The kernel.
     ///
     /// # Errors
-    /// All that is wrong with it.
+    /// All its errors.
     pub fn finish(mut self) -> Result<Arc<Kernel>, Vec<String>> {
         self.close();
         if !self.wrong.is_empty() {

@@ -1,5 +1,5 @@
-//! What is known at each point of a kernel, on every way there: values that are set, and how many
-//! bytes the packet has.
+//! The facts at each point of a kernel, on every path to it: values that are set, and the number of
+//! bytes that the packet has.
 
 use tidemill_stdx::id::IdVec;
 
@@ -8,9 +8,9 @@ use super::{Address, Block, BlockId, End, Expr, Kernel, Step, Value, Width};
 /// What holds at a point.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Facts {
-    /// The packet has so many bytes at least.
+    /// The packet has at least this many bytes.
     pub bytes: u64,
-    /// It has so many behind a value.
+    /// It has this many behind a value.
     behind: Vec<(Value, u32)>,
     /// Values that are set, by number.
     set: Vec<bool>,
@@ -36,12 +36,12 @@ impl Facts {
         }
     }
 
-    /// Whether a value is an entry of a table that is there.
+    /// Whether a value is an existing entry of a table.
     pub fn is_entry(&self, value: Value, table: u32) -> bool {
         self.entries.contains(&(value, table, true))
     }
 
-    /// What is known besides where a value is not 0.
+    /// Adds the facts that hold where a value is not 0.
     fn learn(&mut self, value: Value) {
         let is_it = |entry: &&mut (Value, u32, bool)| entry.0 == value;
         if let Some(entry) = self.entries.iter_mut().find(is_it) {
@@ -49,12 +49,12 @@ impl Facts {
         }
     }
 
-    /// Entries of a table may have gone.
+    /// Entries of a table may have been removed.
     fn forget(&mut self, table: u32) {
         self.entries.retain(|entry| entry.1 != table);
     }
 
-    /// Whether so many bytes at a place may be touched.
+    /// Whether the bytes of this width at a place may be touched.
     pub fn covers(&self, width: Width, place: Address) -> bool {
         let end = place.offset.checked_add(width.bytes());
         end.is_some_and(|offset| self.reach(Address { offset, ..place }))
@@ -129,7 +129,7 @@ impl Facts {
     }
 }
 
-/// What is known where a kernel begins each block, and of packets that it emits.
+/// The facts where a kernel begins each block, and about packets that it emits.
 pub(crate) struct Flowing {
     /// At the beginning of blocks that can be reached.
     pub blocks: IdVec<BlockId, Option<Facts>>,
@@ -139,7 +139,7 @@ pub(crate) struct Flowing {
     pub emitted_all: Option<u64>,
     /// Whether a packet may be dropped or taken in.
     pub may_end: bool,
-    /// Whether it leaves every packet as long as it is.
+    /// Whether it preserves the length of every packet.
     pub keeps_length: bool,
 }
 
@@ -149,7 +149,7 @@ impl Flowing {
         alone.into_iter().chain(self.emitted_all).min().unwrap_or(0)
     }
 
-    /// Whether all packets that come leave by this output, alone or among others.
+    /// Whether all packets leave by this output, alone or among others.
     pub fn all_leave_by(&self, output: u32) -> bool {
         !self.may_end && self.emitted.iter().all(|(to, _)| *to == output)
     }
@@ -171,7 +171,7 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
             may_end |= matches!(step, Step::Need(place, _) if !facts.reach(place));
             may_end |= matches!(step, Step::Prepend(..));
             if let Step::Clone(output) = step {
-                // Not every packet that leaves by an output has come.
+                // Not every packet that leaves by an output has arrived at it.
                 may_end = true;
                 emit(&mut emitted, output, facts.bytes);
             }
@@ -205,7 +205,7 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
     Flowing { blocks, emitted, emitted_all, may_end, keeps_length }
 }
 
-/// Packets of so many bytes leave by an output.
+/// Packets of at least `bytes` bytes leave by an output.
 fn emit(emitted: &mut Vec<(u32, u64)>, output: u32, bytes: u64) {
     match emitted.iter_mut().find(|(of, _)| *of == output) {
         Some((_, least)) => *least = bytes.min(*least),

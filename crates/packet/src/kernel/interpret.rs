@@ -13,21 +13,21 @@ use super::{
 use crate::app::Io;
 use crate::packet::Packet;
 
-/// What a kernel sees besides the packet.
+/// The inputs of a kernel besides the packet.
 pub(super) struct Around<'a> {
-    /// What it remembers.
+    /// Its words.
     pub words: &'a [Cell<u64>],
-    /// What it remembers by key.
+    /// Its tables.
     pub tables: &'a [Rc<Table>],
     /// Its ports, and the time.
     pub io: &'a mut Io,
     /// Room for its values.
     pub values: &'a mut [u64],
-    /// The number of the input that the packet came by.
+    /// The number of the packet's input.
     pub input: u32,
     /// Counts what was sent where no link is.
     pub unlinked: &'a Cell<u64>,
-    /// In a handler of that: the entry whose time is over.
+    /// In the handler of expiry: the entry that has expired.
     pub entry: u32,
 }
 

@@ -1,9 +1,9 @@
 //! Kernels: apps given as code for the generator.
 //!
-//! A kernel says what happens to *one* packet: it looks at bytes, changes them, puts headers on and
-//! takes them off, counts, and ends by sending the packet out of a port, dropping it for a reason
-//! or taking it in. So the generated breath holds it as straight code, and where one kernel's
-//! output leads to another kernel, the packet stays in registers from one to the next (see
+//! A kernel describes what happens to *one* packet: it reads bytes, changes them, puts headers on
+//! and takes them off, counts, and ends by sending the packet out of a port, dropping it for a
+//! reason or taking it in. So the generated breath holds it as straight code, and where one
+//! kernel's output leads to another kernel, the packet stays in registers from one to the next (see
 //! `compiled`).
 //!
 //! ```text
@@ -35,7 +35,7 @@
 //!     delete 0 v1
 //!     take
 //!   b2:
-//!     draft 0 0 v0                   a word of the entry to come: key, mask, priority, values
+//!     draft 0 0 v0                   a word of the next entry: key, mask, priority, values
 //!     v3 = insert 0                  the entry; 0: there was no room
 //!     take
 //!   on expire 0                      without a packet: when the time of an entry is over
@@ -44,7 +44,7 @@
 //!     v1 = key 0 v0 0                a word of its key
 //!     take
 //! ```
-//! An entry may be touched only where it is known to be there: behind an `if` that asks for it, and
+//! An entry may be touched only where it is known to exist: behind an `if` that tests it, and
 //! before the next `insert` into its table or `delete` from it.
 //!
 //! *Values* are numbers of 64 bits without sign; each is set once, before it is used, on every way.
@@ -54,9 +54,9 @@
 //!
 //! Arithmetic is modulo 2^64; a shift by 64 and more gives 0, and so does a division by 0;
 //! `mul_sat` and `add_sat` stop at the greatest number. Addresses count from the first byte of the
-//! packet as it is then. [`verify`](Kernel::verify) finds on every way that bytes were there before
+//! packet at that point. [`verify`](Kernel::verify) proves on every path that bytes exist before
 //! they are touched: code is made of verified kernels only. [`Builder`] writes kernels; the text
-//! form reads as it prints; [`Running`] carries them out, which is what the dispatch loop does, and
+//! form reads as it prints; [`Running`] interprets them, which is what the dispatch loop does, and
 //! the oracle of the generated code.
 
 mod build;
@@ -96,7 +96,7 @@ tidemill_stdx::id_type! {
     pub struct BlockId, "b";
 }
 
-/// How many bytes are loaded or stored at once.
+/// The number of bytes loaded or stored at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
     /// One.
@@ -112,7 +112,7 @@ pub enum Width {
 impl Width {
     pub(crate) const ALL: [Width; 4] = [Width::W8, Width::W16, Width::W32, Width::W64];
 
-    /// How many they are.
+    /// The number of bytes.
     pub fn bytes(self) -> u32 {
         match self {
             Width::W8 => 1,
@@ -123,7 +123,7 @@ impl Width {
     }
 }
 
-/// Where bytes are: at `offset`, or so far behind what `base` says.
+/// The place of bytes: at `offset`, or that far behind the value of `base`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Address {
     /// Added to the offset.
@@ -132,7 +132,7 @@ pub struct Address {
     pub offset: u32,
 }
 
-/// What is computed of two values.
+/// An operation on two values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operator {
     /// The sum.
@@ -232,7 +232,7 @@ impl Operator {
     }
 }
 
-/// What a value is.
+/// How a value is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expr {
     /// Known now.
@@ -245,7 +245,7 @@ pub enum Expr {
     Now,
     /// The mark of the packet.
     Mark,
-    /// The number of the input that it came by.
+    /// The number of its input.
     Input,
     /// A word of the kernel, by number.
     Word(u32),
@@ -259,7 +259,7 @@ pub enum Expr {
     Find(u32, Key),
     /// Takes the draft of a table in; the entry, or 0: there was no room.
     Insert(u32),
-    /// The entry of a table whose time is over, in a handler of that.
+    /// The entry of a table that has expired, in the handler of that.
     Entry(u32),
     /// A word of the key of an entry.
     EntryKey(u32, Value, u32),
@@ -302,11 +302,11 @@ pub enum Step {
     SetMark(Value),
     /// Changes bytes, most significant first.
     Store(Width, Address, Value),
-    /// The packet has so many bytes from the place on; else it is dropped for the reason.
+    /// The packet has this many bytes from the place on; else it is dropped for the reason.
     Need(Address, u32),
-    /// Puts so many zeros before the packet; if there is no room, it is dropped for the reason.
+    /// Puts this many zeros before the packet; if there is no room, it is dropped for the reason.
     Prepend(u32, u32),
-    /// Takes so many bytes off the front.
+    /// Takes this many bytes off the front.
     Strip(u32),
     /// Takes off what is before a place.
     StripTo(Address),
@@ -320,8 +320,8 @@ pub enum Step {
     Delete(u32, Value),
     /// Changes a word of a table's draft.
     Draft(u32, u32, Value),
-    /// A copy of the packet as it is here leaves by an output, by number. Without a link that is
-    /// counted as `unlinked`.
+    /// A copy of the packet in its current state leaves by an output, by number. Without a link
+    /// that is counted as `unlinked`.
     Clone(u32),
 }
 
@@ -378,7 +378,7 @@ pub enum End {
 }
 
 impl End {
-    /// Where it may go on.
+    /// Its successors.
     pub fn targets(self) -> impl Iterator<Item = BlockId> {
         let (first, second) = match self {
             End::Jump(to) => (Some(to), None),
@@ -394,7 +394,7 @@ impl End {
 pub struct Block {
     /// In order.
     pub steps: Vec<Step>,
-    /// What comes after.
+    /// Its end.
     pub end: End,
 }
 
@@ -403,21 +403,21 @@ pub struct Block {
 pub struct Word {
     /// Its name.
     pub name: String,
-    /// What it begins with.
+    /// Its initial value.
     pub initial: u64,
     /// Whether it is reported.
     pub is_counter: bool,
 }
 
-/// What makes a kernel a source: each pull brings as many packets as its output 0 has room for, up
-/// to a burst.
+/// Makes a kernel a source: each pull brings as many packets as its output 0 has room for, up to a
+/// burst.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Supply {
     /// Bytes of a fresh packet, all of them 0.
     pub bytes: u32,
     /// Packets of a pull at most.
     pub burst: u32,
-    /// The word that says how many are left altogether; the greatest number: no end. It is the
+    /// The word that limits the packets that are left; the greatest number: no end. It is the
     /// engine's: no step may read or set it.
     pub left: u32,
 }
@@ -425,7 +425,7 @@ pub struct Supply {
 /// When a handler is carried out that has no packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// Each time so many nanoseconds have passed.
+    /// Each time this many nanoseconds have passed.
     Tick(u64),
     /// The time of an entry of a table, by number, is over. It is removed afterwards.
     Expire(u32),
@@ -438,30 +438,30 @@ pub struct Handler {
     pub event: Event,
     /// The blocks; the first is where it begins.
     pub blocks: IdVec<BlockId, Block>,
-    /// How many values there are.
+    /// The number of values.
     pub values: u32,
 }
 
 /// An app as code.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// What it is called, in listings.
+    /// Its name in listings.
     pub name: String,
-    /// Where its packets come from, if it has no inputs.
+    /// The source of its packets, if it has no inputs.
     pub supply: Option<Supply>,
-    /// What it remembers.
+    /// Its words.
     pub words: Vec<Word>,
     /// Why it drops packets.
     pub reasons: Vec<String>,
     /// Conditions from outside.
     pub tests: Vec<Arc<dyn Test>>,
-    /// What it remembers by key.
+    /// Its tables.
     pub tables: Vec<TableSpec>,
     /// The blocks; the first is where it begins.
     pub blocks: IdVec<BlockId, Block>,
-    /// How many values there are.
+    /// The number of values.
     pub values: u32,
-    /// What it does without a packet.
+    /// Its handlers without a packet.
     pub handlers: Vec<Handler>,
 }
 
@@ -483,7 +483,7 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// How often it does something by time.
+    /// The period of its tick handler.
     fn tick_ns(&self) -> Option<u64> {
         self.handlers.iter().find_map(|handler| match handler.event {
             Event::Tick(every_ns) => Some(every_ns.max(1)),

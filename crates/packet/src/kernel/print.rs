@@ -13,7 +13,7 @@ impl Operator {
     }
 }
 
-/// What stands between the brackets of a place.
+/// The contents of the brackets of a place.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.base {

@@ -14,8 +14,8 @@ use super::{
     Value, Width, Word,
 };
 
-/// Reads a kernel as it is printed. `tests` makes conditions of their names. What is read may still
-/// be wrong: see [`Kernel::verify`].
+/// Reads a kernel as it is printed. `tests` makes conditions of their names. The result may still
+/// be invalid: see [`Kernel::verify`].
 ///
 /// # Errors
 /// The first line that is none of a kernel.
@@ -161,7 +161,7 @@ impl Reader<'_> {
         })
     }
 
-    /// What ends a block, if it comes next.
+    /// The end of a block, if it is next.
     fn end(&mut self) -> Read<Option<End>> {
         let words = &mut self.words;
         let first = *words;

@@ -14,8 +14,8 @@ use super::{Event, Handler, Kernel, Supply};
 use crate::app::{Io, Progress, Start};
 use crate::packet::Packet;
 
-/// What a kernel remembers, at addresses that generated code knows: whoever has such code holds it
-/// too.
+/// The words and tables of a kernel, at addresses that generated code knows: the owner of such code
+/// holds it, too.
 #[derive(Debug)]
 pub(crate) struct Memory {
     /// The words, then how many packets were dropped by reason, then those that were `unlinked`,
@@ -70,12 +70,12 @@ impl Running {
         Running { kernel, memory, values, tick_at_ns }
     }
 
-    /// What it does.
+    /// Its kernel.
     pub fn kernel(&self) -> &Arc<Kernel> {
         &self.kernel
     }
 
-    /// What a word is.
+    /// The value of a word.
     pub fn word(&self, name: &str) -> Option<u64> {
         let at = self.kernel.words.iter().position(|word| word.name == name)?;
         Some(self.memory.words[at].get())
@@ -88,8 +88,8 @@ impl Running {
         }
     }
 
-    /// Goes on as another kernel: what is counted under the same name, drops by reason included,
-    /// goes on from where it is.
+    /// Continues as another kernel: what is counted under the same name, drops by reason included,
+    /// keeps its value.
     pub fn become_another(&mut self, mut other: Running) {
         for (name, count) in self.counts() {
             if name.strip_prefix("drop_") == Some("unlinked") {
@@ -106,7 +106,7 @@ impl Running {
         *self = other;
     }
 
-    /// What it remembers, where that is.
+    /// Its memory, at its address.
     pub(crate) fn memory(&self) -> &Rc<Memory> {
         &self.memory
     }
@@ -171,7 +171,7 @@ impl Running {
         if self.memory.words[left].get() == 0 { Progress::Done } else { Progress::Ready }
     }
 
-    /// How often [`Running::tick`] must be called; never, if nothing.
+    /// The period of [`Running::tick`]; never, if nothing.
     pub fn tick_every(&self) -> Option<Duration> {
         let wheels = self.memory.tables.iter().filter_map(|table| table.tick_ns());
         let every_ns = match (self.kernel.tick_ns(), wheels.min()) {
@@ -182,7 +182,7 @@ impl Running {
         Some(Duration::from_nanos(every_ns.max(1)))
     }
 
-    /// Removes entries whose time is over, and carries out what the kernel does by time.
+    /// Removes expired entries, and runs the handlers that are due.
     pub fn tick(&mut self, io: &mut Io) {
         let (kernel, memory) = (self.kernel.clone(), self.memory.clone());
         let now_ns = io.now_ns();

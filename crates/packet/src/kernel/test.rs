@@ -1,4 +1,4 @@
-//! Conditions that a kernel asks and others know: the seam for packet filters.
+//! Tests in kernels that are implemented elsewhere: the seam for packet filters.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use tidemill_jit::build::{Block, InstBuilder, Value, types};
 
 use crate::packet::{OUTGOING, offsets};
 
-/// What generated code of a test may look at.
+/// The inputs of the generated code of a test.
 #[derive(Clone, Copy, Debug)]
 pub struct Looked {
     /// The address of the first byte of the packet.
     pub data: Value,
-    /// How many bytes there are, 64 bits wide.
+    /// The number of bytes, 64 bits wide.
     pub length: Value,
     /// The address of the packet itself.
     pub(crate) packet: Value,
@@ -41,12 +41,12 @@ impl Looked {
     }
 }
 
-/// What a test may look at, outside of generated code.
+/// The inputs of a test, outside of generated code.
 #[derive(Clone, Copy, Debug)]
 pub struct Viewed<'p> {
     /// The bytes.
     pub bytes: &'p [u8],
-    /// How many there were on the wire; the greatest number for more than that.
+    /// The number on the wire; the greatest number for more than that.
     pub wire_length: u32,
     /// This machine sent the packet.
     pub is_outgoing: bool,
@@ -54,7 +54,7 @@ pub struct Viewed<'p> {
 
 /// A condition on a packet. Both forms must agree.
 pub trait Test: fmt::Debug + Send + Sync {
-    /// What it asks, in one line.
+    /// Its condition, in one line.
     fn name(&self) -> &str;
 
     /// Whether it holds: the oracle of the code.

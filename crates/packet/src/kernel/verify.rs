@@ -15,11 +15,11 @@ const BLOCKS_MAX: usize = 4096;
 const STEPS_MAX: usize = 65_536;
 /// Tables of a kernel at most.
 pub(crate) const TABLES_MAX: usize = 16;
-/// How many outputs may be named.
+/// The number of outputs that may be named.
 const OUTPUTS_MAX: u32 = 256;
 
 impl Kernel {
-    /// All that is wrong; nothing, if code may be made of it.
+    /// All errors; empty, if code may be made of it.
     pub fn verify(&self) -> Vec<String> {
         let mut wrong: Vec<String> = self.tables.iter().filter_map(TableSpec::verify).collect();
         if self.tables.len() > TABLES_MAX {
@@ -43,12 +43,12 @@ impl Kernel {
         wrong
     }
 
-    /// What it does without a packet, as a kernel.
+    /// A handler as a kernel.
     fn of_handler(&self, blocks: IdVec<BlockId, super::Block>, values: u32) -> Kernel {
         Kernel { blocks, values, supply: None, handlers: Vec::new(), ..self.clone() }
     }
 
-    /// What is wrong with its blocks; of those of a handler, if they are for an event.
+    /// The errors of its blocks; of those of a handler, if they are for an event.
     fn verify_program(&self, event: Option<Event>) -> Vec<String> {
         let steps: usize = self.blocks.iter().map(|block| block.steps.len()).sum();
         if self.blocks.is_empty() {
@@ -143,7 +143,7 @@ impl Kernel {
         reason as usize >= self.reasons.len()
     }
 
-    /// What a step names and the kernel does not have.
+    /// The item that a step names and the kernel does not have.
     fn missing(&self, step: Step) -> Option<String> {
         match step {
             Step::Let(_, Expr::Word(word)) | Step::SetWord(word, _)
@@ -161,7 +161,7 @@ impl Kernel {
         }
     }
 
-    /// What a step asks of a table that it does not have.
+    /// The item of a table that a step names and the table does not have.
     fn missing_of_table(&self, step: Step) -> Option<String> {
         let (number, writes) = table_of(step)?;
         let Some(table) = self.tables.get(number as usize).filter(|it| it.verify().is_none())
@@ -231,7 +231,7 @@ impl Kernel {
     }
 }
 
-/// What is wrong with a value as an entry.
+/// The error of a value as an entry.
 fn gone(value: Value, table: u32, facts: &Facts) -> Option<String> {
     (!facts.is_entry(value, table)).then(|| format!("{value} may be no entry of table {table}"))
 }
@@ -250,7 +250,7 @@ fn table_of(step: Step) -> Option<(u32, bool)> {
     }
 }
 
-/// What a step may not do where it is: in the blocks for packets, or in a handler.
+/// The step that is not allowed here: in the blocks for packets, or in a handler.
 fn misplaced(step: Step, event: Option<Event>) -> Option<&'static str> {
     let handled = match event {
         Some(Event::Expire(table)) => Some(table),

@@ -1,5 +1,4 @@
-//! The buffers of packets, and the freelist that they come from and go back to. Generated code
-//! knows both.
+//! The buffers of packets, and their freelist. Generated code knows both.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::cell::{Cell, RefCell};
@@ -14,12 +13,12 @@ pub const HEADROOM: usize = 256;
 /// Bytes of a buffer behind its header.
 pub(super) const ROOM: usize = HEADROOM + BYTES_MAX;
 
-/// What a packet lives in. Generated code knows the offsets below.
+/// The memory of a packet. Generated code knows the offsets below.
 #[repr(C, align(64))]
 pub(crate) struct Buffer {
-    /// The next on the freelist, while it is there.
+    /// The next on the freelist, while it is free.
     pub(super) next: *mut Buffer,
-    /// The pool it came from; outlives the buffer.
+    /// The pool that owns it; outlives the buffer.
     pub(super) home: *const Freelist,
     /// Where the packet begins in `bytes`; never beyond `ROOM - length`.
     pub(super) start: u32,
@@ -28,7 +27,7 @@ pub(crate) struct Buffer {
     /// When it was taken from the pool, in the time of the event loop.
     pub(super) born_ns: u64,
     /// When it was captured, in nanoseconds since the epoch, plus a bias; 0: not known. So
-    /// the zeros of a fresh packet say that it has no time, and the epoch is a time.
+    /// the zeros of a fresh packet mean that it has no time, and the epoch is a time.
     pub(super) time: u64,
     /// Whatever apps agree on.
     pub(super) mark: u64,
@@ -63,7 +62,7 @@ pub mod offsets {
     pub const LENGTH: usize = offset_of!(Buffer, length);
     /// The next on the freelist: an address.
     pub const NEXT: usize = offset_of!(Buffer, next);
-    /// The pool it came from: an address.
+    /// The pool that owns it: an address.
     pub const HOME: usize = offset_of!(Buffer, home);
     /// When it was taken from its pool: `u64`.
     pub const BORN: usize = offset_of!(Buffer, born_ns);
@@ -95,7 +94,7 @@ pub(crate) struct Freelist {
     pub(super) now_ns: Cell<u64>,
     pub(super) limit: usize,
     pub(super) refused: Cell<u64>,
-    /// The handle has gone: the last packet takes the memory with it.
+    /// The handle was dropped: the last packet frees the memory.
     pub(super) orphaned: Cell<bool>,
     blocks: RefCell<Vec<NonNull<Buffer>>>,
     /// Buffers of the last block that have not been used.
@@ -198,7 +197,7 @@ impl Freelist {
     /// Puts a buffer back; it may be the last thing that the pool does.
     ///
     /// # Safety
-    /// `home` is the pool that `buffer` came from, and `buffer` has no handle any more.
+    /// `home` is the pool that owns `buffer`, and `buffer` has no handle any more.
     #[inline]
     pub(super) unsafe fn give_back(home: *const Freelist, mut buffer: NonNull<Buffer>) {
         // SAFETY: the caller guarantees that `home` is the pool of `buffer`, which outlives it, and

@@ -5,7 +5,7 @@
 //!                        ^ start         ^ start + length
 //! ```
 //! A [`Packet`] is the one handle of its buffer. It can be sent (its owner gives it to a link),
-//! kept or dropped; dropping puts the buffer back on the freelist of the [`Pool`] it came from.
+//! kept or dropped; dropping puts the buffer back on the freelist of its [`Pool`].
 //! There is no way to have two handles of one buffer, or to send what was dropped: the compiler
 //! refuses.
 //!
@@ -17,7 +17,7 @@
 //! packet.len(); // it has been given away
 //! ```
 //!
-//! Prepending and stripping move `start`; what stands there already is not copied.
+//! Prepending and stripping move `start`; the bytes already there are not copied.
 
 mod buffer;
 mod pool;
@@ -30,7 +30,7 @@ pub use buffer::{BYTES_MAX, HEADROOM, offsets};
 pub(crate) use buffer::{Buffer, Freelist, OUTGOING};
 pub use pool::{Pool, PoolStats};
 
-/// Makes the earliest time that can be said the one that says nothing.
+/// Maps the earliest representable time to the number that means no time.
 const TIME_BIAS: u64 = 1 << 63;
 
 /// The shortest packets are the most frequent: these are moved without a call, as two halves that
@@ -64,7 +64,7 @@ fn copy(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// A packet does not fit what was asked of it.
+/// A packet is too large or too small for the operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoRoom;
 
@@ -115,26 +115,26 @@ impl Packet {
         unsafe { self.buffer.as_mut() }
     }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.head().length as usize
     }
 
-    /// How many bytes it had on the wire, with those that were cut off. Headers that are put on or
-    /// taken off count.
+    /// The number of bytes that it had on the wire, with those that were cut off. Headers that are
+    /// put on or taken off count.
     #[inline]
     pub fn wire_len(&self) -> usize {
         self.len() + self.missing()
     }
 
-    /// Says how many bytes it had on the wire: not less than it has.
+    /// Sets the number of bytes that it had on the wire: not less than it has.
     pub fn set_wire_len(&mut self, length: usize) {
         let missing = length.saturating_sub(self.len());
         self.head_mut().missing = missing as u64;
     }
 
-    /// How many bytes it had on the wire that are not here.
+    /// The number of bytes that it had on the wire and that are missing here.
     #[inline]
     pub fn missing(&self) -> usize {
         self.head().missing as usize
@@ -265,18 +265,18 @@ impl Packet {
         (time != 0).then(|| (time ^ TIME_BIAS).cast_signed())
     }
 
-    /// Says when it was captured, if that is known.
+    /// Sets when it was captured, if that is known.
     pub fn set_time_ns(&mut self, time_ns: Option<i64>) {
         self.head_mut().time = time_ns.map_or(0, |time_ns| time_ns.cast_unsigned() ^ TIME_BIAS);
     }
 
-    /// Whether this machine sent it, as a device has seen; what is made here or comes out of a
-    /// capture does not say, and counts as received.
+    /// Whether this machine sent it, as a device has seen; packets that are made here or read from
+    /// a capture have no such mark, and count as received.
     pub fn is_outgoing(&self) -> bool {
         self.head().flags & OUTGOING != 0
     }
 
-    /// Says whether this machine sent it.
+    /// Sets whether this machine sent it.
     pub fn set_outgoing(&mut self, is_outgoing: bool) {
         self.head_mut().flags = if is_outgoing { OUTGOING } else { 0 };
     }

@@ -1,20 +1,20 @@
 //! Pools of packets.
 //!
-//! A pool belongs to one thread and grows by blocks up to its limit. It counts what it gives and
-//! gets back; the difference is what is alive somewhere, and keeps the memory for as long, even if
-//! the pool's handle has gone.
+//! A pool belongs to one thread and grows by blocks up to its limit. It counts allocations and
+//! frees; the difference is the number of live packets, and keeps the memory for as long, even if
+//! the pool's handle was dropped.
 
 use std::ptr::NonNull;
 
 use super::Packet;
 use super::buffer::Freelist;
 
-/// What a pool has given and got back.
+/// Counts of allocations and frees.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct PoolStats {
     /// Packets given.
     pub allocated: u64,
-    /// Packets that came back.
+    /// Freed packets.
     pub freed: u64,
     /// Buffers there are.
     pub buffers: u64,
@@ -82,7 +82,7 @@ impl Pool {
         Some(packet)
     }
 
-    /// What has been given and has come back.
+    /// Counts of allocations and frees.
     pub fn stats(&self) -> PoolStats {
         let freelist = self.freelist();
         PoolStats {
@@ -93,8 +93,8 @@ impl Pool {
         }
     }
 
-    /// Where generated code finds the pool: itself, its freelist, what it has given, what has come
-    /// back.
+    /// Where generated code finds the pool: itself, its freelist, the count of allocations, the
+    /// count of frees.
     pub(crate) fn addresses(&self) -> [usize; 4] {
         let freelist = self.freelist();
         [
@@ -114,7 +114,7 @@ impl Pool {
         self.freelist().now_ns.set(now_ns);
     }
 
-    /// Packets that came back so far.
+    /// Packets freed so far.
     pub(crate) fn freed(&self) -> u64 {
         self.freelist().freed.get()
     }

@@ -32,7 +32,7 @@ fn no_packet_is_longer_than_its_limit() {
     assert_eq!(packet.append(&[0]), Err(NoRoom));
     assert_eq!(packet.prepend(&[0]), Err(NoRoom));
     packet.strip(100);
-    // What was stripped is room again, at either end.
+    // Stripped bytes are room again, at either end.
     packet.append(&[9; 100]).unwrap();
     assert_eq!((packet.len(), packet.bytes()[BYTES_MAX - 1]), (BYTES_MAX, 9));
     packet.strip(usize::MAX);

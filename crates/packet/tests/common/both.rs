@@ -71,7 +71,7 @@ impl Both {
         assert_eq!((one.allocated, one.freed), (other.allocated, other.freed));
     }
 
-    /// Puts a packet into both, as if it came over this link.
+    /// Puts a packet into both, as if it had arrived over this link.
     pub fn inject(&mut self, app: &str, port: &str, bytes: &[u8]) {
         for engine in [&mut self.compiled, &mut self.dispatched] {
             let packet = engine.pool().packet_of(bytes).unwrap();

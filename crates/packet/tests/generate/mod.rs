@@ -151,7 +151,7 @@ fn step(
 /// A kernel that does nothing but copy.
 const COPIES: &str = "kernel Copies\n b0:\n emit_all\n";
 
-/// A source of so many packets that puts something into each.
+/// A source of `packets` packets that writes something into each.
 fn source_kernel(rng: &mut Rng, packets: u64) -> Kernel {
     let mut builder = Builder::new("Makes");
     let (left, made) = (builder.state("left", packets), builder.counter("made"));
@@ -173,7 +173,7 @@ fn source_kernel(rng: &mut Rng, packets: u64) -> Kernel {
     Kernel::clone(&kernel)
 }
 
-/// A graph of so many apps and two ends, in which every app has an input, cycles are common, and
+/// A graph of `size` apps and two ends, in which every app has an input, cycles are common, and
 /// runs of kernels too.
 pub fn random_graph(rng: &mut Rng, size: usize) -> Graph {
     let mut text = String::from("end0 :: Digest\nend1 :: Digest\n");

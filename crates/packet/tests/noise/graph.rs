@@ -30,7 +30,7 @@ fn has_large_tables(text: &str) -> bool {
     sizes.any(|size| size.bytes().take_while(u8::is_ascii_alphanumeric).count() > 4)
 }
 
-/// A graph that is right, or nothing; mistakes can be told.
+/// A valid graph, or nothing; its errors can be rendered.
 fn read(text: &str) -> Option<Graph> {
     let mut sources = Sources::new();
     let options = flow::Options::default();

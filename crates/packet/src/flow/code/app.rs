@@ -22,7 +22,7 @@ struct Defined {
     definition: &'static Definition,
 }
 
-/// Its config as it is written: the declaration says of which types it is.
+/// Its config as it is written: the declaration has the types.
 struct Given(Config);
 
 impl Settings for Given {
@@ -80,7 +80,7 @@ impl App for Defined {
         Some(&self.running)
     }
 
-    /// Keys are words, so an app goes on as it is with another config.
+    /// Keys are words, so an app continues with another config.
     fn reconfigure(&mut self, Given(config): Given) -> Reconfigured {
         for key in &self.definition.keys {
             let given = config.get(&key.name.text).or(key.default.as_ref());
@@ -137,8 +137,8 @@ fn known() -> MutexGuard<'static, BTreeMap<&'static str, Known>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The app type of a definition, its tables, and what is wrong with it; a type too if its program
-/// is wrong, so that graphs can be checked.
+/// The app type of a definition, its tables, and the errors of it; a type too if its program is
+/// wrong, so that graphs can be checked.
 pub fn declare(definition: &Definition) -> (&'static Declaration, Vec<TableSpec>, Vec<Diagnostic>) {
     let mut found = Vec::new();
     for key in &definition.keys {

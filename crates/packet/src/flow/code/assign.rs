@@ -228,7 +228,7 @@ impl Lower<'_> {
     }
 }
 
-/// A unit of so many bytes as words, from the first byte on.
+/// A unit of `bytes` bytes as words, from the first byte on.
 fn pieces(bytes: u32) -> Vec<(u32, Width)> {
     match bytes {
         1 => vec![(0, Width::W8)],

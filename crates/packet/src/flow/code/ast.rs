@@ -5,7 +5,7 @@ use tidemill_diag::Span;
 use crate::app::{Direction, Value};
 use crate::kernel::table::spec::{TableKind, TableWriter, WhenFull};
 
-/// A word and where it stands.
+/// A word and its span.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Word {
     /// The word; a text without its quotes.
@@ -23,15 +23,15 @@ pub struct Definition {
     pub keys: Vec<KeyDef>,
     /// Its ports.
     pub ports: Vec<PortDef>,
-    /// What it remembers.
+    /// Its words of state.
     pub words: Vec<WordDef>,
     /// Headers of its own.
     pub headers: Vec<HeaderDef>,
-    /// What it remembers by key.
+    /// Its tables.
     pub tables: Vec<TableDef>,
-    /// What it lets pass.
+    /// Its meters.
     pub meters: Vec<MeterDef>,
-    /// What it does, and when.
+    /// Its handlers, by event.
     pub handlers: Vec<(On, Vec<Statement>)>,
     /// All of it, as it is written.
     pub source: String,
@@ -66,7 +66,7 @@ pub struct WordDef {
     pub name: Word,
     /// It is reported.
     pub is_counter: bool,
-    /// What it begins with.
+    /// Its initial value.
     pub initial: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct WordDef {
 pub enum On {
     /// For each packet of an input.
     Packet(Word),
-    /// Each time so many nanoseconds have passed; the word is `tick`.
+    /// Each time this many nanoseconds have passed; the word is `tick`.
     Tick(Word, u64),
     /// When the time of an entry of a table is over.
     Expire(Word),
@@ -92,7 +92,7 @@ pub struct TableDef {
     pub key: Vec<ColumnDef>,
     /// The other columns.
     pub values: Vec<ColumnDef>,
-    /// Who changes it.
+    /// Its writer.
     pub writer: Option<TableWriter>,
     /// Entries at most.
     pub size: Option<u64>,
@@ -100,7 +100,7 @@ pub struct TableDef {
     pub when_full: WhenFull,
     /// How long entries stay, in nanoseconds; 0: for ever.
     pub expire_ns: u64,
-    /// How often values are reported, in nanoseconds; 0: never.
+    /// The period of reports of values, in nanoseconds; 0: never.
     pub report_ns: u64,
 }
 
@@ -109,11 +109,11 @@ pub struct TableDef {
 pub struct HeaderDef {
     /// Its name.
     pub name: Word,
-    /// What it follows.
+    /// The headers that it may follow.
     pub after: Vec<AfterDef>,
     /// Its fields and how many bits they have.
     pub fields: Vec<(Word, u64)>,
-    /// How many bytes it has, if not those of its fields.
+    /// Its size in bytes, if not that of its fields.
     pub size: Option<Expr>,
 }
 
@@ -122,7 +122,7 @@ pub struct HeaderDef {
 pub struct AfterDef {
     /// The header before.
     pub parent: Word,
-    /// The field of that which says what follows, and its numbers; always, if nothing.
+    /// The field of the other header that announces this one, and its numbers; always, if nothing.
     pub when: Option<(Word, Vec<u64>)>,
 }
 
@@ -131,15 +131,15 @@ pub struct AfterDef {
 pub struct MeterDef {
     /// Its name.
     pub name: Word,
-    /// What is counted.
+    /// The unit that it counts.
     pub unit: MeterUnit,
-    /// How many a second.
+    /// The number per second.
     pub rate: Option<Expr>,
-    /// How many at once.
+    /// The most at once.
     pub burst: Option<Expr>,
 }
 
-/// What a meter counts.
+/// The unit of a meter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MeterUnit {
     /// Packets.
@@ -178,7 +178,7 @@ pub struct Insert {
     pub priority: Option<Expr>,
     /// The other columns.
     pub values: Vec<Expr>,
-    /// What is done if there is no room.
+    /// The statements for a full table.
     pub refused: Vec<Statement>,
 }
 
@@ -199,7 +199,7 @@ pub enum Statement {
         header: Word,
         /// The field.
         field: Word,
-        /// What it becomes.
+        /// The new value.
         value: Expr,
     },
     /// `if condition { ... } else { ... }`
@@ -232,7 +232,7 @@ pub enum Statement {
     Drop(Word),
 }
 
-/// An expression and where it stands.
+/// An expression and its span.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
     /// What it is.

@@ -165,8 +165,8 @@ impl Lower<'_> {
         found
     }
 
-    /// Goes on where a header is followed as it says: where what follows begins, and the header
-    /// whose checksum covers that.
+    /// Continues where a header is announced by its predecessor: the place where the next header
+    /// begins, and the header whose checksum covers it.
     fn behind(
         &mut self,
         after: &After,

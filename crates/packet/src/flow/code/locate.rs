@@ -27,7 +27,7 @@ impl Lower<'_> {
         self.at(yes);
     }
 
-    /// Goes on where the packet has so many bytes behind a place.
+    /// Continues where the packet has `bytes` bytes behind a place.
     pub(super) fn has(&mut self, base: Base, bytes: u32, missed: &mut Vec<BlockId>) {
         let bytes = base.offset + bytes;
         let mut end = self.build.constant(bytes.into());
@@ -45,7 +45,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Ends the current block and those that have no end: all go on at a new one.
+    /// Ends the current block and those that have no end: all continue at a new one.
     pub(super) fn join(&mut self, ends: Vec<BlockId>) {
         let here = self.here;
         let on = self.build.block();
@@ -53,7 +53,7 @@ impl Lower<'_> {
         self.at(on);
     }
 
-    /// Ends blocks: they go on at another.
+    /// Ends blocks: they continue at another.
     pub(super) fn end_all(&mut self, ends: impl IntoIterator<Item = BlockId>, on: BlockId) {
         for end in ends {
             self.build.at(end);
@@ -68,7 +68,7 @@ impl Lower<'_> {
                 self.at(last);
                 self.join(ways);
             }
-            // No packet comes here.
+            // Unreachable.
             None => self.unreached(),
         }
     }
@@ -192,7 +192,8 @@ impl Lower<'_> {
             self.has(Base::behind(at), 8, &mut others);
             let head = self.load_at(Base::behind(at), 0, Width::W32);
             let [is_fragment, is_ah] = [44, 51].map(|of| self.with(Operator::Eq, kind, of));
-            // In units of 8 bytes, or of 4; a fragment header has 8 bytes, whatever it says.
+            // In units of 8 bytes, or of 4; a fragment header has 8 bytes, whatever the field
+            // contains.
             let units = self.with(Operator::Shr, head, 16);
             let units = self.with(Operator::And, units, 0xFF);
             let three = self.build.constant(3);

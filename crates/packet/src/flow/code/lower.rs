@@ -1,4 +1,4 @@
-//! From a definition to a kernel, or to a list of what is wrong with it.
+//! From a definition to a kernel, or to a list of its errors.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) struct Lower<'d> {
     pub(super) meters: Vec<DeclaredMeter>,
     /// Entries that have been found.
     pub(super) found_entries: Vec<FoundEntry>,
-    /// The table whose entry expires in the handler that is written.
+    /// The table whose entry expires in the current handler.
     pub(super) expiring: Option<u32>,
     /// There is none in handlers of time.
     has_packet: bool,
@@ -91,7 +91,7 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
 impl Lower<'_> {
     pub(super) fn wrong(&mut self, code: &'static str, span: Span, message: String, help: &str) {
         let diagnostic = Diagnostic::error(code, span, message).help(help);
-        // Loops are unrolled: what is wrong in them is said once.
+        // Loops are unrolled: errors in them are reported once.
         if !self.found.contains(&diagnostic) {
             self.found.push(diagnostic);
         }
@@ -150,7 +150,7 @@ impl Lower<'_> {
         self.names.push((text.to_owned(), meaning));
     }
 
-    /// Handlers of packets: at their beginning it is asked by which input a packet came.
+    /// Handlers of packets: they begin with a test of the packet's input.
     fn handle(&mut self) {
         let definition = self.definition;
         let inputs = definition.ports.iter().filter(|port| port.direction == Direction::Input);
@@ -237,7 +237,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Whether there is a packet; where there is none, that is wrong.
+    /// Whether there is a packet; reports an error where there is none.
     pub(super) fn needs_packet(&mut self, span: Span) -> bool {
         if !self.has_packet {
             let message = "there is no packet here".to_owned();
@@ -247,7 +247,7 @@ impl Lower<'_> {
         self.has_packet
     }
 
-    /// The table that a name stands for.
+    /// The table that a name denotes.
     pub(super) fn table_of(&self, name: &str) -> Option<u32> {
         let found = self.names.iter().rev().find(|(text, _)| text == name);
         match found {
@@ -331,7 +331,7 @@ impl Lower<'_> {
         has_ended
     }
 
-    /// Whether there are too many steps to go on, which is said once.
+    /// Whether there are too many steps to continue, which is reported once.
     fn too_long(&mut self, span: Span) -> bool {
         let is_too_long = self.build.steps() > STEPS_MAX;
         if is_too_long && !std::mem::replace(&mut self.is_too_long, true) {
@@ -411,7 +411,7 @@ impl Lower<'_> {
         false
     }
 
-    /// What is known of the packet and of tables.
+    /// The facts about the packet and tables.
     pub(super) fn known(&self) -> Known {
         Known { present: self.present.clone(), entries: self.found_entries.clone() }
     }
@@ -446,7 +446,7 @@ impl Lower<'_> {
         } else {
             open.push(self.here);
         }
-        // What has gone on one way may have gone.
+        // An entry that one branch has removed may be gone.
         for (entry, gone) in self.found_entries.iter_mut().zip(gone) {
             entry.is_gone |= gone;
         }
@@ -597,7 +597,7 @@ impl Lower<'_> {
         value
     }
 
-    /// A value and its type. What is wrong is a number.
+    /// A value and its type. An error becomes a number.
     fn expr(&mut self, expr: &Expr) -> (Value, Type) {
         match &expr.kind {
             ExprKind::Number(number) => (self.build.constant(*number), Type::Number),

@@ -1,7 +1,7 @@
 //! Meters: token buckets.
 //!
-//! What may pass is counted in units times 10^9, so that no fraction is lost between packets that
-//! come nanoseconds apart. A bucket is full at first.
+//! Tokens are counted in units times 10^9, so that no fraction is lost between packets that are
+//! nanoseconds apart. A bucket is full at first.
 
 use super::ast::{Expr, ExprKind, MeterDef, MeterUnit, Statement, Word};
 use super::lower::Lower;
@@ -85,7 +85,7 @@ impl Lower<'_> {
         self.branches(yes, no, missed, known)
     }
 
-    /// What may pass now: what has come since it was asked last, up to a burst.
+    /// The tokens now: those since the last refill are added, up to a burst.
     fn refill(&mut self, meter: DeclaredMeter) -> Value {
         let (now, before) = (self.build.value(Computed::Now), self.build.word(meter.filled_ns));
         let elapsed = self.build.binary(Operator::SubSat, now, before);

@@ -1,8 +1,8 @@
 //! Apps that a file defines: `app Name(config) { ... }`.
 //!
 //! A definition is checked and lowered in one pass, by which it becomes a kernel
-//! ([`crate::kernel`]) or a list of what is wrong. The structure of the kernel does not depend on
-//! the config, whose values are words: so what has been checked when the file was loaded can be
+//! ([`crate::kernel`]) or a list of errors. The structure of the kernel does not depend on the
+//! config, whose values are words: so what has been checked when the file was loaded can be
 //! lowered for each app. `docs/book/kernels.md` has the grammar and the rules.
 //!
 //! | part | does |
@@ -10,7 +10,7 @@
 //! | [`ast`] | the tree |
 //! | [`headers`] | the fields of headers |
 //! | `lower` | from the tree to a kernel |
-//! | `names` | what names stand for |
+//! | `names` | the meaning of names |
 //! | `locate` | finds headers in a packet |
 //! | `tables` | declares tables, looks keys up, changes entries |
 //! | `meters` | token buckets |

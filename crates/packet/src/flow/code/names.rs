@@ -1,4 +1,4 @@
-//! What the names of a program stand for, and what is known at a point of it.
+//! The meaning of the names of a program, and the facts at a point of it.
 
 use super::ast::{Expr, MeterUnit};
 use super::headers::{Field, Header};
@@ -21,7 +21,7 @@ impl Type {
     }
 }
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy)]
 pub(super) enum Meaning {
     Value(Value, Type),
@@ -32,11 +32,11 @@ pub(super) enum Meaning {
     Meter(usize),
 }
 
-/// A meter as it is declared.
+/// A declared meter.
 #[derive(Clone, Copy)]
 pub(super) struct DeclaredMeter {
     pub unit: MeterUnit,
-    /// How many a second, and at once.
+    /// The number per second, and at once.
     pub rate: Amount,
     pub burst: Amount,
     /// The words of what may pass, times 10^9, and of the time up to which that is counted.
@@ -44,14 +44,14 @@ pub(super) struct DeclaredMeter {
     pub filled_ns: u32,
 }
 
-/// How many.
+/// A number.
 #[derive(Clone, Copy)]
 pub(super) enum Amount {
     Number(u64),
     Word(u32),
 }
 
-/// A table as it is declared.
+/// A declared table.
 pub(super) struct DeclaredTable {
     pub spec: TableSpec,
     pub places: Vec<KeyPlace>,
@@ -68,7 +68,7 @@ pub(super) struct FoundEntry {
     pub is_gone: bool,
 }
 
-/// A place in the packet: so many bytes behind a value, or from the first on.
+/// A place in the packet: this many bytes behind a value, or from the first on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Base {
     pub value: Option<Value>,
@@ -94,7 +94,7 @@ pub(super) struct Present {
     pub base: Base,
     /// Where what it carries begins, if that is known.
     pub next: Option<Base>,
-    /// What an IPv6 header carries, behind extension headers.
+    /// The protocol behind an IPv6 header and its extension headers.
     pub protocol: Option<Value>,
     /// The header whose checksum covers it.
     pub covered_by: Option<(Header, Base)>,
@@ -108,7 +108,7 @@ impl Present {
     }
 }
 
-/// A header as it is declared.
+/// A declared header.
 #[derive(Clone)]
 pub(super) struct DeclaredHeader {
     pub name: String,
@@ -124,11 +124,11 @@ pub(super) struct DeclaredHeader {
 #[derive(Clone)]
 pub(super) struct After {
     pub parent: Header,
-    /// The field that says so, and the numbers that it has then.
+    /// The field that announces it, and its numbers.
     pub when: Option<(Field, Vec<u64>)>,
 }
 
-/// What was known at a point.
+/// The facts at a point.
 pub(super) struct Known {
     pub present: Vec<Present>,
     pub entries: Vec<FoundEntry>,

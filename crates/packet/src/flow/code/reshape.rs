@@ -9,7 +9,7 @@ use crate::kernel::Width;
 /// Bytes that are put on at once, at most.
 const BYTES_MAX: u32 = crate::kernel::HEADER_MAX;
 
-/// What a header that is put on says before the program has said anything.
+/// The time to live of a header that is put on, before the program has set it.
 const TTL: u64 = 64;
 
 impl Lower<'_> {
@@ -76,8 +76,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The field of a header that says that another follows, and its number; nothing inside, if it
-    /// always does.
+    /// The field of a header that announces another one, and its number; nothing inside, if it
+    /// always follows.
     fn link_of(&self, header: Header, next: Header) -> Option<Option<(Field, u64)>> {
         let named = |name: &str, number| {
             let field = header.fields().iter().find(|field| field.name == name).copied()?;

@@ -22,7 +22,7 @@ enum At {
 }
 
 impl Lower<'_> {
-    /// The number of a table that is declared; what is wrong with it is said.
+    /// Declares a table; returns its number, and reports its errors.
     pub(super) fn declare_table(&mut self, table: &TableDef) -> u32 {
         let (name, span) = (&table.name.text, table.name.span);
         let mut types = Vec::new();
@@ -133,7 +133,7 @@ impl Lower<'_> {
         Some(table)
     }
 
-    /// As many values as there are columns, each of the right type.
+    /// One value for each column, of the right type.
     fn columns_of(
         &mut self,
         span: Span,
@@ -267,7 +267,7 @@ impl Lower<'_> {
         if let (Some(prefix), Some(last), Some(&bits)) =
             (&insert.prefix, mask.last_mut(), bits.last())
         {
-            // What is longer than the column is as long as the column.
+            // A prefix longer than the column is as long as the column.
             let prefix = self.typed(prefix, Type::Number);
             let all = self.build.constant(bits.into());
             let rest = self.build.binary(Operator::SubSat, all, prefix);
@@ -293,7 +293,7 @@ impl Lower<'_> {
         !is_expiring
     }
 
-    /// Something was inserted into a table, or deleted: what was found may be gone.
+    /// Something was inserted into a table, or deleted: entries that were found may be gone.
     fn lose_entries(&mut self, table: u32) {
         let found = self.found_entries.iter_mut().filter(|found| found.table == table);
         found.for_each(|found| found.is_gone = true);

@@ -6,7 +6,7 @@ use super::ast::{Expr, ExprKind, Word};
 use super::headers::{Field, Header};
 use super::names::{After, DeclaredHeader};
 
-/// The field of these bits behind so many others; nothing, if it is in more than 8 bytes.
+/// The field of `bits` bits from `first_bit` on; nothing, if it is in more than 8 bytes.
 pub(super) fn field_at(first_bit: u32, bits: u32) -> Option<Field> {
     let (offset, below) = (first_bit / 8, first_bit % 8);
     let bytes = (below + bits).div_ceil(8);

@@ -1,8 +1,8 @@
-//! How old entries are: lists by the order in which they came, and a timer wheel.
+//! The age of entries: lists in the order of insertion, and a timer wheel.
 //!
 //! Entries are numbered from 1; lists are doubly linked by these numbers, and 0 ends them. A
-//! refresh only writes the time into the entry. Who looks for the oldest or for those whose time is
-//! over finds it there, and lets such an entry wait anew.
+//! refresh only writes the time into the entry. A search for the oldest or for expired ones reads
+//! it there, and moves such an entry to its new place.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ const BUCKETS: u64 = 256;
 /// The shortest time between two ticks of a wheel.
 const TICK_NS_MIN: u64 = 1_000_000;
 
-/// How long two ticks of a wheel are apart: entries go at most so long after their time.
+/// The time between two ticks of a wheel: entries expire at most this long after their time.
 pub(super) fn tick_ns(expire_ns: u64) -> u64 {
     expire_ns.div_ceil(BUCKETS / 2).max(TICK_NS_MIN)
 }
@@ -24,7 +24,7 @@ struct Links {
     behind: u32,
 }
 
-/// Entries in the order in which they came.
+/// Entries in the order of insertion.
 #[derive(Default)]
 pub(super) struct Queue {
     links: Vec<Links>,
@@ -79,7 +79,7 @@ enum WheelState {
     /// Not in the wheel.
     Out,
     Bucket(u8),
-    /// Among those whose time is over.
+    /// Among the expired ones.
     Due,
 }
 
@@ -87,15 +87,15 @@ enum WheelState {
 pub(super) struct Wheel {
     expire_ns: u64,
     tick_ns: u64,
-    /// The last tick that was looked at.
+    /// The last tick that was processed.
     tick: u64,
     /// The first of each bucket.
     firsts: Vec<u32>,
     links: Vec<Links>,
     /// Where each entry is, by number of the entry.
     states: Vec<WheelState>,
-    /// Entries whose time is over, taken out of their buckets; those that are no longer due are
-    /// passed over.
+    /// Expired entries, taken out of their buckets; those that have been refreshed since are passed
+    /// over.
     due: VecDeque<u32>,
 }
 
@@ -123,7 +123,7 @@ impl Wheel {
             self.links.resize(at + 1, Links::default());
             self.states.resize(at + 1, WheelState::Out);
         }
-        // What is due already is looked at next.
+        // An entry that is due already goes to the next bucket.
         let tick = self.due_tick(touched_ns).max(self.tick + 1);
         let bucket = (tick % BUCKETS) as u8;
         let behind = std::mem::replace(&mut self.firsts[usize::from(bucket)], entry);
@@ -148,8 +148,8 @@ impl Wheel {
         }
     }
 
-    /// The next entry whose time is over; `touched_ns` says when one was refreshed last. It stays
-    /// out of the wheel until it is removed.
+    /// The next expired entry; `touched_ns` returns when one was refreshed last. It stays out of
+    /// the wheel until it is removed.
     pub fn expired(&mut self, now_ns: u64, touched_ns: impl Fn(u32) -> u64) -> Option<u32> {
         let end = now_ns / self.tick_ns;
         loop {
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(queue.first(), None);
     }
 
-    /// All that go until a time, when `touched` says when each was refreshed.
+    /// All that expire until a time, when `touched` has the refresh time of each.
     fn go(wheel: &mut Wheel, now_ns: u64, touched: &[u64]) -> Vec<u32> {
         let mut gone = Vec::new();
         while let Some(entry) = wheel.expired(now_ns, |entry| touched[entry as usize]) {

@@ -31,17 +31,17 @@ impl Table {
         books.observed = Some(observed);
     }
 
-    /// Nobody follows it any more.
+    /// Ends the observation.
     pub(crate) fn unobserve(&self) {
         self.books.borrow_mut().observed = None;
     }
 
-    /// Whether somebody follows it.
+    /// Whether it is observed.
     pub(crate) fn is_observed(&self) -> bool {
         self.books.borrow().observed.is_some()
     }
 
-    /// An entry has come, or an insert has given it values.
+    /// An entry was inserted, or an insert has changed its values.
     pub(super) fn note_change(&self, books: &mut Books, entry: u32) {
         let Some(mut observed) = books.observed.take() else { return };
         observed.entry(entry).is_there = true;
@@ -87,7 +87,7 @@ impl Table {
         books.observed = Some(observed);
     }
 
-    /// The next change. What is gone comes first, as a key may have come back since.
+    /// The next change. Removals are first, as a key may have been inserted again since.
     pub(crate) fn take_change(&self) -> Option<Delta> {
         let books = &mut *self.books.borrow_mut();
         let mut observed = books.observed.take()?;
@@ -124,7 +124,7 @@ impl Table {
         observed.is_some_and(|observed| !observed.due.is_empty() || !observed.gone.is_empty())
     }
 
-    /// Changes that wait, at most twice as many as there may be entries.
+    /// Pending changes, at most twice as many as there may be entries.
     #[cfg(test)]
     pub(super) fn waiting(&self) -> usize {
         let books = self.books.borrow();

@@ -15,13 +15,13 @@ pub(super) struct Index {
     slots: Box<[Cell<u64>]>,
 }
 
-/// What is left of a hash in a slot.
+/// The part of a hash in a slot.
 fn tag(hash: u64) -> u64 {
     hash << 32
 }
 
 impl Index {
-    /// Room for so many entries.
+    /// Room for `size` entries.
     pub fn new(size: u32) -> Index {
         Index { slots: zeros((size as usize * 2).next_power_of_two()) }
     }
@@ -64,7 +64,7 @@ impl Index {
         self.slots[at].set(tag(hash) | u64::from(entry));
     }
 
-    /// Removes an entry, which is there.
+    /// Removes an entry that exists.
     pub fn remove(&self, hash: u64, entry: u32) {
         let mut hole = self.home(hash);
         while self.slots[hole].get() != tag(hash) | u64::from(entry) {

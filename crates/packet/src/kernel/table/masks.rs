@@ -73,7 +73,7 @@ impl Masks {
         self.list.sort_by_key(|mask| std::cmp::Reverse(mask.priority_max));
     }
 
-    /// An entry of a mask has gone.
+    /// An entry of a mask has been removed.
     pub fn remove(&mut self, number: u64) {
         let Some(at) = self.list.iter().position(|mask| mask.number == number) else { return };
         self.list[at].entries -= 1;

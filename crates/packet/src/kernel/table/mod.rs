@@ -5,9 +5,9 @@
 //!                              (not if exact)
 //! draft = | words of a key | its mask | priority | values |      what the next insert takes
 //! ```
-//! All memory is there from the beginning and stays where it is, so generated code looks keys up,
+//! All memory is allocated at the beginning and does not move, so generated code looks keys up,
 //! reads values and writes them by itself; for the rest it calls. Entries are found by a hash with
-//! a secret ([`Secret`]), as keys come from strangers. Entry 0 is none.
+//! a secret ([`Secret`]), as keys come from outside. Entry 0 is none.
 //!
 //! | part | does |
 //! |---|---|
@@ -15,11 +15,11 @@
 //! | `index` | from the hash of a key to its entry |
 //! | `masks` | prefixes and masks with priorities |
 //! | `write` | changes by the program around the graph |
-//! | `observed` | what those around the graph know of entries, and what they do not know yet |
-//! | `follow` | how that is kept up with the table |
+//! | `observed` | the rows that an observer knows, and the changes that it does not know yet |
+//! | `follow` | recording changes of the table for it |
 //! | `row` | an entry as its columns |
-//! | `zeros` | memory that is there from the beginning |
-//! | `age` | the oldest entry; a timer wheel for those whose time is over |
+//! | `zeros` | memory that is allocated at the beginning |
+//! | `age` | the oldest entry; a timer wheel for expired ones |
 //!
 //! It reads no clock: the time is an argument.
 
@@ -53,18 +53,18 @@ const PASSED_MAX: usize = 16;
 /// Words of a draft at most.
 const DRAFT_WORDS_MAX: usize = 2 * KEY_WORDS_MAX + 1 + VALUES_MAX;
 
-/// What has happened to a table.
+/// Counts of changes of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct TableCounts {
-    /// Entries that are there.
+    /// Existing entries.
     pub entries: u64,
-    /// Entries that came.
+    /// Inserted entries.
     pub inserted: u64,
     /// Entries that were deleted.
     pub deleted: u64,
-    /// Entries whose time was over.
+    /// Expired entries.
     pub expired: u64,
-    /// Entries that went to make room.
+    /// Entries removed to make room.
     pub evicted: u64,
     /// Inserts for which there was no room.
     pub refused: u64,
@@ -137,14 +137,14 @@ struct Books {
     /// Numbers that have been used.
     used: u32,
     counts: TableCounts,
-    /// Where somebody around the graph follows it.
+    /// The state of an observer around the graph.
     observed: Option<Observed>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Priority {
     priority: u64,
-    /// The less, the earlier it came.
+    /// Lower for earlier ones.
     order: u64,
 }
 
@@ -175,12 +175,12 @@ impl Table {
         }
     }
 
-    /// What it is declared as.
+    /// Its declaration.
     pub fn spec(&self) -> &TableSpec {
         &self.spec
     }
 
-    /// What has happened to it.
+    /// Its counts.
     pub fn counts(&self) -> TableCounts {
         self.books.borrow().counts
     }
@@ -272,7 +272,7 @@ impl Table {
                     }
                     let entry = self.probe(&self.found_by(mask.of(key), mask.number)[..words]);
                     let Priority { priority, order } = books.priorities[entry as usize];
-                    // Of the same priority the first that came.
+                    // Of the same priority the first that was inserted.
                     if entry != 0 && (best == 0 || (priority, !order) > rank) {
                         (best, rank) = (entry, (priority, !order));
                     }
@@ -407,33 +407,33 @@ impl Table {
         books.counts.entries -= 1;
     }
 
-    /// Deletes an entry, which is there.
+    /// Deletes an entry that exists.
     pub(crate) fn delete(&self, entry: u32) {
         let books = &mut *self.books.borrow_mut();
         self.remove(books, entry);
         books.counts.deleted += 1;
     }
 
-    /// The next entry whose time is over. The caller ends it with [`Table::expire`].
+    /// The next expired entry. The caller ends it with [`Table::expire`].
     pub(crate) fn expired(&self, now_ns: u64) -> Option<u32> {
         let books = &mut *self.books.borrow_mut();
         let touched_ns = |entry| self.word(entry, self.layout.touched).get();
         books.wheel.as_mut()?.expired(now_ns, touched_ns)
     }
 
-    /// Ends an entry whose time is over.
+    /// Ends an expired entry.
     pub(crate) fn expire(&self, entry: u32) {
         let books = &mut *self.books.borrow_mut();
         self.remove(books, entry);
         books.counts.expired += 1;
     }
 
-    /// How often somebody has to look for entries whose time is over.
+    /// The period at which the caller has to check for expired entries.
     pub(crate) fn tick_ns(&self) -> Option<u64> {
         (self.spec.expire_ns > 0).then(|| age::tick_ns(self.spec.expire_ns))
     }
 
-    /// All entries, in the order in which they came or were refreshed by an insert.
+    /// All entries, in the order in which they were inserted or refreshed by an insert.
     pub fn rows(&self) -> Vec<Row> {
         let books = self.books.borrow();
         books.ages.iter().map(|entry| self.row(&books, entry)).collect()

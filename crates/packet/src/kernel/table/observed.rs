@@ -4,21 +4,21 @@
 //! insert ---> due: numbers of entries --+--> take_change(): Came(row), with its values of then
 //! remove ---> gone: rows they know -----+                   Went(row), as they know it
 //! ```
-//! Changes are noted by entry, so those of one entry coalesce: one that comes and goes between two
-//! looks was never there. Hence both queues are no longer than the table is large, however long
-//! nobody looks. Values that a kernel changes in place are no change until they are reported, so
-//! counting costs nothing here.
+//! Changes are recorded by entry, so those of one entry coalesce: an insertion that is removed
+//! before it is taken leaves no change. Hence both queues are no longer than the table is large,
+//! however long nothing is taken. Values that a kernel changes in place are no change until they
+//! are reported, so counting costs nothing here.
 
 use std::collections::VecDeque;
 
 use super::row::Row;
 
-/// A change of a table that somebody follows.
+/// A change of a table that is observed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Delta {
-    /// An entry has come, or has other values, or another priority.
+    /// An entry is new, or has other values, or another priority.
     Came(Row),
-    /// An entry has gone, which was known as this row.
+    /// An entry was removed, which was known as this row.
     Went(Row),
 }
 
@@ -27,17 +27,17 @@ pub enum Delta {
 pub(super) struct Observed {
     /// By number of the entry.
     entries: Vec<Known>,
-    /// What is known of each: its priority, then its values.
+    /// The known numbers of each: its priority, then its values.
     numbers: Vec<u64>,
     /// Entries that have changed, each once.
     pub(super) due: VecDeque<u32>,
-    /// Rows that are known and gone.
+    /// Rows that are known and removed.
     pub(super) gone: VecDeque<Row>,
 }
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct Known {
-    /// The entry is there.
+    /// The entry exists.
     pub(super) is_there: bool,
     /// They know it, with the numbers that are remembered.
     pub(super) is_known: bool,
@@ -46,7 +46,7 @@ pub(super) struct Known {
 }
 
 impl Observed {
-    /// What is known of an entry.
+    /// The known state of an entry.
     pub(super) fn entry(&mut self, entry: u32) -> &mut Known {
         let entry = entry as usize;
         if entry >= self.entries.len() {

@@ -1,4 +1,4 @@
-//! What a table is declared as: its columns, who writes it, and what happens when it is full.
+//! The declaration of a table: its columns, its writer, and what happens when it is full.
 
 use std::fmt;
 
@@ -29,13 +29,13 @@ impl TableKind {
         (TableKind::Ternary, "ternary"),
     ];
 
-    /// As programs say it.
+    /// Its name in programs.
     pub fn name(self) -> &'static str {
         name_of(&TableKind::NAMES, self)
     }
 }
 
-/// Who changes a table.
+/// The writer of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableWriter {
     /// The kernel, packet by packet.
@@ -48,7 +48,7 @@ impl TableWriter {
     pub(crate) const NAMES: [(TableWriter, &'static str); 2] =
         [(TableWriter::Kernel, "kernel"), (TableWriter::Program, "program")];
 
-    /// As programs say it.
+    /// Its name in programs.
     pub fn name(self) -> &'static str {
         name_of(&TableWriter::NAMES, self)
     }
@@ -67,7 +67,7 @@ impl WhenFull {
     pub(crate) const NAMES: [(WhenFull, &'static str); 2] =
         [(WhenFull::Evict, "evict"), (WhenFull::Refuse, "refuse")];
 
-    /// As programs say it.
+    /// Its name in programs.
     pub fn name(self) -> &'static str {
         name_of(&WhenFull::NAMES, self)
     }
@@ -78,7 +78,7 @@ fn name_of<T: Copy + PartialEq>(names: &[(T, &'static str)], it: T) -> &'static 
     names.iter().find(|(named, _)| *named == it).map_or("", |(_, name)| name)
 }
 
-/// What the number in a column stands for, to those around the graph; to kernels it is a number.
+/// The meaning of the number in a column, outside of the graph; to kernels it is a number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Meaning {
     /// A number.
@@ -103,9 +103,9 @@ impl Meaning {
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// How many bits it has, 1 to 64.
+    /// The number of bits, 1 to 64.
     pub bits: u32,
-    /// What they stand for.
+    /// Their meaning.
     pub meaning: Meaning,
 }
 
@@ -126,7 +126,7 @@ impl fmt::Display for Column {
     }
 }
 
-/// So many ones.
+/// `bits` ones.
 pub fn low_bits(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
@@ -151,7 +151,7 @@ pub struct TableSpec {
     pub key: Vec<Column>,
     /// The other columns, a word each.
     pub values: Vec<Column>,
-    /// Who changes it.
+    /// Its writer.
     pub writer: TableWriter,
     /// Entries at most.
     pub size: u32,
@@ -159,8 +159,8 @@ pub struct TableSpec {
     pub when_full: WhenFull,
     /// How long an entry stays that is not refreshed, in nanoseconds; 0: for ever.
     pub expire_ns: u64,
-    /// How often those around the graph are told of values that have changed, in nanoseconds; 0:
-    /// never, unless they ask.
+    /// The period at which changed values are reported to observers, in nanoseconds; 0: never,
+    /// unless requested.
     pub report_ns: u64,
 }
 
@@ -209,7 +209,7 @@ impl TableSpec {
         (2 * self.key_words() + 1 + self.values.len()) as u32
     }
 
-    /// What is wrong with it.
+    /// Its error.
     pub fn verify(&self) -> Option<String> {
         let is_column = |column: &Column| (1..=64).contains(&column.bits);
         let name = &self.name;

@@ -208,8 +208,8 @@ fn keys_are_packed_into_words() {
     assert!(spec.verify().is_some_and(|what| what.contains("256 bits")));
 }
 
-/// Whoever follows a table knows all of it once there is nothing more to take, whatever has
-/// happened meanwhile, and what waits for them never takes more room than the table has.
+/// An observer of a table knows all of it once there is nothing more to take, whatever has
+/// happened meanwhile, and the pending changes never take more room than the table has.
 fn follow(kind: TableKind, expire_ns: u64, seed: u64) {
     let mut spec = spec(kind, WhenFull::Evict, expire_ns);
     let mut rng = Rng::new(seed);

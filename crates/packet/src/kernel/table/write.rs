@@ -9,7 +9,7 @@ use super::{Row, Table};
 /// A change of a table that the program writes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Change {
-    /// An entry comes, or one of the same key and mask gets other values and another priority.
+    /// Inserts an entry, or gives one of the same key and mask other values and another priority.
     Insert(Row),
     /// The entry with the key and mask of a row goes; if there is none, that is no mistake.
     Delete(Row),
@@ -68,8 +68,8 @@ impl Table {
         self.make(changes, now_ns)
     }
 
-    /// Whether there may be no room for all changes: if so, they are tried on a copy, so that the
-    /// order and the age of what is there stay if they are refused.
+    /// Whether there may be no room for all changes: if so, they are tried on a copy, so that a
+    /// refusal leaves the order and the age of entries unchanged.
     fn may_be_full(&self, changes: &[Change]) -> bool {
         let inserts = changes.iter().filter(|it| matches!(it, Change::Insert(_))).count();
         let books = self.books.borrow();

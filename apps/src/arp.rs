@@ -53,7 +53,7 @@ pub struct Arp {
     answered: u64,
 }
 
-/// What a message says.
+/// The contents of a message.
 struct Message {
     operation: u16,
     sender: (Mac, Ipv4Addr),
@@ -120,7 +120,7 @@ impl App for Arp {
         Ok(Arp { mac, address, gateway, resolved: None, has_asked: false, answered: 0 })
     }
 
-    /// What is known of a gateway is known of that gateway only.
+    /// The address of a gateway is valid for that gateway only.
     fn reconfigure(&mut self, config: ArpConfig) -> Reconfigured {
         let ArpConfig { mac, address, gateway } = config;
         if gateway != self.gateway {

@@ -6,12 +6,12 @@ use tidemill_packet::kernel::{Builder, Running};
 /// A kernel that has been written, ready to run.
 ///
 /// # Errors
-/// It is wrong.
+/// It is invalid.
 pub(crate) fn running(kernel: Builder) -> Result<Running, Fault> {
     Ok(Running::new(kernel.finish().map_err(|wrong| Fault::new(wrong.join("; ")))?))
 }
 
-/// Has an app go on as the kernel of its new config, with all that it has counted.
+/// Makes an app continue as the kernel of its new config, with its counts.
 pub(crate) fn follow(running: &mut Running, made: Result<Running, Fault>) -> Reconfigured {
     match made {
         Ok(made) => {

@@ -1,8 +1,8 @@
 //! Packet filters.
 //!
-//! The crate `filter` knows what an expression means and how it becomes code, the packet engine has
-//! kernels that ask tests: here the one becomes the other. So the decisions of a filter stand in
-//! the middle of the breath, between the apps before and behind it.
+//! The crate `filter` compiles expressions, the packet engine has kernels with tests: here a filter
+//! becomes a test. So the decisions of a filter are in the middle of the breath, between the apps
+//! before and behind it.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl Test for Matches {
     }
 
     fn write(&self, body: &mut Body<'_>, packet: Looked, yes: Block, no: Block) {
-        // Most filters do not ask for it.
+        // Most filters do not use it.
         let wire_length = match self.graph.asks_wire_length() {
             true => packet.wire_length(body),
             false => body.ins().ireduce(types::I32, packet.length),
@@ -105,7 +105,7 @@ impl Filter {
         let matched = kernel.counter("matched");
         let not_matched = kernel.reason("not_matched");
         let [yes, no, rest, none] = [(); 4].map(|()| kernel.block());
-        // The name says all that the test depends on: tests of one name are the same.
+        // The name has all that the test depends on: tests of one name are the same.
         let expr = match config.netmask.is_unspecified() {
             true => config.expr,
             false => format!("{} (mask {})", config.expr, config.netmask),

@@ -1,4 +1,4 @@
-//! A bridge that knows nobody.
+//! A bridge without a table of addresses.
 
 use tidemill_packet::app::{App, Fault, Io, Ports, Start};
 

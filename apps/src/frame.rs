@@ -9,8 +9,8 @@
 //! arp     = "arp" "who" ADDRESS "tell" ADDRESS | "arp" "is" ADDRESS "to" ADDRESS MAC
 //! payload = "bytes" N [ "from" K ] | "payload" DIGITS
 //! ```
-//! `bytes N` stands for N bytes that count up from K or 0. Lengths and checksums are computed.
-//! [`describe`] writes a frame so if that says all of it, checksums included, and else as digits.
+//! `bytes N` is N bytes that count up from K or 0. Lengths and checksums are computed.
+//! [`describe`] writes a frame so if that is exact, checksums included, and else as digits.
 //!
 //! ```
 //! use tidemill_apps::frame::{describe, parse};
@@ -34,7 +34,7 @@ const TTL: u8 = 64;
 /// The frame that a text describes.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Its error.
 pub fn parse(text: &str) -> Result<Vec<u8>, String> {
     let mut words = Words { words: text.split_whitespace().collect(), at: 0 };
     let frame = match words.takes("hex") {
@@ -227,7 +227,7 @@ impl<'t> Words<'t> {
     }
 }
 
-/// The frame as text: the most telling that [`parse`] makes the same frame of.
+/// The frame as text: the most readable form of which [`parse`] makes the same frame.
 pub fn describe(frame: &[u8]) -> String {
     let is_exact = |text: &String| parse(text).is_ok_and(|parsed| parsed == frame);
     let candidates = [tell(frame, Detail::Full), tell(frame, Detail::Raw)];
@@ -246,7 +246,7 @@ fn digits(bytes: &[u8]) -> String {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     Full,
-    /// What is behind IPv4 is bytes.
+    /// The bytes behind IPv4 are not parsed.
     Raw,
 }
 

@@ -1,4 +1,4 @@
-//! Who is there (RFC 792).
+//! Answers to echo requests (RFC 792).
 
 use std::net::Ipv4Addr;
 

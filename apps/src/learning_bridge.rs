@@ -1,4 +1,4 @@
-//! A bridge that learns who is where (IEEE 802.1D, without the spanning tree).
+//! A bridge that learns the ports of addresses (IEEE 802.1D, without the spanning tree).
 
 use tidemill_packet::app::{App, Fault, Io, Ports, Reconfigured, Start};
 use tidemill_stdx::keyed::Map;
@@ -32,7 +32,7 @@ tidemill_packet::declare! {
 #[derive(Debug)]
 pub struct LearningBridge {
     own: Vec<Option<usize>>,
-    /// Where an address was heard, as the number of an output, and when.
+    /// The port where an address was seen, as the number of an output, and when.
     heard: Map<Mac, (usize, u64)>,
     names: Vec<String>,
     age_ns: u64,
@@ -54,7 +54,7 @@ impl App for LearningBridge {
         self.age_ns = u64::from(config.age) * 1_000_000_000;
         self.addresses_max = config.addresses as usize;
         if self.heard.len() > self.addresses_max {
-            // Those that were heard last stay.
+            // Those that were seen last stay.
             let mut times: Vec<(u64, Mac)> =
                 self.heard.iter().map(|(mac, (_, at))| (*at, *mac)).collect();
             times.sort_unstable();

@@ -1,7 +1,7 @@
 //! Packet apps: what graphs are commonly made of.
 //!
 //! Each app is one file with its declaration, which is also its manual (`tidemill apps NAME`). They
-//! use the public interface of the packet engine only, as an app of anybody's would.
+//! use the public interface of the packet engine only, as a third party's app would.
 //!
 //! ```
 //! use tidemill_packet::engine::{Engine, Options, Rest};

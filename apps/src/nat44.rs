@@ -44,7 +44,7 @@ tidemill_packet::declare! {
 const INSIDE: usize = 0;
 const OUTSIDE: usize = 1;
 
-/// Protocol, address and port of somebody inside.
+/// Protocol, address and port of an inside host.
 type Host = (u8, Ipv4Addr, u16);
 
 /// See [`Nat44::declaration`](tidemill_packet::app::Declared::declaration).
@@ -61,7 +61,7 @@ pub struct Nat44 {
     next: u16,
 }
 
-/// Words of a set of ports, and words that say which of those are not 0.
+/// Words of a set of ports, and words whose bits mark which of those are not 0.
 const WORDS: usize = 1 << 10;
 const SUMMARIES: usize = WORDS / 64;
 
@@ -138,8 +138,8 @@ impl App for Nat44 {
         Ok(Nat44 { config, ports, hosts, free, next })
     }
 
-    /// Mappings live on, those too whose port is no longer among those that new ones get. After
-    /// another public address they are of use to the inside only: no answer comes to the old one.
+    /// Mappings live on, those too whose port is not allocated any more. After a change of the
+    /// public address they are of use to the inside only: no answer arrives for the old one.
     fn reconfigure(&mut self, config: Nat44Config) -> Reconfigured {
         let range = |config: &Nat44Config| config.first_port..=config.last_port;
         if range(&config) != range(&self.config) {

@@ -11,7 +11,7 @@ use crate::capture::{Ended, Frame, Reader};
 /// Packets of one breath at most.
 const BURST: usize = 256;
 
-/// Packets come at multiples of this, at or after their times: so those that are close are one
+/// Packets are due at multiples of this, at or after their times: so those that are close are one
 /// batch.
 const GRAIN_NS: u64 = 1_000_000;
 
@@ -48,9 +48,9 @@ pub struct PcapReader {
     frame: Frame,
     times: u64,
     read: u64,
-    /// When packets come, if not as fast as they are taken.
+    /// When packets are due, if not as fast as they are taken.
     pace: Option<CaptureTime>,
-    /// What has been read and is not due.
+    /// A packet has been read and is not due.
     has_next: bool,
     /// The time of the last packet.
     last_ns: i64,
@@ -64,7 +64,7 @@ pub struct PcapReader {
 
 fn open(file: &str) -> Result<Reader<BufReader<File>>, Fault> {
     let wrong = |why: String| Fault::new(format!("cannot read `{file}`: {why}"));
-    // A pipe would keep all else waiting, and its first packets are looked at twice.
+    // A pipe would block, and its first packets are read twice.
     let found = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
     if !found.is_file() {
         return Err(wrong("it is no regular file".to_owned()));
@@ -82,12 +82,12 @@ impl PcapReader {
         }
     }
 
-    /// When the packet that was read comes.
+    /// When the packet that was read is due.
     fn due_ns(&self) -> Option<u64> {
         self.pace.map(|pace| pace.due_ns(self.frame.time_ns))
     }
 
-    /// The first packet of the next round comes with the last one of this round.
+    /// The first packet of the next round is due with the last one of this round.
     fn begin_again(&mut self) {
         let Some(pace) = &mut self.pace else { return };
         let last_due_ns = pace.due_ns(self.last_ns);

@@ -1,4 +1,4 @@
-//! A look at what passes.
+//! A capture of passing packets.
 
 use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
 
@@ -52,7 +52,7 @@ impl App for PcapTap {
         if config.file == self.target.0 { Ok(()) } else { Capture::can_create(&config.file) }
     }
 
-    /// The capture goes on, unless it is another one.
+    /// The capture continues, unless it is another one.
     fn reconfigure(&mut self, config: PcapTapConfig) -> Reconfigured {
         let target = (config.file, config.format);
         if target != self.target {

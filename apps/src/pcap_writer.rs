@@ -56,7 +56,7 @@ impl Capture {
         Ok(Capture { writer })
     }
 
-    /// Whether a file can be written. It stays as it is: another app may be writing it still.
+    /// Whether a file can be written. Its contents are kept: another app may still be writing it.
     pub(crate) fn can_create(file: &str) -> Result<(), Fault> {
         let wrong = |error: std::io::Error| Fault::new(format!("cannot write `{file}`: {error}"));
         let is_new = std::fs::symlink_metadata(file).is_err();

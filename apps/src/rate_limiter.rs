@@ -57,7 +57,7 @@ impl App for RateLimiter {
         let filled_ns = kernel.state("filled_ns", start.now_ns());
         let over_rate = kernel.reason("over_rate");
         let (pass, over) = (kernel.block(), kernel.block());
-        // What has come since the last packet, up to a burst.
+        // Adds the tokens since the last packet, up to a burst.
         let (now, before) = (kernel.value(Expr::Now), kernel.word(filled_ns));
         let elapsed = kernel.binary(Operator::SubSat, now, before);
         kernel.set_word(filled_ns, now);

@@ -44,7 +44,7 @@ const FRAGMENTS_MAX: usize = 1300;
 /// What fragments of one datagram share.
 type Name = (Ipv4Addr, Ipv4Addr, u8, u16);
 
-/// What a fragment costs beside its bytes, about.
+/// The cost of a fragment beside its bytes, about.
 const FRAGMENT_COST: usize = 64;
 
 /// A part of a datagram, at its size: no packet's buffer is held while others are awaited.
@@ -61,7 +61,7 @@ impl Fragment {
     }
 }
 
-/// What the first fragment says of the whole.
+/// The header fields of the first fragment.
 #[derive(Debug)]
 struct Head {
     /// The frame up to the payload.
@@ -76,11 +76,11 @@ struct Partial {
     /// By offset, without overlaps.
     fragments: Vec<Fragment>,
     head: Option<Head>,
-    /// Bytes of the payload, once the last fragment has come.
+    /// Bytes of the payload, once the last fragment has arrived.
     total: Option<usize>,
-    /// Bytes of it that have come.
+    /// Bytes of it that have arrived.
     received: usize,
-    /// What it counts for in the budget.
+    /// Its share of the budget.
     cost: usize,
     since_ns: u64,
     serial: u64,
@@ -134,7 +134,7 @@ impl App for Reassemble {
         })
     }
 
-    /// What is too much for a lower limit goes when the next fragment comes.
+    /// The excess over a lower limit is dropped when the next fragment arrives.
     fn reconfigure(&mut self, config: ReassembleConfig) -> Reconfigured {
         self.timeout_ns = u64::from(config.timeout) * 1_000_000_000;
         self.datagrams_max = config.datagrams as usize;

@@ -1,4 +1,4 @@
-//! What came once comes again and again.
+//! Repeats packets again and again.
 
 use tidemill_packet::Packet;
 use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, Wrong};

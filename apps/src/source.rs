@@ -30,7 +30,7 @@ tidemill_packet::declare! {
 #[derive(Debug)]
 pub struct Source {
     running: Running,
-    /// How many there are altogether; the greatest number: no end.
+    /// The number of packets; the greatest number: no end.
     packets: u64,
 }
 
@@ -69,7 +69,7 @@ impl App for Source {
         Some(&self.running)
     }
 
-    /// What has been sent counts: a source of 100 packets that is made one of 120 has 20 more.
+    /// Sent packets count: a source of 100 packets that is made one of 120 has 20 more.
     fn reconfigure(&mut self, config: SourceConfig) -> Reconfigured {
         let Ok(mut next) = Source::of(&config) else { return Reconfigured::Restart };
         if self.packets < u64::MAX && next.packets < u64::MAX {

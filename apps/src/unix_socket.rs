@@ -97,7 +97,7 @@ impl App for UnixSocket {
     }
 
     fn stop(&mut self, _: &mut Io) {
-        // If it has gone already, so much the better.
+        // It may be removed already.
         let _ = std::fs::remove_file(&self.listen);
     }
 }

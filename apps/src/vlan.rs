@@ -61,7 +61,7 @@ impl VlanTag {
         let too_short = kernel.reason("too_short");
         kernel.need(ETHERNET as u32, too_short);
         kernel.prepend(4, too_short);
-        // Both addresses move to the front, and the tag comes behind them.
+        // Both addresses move to the front, and the tag follows them.
         let (first, second) = (kernel.load(Width::W64, 4), kernel.load(Width::W32, 12));
         kernel.store(Width::W64, 0, first);
         kernel.store(Width::W32, 8, second);

@@ -64,7 +64,7 @@ pub struct Tap {
 #[derive(Debug)]
 pub struct RawSocket {
     device: Device,
-    /// What the kernel has told of its drops so far; it tells of each once.
+    /// The drops that the kernel has reported so far; it reports each once.
     kernel_drops: Cell<u64>,
 }
 
@@ -75,8 +75,8 @@ struct Device {
     buffer: Vec<u8>,
 }
 
-/// Sends out what `read` puts into the buffer, where it says, a packet at a time, until there is no
-/// more or enough for one breath.
+/// Sends the frames that `read` writes to the buffer, at the range that it returns, a packet at a
+/// time, until there is no more or enough for one breath.
 pub(crate) fn burst(
     io: &mut Io,
     buffer: &mut [u8],
@@ -97,7 +97,7 @@ pub(crate) fn burst(
     Ok(Progress::Ready)
 }
 
-/// A frame of this length that came from elsewhere.
+/// A received frame of this length.
 pub(crate) fn whole(length: usize) -> Received {
     Received { frame: 0..length, is_outgoing: false }
 }
@@ -160,7 +160,7 @@ impl App for Tap {
     }
 
     fn report(&self) -> Vec<(&'static str, u64)> {
-        // What the device could not send is what this app had no room for.
+        // The drops of the device are those of this app.
         let path = format!("/sys/class/net/{}/statistics/tx_dropped", self.name);
         let count = std::fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok());
         vec![("kernel_drops", count.unwrap_or(0))]
@@ -198,7 +198,7 @@ impl App for RawSocket {
     }
 
     fn reconfigure(&mut self, config: RawSocketConfig) -> Reconfigured {
-        // What the old socket has to tell is counted before it goes.
+        // The drops of the old socket are counted before it is closed.
         self.report();
         match raw_socket(&config.interface) {
             Ok(file) => {

@@ -1,11 +1,11 @@
-//! Captures in, captures out: `tests/packets/NAME.case` says what goes into the ports of an app and
-//! what comes out, as frames in text. `BLESS=1` rewrites what comes out.
+//! Captures in, captures out: `tests/packets/NAME.case` has the frames for the ports of an app and
+//! the expected frames, in text. `BLESS=1` rewrites the expected ones.
 //!
 //! ```text
 //! app RateLimiter { rate: 1000 }
 //! in input                       a capture is made of the frames below
 //! 02:...
-//! out output                     and so is one of what comes out
+//! out output                     and so is one of the frames that leave
 //! counts                         what the app counted
 //! ```
 //! Each port has a capture of its own, in both formats, read and written by the apps for that.

@@ -88,14 +88,14 @@ fn ip(arguments: &str) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(format!("ip {arguments}: {said}")) }
 }
 
-/// Nobody else is to say anything on a device.
+/// Prevents that the system sends anything on a device.
 fn quiet(device: &str) -> Result<(), String> {
     // A kernel without IPv6 is quiet already.
     let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{device}/disable_ipv6"), "1");
     ip(&format!("link set {device} up"))
 }
 
-/// Sends a capture of so many frames in at `enter` and waits until as many have come out at
+/// Sends a capture of `count` frames in at `enter` and waits until as many have arrived at
 /// `leave`; `first` makes devices, which `ready` then makes ready for the rest.
 fn through(count: usize, first: &str, ready: impl FnOnce() -> Result<(), String>, rest: &str) {
     let folder = Folder::new();
@@ -104,7 +104,7 @@ fn through(count: usize, first: &str, ready: impl FnOnce() -> Result<(), String>
     let sent: Vec<Vec<u8>> = frames(count).into_iter().filter(|it| it.len() <= 1400).collect();
     write(&before, Format::Pcap, &sent);
     let (mut world, mut events) = world();
-    // First the devices, then what comes.
+    // First the devices, then the sources.
     if let Err(why) = drive::configure(&mut world, &mut events, graph_of(first)) {
         return println!("skipped: {why}");
     }
@@ -143,7 +143,7 @@ fn a_capture_goes_through_unix_sockets() {
         "enter :: UnixSocket {{ listen: \"{one}\", peer: \"{two}\" }}
          leave :: UnixSocket {{ listen: \"{two}\" }}"
     );
-    // The kernel keeps ten datagrams for a socket, and these all come at once.
+    // The kernel keeps ten datagrams for a socket, and these all arrive at once.
     through(8, &graph, || Ok(()), "");
 }
 
@@ -174,7 +174,7 @@ fn a_capture_goes_through_raw_sockets() {
 #[test]
 fn a_capture_goes_through_a_tap() {
     let name = format!("tmt{}", std::process::id() % 100_000);
-    // What the device hands to the kernel is seen there.
+    // The device's frames to the kernel are seen there.
     let tap = format!("enter :: Tap {{ name: \"{name}\" }}");
     through(100, &tap, || quiet(&name), &format!("leave :: RawSocket {{ interface: \"{name}\" }}"));
 }

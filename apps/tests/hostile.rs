@@ -1,5 +1,5 @@
-//! Whatever comes: frames that are cut, grown, of no length, of the greatest length, or changed in
-//! any place. No app fails, and no packet is lost.
+//! Frames that are cut, grown, of no length, of the greatest length, or changed in any place. No
+//! app fails, and no packet is lost.
 
 use crate::common::{Folder, frames, graph_of, read, run_to_end, write};
 use tidemill_apps::capture::Format;
@@ -53,7 +53,7 @@ fn graph(kind: &str, declaration: &tidemill_packet::app::Declaration) -> (Graph,
         for name in names {
             number += 1;
             if port.direction == Direction::Input {
-                // Nothing comes from here by itself: frames are put on the link.
+                // It sends nothing by itself: frames are put on the link.
                 let frames = "frames: [\"hex 00\"], packets: 1000000000, rate: 1";
                 text +=
                     &format!("g{number} :: Generator {{ {frames} }}\ng{number} -> app.{name}\n");
@@ -66,7 +66,7 @@ fn graph(kind: &str, declaration: &tidemill_packet::app::Declaration) -> (Graph,
     (graph_of(&text), inputs)
 }
 
-/// A frame that somebody has tampered with.
+/// A frame with random changes.
 fn tampered(frames: &[Vec<u8>], random: &mut Rng) -> Vec<u8> {
     let mut bytes = frames[random.below(frames.len() as u64) as usize].clone();
     match random.below(8) {
@@ -94,7 +94,7 @@ fn no_frame_makes_an_app_fail_or_lose_packets() {
     for declaration in tidemill_apps::catalogue().types() {
         let kind = declaration.name;
         let takes = declaration.ports(Direction::Input).any(|port| port.flow != Flow::Pull);
-        // Those three speak with the system: `devices.rs`.
+        // Those three use the system: `devices.rs`.
         if !takes || ["Tap", "RawSocket", "UnixSocket"].contains(&kind) {
             continue;
         }
@@ -124,7 +124,7 @@ fn no_frame_makes_an_app_fail_or_lose_packets() {
     assert!(count >= 20, "{count} types");
 }
 
-/// The pool may be empty at any time: what cannot be made is counted, and all goes on.
+/// The pool may be empty at any time: packets that cannot be made are counted, and all continues.
 #[test]
 fn without_packets_apps_go_on() {
     let text = "src :: Source { packets: 5000 } -> tee :: Tee\n\
@@ -145,7 +145,8 @@ fn without_packets_apps_go_on() {
     assert_eq!(engine.pool_stats().alive(), 0);
 }
 
-/// What a capture of these bytes gives: packets that arrived, and whether the reader failed.
+/// The result of reading these bytes as a capture: packets that arrived, and whether the reader
+/// failed.
 fn read_through(folder: &Folder, bytes: &[u8]) -> (u64, bool) {
     let path = folder.path("in.pcap");
     std::fs::write(&path, bytes).expect("writable");
@@ -160,7 +161,7 @@ fn read_through(folder: &Folder, bytes: &[u8]) -> (u64, bool) {
     engine.configure(Graph::new()).expect("all apps can go");
     assert_eq!(engine.pool_stats().alive(), 0);
     for note in engine.take_notes() {
-        // The reader says what is wrong with the file; nothing else fails, and nothing panics.
+        // The reader reports the error of the file; nothing else fails, and nothing panics.
         assert!(
             note.to_string().contains("in.pcap") && !note.to_string().contains("panic"),
             "{note}"

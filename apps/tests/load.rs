@@ -1,5 +1,5 @@
 //! Graphs that are changed, or in which an app fails, while a million packets a second pass: none
-//! is lost on links that stay, and who has nothing to do with it keeps its rate.
+//! is lost on links that stay, and unaffected apps keep their rate.
 
 use tidemill_diag::Sources;
 use tidemill_packet::app::{App, Declared, Fault, Io, Start};
@@ -7,7 +7,7 @@ use tidemill_packet::engine::{Engine, EngineKind, Options, Rest};
 use tidemill_packet::flow::{self, load_text};
 use tidemill_packet::graph::Graph;
 
-/// What a source brings in a breath, and how long a breath takes then.
+/// Packets of a source in a breath, and the duration of a breath.
 const BURST: u64 = 256;
 const BREATH_NS: u64 = BURST * 1000;
 
@@ -119,7 +119,7 @@ fn who_does_not_fail_keeps_its_rate() {
         let link = |name: &str| engine.link_stats(name).expect("it is there");
         let main = link("tee.main->main.tee");
         assert_eq!((main.rx_packets, main.tx_drops), (8000 * BURST, 0));
-        // While it was out of order its link filled, and what lay there came first afterwards.
+        // While it was out of order its link filled, and its packets were the first afterwards.
         let side = link("tee.side->shaky.input");
         assert!(side.tx_drops > 0 && side.rx_packets > faults * 50_000, "{side:?}");
         assert_eq!(side.tx_packets + side.tx_drops, 8000 * BURST);

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::common::{Folder, frames, read, run_to_end, write};
 use tidemill_apps::capture::Format;
 
-/// Runs a program; why it cannot be had, if it cannot. A program that is there must succeed.
+/// Runs a program; returns why it is not available, if it is not. An available one must succeed.
 fn ran(program: &str, arguments: &[&str]) -> Result<(), String> {
     match Command::new(program).args(arguments).output() {
         Err(error) => Err(format!("{program}: {error}")),
@@ -25,7 +25,7 @@ fn tcpdump_reads_what_we_write_and_we_read_what_it_writes() {
     for (format, name) in [(Format::Pcap, "a.pcap"), (Format::Pcapng, "a.pcapng")] {
         let (ours, theirs) = (folder.path(name), folder.path("theirs.pcap"));
         write(&ours, format, &frames);
-        // As root it would become somebody who may not write here.
+        // As root it would change to a user who may not write here.
         let as_we_are = ["-Z", "root"];
         let arguments = [&["-r", &ours, "-w", &theirs], &as_we_are[..]].concat();
         if let Err(why) = ran("tcpdump", &arguments) {

@@ -26,7 +26,7 @@ fn inject(engine: &mut Engine, port: &str, text: &str) {
     engine.breathe();
 }
 
-/// An app between sources that say nothing and sinks, by its ports.
+/// An app between sources that send nothing and sinks, by its ports.
 fn around(app: &str, ins: &[&str], outs: &[&str]) -> String {
     let mut text = format!("app :: {app}\n");
     for port in ins {
@@ -47,7 +47,7 @@ fn start(kind: EngineKind, text: &str) -> Engine {
     engine
 }
 
-/// Changes the graph; the app goes on.
+/// Changes the graph; the app continues.
 fn change(engine: &mut Engine, text: &str) {
     let changes = engine.configure(graph_of(text)).expect("it goes on");
     assert_eq!(changes.reconfigured, ["app"], "{changes:?}");
@@ -73,7 +73,7 @@ fn a_nat_keeps_its_mappings() {
         inject(&mut engine, "inside", "ip 10.0.0.4 > 9.9.9.9 udp 7 > 53 bytes 4");
         assert_eq!(count(&engine, "app", "mappings"), 3);
         assert_eq!(count(&engine, "app", "drop_no_port"), 1);
-        // When all are forgotten, only the two of the range come back.
+        // When all have expired, only the two of the range are allocated.
         engine.set_time(200_000_000_000, 0);
         engine.breathe();
         assert_eq!(count(&engine, "app", "mappings"), 0);
@@ -103,9 +103,9 @@ fn a_full_nat_answers_at_once() {
     let since = Instant::now();
     (0..50_000).for_each(|host| send(&mut engine, 1_000_000 + host));
     assert_eq!(count(&engine, "app", "drop_no_port"), 50_000);
-    // One by one each would look at 64512 ports.
+    // A search one by one would test 64512 ports.
     assert!(since.elapsed() < Duration::from_secs(10), "{:?}", since.elapsed());
-    // What is used lives on, and what comes back is found at once.
+    // Used ports live on, and free ones are found at once.
     engine.set_time(6_000_000_000, 0);
     (100..ports).for_each(|host| send(&mut engine, host));
     engine.set_time(12_000_000_000, 0);
@@ -246,7 +246,7 @@ fn a_tap_writes_on_into_its_capture() {
     assert_eq!(read(&path).len(), 3);
 }
 
-/// A capture that is not there, a folder that is none: the graph goes on with what it has.
+/// A missing capture, a missing folder: the graph continues unchanged.
 #[test]
 fn what_cannot_be_had_leaves_the_apps_as_they_are() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! What is true of packets stays true: how long they were, when they were captured, that a capture
-//! is broken, and what the kernel did to them.
+//! Facts about packets are preserved: their length, when they were captured, that a capture is
+//! broken, and what the kernel did to them.
 
 use std::net::UdpSocket;
 use std::process::Command;
@@ -33,7 +33,7 @@ fn read_frames(path: &str) -> (Vec<(i64, u32, Vec<u8>)>, Ended) {
     }
 }
 
-/// Breathes until all is done; the notes, and the engine as it is then.
+/// Breathes until all is done; returns the notes, and the engine in its final state.
 fn run(kind: EngineKind, text: &str) -> (Vec<Note>, Engine) {
     let mut engine = Engine::new(Options { kind, ..Options::default() });
     engine.set_time(0, 1_700_000_000_000_000_000);
@@ -231,7 +231,7 @@ impl Veth {
         for end in ["a", "b"] {
             wait_until_up(&format!("{name}{end}"))?;
         }
-        // Nobody answers there, so its address is given.
+        // Nothing answers there, so its address is given.
         ip(format!("address add 10.213.77.1/24 dev {name}a"))?;
         ip(format!("neighbour add 10.213.77.2 lladdr 02:00:00:00:00:09 dev {name}a"))?;
         Ok(veth)

@@ -1,7 +1,7 @@
 //! Captures: files of packets with times, in the formats pcap and pcapng.
 //!
-//! A [`Reader`] takes what it reads for hostile: lengths are bounded before memory is asked for,
-//! and what is wrong ends the capture with a reason, never the program. A [`Writer`] writes either
+//! A [`Reader`] takes its input for hostile: lengths are bounded before memory is allocated, and an
+//! error ends the capture with a reason, never the program. A [`Writer`] writes either
 //! format, for Ethernet, with times in nanoseconds.
 
 mod read;
@@ -13,7 +13,7 @@ pub use write::{Format, Writer};
 /// Bytes of a packet that are kept; captures may hold longer ones.
 pub const FRAME_BYTES_MAX: usize = tidemill_packet::packet::BYTES_MAX;
 
-/// Bytes of a block or packet record at most. What says it is longer is no capture.
+/// Bytes of a block or packet record at most. A greater length means that it is no capture.
 const RECORD_BYTES_MAX: usize = 1 << 24;
 
 /// Ethernet, in the list of link types.

@@ -5,7 +5,7 @@
 //!         { seconds 4, fraction 4, captured 4, length 4, bytes }
 //! pcapng  { type 4, length 4, body, length 4 }        section header, interfaces, packets
 //! ```
-//! Either byte order, fractions of microseconds or nanoseconds, and what pcapng says of times.
+//! Either byte order, fractions of microseconds or nanoseconds, and the time options of pcapng.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -127,7 +127,7 @@ impl<R: Read> Reader<R> {
         };
         if let Kind::Pcap { order, .. } = kind {
             read_exact(&mut input, &mut buffer, 20)?;
-            // The upper bits tell of checksums at the end of frames.
+            // The upper bits describe checksums at the end of frames.
             let kind = order.u32(&buffer, 16).map(|kind| kind & 0xffff);
             check_link_type(kind.unwrap_or(u32::MAX))?;
         }
@@ -136,14 +136,14 @@ impl<R: Read> Reader<R> {
         Ok(reader)
     }
 
-    /// A capture in pcapng says of what link it is where its first interface is: that is read at
-    /// once, so that a wrong one is refused as one in pcap.
+    /// The first interface of a pcapng capture has its link type: it is read at once, so that a
+    /// wrong one is refused as in pcap.
     fn read_first_interface(&mut self) -> Step<()> {
         let mut frame = Frame::default();
         while matches!(&self.kind, Kind::Pcapng { clocks, .. } if clocks.is_empty()) {
             match self.next_block(&mut frame) {
                 Ok(_) => {}
-                // Asking again says so again.
+                // The next call returns the same.
                 Err(Ended::Fine) => break,
                 Err(ended) => return Err(ended),
             }
@@ -323,7 +323,7 @@ fn fill<R: Read>(input: &mut R, to: &mut [u8]) -> io::Result<usize> {
 /// `count` bytes into the buffer; false if there is none at all.
 fn read_head<R: Read>(input: &mut R, buffer: &mut Vec<u8>, count: usize) -> Step<bool> {
     buffer.clear();
-    // Memory grows with what is there, not with what is claimed.
+    // Memory grows with the bytes read, not with the claimed length.
     match input.by_ref().take(count as u64).read_to_end(buffer) {
         Ok(0) if count > 0 => Ok(false),
         Ok(got) if got == count => Ok(true),

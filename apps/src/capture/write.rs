@@ -79,7 +79,7 @@ impl<W: Write> Writer<W> {
         self.output.write_all(&self.record)
     }
 
-    /// What it is written to.
+    /// The destination.
     pub fn output(&mut self) -> &mut W {
         &mut self.output
     }

@@ -6,7 +6,7 @@ use tidemill_stdx::internet::sum;
 
 use super::{ETHERNET, TYPE_IPV4, ether_type, u16_at};
 
-/// An IPv4 header within a frame, checked: lengths fit the frame. The checksum is not looked at.
+/// An IPv4 header within a frame, checked: lengths fit the frame. The checksum is not checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ipv4 {
     /// Where the header begins in the frame.
@@ -93,7 +93,7 @@ pub fn transport_checksum(
     pseudo[9] = protocol;
     pseudo[10..].copy_from_slice(&(payload.len() as u16).to_be_bytes());
     match !(sum(payload, sum(&pseudo, 0)) as u16) {
-        // 0 says of UDP that there is no checksum.
+        // 0 would mean that UDP has no checksum.
         0 if protocol == 17 => 0xffff,
         checksum => checksum,
     }
@@ -108,8 +108,8 @@ pub fn adjust(checksum: u16, before: &[u8], after: &[u8]) -> u16 {
     !(sum(after, start) as u16)
 }
 
-/// Where source port, destination port and checksum stand, counted from the payload. For ICMP echo
-/// both ports are the identifier.
+/// The offsets of source port, destination port and checksum in the payload. For ICMP echo both
+/// ports are the identifier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ports4 {
     /// The port of the sender.

@@ -29,7 +29,7 @@ impl Mac {
     /// To all.
     pub const BROADCAST: Mac = Mac([0xff; 6]);
 
-    /// Whether it stands for several: multicast or broadcast.
+    /// Whether it addresses several stations: multicast or broadcast.
     pub fn is_group(self) -> bool {
         self.0[0] & 1 == 1
     }

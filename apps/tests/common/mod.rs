@@ -111,7 +111,7 @@ pub fn read(path: impl AsRef<Path>) -> Vec<Vec<u8>> {
     frames
 }
 
-/// Frames of all kinds, so many.
+/// `count` frames of all kinds.
 pub fn frames(count: usize) -> Vec<Vec<u8>> {
     let mut random = tidemill_stdx::rng::Rng::new(7);
     let frame = |at: usize| {

@@ -8,7 +8,7 @@ use std::net::Ipv6Addr;
 
 use tidemill_diag::Span;
 
-/// A name that stands for a header or a kind of packet.
+/// A name of a header or a kind of packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "they are the keywords of the language")]
 pub enum Protocol {
@@ -108,7 +108,7 @@ pub enum Direction {
     Both,
 }
 
-/// What an id is.
+/// The kind of an id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `host`, and what is meant where none is given.
@@ -125,7 +125,7 @@ pub enum Kind {
     ProtoChain,
 }
 
-/// What stands before an id, and is implied by ids that follow.
+/// The qualifiers of an id, which are implied by the ids that follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Qualifiers {
     /// `tcp` in `tcp src port 80`.
@@ -136,7 +136,7 @@ pub struct Qualifiers {
     pub kind: Option<Kind>,
 }
 
-/// What a packet's field is compared with.
+/// The right side of a comparison with a packet's field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Operand {
     /// A number.
@@ -173,13 +173,13 @@ pub enum Operand {
 /// One test with its place in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Primitive {
-    /// What it tests.
+    /// Its test.
     pub kind: PrimitiveKind,
     /// Its text, without implied qualifiers.
     pub span: Span,
 }
 
-/// What a primitive tests.
+/// The test of a primitive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum PrimitiveKind {
     /// `tcp src port 80`
@@ -225,7 +225,7 @@ pub struct LlcKind {
     pub name: &'static str,
     /// Bits of the control field that count; 0: none do.
     pub mask: u32,
-    /// What they are.
+    /// Their values.
     pub value: u32,
 }
 
@@ -265,7 +265,7 @@ impl LlcKind {
 pub struct IsisKind {
     /// The word.
     pub word: &'static str,
-    /// The types that it stands for.
+    /// The types that it denotes.
     pub types: &'static [u32],
 }
 

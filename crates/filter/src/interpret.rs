@@ -5,12 +5,12 @@
 use crate::ast::Operator;
 use crate::graph::{Check, Family, Graph, Target, Value, ValueId};
 
-/// What a filter sees of a packet.
+/// The inputs of a filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'p> {
     /// The bytes that were kept.
     pub bytes: &'p [u8],
-    /// How many there were on the wire.
+    /// The number of bytes on the wire.
     pub wire_length: u32,
     /// This machine sent it.
     pub is_outgoing: bool,

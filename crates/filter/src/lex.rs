@@ -24,16 +24,16 @@ use crate::{address, names};
 /// A piece of the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// Where it is.
     pub span: Span,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TokenKind {
-    /// A number, also one that a constant's name stands for.
+    /// A number, also the value of a named constant.
     Number(u32),
     /// Two to four numbers with dots between: what they make, and of how many bits.
     Dotted(u32, u32),
@@ -187,7 +187,7 @@ struct Lexer<'t> {
     diagnostics: Vec<Diagnostic>,
 }
 
-/// How many bytes at the start of `text` are of this kind.
+/// The number of bytes at the start of `text` that are of this kind.
 fn run(text: &str, inside: impl Fn(u8) -> bool) -> usize {
     text.bytes().position(|byte| !inside(byte)).unwrap_or(text.len())
 }
@@ -302,7 +302,7 @@ fn number(text: &str) -> Option<(usize, Result<u32, String>)> {
     (length > 0).then_some((length, value))
 }
 
-/// An address and how many of its 32 bits were given, or what is wrong with it.
+/// An address and how many of its 32 bits were given, or its error.
 type Dotted = Result<(u32, u32), String>;
 
 fn dotted(text: &str) -> Option<(usize, Dotted)> {

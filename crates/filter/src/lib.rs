@@ -19,20 +19,19 @@
 //! assert!(!filter.matches(&[0x00; 64]));
 //! ```
 //!
-//! What an expression means is what libpcap's compiler makes of it before it optimises, for
-//! captures of Ethernet in files: a packet in which a load would pass the end is rejected, whatever
-//! the rest of the expression says, and so is one for which a divisor is zero. The order of tests
-//! is therefore part of the meaning, and is kept.
+//! An expression means what libpcap's compiler makes of it before it optimises, for captures of
+//! Ethernet in files: a packet in which a load would pass the end is rejected, whatever the rest of
+//! the expression is, and so is one for which a divisor is zero. The order of tests is therefore
+//! part of the meaning, and is kept.
 //!
 //! What differs, and is refused with a diagnostic or noted:
 //!
 //! * names of hosts, networks and gateways are not looked up;
 //! * ports and protocols have names from a table of our own (`names`);
-//! * other link layers are not there, nor are interfaces: a packet does not tell its;
+//! * other link layers are not supported, nor are interfaces: a packet does not carry its own;
 //! * `inbound` and `outbound` are for packets of devices, not of captures ([`Settings`]);
-//! * `byte` has no `&` and `|`: libpcap takes them and never looks at the byte;
-//! * `protochain` advances over an authentication header by its length; libpcap forgets how far it
-//!   has come.
+//! * `byte` has no `&` and `|`: libpcap accepts them and never reads the byte;
+//! * `protochain` advances over an authentication header by its length; libpcap loses its position.
 //!
 //! Knows packets as bytes and a length on the wire. Must not know links, apps and captures.
 

@@ -1,7 +1,7 @@
 //! Names for numbers: services, protocols, kinds of frames, fields and their values.
 //!
 //! The tables are our own, so that a filter means the same on every machine; the numbers are those
-//! that IANA assigned. A service that is assigned for TCP only stands for TCP when its name is used
+//! that IANA assigned. A service that is assigned for TCP only means TCP when its name is used
 //! without a protocol, and so for UDP.
 
 /// Over what a service of a name is.
@@ -224,7 +224,7 @@ pub fn osi(name: &str) -> Option<u32> {
     find(&[("clnp", 0x81), ("esis", 0x82), ("isis", 0x83)], name)
 }
 
-/// The number that a word stands for wherever a number may: `tcpflags`, `icmp-echo`.
+/// The number of a word that is allowed wherever a number is: `tcpflags`, `icmp-echo`.
 pub fn constant(name: &str) -> Option<u32> {
     find(CONSTANTS, name)
 }

@@ -1,4 +1,4 @@
-//! Packets whose last byte is the last that may be read: a load beyond it would end the test.
+//! Packets that end at the end of readable memory: a load beyond it would end the test.
 
 use std::ptr::null_mut;
 
@@ -10,12 +10,12 @@ use tidemill_filter::{Filter, Frame, interpret};
 /// What may be read, and what lies behind it and may not.
 const PAGES: usize = 64 << 10;
 
-/// Memory that ends at a page that nobody may read.
+/// Memory that ends at an unreadable page.
 struct Edge(*mut u8);
 
 impl Edge {
     fn new() -> Edge {
-        // SAFETY: new memory, and a change to the half of it that nobody uses yet.
+        // SAFETY: new memory, and a change to the half of it that is not used yet.
         unsafe {
             let flags = ProtFlags::READ | ProtFlags::WRITE;
             let all = mmap_anonymous(null_mut(), 2 * PAGES, flags, MapFlags::PRIVATE);
@@ -53,7 +53,7 @@ fn nothing_is_read_beyond_a_packet() {
         "tcp src port 80 or (ip and tcp[90] = 1)",
         "(ip6 and ip6[46 : 2] = 80) or (ip and tcp[6 : 2] = 80)",
         "(ip6 and ip6[4 : 2] = 80) or (ip and tcp[6 : 2] = 80)",
-        // Behind a base from which on nearer bytes have been asked for.
+        // Behind a base from which on nearer bytes have been checked.
         "tcp[13] & 2 != 0 and tcp[100] = 5",
         "udp[4 : 2] = 99 or udp[110 : 4] = 7",
     ];

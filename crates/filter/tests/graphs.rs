@@ -37,7 +37,7 @@ fn every_expression_becomes_what_is_expected() {
     }
 }
 
-/// Who runs a filter has to find out no more than it asks for.
+/// The inputs that a filter reports as needed are those that it needs.
 #[test]
 fn a_graph_knows_what_it_asks_for_beside_the_bytes() {
     let asks = |text: &str| {

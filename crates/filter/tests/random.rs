@@ -115,7 +115,7 @@ fn seeds() -> Vec<(PathBuf, Vec<u8>)> {
     text.lines().map(|line| (PathBuf::from(line), line.as_bytes().to_vec())).collect()
 }
 
-/// What the verifier lets pass runs, whatever it means.
+/// Every verified graph runs, whatever it means.
 #[test]
 fn broken_graphs_are_refused_or_run() {
     let packets = packets(5, 20);

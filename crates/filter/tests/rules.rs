@@ -43,7 +43,7 @@ fn both_access_points_and_the_snap_header_say_what_a_frame_carries() {
             assert!(!matches(text, &frame(length, &head)), "{text}");
         }
     }
-    // Without a kind nobody asks for the byte that tells kinds apart.
+    // Without a kind the byte that distinguishes kinds is not read.
     assert!(matches("llc", &frame(2, &[0x42, 0x42])));
     assert!(!matches("llc u", &frame(2, &[0x42, 0x42])));
     assert!(matches("llc u", &frame(3, &[0x42, 0x42, 3])));
@@ -90,7 +90,7 @@ fn the_type_of_a_frame_says_how_long_the_header_around_a_tunnel_is() {
         bytes.extend(tunnel(first));
         frame(0x8864, &bytes)
     };
-    // Where there is a type, nobody looks at the version.
+    // Where there is a type, the version is not read.
     for first in [0x45, 0x65] {
         assert!(matches("geneve 5 and tcp", &frame(0x0800, &tunnel(first))));
         assert!(matches("pppoes and geneve 5 and tcp", &session(first)));
@@ -101,7 +101,7 @@ fn the_type_of_a_frame_says_how_long_the_header_around_a_tunnel_is() {
     labelled.extend(tunnel(0x45));
     let labelled = frame(0x8847, &labelled);
     assert!(matches("mpls and geneve and tcp", &labelled));
-    // The labels are around the tunnel: inside any frame can be told.
+    // The labels are around the tunnel: the inner frame may be of any type.
     assert!(!matches("mpls and geneve and arp", &labelled));
 }
 
@@ -131,7 +131,7 @@ fn directions_are_those_of_the_device() {
     }
 }
 
-/// 44 is the number of the fragment header only where a byte is asked to be that.
+/// 44 is the number of the fragment header only where a byte is compared with it.
 #[test]
 fn other_questions_with_the_number_of_the_fragment_header_are_answered() {
     let packet =

@@ -1,14 +1,14 @@
-//! Each expression of `tests/filter/expressions.txt` on packets of every kind, against what tcpdump
-//! says: now, where it is installed, and else what it said when `tests/filter/verdicts.txt` was
-//! recorded (`BLESS=1` records anew).
+//! Each expression of `tests/filter/expressions.txt` on packets of every kind, against the verdicts
+//! of tcpdump: of now, where it is installed, and else those recorded in
+//! `tests/filter/verdicts.txt` (`BLESS=1` records anew).
 //!
-//! tcpdump runs with `-O`: what a filter means is what libpcap makes of it before it optimises.
+//! tcpdump runs with `-O`: a filter means what libpcap makes of it before it optimises.
 //! Its optimiser drops loads whose value does not matter, and reorders tests, without regard to
 //! packets that are too short for them; `the_optimiser_of_libpcap_differs_on_short_packets_only`
-//! holds that this is all.
+//! tests that this is all.
 //!
-//! Packets with an authentication header are left out under `protochain`: libpcap forgets how far
-//! it has come when it steps over one, and may go round for ever.
+//! Packets with an authentication header are left out under `protochain`: libpcap loses its
+//! position when it steps over one, and may loop for ever.
 
 use std::process::{Command, Stdio};
 
@@ -54,7 +54,7 @@ fn tcpdump_is_here() -> bool {
     version.is_ok_and(|output| output.status.success())
 }
 
-/// One bit per packet, four to a digit; what is not looked at is 0.
+/// One bit per packet, four to a digit; packets that are left out are 0.
 fn digits(kept: &[usize]) -> String {
     (0..COUNT.div_ceil(4))
         .map(|digit| {
@@ -136,7 +136,7 @@ fn every_packet_is_kept_as_tcpdump_does() {
     }
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert!(mixed >= 200, "only {mixed} expressions tell packets apart");
-    // What tcpdump says now is what it said.
+    // tcpdump still has the recorded verdicts.
     if live {
         golden::check(&corpus("verdicts.txt"), record);
     }
@@ -165,7 +165,7 @@ fn the_optimiser_of_libpcap_differs_on_short_packets_only() {
             continue;
         }
         let Ok(graph) = graph(&expression) else { continue };
-        // It refuses, or says so, where nothing can match.
+        // It refuses, or warns, where nothing can match.
         let Some(kept) = tcpdump(&[], &file, &expression) else { continue };
         let ours = ours(&expression, &graph, &whole);
         assert_eq!(digits(&ours), digits(&kept), "{expression}");

@@ -1,18 +1,18 @@
 //! The small assembler: what generators write again and again, on top of the builder.
 //!
-//! Memory is reached in two ways: [`aligned`] for what programs have laid out, [`unaligned`] for
-//! bytes of packets and messages. Both say that there is memory: bounds are the generator's matter.
+//! Memory is accessed in two ways: [`aligned`] for layouts of programs, [`unaligned`] for bytes of
+//! packets and messages. Both promise that the memory exists: the generator checks bounds.
 
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Type, Value, types};
 
 use crate::body::Body;
 
-/// Of loads and stores where memory is there and aligned.
+/// Flags of loads and stores of memory that exists and is aligned.
 pub fn aligned() -> MemFlagsData {
     MemFlagsData::trusted()
 }
 
-/// Of loads and stores where memory is there, at any address.
+/// Flags of loads and stores of memory that exists, at any address.
 pub fn unaligned() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
 }

@@ -13,7 +13,7 @@ use tidemill_stdx::hash::Map;
 use crate::error::Error;
 use crate::symbol::{DataId, FuncId, Symbols, Target};
 
-/// A [`FunctionBuilder`], which it stands for, that also knows the rest of the module.
+/// A [`FunctionBuilder`], to which it dereferences, that also knows the rest of the module.
 ///
 /// Blocks need not be sealed: what is not yet sealed is sealed at the end. Sealing early makes
 /// less work.
@@ -57,7 +57,7 @@ impl<'m> Body<'m> {
         self.symbols.config.pointer_type()
     }
 
-    /// What the copying and comparing functions of the builder ask for.
+    /// The configuration for the copying and comparing functions of the builder.
     pub fn config(&self) -> TargetFrontendConfig {
         self.symbols.config
     }
@@ -117,12 +117,12 @@ impl<'m> Body<'m> {
         self.builder.ins().symbol_value(pointer, global)
     }
 
-    /// What follows comes from this place in the source; any number but `u32::MAX`.
+    /// The place in the source of what follows; any number but `u32::MAX`.
     pub fn source(&mut self, place: u32) {
         self.builder.set_srcloc(SourceLoc::new(place));
     }
 
-    /// Ends the writing, or says which block is not complete.
+    /// Ends the function, or returns which block is not complete.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         self.builder.seal_all_blocks();
         if let Some(text) = first_unfinished(self.builder.func) {

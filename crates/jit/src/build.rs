@@ -16,8 +16,8 @@ pub use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 /// The signature of a function: `signature(CallConv::SystemV, &[types::I64], &[types::I64])`.
 ///
 /// [`CallConv::SystemV`] is that of `extern "C"` functions, [`CallConv::Tail`] that of functions
-/// that may end in `return_call`. Rust passes and expects the upper bits of narrow integers as
-/// they come, so generated code extends what it gets.
+/// that may end in `return_call`. Rust leaves the upper bits of narrow integers undefined, both
+/// ways, so generated code extends what it gets.
 pub fn signature(convention: CallConv, parameters: &[Type], results: &[Type]) -> Signature {
     let mut signature = Signature::new(convention);
     signature.params.extend(parameters.iter().copied().map(AbiParam::new));

@@ -1,4 +1,4 @@
-//! A finished module: it owns its memory and knows what stands where.
+//! A finished module: it owns its memory and knows the addresses in it.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use crate::listing;
 use crate::pages::Sealed;
 use crate::symbol::{DataId, FuncId};
 
-/// Executable code and its data. Dropping it unmaps both: whoever holds an address must not
-/// outlive it.
+/// Executable code and its data. Dropping it unmaps both: no address in it may be used after
+/// that.
 pub struct Code {
     pub(crate) name: String,
     pub(crate) pages: Sealed,
     pub(crate) places: IdVec<FuncId, Function>,
     pub(crate) data: IdVec<DataId, usize>,
-    /// The functions that are not imported, as they stand in memory.
+    /// The functions that are not imported, in the order of memory.
     pub(crate) own: Box<[FuncId]>,
 }
 
@@ -40,7 +40,7 @@ impl Function {
     }
 }
 
-/// What a function cost.
+/// The costs of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionStats<'c> {
     /// The function.
@@ -58,7 +58,7 @@ pub struct Symbol<'c> {
     pub function: &'c str,
     /// The bytes from its start.
     pub offset: u32,
-    /// What was given to [`Body::source`](crate::Body::source) for the instruction there.
+    /// The argument of [`Body::source`](crate::Body::source) for the instruction there.
     pub source: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ impl Code {
         &self.name
     }
 
-    /// What a function takes and gives, as it was declared.
+    /// The declared parameters and results of a function.
     pub fn signature(&self, id: FuncId) -> &Signature {
         &self.places[id].signature
     }
@@ -102,8 +102,8 @@ impl Code {
         })
     }
 
-    /// Which function has the instruction at `address`, and from where in the source it is. For a
-    /// return address ask for the byte before.
+    /// The function that contains the instruction at `address`, and its place in the source. For a
+    /// return address pass that of the byte before.
     pub fn symbolise(&self, address: usize) -> Option<Symbol<'_>> {
         let after = self.own.partition_point(|&id| self.places[id].address <= address);
         let place = &self.places[*self.own[..after].last()?];
@@ -114,7 +114,7 @@ impl Code {
         Some(Symbol { function: &place.name, offset, source: span.map(|span| span.source) })
     }
 
-    /// Which bytes of a function come from where in the source, ascending.
+    /// The places in the source of a function's bytes, ascending.
     pub fn spans(&self, id: FuncId) -> &[Span] {
         &self.places[id].spans
     }

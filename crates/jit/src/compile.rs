@@ -1,7 +1,7 @@
 //! One function from its representation to bytes, apart from everything else.
 //!
-//! A [`Draft`] goes in and a [`Compiled`] comes out; neither knows the other functions, and both
-//! may cross threads, so who has threads may use as many [`Compiler`]s.
+//! A [`Draft`] becomes a [`Compiled`]; neither knows the other functions, and both may cross
+//! threads, so several threads may use a [`Compiler`] each.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -44,7 +44,7 @@ pub struct Span {
     pub start: u32,
     /// The byte after the last.
     pub end: u32,
-    /// What was given to [`Body::source`](crate::Body::source).
+    /// The argument of [`Body::source`](crate::Body::source).
     pub source: u32,
 }
 
@@ -76,7 +76,7 @@ impl Compiler {
     /// Compiles a function.
     ///
     /// # Errors
-    /// What the generator did wrong, or what the machine cannot do.
+    /// An error of the generator, or something that the machine does not support.
     pub fn compile(&mut self, draft: Draft) -> Result<Compiled, Error> {
         // What compiling costs is reported and decides nothing, so it is no matter of a host.
         let start = Instant::now();

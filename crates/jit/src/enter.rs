@@ -2,8 +2,8 @@
 //!
 //! Two things keep Rust out: it has no name for the calling convention of tail calls, and a module
 //! with a pinned register (`r15` on x86-64, `x21` on AArch64) treats that register as its own
-//! everywhere, while the C convention promises Rust that it is left as it was. An entry is a
-//! function of the C convention that stands between:
+//! everywhere, while the C convention promises Rust that it is preserved. An entry is a function of
+//! the C convention in between:
 //!
 //! ```text
 //!   saved = pinned;  pinned = first argument;  results = call(the others)
@@ -30,7 +30,7 @@ impl Module {
     /// the register holds inside.
     ///
     /// # Errors
-    /// The C convention cannot return as much as `inner` does.
+    /// The C convention cannot return all results of `inner`.
     pub fn enter(&mut self, name: impl Into<Arc<str>>, inner: FuncId) -> Result<FuncId, Error> {
         let pinned = self.options.pinned_register;
         let pointer = self.object.symbols.config.pointer_type();

@@ -1,4 +1,4 @@
-//! What can go wrong, and whose fault it is.
+//! Errors, and whose fault they are.
 
 use std::fmt;
 use std::io;
@@ -13,21 +13,21 @@ pub enum Error {
     Invalid {
         /// The function.
         function: String,
-        /// What is wrong, beside the text of the function.
+        /// The error, beside the text of the function.
         text: String,
     },
-    /// The generator left a block without a last instruction, or went on after it.
+    /// The generator left a block without a last instruction, or added to it after that.
     Unfinished {
         /// The function.
         function: String,
         /// The block and what it lacks.
         text: String,
     },
-    /// The generator asked for what the compiler does not have on this machine.
+    /// The generator used a feature that the compiler does not have on this machine.
     Unsupported {
         /// The function.
         function: String,
-        /// What is missing.
+        /// The missing feature.
         text: String,
     },
     /// The function exceeds what the compiler can handle.

@@ -41,8 +41,8 @@
 //!   catches traps, nothing unwinds through generated frames. An `extern "C"` function that
 //!   panics ends the process.
 //! * **Same input, same bytes**, but for addresses; only measured times differ.
-//! * Rust enters functions of the C convention as they are, others by [`Module::enter`], which
-//!   also says how the pinned register is kept.
+//! * Rust enters functions of the C convention directly, others by [`Module::enter`], which
+//!   also describes how the pinned register is kept.
 //! * Safe code can describe functions, and neither name a foreign address ([`Module::import`]) nor
 //!   make anything executable ([`Module::finish`]) nor call it.
 //! * Wrong code from a generator is an [`Error`] where [`Options::verify`] is on. Where it is off,

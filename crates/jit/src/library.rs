@@ -33,7 +33,7 @@ extern "C" fn fma_f64(x: f64, y: f64, z: f64) -> f64 {
     x.mul_add(y, z)
 }
 
-/// Where the function is; `None` for those that our settings never ask for.
+/// The address of the function; `None` for those that our settings never use.
 pub(crate) fn address(call: LibCall) -> Option<usize> {
     let function = match call {
         LibCall::CeilF32 => ceil_f32 as *const (),

@@ -22,10 +22,10 @@ use crate::symbol::{DataId, FuncId, Symbols, Target};
 /// Where a function may start: what instruction fetch likes.
 const FUNCTION_ALIGNMENT: usize = 16;
 
-/// Between functions: an instruction that stops whoever gets there. Elsewhere zeros do.
+/// Between functions: an instruction that traps if it is reached. Elsewhere zeros do.
 const PADDING: u8 = if cfg!(target_arch = "x86_64") { 0xcc } else { 0 };
 
-/// What a module has gathered, as an object file has it: names, data and code with relocations.
+/// The contents of a module, as in an object file: names, data and code with relocations.
 pub(crate) struct Object {
     pub symbols: Symbols,
     pub blobs: IdVec<DataId, Blob>,

@@ -86,7 +86,8 @@ impl Module {
     /// Writes and compiles a function.
     ///
     /// # Errors
-    /// What the generator did wrong, or what the machine cannot do. The function stays undefined.
+    /// An error of the generator, or something that the machine does not support. The function
+    /// stays undefined.
     ///
     /// # Panics
     /// In debug builds, for what the builder finds at once, such as an instruction after the last
@@ -153,9 +154,9 @@ impl Module {
     /// A function without definition; no memory; a map file that cannot be written.
     ///
     /// # Safety
-    /// What was defined does nothing undefined when it is called as its generator prescribes:
-    /// loads, stores and calls go where there is something of their type, and nothing is written
-    /// that others rely on.
+    /// The defined functions have no undefined behaviour when they are called as their generator
+    /// prescribes: loads, stores and calls go to objects of their type, and no store breaks what
+    /// others rely on.
     pub unsafe fn finish(self) -> Result<Code, Error> {
         link(self.object, self.options)
     }

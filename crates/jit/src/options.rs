@@ -1,4 +1,4 @@
-//! What a module may choose, and the target that follows from it.
+//! The options of a module, and the target that follows from them.
 
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
@@ -14,7 +14,7 @@ pub enum Level {
     Speed,
 }
 
-/// What a module may choose.
+/// The options of a module.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The name of the module: what its functions are called by in profiles and listings.
@@ -68,7 +68,7 @@ pub(crate) fn target(options: &Options) -> Result<OwnedTargetIsa, Error> {
         // A frame of several pages touches each, so it cannot jump over the guard of the stack.
         ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
-        // What we compile has no secrets from whoever wrote it: no masks around jump tables.
+        // The code has no secrets from its author: no masks around jump tables.
         ("enable_table_access_spectre_mitigation", "false"),
         ("enable_heap_access_spectre_mitigation", "false"),
         // 128-bit integers as arguments.

@@ -7,8 +7,8 @@
 //! One piece holds both parts, so code and data reach each other with 32-bit displacements. Small
 //! pieces lie side by side in one mapping, which goes with the last of them.
 //!
-//! Mappings are asked for below the program, whose functions the code calls: over more than 4 GiB
-//! processors foresee calls and returns worse, which code with a short call for each value feels.
+//! Mappings are placed below the program, whose functions the code calls: processors predict calls
+//! and returns over more than 4 GiB worse, which slows code with a short call for each value.
 
 use std::ffi::c_void;
 use std::io;
@@ -27,23 +27,23 @@ pub(crate) fn whole_pages(bytes: usize) -> usize {
 
 /// So far below the program mappings begin, so that what is loaded with it has room.
 const GAP_BYTES: usize = 64 << 20;
-/// Behind so many bytes of mappings the places are asked for again: many are free by then.
+/// Hints repeat after this many bytes of mappings: many of the places are free again by then.
 const NEAR_BYTES: usize = 1 << 30;
 
-/// Where a mapping of so many bytes is near the program; null where it cannot be. It is a wish:
-/// where something is already, the system takes another place.
+/// An address near the program for a mapping of `bytes` bytes; null if there is none. It is a hint:
+/// if the place is taken, the system chooses another.
 fn near_the_program(bytes: usize) -> *mut c_void {
-    static ASKED: AtomicUsize = AtomicUsize::new(0);
-    // Only the number matters, and that no two threads have the same one.
-    let asked = ASKED.fetch_add(bytes, Ordering::Relaxed) % NEAR_BYTES;
+    static MAPPED: AtomicUsize = AtomicUsize::new(0);
+    // Relaxed: only the number matters, and that no two threads have the same one.
+    let offset = MAPPED.fetch_add(bytes, Ordering::Relaxed) % NEAR_BYTES;
     let program = whole_pages as *const () as usize;
-    let place = program.checked_sub(GAP_BYTES + asked).and_then(|end| end.checked_sub(bytes));
+    let place = program.checked_sub(GAP_BYTES + offset).and_then(|end| end.checked_sub(bytes));
     let page = rustix::param::page_size();
     ptr::without_provenance_mut(place.map_or(0, |place| place / page * page))
 }
 
-/// Mappings that several pieces of code share are so long: a process may map only so many places,
-/// and code that is made bit by bit has some pages each.
+/// The size of mappings that several pieces of code share: the number of mappings of a process is
+/// limited, and code that is made incrementally has a few pages each.
 const REGION_BYTES: usize = 256 << 10;
 /// Longer pieces have a mapping of their own.
 const SHARED_MAX_BYTES: usize = 64 << 10;
@@ -59,7 +59,7 @@ impl Mapping {
     fn new(bytes: usize) -> io::Result<Mapping> {
         let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         let wish = near_the_program(bytes);
-        // SAFETY: a new mapping wherever there is room touches nobody's memory.
+        // SAFETY: a new mapping at a free place changes no memory in use.
         let address = unsafe { mmap_anonymous(wish, bytes, access, flags) }?;
         let address = NonNull::new(address).ok_or(io::ErrorKind::OutOfMemory)?;
         Ok(Mapping { address, bytes })
@@ -68,16 +68,16 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, whole, and nobody may use it beyond its owner.
+        // SAFETY: the mapping is ours, whole, and is not used after its owner is dropped.
         let result = unsafe { munmap(self.address.as_ptr(), self.bytes) };
         debug_assert!(result.is_ok(), "{result:?}");
     }
 }
 
-// SAFETY: it is an address; which thread may do what with the pages its pieces say.
+// SAFETY: it is an address; its pieces guard the access to their pages.
 unsafe impl Send for Mapping {}
 
-// SAFETY: as above.
+// SAFETY: it has no method that changes the mapping; its pieces guard the access to their pages.
 unsafe impl Sync for Mapping {}
 
 /// The mapping that is shared now, and how much of it is given away. Pages are given once: what a
@@ -124,8 +124,8 @@ impl Drop for Piece {
             return;
         }
         let (address, bytes) = (self.address.as_ptr(), self.bytes);
-        // SAFETY: the pages are ours, and nobody may use them beyond their owner. Whoever does
-        // is stopped, and they take no memory.
+        // SAFETY: the pages are ours, and are not used after their owner is dropped. A stale access
+        // traps, and they take no memory.
         let gone = unsafe {
             mprotect(address, bytes, MprotectFlags::empty())
                 .and_then(|()| madvise(address, bytes, Advice::LinuxDontNeed))
@@ -165,14 +165,14 @@ impl Blank {
         }
         if code < bytes {
             let rest = address.as_ptr().wrapping_byte_add(code);
-            // SAFETY: as above, for the pages after the code.
+            // SAFETY: the pages after the code are ours, too.
             unsafe { mprotect(rest, bytes - code, MprotectFlags::READ) }?;
         }
         Ok(Sealed(self.0))
     }
 }
 
-/// Pages that can be executed or read, and not written; gone when dropped.
+/// Pages that can be executed or read, and not written; unmapped when dropped.
 pub(crate) struct Sealed(Piece);
 
 impl Sealed {
@@ -184,7 +184,7 @@ impl Sealed {
 // SAFETY: nothing writes to sealed pages, and threads share the address space.
 unsafe impl Send for Sealed {}
 
-// SAFETY: as above.
+// SAFETY: the pages are never written again, so shared access is safe.
 unsafe impl Sync for Sealed {}
 
 /// Processors of this kind see what was written by themselves.

@@ -13,12 +13,12 @@ use rustix::fs::{Mode, OFlags, open};
 
 use crate::code::Code;
 
-/// Every module is named, whatever its options say.
+/// Every module is named, whatever its options are.
 static NAMES_ALL: AtomicBool = AtomicBool::new(false);
 
 /// Names the functions of every module that is finished from now on, as if all had
-/// [`Options::perf_map`](crate::Options::perf_map): there is one map file to a process, so who
-/// profiles a process need not know who in it makes code.
+/// [`Options::perf_map`](crate::Options::perf_map): there is one map file to a process, so a
+/// profiler need not know which parts of a process make code.
 pub fn name_all_for_perf() {
     NAMES_ALL.store(true, Ordering::Relaxed);
 }

@@ -18,7 +18,7 @@ tidemill_stdx::id_type! {
 pub(crate) enum Target {
     Function(FuncId),
     Data(DataId),
-    /// What the compiler calls where the machine has no instruction.
+    /// The function that the compiler calls where the machine has no instruction.
     Library(LibCall),
     /// An offset in the function that refers.
     Itself(u32),
@@ -39,7 +39,7 @@ impl Target {
         UserExternalName::new(DATA, id.raw())
     }
 
-    /// What a name of ours means.
+    /// The target of a name of ours.
     pub fn of_user(name: &UserExternalName) -> Option<Target> {
         match name.namespace {
             FUNCTIONS => Some(Target::Function(FuncId::new(name.index))),

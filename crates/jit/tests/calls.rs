@@ -1,4 +1,4 @@
-//! Who can call whom: within a module, recursively, out to Rust, through tables.
+//! Calls: within a module, recursively, out to Rust, through tables.
 
 use crate::common::{finish, import, module, of_integers};
 use tidemill_jit::build::{

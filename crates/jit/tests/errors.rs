@@ -1,4 +1,4 @@
-//! What generators do wrong is an error with the name of the function; the module goes on.
+//! An error of a generator has the name of the function; the module stays usable.
 
 use crate::common::{finish, import, module, of_integers};
 use tidemill_jit::build::{CallConv, InstBuilder, signature, types};

@@ -101,7 +101,7 @@ fn the_pinned_register_holds_what_was_given() {
 fn register_after(function: *const u8, first: *const i64) -> u64 {
     let mut register = 0x1234_5678_9abc_def0_u64;
     // SAFETY: the function is of the C convention, takes these two arguments at most, and may
-    // besides change r15, which is said here.
+    // besides change r15, which is declared here.
     unsafe {
         std::arch::asm!(
             "call {function}",
@@ -122,7 +122,7 @@ fn an_entry_restores_the_register() {
     let words = [1, 2, 0];
     let address = pinned.code.address(pinned.sum);
     assert_eq!(register_after(address, words.as_ptr()), 0x1234_5678_9abc_def0);
-    // Without entry it would not be: the register is nobody's to restore.
+    // Without an entry it would not be: no function restores the register.
     assert_eq!(register_after(pinned.code.address(pinned.careless), words.as_ptr()), 5);
 }
 

@@ -1,19 +1,18 @@
-//! What is known at a place of the graph: what was checked, and how tests came out.
+//! The facts at a place of the graph: checks that were made, and outcomes of tests.
 //!
-//! At a node holds what holds on every way to it. Lists are kept short: what does not fit is not
-//! known, which costs a test and is never wrong. What was checked is kept in full, for the
-//! verifier needs it.
+//! A fact of a node holds on every path to it. Lists are kept short: what does not fit is dropped,
+//! which costs a test and is never wrong. Checks are kept in full, for the verifier needs them.
 
 use super::{Check, Comparison, Range, Test, ValueId, Values};
 use tidemill_stdx::sorted::SortedMap;
 
-/// How many outcomes and ranges are remembered.
+/// The most outcomes and ranges that are kept.
 const REMEMBERED_MAX: usize = 96;
 
-/// What was checked on every way here.
+/// The checks made on every path to here.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Coverage {
-    /// The packet has so many bytes from there on.
+    /// The packet has this many bytes from there on.
     ends: SortedMap<Option<ValueId>, u32>,
     /// Divisors and walks.
     others: Vec<Check>,
@@ -31,7 +30,7 @@ impl Coverage {
         }
     }
 
-    /// How many bytes there are from `base` on.
+    /// The number of bytes that exist from `base` on.
     pub fn end(&self, base: Option<ValueId>) -> u32 {
         self.ends.get(&base).copied().unwrap_or(0)
     }
@@ -57,7 +56,7 @@ impl Coverage {
     }
 }
 
-/// What a test comes to.
+/// The outcome of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Decided {
     Yes,
@@ -71,7 +70,7 @@ impl From<bool> for Decided {
     }
 }
 
-/// What is known at a place.
+/// The facts at a place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Facts {
     pub coverage: Coverage,
@@ -84,7 +83,7 @@ impl Facts {
         self.ranges.get(&value).copied().unwrap_or_else(|| values.range(value))
     }
 
-    /// What is known of a test.
+    /// The outcome of a test, if the facts decide it.
     pub fn decide(&self, test: Test, values: &Values) -> Decided {
         if let Some(&outcome) = self.outcomes.get(&test) {
             return outcome.into();
@@ -107,12 +106,12 @@ impl Facts {
         }
     }
 
-    /// Learns how a test came out.
+    /// Adds the outcome of a test.
     pub fn learn(&mut self, test: Test, holds: bool, values: &Values) {
         if self.outcomes.len() < REMEMBERED_MAX {
             self.outcomes.insert(test, holds);
         }
-        // The constant stands on the right, as the language's own tests have it.
+        // The constant is on the right, as the language's own tests have it.
         let Some(number) = values.as_constant(test.right) else { return };
         let Range { mut min, mut max } = self.range(test.left, values);
         match (test.comparison, holds) {
@@ -123,7 +122,7 @@ impl Facts {
             (Comparison::GreaterOrEqual, false) => max = max.min(number.saturating_sub(1)),
             _ => return,
         }
-        // A contradiction means that nobody comes here.
+        // A contradiction means that this place is unreachable.
         if min <= max && self.ranges.len() < REMEMBERED_MAX {
             self.ranges.insert(test.left, Range { min, max });
         }
@@ -162,8 +161,8 @@ mod tests {
     const COMPARISONS: [Comparison; 4] =
         [Comparison::Equal, Comparison::Greater, Comparison::GreaterOrEqual, Comparison::Set];
 
-    /// What is decided is what holds for all numbers between the least and the greatest that are
-    /// left, no less and no more.
+    /// The decision is what holds for all numbers between the least and the greatest that are left,
+    /// no less and no more.
     #[test]
     fn a_test_is_decided_by_the_numbers_that_are_left() {
         let mut values = Values::default();
@@ -192,7 +191,7 @@ mod tests {
                 let answers: Vec<bool> =
                     left.iter().map(|&it| asked.comparison.holds(it, *other)).collect();
                 let expected = match (answers.contains(&true), answers.contains(&false)) {
-                    // No number is left: nobody comes here.
+                    // No number is left: unreachable.
                     (false, false) => continue,
                     _ if known == asked => holds.into(),
                     (true, false) if asked.comparison == Comparison::Set && left.len() > 1 => {
@@ -271,7 +270,7 @@ mod tests {
         let checks = [bound(20), bound(21), Check::Walk(left), Check::Divisor(left)];
         let found = checks.map(|check| facts.coverage.has(check, &values));
         assert_eq!(found, [true, false, true, false]);
-        // What one way alone decides is open, also if the other knows nothing.
+        // What one path alone decides is open, also if the other has no facts.
         facts.meet(&Facts::default(), &values);
         assert_eq!(facts, Facts::default());
     }

@@ -1,10 +1,9 @@
 //! The decision graph of a filter: its form between the tree and the machine.
 //!
-//! *Values* are numbers of 32 bits without sign, without effect and without place: a load is the
-//! same wherever it stands, so equal ones are one. *Nodes* are where something happens: a node
-//! makes its *checks*, each of which rejects the packet if it fails, then decides by its *test*
-//! which way to go on, ending in `accept` or `reject`. Ways lead to later nodes only, so every
-//! filter ends.
+//! *Values* are numbers of 32 bits without sign, without effect and without place: equal loads are
+//! one value. *Nodes* have an order: a node makes its *checks*, each of which rejects the packet if
+//! it fails, then branches on its *test*, ending in `accept` or `reject`. Edges lead to later nodes
+//! only, so every filter ends.
 //!
 //! ```text
 //!   v0: u16 = load2 [12]               two bytes, most significant first
@@ -61,14 +60,14 @@ impl Target {
     }
 }
 
-/// What has to hold; if not, the packet is rejected.
+/// A condition; if it does not hold, the packet is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Check {
     /// The packet has this many bytes, from `base` on if there is one.
     Bound {
         /// From where the bytes count.
         base: Option<ValueId>,
-        /// How many there are at least.
+        /// The least number of bytes.
         end: u32,
     },
     /// The value is not zero.
@@ -123,7 +122,7 @@ pub struct Test {
 /// One decision.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Node {
-    /// What has to hold before the test: bounds of the packet first, then what depends on values.
+    /// The checks before the test: bounds of the packet first, then those that depend on values.
     pub checks: Vec<Check>,
     /// What decides.
     pub test: Test,
@@ -143,7 +142,7 @@ impl Node {
 /// A filter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Graph {
-    /// All values; operands come before what uses them.
+    /// All values; operands precede their users.
     pub values: Values,
     /// All nodes; ways lead to later ones.
     pub nodes: IdVec<NodeId, Node>,
@@ -157,7 +156,7 @@ impl Graph {
         self.values.iter().any(|(_, value)| value == Value::Length)
     }
 
-    /// Whether anything of it depends on who sent a packet.
+    /// Whether anything of it depends on the direction of a packet.
     pub fn asks_direction(&self) -> bool {
         self.values.iter().any(|(_, value)| value == Value::Outgoing)
     }

@@ -127,7 +127,7 @@ impl Printer<'_> {
     }
 }
 
-/// The width that a name like `load2` says.
+/// The width in a name like `load2`.
 pub(super) fn width(name: &str) -> Option<Width> {
     Width::of(name.strip_prefix("load")?.parse().ok()?)
 }

@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Whoever walks along operands does so on the stack.
+    /// A walk along operands recurses on the stack.
     #[test]
     fn operations_are_no_deeper_than_the_limit() {
         let deep = |depth: u32| {

@@ -1,4 +1,4 @@
-//! Values, and what can be said of them without a packet.
+//! Values, and the ranges and simplifications that hold for every packet.
 
 use tidemill_stdx::hash::Map;
 use tidemill_stdx::id::IdVec;
@@ -22,7 +22,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// How many they are.
+    /// The number of bytes.
     pub fn bytes(self) -> u32 {
         match self {
             Width::Byte => 1,
@@ -31,7 +31,7 @@ impl Width {
         }
     }
 
-    /// The width of so many bytes.
+    /// The width of this number of bytes.
     pub fn of(bytes: u32) -> Option<Width> {
         Some(match bytes {
             1 => Width::Byte,
@@ -42,7 +42,7 @@ impl Width {
     }
 }
 
-/// Whose headers a walk is along.
+/// The family of the headers of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Family {
     /// IPv4: over authentication headers.
@@ -51,18 +51,18 @@ pub enum Family {
     Six,
 }
 
-/// How a number comes about.
+/// How a number is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Value {
     /// Known now.
     Constant(u32),
     /// The length of the packet on the wire.
     Length,
-    /// 1 if this machine sent the packet, 0 if it came from elsewhere or that is not known.
+    /// 1 if this machine sent the packet, 0 if it received it or that is not known.
     Outgoing,
     /// Bytes of the packet, most significant first, at `base + offset`.
     Load {
-        /// How many.
+        /// The number of bytes.
         width: Width,
         /// Added to the offset, without wrapping.
         base: Option<ValueId>,
@@ -74,11 +74,11 @@ pub enum Value {
     /// The protocol at which a walk along the headers of the IP packet at `start` ends: `until`, or
     /// the first that is no header to step over.
     Walk {
-        /// Whose headers.
+        /// The family of headers.
         family: Family,
         /// Where the IP header is.
         start: u32,
-        /// What is looked for.
+        /// The protocol that ends the walk.
         until: u32,
     },
 }
@@ -129,7 +129,7 @@ impl PartialEq for Values {
 impl Eq for Values {}
 
 impl Values {
-    /// A value as it is, simplified no further.
+    /// A value, without simplification.
     pub fn add(&mut self, value: Value) -> ValueId {
         if let Some(&id) = self.known.get(&value) {
             return id;
@@ -194,17 +194,17 @@ impl Values {
         }
     }
 
-    /// How a value comes about.
+    /// How a value is computed.
     pub fn get(&self, id: ValueId) -> Value {
         self.all[id]
     }
 
-    /// What is known of a value for every packet.
+    /// The range of a value for every packet.
     pub fn range(&self, id: ValueId) -> Range {
         self.ranges[id]
     }
 
-    /// How many operations deep a value is.
+    /// The depth of a value in operations.
     pub fn depth(&self, id: ValueId) -> u32 {
         self.depths[id]
     }
@@ -214,7 +214,7 @@ impl Values {
         self.all.iter_enumerated().map(|(id, value)| (id, *value))
     }
 
-    /// How many there are.
+    /// The number of values.
     pub fn len(&self) -> usize {
         self.all.len()
     }
@@ -224,7 +224,7 @@ impl Values {
         self.all.is_empty()
     }
 
-    /// What a value is made of.
+    /// The operands of a value.
     pub fn operands(&self, id: ValueId) -> [Option<ValueId>; 2] {
         match self.all[id] {
             Value::Load { base, .. } => [base, None],

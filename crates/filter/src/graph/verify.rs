@@ -1,12 +1,12 @@
-//! What has to be true of a graph before code is made of it: the code itself checks no more than
-//! the graph says.
+//! The conditions under which code may be made of a graph: the code itself makes no other checks
+//! than the graph.
 
 use super::{Check, Coverage, Graph, NodeId, Target, Value, ValueId};
 use crate::ast::Operator;
 
 impl Graph {
-    /// Checks that ways lead to later nodes, that operands come before what uses them, and that
-    /// along every way each value is used after what it needs was checked.
+    /// Checks that edges lead to later nodes, that operands precede their users, and that along
+    /// every path the checks that a value needs precede its use.
     ///
     /// # Errors
     /// The first finding, in words.

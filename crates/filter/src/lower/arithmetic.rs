@@ -8,7 +8,7 @@ use crate::ast::{Arithmetic, ArithmeticKind, Operator, Protocol, Relation};
 use crate::graph::{Check, Comparison, Test, Value, Width};
 use tidemill_diag::Span;
 
-/// A number and the condition under which its headers are there, in the order of tests.
+/// A number and the condition under which its headers exist, in the order of tests.
 struct Computed {
     number: Number,
     before: Option<Condition>,
@@ -92,7 +92,7 @@ impl Lower {
             checks.push(Check::Divisor(b));
         }
         let value = self.values.binary(operator, a, b);
-        // As in libpcap, nobody asks whether the headers of the right side are there.
+        // As in libpcap, the headers of the right side are not checked.
         Ok(Computed { number: Number { value, checks }, before: left.before })
     }
 

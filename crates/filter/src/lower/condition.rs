@@ -4,7 +4,7 @@ use tidemill_stdx::id::IdVec;
 
 use crate::graph::{Check, Graph, Node, NodeId, Target, Test, Values};
 
-/// What is to be decided, in the order in which it is.
+/// A condition, in the order of evaluation.
 pub(super) enum Condition {
     Always,
     Test(Vec<Check>, Test),
@@ -43,7 +43,7 @@ impl Condition {
         }
     }
 
-    /// How many tests there are.
+    /// The number of tests.
     pub fn tests(&self) -> usize {
         match self {
             Condition::Always => 0,
@@ -54,8 +54,8 @@ impl Condition {
     }
 }
 
-/// The graph that accepts where the condition holds. Built from the end, so that every way leads to
-/// a node that is there.
+/// The graph that accepts where the condition holds. Built from the end, so that every edge leads
+/// to an existing node.
 pub(super) fn graph(values: Values, condition: &Condition) -> Graph {
     let mut nodes = Vec::new();
     let begin = build(condition, Target::Accept, Target::Reject, &mut nodes);

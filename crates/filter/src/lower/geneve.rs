@@ -5,10 +5,10 @@
 //!   version 2 bits, words of options 6 bits | flags 1 | type 2 | network 3 | 0 1
 //!   options | Ethernet header and payload, or payload alone
 //! ```
-//! From here on the text is about what is inside, and where that begins the packet says: behind
+//! From here on the text is about the inner packet, and its start depends on the packet: behind
 //! IPv4 with options or behind IPv6, behind options of Geneve, with or without an Ethernet header.
-//! A graph has no variables that ways could set, so the offsets are computed: a bit that tells two
-//! cases apart, spread over a word, chooses one of two numbers without a branch.
+//! A graph has no variables, so the offsets are computed: a bit that distinguishes two cases,
+//! spread over a word, selects one of two numbers without a branch.
 //!
 //! Tests on ways that have not found such a header (`not geneve and tcp`) look where it would lead.
 //! libpcap then uses registers that nothing has set.
@@ -28,7 +28,7 @@ const PORT: u32 = 6081;
 const UDP_BYTES: u32 = 8;
 /// Bytes of a Geneve header before its options.
 const HEADER_BYTES: u32 = 8;
-/// The type that says that an Ethernet header follows.
+/// The type of a payload with an Ethernet header.
 const BRIDGED: u32 = 0x6558;
 /// Tunnels within tunnels: each triples what it takes to know where the next header is.
 const TUNNELS_MAX: u32 = 3;
@@ -73,12 +73,12 @@ impl Lower {
         Ok(Condition::And([frame, port, version].into_iter().chain(network).collect()))
     }
 
-    /// Moves on to what is inside. The condition holds always; its checks are those of the loads
-    /// that tell where that is.
+    /// Moves on to the inner packet. The condition always holds; its checks are those of the loads
+    /// that compute its start.
     fn enter_geneve(&mut self) -> Condition {
         let outer = self.layout.network();
         let mut checks = Vec::new();
-        // Which of the two it is, the frame's type says by one bit; behind labels, the version.
+        // One bit of the frame's type distinguishes the two; behind labels, the version.
         let (field, width, bit) = match (self.layout.labels, self.layout.link) {
             (0, Link::Ethernet) => (Field::At(self.layout.link_type), Width::Half, 15),
             (0, Link::Ppp) => (Field::At(self.layout.link_type), Width::Half, 1),

@@ -52,7 +52,7 @@ impl Lower {
         Number { checks: self.after_tunnels(base, number.checks), ..number }
     }
 
-    /// What was checked to know where a header is that begins behind `base` comes first.
+    /// The checks that lead to a header behind `base`, before the given ones.
     pub(super) fn after_tunnels(&self, base: Option<ValueId>, checks: Vec<Check>) -> Vec<Check> {
         match base {
             Some(_) => self.tunnels.iter().copied().chain(checks).collect(),

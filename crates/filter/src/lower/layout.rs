@@ -2,7 +2,7 @@
 
 use crate::graph::ValueId;
 
-/// Where a header begins: at an offset that is known now, behind what the packet says.
+/// Where a header begins: at a constant offset, behind a value of the packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeaderStart {
     /// Bytes that depend on the packet, if any do.
@@ -17,12 +17,12 @@ impl HeaderStart {
         HeaderStart { base: None, offset }
     }
 
-    /// So many bytes behind.
+    /// This many bytes behind.
     pub fn plus(self, bytes: u32) -> HeaderStart {
         HeaderStart { offset: self.offset.saturating_add(bytes), ..self }
     }
 
-    /// So many bytes before.
+    /// This many bytes before.
     pub fn minus(self, bytes: u32) -> HeaderStart {
         HeaderStart { offset: self.offset.saturating_sub(bytes), ..self }
     }
@@ -43,11 +43,11 @@ pub(super) struct Layout {
     pub labels: u32,
     /// Inside of Geneve: 1 if there is an Ethernet header, 0 if there is but its type.
     pub has_ethernet: Option<ValueId>,
-    /// How many Geneve headers were stepped over.
+    /// The number of Geneve headers that were stepped over.
     pub tunnels: u32,
 }
 
-/// What the type before the payload is.
+/// The kind of the type before the payload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Link {
     /// Ethernet.

@@ -1,8 +1,8 @@
 //! What kind of frame it is.
 //!
 //! Numbers above 1500 in the type field are Ethernet types; up to that they are lengths, and an
-//! IEEE 802.2 header follows, which says by its service access points, or by a SNAP header behind
-//! it, what the frame carries.
+//! IEEE 802.2 header follows, whose service access points, or a SNAP header behind it, name the
+//! protocol of the frame.
 
 use tidemill_diag::Span;
 
@@ -23,7 +23,7 @@ pub(super) const PPPOE_SESSION: u32 = 0x8864;
 pub(super) const ATALK: u32 = 0x809b;
 pub(super) const AARP: u32 = 0x80f3;
 pub(super) const IPX: u32 = 0x8137;
-/// What stands for IPX, OSI and NetBEUI where an Ethernet type may.
+/// Numbers for IPX, OSI and NetBEUI in place of an Ethernet type.
 pub(super) const IPX_ACCESS_POINT: u32 = 0xe0;
 pub(super) const OSI_ACCESS_POINT: u32 = 0xfe;
 const IP_ACCESS_POINT: u32 = 0x06;
@@ -113,8 +113,8 @@ impl Lower {
         self.typed(IPX).or(framed)
     }
 
-    /// Behind labels there is no type: the last label says that it is the last, and the first bits
-    /// what version of IP follows.
+    /// Behind labels there is no type: a bit marks the last label, and the first bits behind it are
+    /// the version of IP.
     fn frame_behind_labels(&mut self, number: u32, span: Span) -> Lowered<Condition> {
         let version = match number {
             IP => 0x40,

@@ -1,8 +1,8 @@
 //! From the tree to the graph: what each primitive means.
 //!
 //! Primitives are lowered in the order of the text, for `vlan`, `mpls`, `pppoes` and `geneve`
-//! change where the others look from then on ([`Layout`]). Each becomes a [`Condition`] whose tests
-//! stand in the order in which libpcap makes them, since a load beyond the packet ends all.
+//! change the offsets of the others from then on ([`Layout`]). Each becomes a [`Condition`] whose
+//! tests are in the order in which libpcap makes them, since a load beyond the packet ends all.
 
 mod arithmetic;
 mod condition;
@@ -21,12 +21,12 @@ use crate::parse::parse;
 use condition::Condition;
 use layout::Layout;
 
-/// What a filter cannot know from its text.
+/// Settings that a filter's text does not contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Settings {
     /// The mask of the network, which `ip broadcast` needs.
     pub netmask: Option<u32>,
-    /// Packets may tell who sent them, as those of devices do: `inbound` and `outbound` need that.
+    /// Packets may have a direction, as those of devices do: `inbound` and `outbound` need that.
     pub has_directions: bool,
 }
 
@@ -69,7 +69,7 @@ struct Lower {
     layout: Layout,
     settings: Settings,
     tests: usize,
-    /// What is to be checked before it is known where the headers inside of a tunnel are.
+    /// The checks before the offset of the headers inside of a tunnel is known.
     tunnels: Vec<Check>,
     diagnostics: Vec<Diagnostic>,
 }

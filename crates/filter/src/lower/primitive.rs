@@ -1,4 +1,4 @@
-//! Primitives that qualify an id, and those that stand alone.
+//! Primitives that qualify an id, and those without ids.
 
 use std::net::Ipv6Addr;
 

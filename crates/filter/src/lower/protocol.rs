@@ -20,7 +20,7 @@ fn area_and_node(text: &str) -> Option<u32> {
     Some(area.parse::<u32>().ok()? << 10 | node.parse::<u32>().ok()?)
 }
 
-/// The header that says "a fragment".
+/// The header that means "a fragment".
 const FRAGMENT: u32 = 44;
 
 impl Lower {
@@ -132,7 +132,7 @@ impl Lower {
         let address = match operand {
             Operand::Number(number) => *number,
             Operand::Dotted { value, bits } => {
-                // Area and node; what follows is not looked at.
+                // Area and node; the rest is not read.
                 let bytes = value << (32 - bits);
                 (bytes >> 24) << 10 | bytes >> 16 & 0xff
             }

@@ -1,8 +1,8 @@
 //! Many packets in one call.
 //!
-//! Packets of a burst lie anywhere, and the first bytes of each are the first that anybody reads of
-//! it. Known before, they can be fetched while the packets before them are looked at; and the loop
-//! around the filter is a few instructions of the same code.
+//! Packets of a burst are scattered in memory, and their first bytes are not in the cache. Given in
+//! a batch, they can be prefetched while the packets before them are filtered; and the loop around
+//! the filter is a few instructions of the same code.
 
 use std::fmt::{self, Debug, Formatter};
 use std::marker::PhantomData;
@@ -30,7 +30,7 @@ pub struct Frame<'p> {
 
 // SAFETY: it is a shared slice of bytes and a number.
 unsafe impl Send for Frame<'_> {}
-// SAFETY: as above.
+// SAFETY: it gives shared access to its bytes only.
 unsafe impl Sync for Frame<'_> {}
 
 impl<'p> Frame<'p> {

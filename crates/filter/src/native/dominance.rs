@@ -4,7 +4,7 @@ use tidemill_stdx::id::IdVec;
 
 use crate::graph::{Graph, NodeId, Target};
 
-/// The dominator tree of a graph, asked by intervals: a node's is inside that of each node above.
+/// The dominator tree of a graph as intervals: a node's is inside that of each node above.
 pub(super) struct Dominance {
     intervals: IdVec<NodeId, (u32, u32)>,
 }

@@ -36,7 +36,7 @@ impl std::error::Error for Error {}
 /// The bytes, how many they are, how many there were on the wire; 1 for a match, else 0.
 type Entry = unsafe extern "C" fn(*const u8, usize, u32) -> u32;
 
-/// So many packets are fetched while as many are looked at.
+/// The number of packets that are prefetched while as many are filtered.
 const AHEAD: usize = 16;
 
 /// A filter as native code.
@@ -78,7 +78,7 @@ impl Filter {
         (filter, diagnostics)
     }
 
-    /// The code of a graph as it is.
+    /// The code of a graph, without optimisation.
     ///
     /// # Errors
     /// A graph that is not in order, or a machine for which no code can be made.
@@ -95,7 +95,7 @@ impl Filter {
     }
 
     fn with(graph: Graph, options: Options) -> Result<Filter, Error> {
-        // What the code relies on.
+        // The code relies on it.
         graph.verify().map_err(Error::Graph)?;
         let mut module = Module::new(options).map_err(Error::Machine)?;
         let parameters = [types::I64, types::I64, types::I32];
@@ -147,7 +147,7 @@ impl Filter {
         unsafe { (self.entry)(bytes.as_ptr(), bytes.len(), wire_length) != 0 }
     }
 
-    /// Which of these packets match, by their places among them; what `kept` had is gone.
+    /// The indices of the packets that match; `kept` is cleared first.
     ///
     /// ```
     /// # use tidemill_filter::{Filter, Frame, Settings};
@@ -170,21 +170,21 @@ impl Filter {
         for from in (0..packets.len()).step_by(AHEAD) {
             let to = packets.len().min(from + AHEAD);
             packets[to..].iter().take(AHEAD).for_each(fetch);
-            // SAFETY: `from..to` are packets, whose bytes are borrowed. The code reads none that
-            // lies beyond one's length, as for `matches_part`; it writes at most a number for each,
-            // for all of which there is room.
+            // SAFETY: `from..to` are packets, whose bytes are borrowed. The code reads none beyond
+            // the length of its packet, as for `matches_part`; it writes at most one number for
+            // each packet, for all of which there is room.
             end = unsafe { (self.keep)(packets.as_ptr(), from, to, end) };
         }
-        // SAFETY: the code has written so many numbers, from the first on.
+        // SAFETY: the code has written all numbers from `first` to `end`.
         unsafe { kept.set_len(end.offset_from_unsigned(first)) };
     }
 
-    /// What the code does.
+    /// The graph that the code was made of.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The machine code as text, if it was asked for.
+    /// The machine code as text, if it was requested.
     pub fn listing(&self) -> Option<&str> {
         self.listing.as_deref()
     }

@@ -1,24 +1,24 @@
 //! A small graph without branches.
 //!
-//! Which way packets take through a graph is chance where traffic is mixed, and a wrong guess of
-//! the machine costs more than the tests of a small graph together. So all of them are made, and
-//! what they come to is combined:
+//! The path of packets through a graph is unpredictable where traffic is mixed, and a mispredicted
+//! branch costs more than all tests of a small graph. So all of them are made, and their outcomes
+//! are combined:
 //!
 //! ```text
 //!   n0: if a then n1 else n2         (a and (b and c)) or (not a and d)
 //!   n1: if b then n2 else reject      with each choice a conditional move
 //! ```
 //!
-//! Tests in a row that ask for bits at fixed places are one ([`row`](super::row)), and fields that
-//! packets of two kinds are asked alike are chosen first ([`join`](super::join)). A filter for
-//! which hardly any packet comes far is left early after all: that the machine guesses right.
+//! Tests in a row of bits at fixed places are one ([`row`](super::row)), and fields of which
+//! packets of two kinds have the same tests are selected first ([`join`](super::join)). A filter
+//! that rejects most packets early branches early after all: that is predictable.
 //!
 //! This is for packets with [`NEAR`] bytes that are no fragments of IPv6: what this decides is left
-//! out before ([`for_packets_with`]), and what lies below is loaded without a check. Places that
-//! depend on a header's length are asked for once, before all tests, and packets that end before
-//! them go through the nodes: hardly any do. Another load that may lie beyond is made at 0 where
-//! the packet ends before it. What comes of that is never seen: in a verified graph a check that
-//! fails lies before it on every way to `accept`.
+//! out before ([`for_packets_with`]), and bytes below are loaded without a check. Places that
+//! depend on a header's length are checked once, before all tests, and packets that end before
+//! them go through the nodes: hardly any do. Another load that may be beyond the end is made at 0
+//! then. Its result is never used: in a verified graph a check that fails precedes it on every path
+//! to `accept`.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value as Number, types};
 use tidemill_stdx::id::IdMap;
@@ -30,19 +30,19 @@ use super::writer::Writer;
 use crate::graph::{Check, Comparison, Facts, Graph, NodeId, Target, Test, Value, ValueId, Width};
 use crate::optimise::for_packets_with;
 
-/// What may lie this far behind is asked for once. A base that goes farther is no header's length,
-/// and for packets of another kind it may be any number.
+/// Places up to this far behind a base are checked once. A base that goes farther is no header's
+/// length, and for packets of another kind it may be any number.
 const FAR: u64 = 128;
 
 /// Above, a packet saves more by leaving early than by never being guessed wrong.
 const NODES_MAX: usize = 16;
 
-/// The next header of IPv6 that says "a fragment".
+/// The next header of IPv6 that means "a fragment".
 const FRAGMENT: u32 = 44;
 
-/// What is written for the packets that nearly all are.
+/// The input of the code for usual packets.
 pub(super) struct Usual {
-    /// The graph for packets of [`NEAR`] bytes of which no byte of `fragments` says "a fragment".
+    /// The graph for packets of [`NEAR`] bytes of which no byte of `fragments` means "a fragment".
     pub graph: Graph,
     pub fragments: Vec<u32>,
 }
@@ -50,8 +50,8 @@ pub(super) struct Usual {
 impl Usual {
     /// What remains of a graph, if it is to be written without branches.
     pub fn of(graph: &Graph) -> Option<Usual> {
-        // What is known of usual packets is never most of a graph, so large ones are not looked at
-        // further.
+        // The facts about usual packets never decide most of a graph, so large ones are given up
+        // here.
         if graph.reached().len() > 4 * NODES_MAX {
             return None;
         }
@@ -70,7 +70,7 @@ impl Usual {
     }
 }
 
-/// The tests for fragments, and the bytes that they ask.
+/// The tests for fragments, and the bytes that they read.
 fn fragment_tests(graph: &Graph) -> impl Iterator<Item = (Test, u32)> {
     graph.reached().into_iter().filter_map(|id| {
         let test = graph.nodes[id].test;
@@ -96,7 +96,7 @@ fn fits(graph: &Graph) -> bool {
     (2..=NODES_MAX).contains(&reached.len()) && reached.iter().all(bounds_only)
 }
 
-/// How many bytes there have to be from each base on, as far as that is asked once for all.
+/// The number of bytes needed from each base on, as far as that is checked once for all.
 fn ends(graph: &Graph) -> IdMap<ValueId, u32> {
     let mut ends = IdMap::new();
     for id in graph.reached() {
@@ -111,7 +111,7 @@ fn ends(graph: &Graph) -> IdMap<ValueId, u32> {
     ends
 }
 
-/// What a way comes to.
+/// The outcome of a path.
 #[derive(Clone, Copy)]
 enum Outcome {
     Always(bool),
@@ -120,9 +120,9 @@ enum Outcome {
 }
 
 impl Writer<'_, '_, '_> {
-    /// Whether a packet of at least [`NEAR`] bytes matches, in 8 bits: 1 or 0; or goes to `reject`
-    /// if it does not, or to `other`, where the packet is looked at from the beginning. The graph
-    /// must [fit](fits).
+    /// Whether a packet of at least [`NEAR`] bytes matches, in 8 bits: 1 or 0; or branches to
+    /// `reject` if it does not, or to `other`, where the packet is filtered from the beginning. The
+    /// graph must [fit](fits).
     pub(super) fn verdict(&mut self, fragments: &[u32], reject: Block, other: Block) -> Number {
         let graph = self.graph;
         for &offset in fragments {
@@ -132,7 +132,7 @@ impl Writer<'_, '_, '_> {
             self.body.ins().brif(is, other, &[], next, &[]);
             self.body.switch_to_block(next);
         }
-        // A base comes after what it is computed from.
+        // A base follows what it is computed from.
         for (base, &end) in ends(graph).iter() {
             let inside = self.has_bytes(Some(base), end.into());
             let next = self.body.create_block();
@@ -241,7 +241,7 @@ impl Writer<'_, '_, '_> {
         })
     }
 
-    /// Whether the packet has so many bytes, from the base on if there is one.
+    /// Whether the packet has `end` bytes, from the base on if there is one.
     fn has_bytes(&mut self, base: Option<ValueId>, end: u64) -> Number {
         let end = self.place(base, end);
         let length = self.packet.length;
@@ -262,7 +262,7 @@ impl Writer<'_, '_, '_> {
         }
     }
 
-    /// Whether every packet that comes here has so many bytes, from the base on if there is one.
+    /// Whether every packet that reaches this has `end` bytes, from the base on if there is one.
     pub(super) fn is_inside(&self, base: Option<ValueId>, end: u64) -> bool {
         let asked = base.and_then(|base| self.ends.get(base));
         let most = base.map_or(0, |base| self.graph.values.range(base).max);
@@ -306,7 +306,7 @@ pub(super) mod tests {
         let text = tcp.graph.to_string();
         assert_eq!(tcp.fragments, [20]);
         assert!(!text.contains("bound") && !text.contains(" eq 44 "), "{text}");
-        // One question for the ports behind the header, whichever is asked.
+        // One check for the ports behind the header, whichever is tested.
         let port = usual("tcp port 80").expect("it is small").graph;
         let ends: Vec<u32> = ends(&port).iter().map(|(_, &end)| end).collect();
         assert_eq!(ends, [18], "{port}");

@@ -1,12 +1,12 @@
-//! Fields that are asked the same, of packets of two kinds.
+//! Fields with the same tests, of packets of two kinds.
 //!
 //! ```text
 //!   n0: if type eq IPv6 then n1 else n3
 //!   n1: if [54] eq 80 ...                  the source port, behind 40 bytes of header
-//!   n3: if [v8 + 14] eq 80 ...             or behind as many as the header says
+//!   n3: if [v8 + 14] eq 80 ...             or behind as many as the header has
 //! ```
 //!
-//! No packet is asked both. So which of the two it is is chosen first, and asked once.
+//! No packet is tested for both. So the one of the two is selected first, and tested once.
 
 use tidemill_jit::build::{InstBuilder, Value as Number};
 use tidemill_stdx::sorted::{SortedMap, SortedSet};
@@ -16,7 +16,7 @@ use super::writer::Writer;
 use crate::ast::Operator;
 use crate::graph::{Check, Comparison, Graph, NodeId, Value, ValueId, Width};
 
-/// What a load is asked.
+/// A test of a load.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Question {
     /// Its bits under the mask, compared with the number.
@@ -31,10 +31,11 @@ enum Question {
     },
 }
 
-/// The loads that are only asked questions, in these steps.
+/// The loads that are only tested, in these steps.
 type Asked = SortedMap<ValueId, (SortedSet<NodeId>, SortedSet<Question>)>;
 
-/// Of loads the first is asked only where a step holds, the second the same only where it does not.
+/// The first load is tested only where a step holds, the second in the same way only where it does
+/// not.
 type Pair = (ValueId, ValueId);
 
 /// A step with all such pairs.

@@ -6,9 +6,8 @@
 //!   n2: if fragment set 8191 then reject else n3       are those of this pattern
 //! ```
 //!
-//! All of them ask whether bits at fixed places are these, and the row is left in the same way
-//! wherever one fails. A way out may lead elsewhere if, by what is known there, both end in the
-//! same.
+//! All of them compare bits at fixed places, and the row is left in the same way wherever one
+//! fails. An exit may lead elsewhere if, by the facts there, both ends have the same verdict.
 
 use tidemill_jit::asm::unaligned;
 use tidemill_jit::build::{ConstantData, InstBuilder, IntCC, Value as Number, types};
@@ -18,11 +17,10 @@ use crate::ast::Operator;
 use crate::graph::{Comparison, Facts, Graph, NodeId, Target, Value, Width};
 use crate::optimise::skip;
 
-/// Packets that are written for without branches have so many bytes; Ethernet makes shorter ones as
-/// long.
+/// Packets for the branchless code have this many bytes; Ethernet pads shorter ones to it.
 pub(super) const NEAR: u32 = 60;
 
-/// So many bytes are compared at once.
+/// The number of bytes compared at once.
 const BYTES: usize = 16;
 
 /// A row of two tests or more, within [`BYTES`] bytes below [`NEAR`].
@@ -30,7 +28,7 @@ pub(super) struct Row {
     start: u32,
     mask: [u8; BYTES],
     pattern: [u8; BYTES],
-    /// How many of the tests ask for a number of which there are thousands.
+    /// The number of tests for a value of which there are thousands.
     numbers: u32,
     /// Where all hold.
     pub on: Target,
@@ -111,7 +109,7 @@ impl Row {
         (self.start, self.start + BYTES as u32)
     }
 
-    /// Adds bits; false if they lie elsewhere, or if others of theirs are asked for already.
+    /// Adds bits; false if they lie elsewhere, or if other values of theirs are compared already.
     fn add(&mut self, bits: &Bits) -> bool {
         let bytes = bits.width.bytes() as usize;
         let Some(from) = bits.offset.checked_sub(self.start).map(|from| from as usize) else {

@@ -1,4 +1,4 @@
-//! A graph in steps: nodes, and rows and pairs of nodes that are asked at once.
+//! A graph in steps: nodes, and rows and pairs of nodes that are tested at once.
 
 use super::row::Row;
 use crate::graph::{Comparison, Graph, NodeId, Target, Value, ValueId, Values};
@@ -30,7 +30,7 @@ fn range(graph: &Graph, id: NodeId) -> Option<Range> {
     })
 }
 
-/// What is asked at once, from a node on.
+/// The tests that are made at once, from a node on.
 pub(super) enum Step {
     Range(Range),
     Row(Row),
@@ -58,8 +58,8 @@ impl Step {
     }
 }
 
-/// All that is asked, in order: a node that others ask along with theirs is there only if there are
-/// other ways to it.
+/// All steps in order: a node that is part of another step has its own only if there are other
+/// edges to it.
 pub(super) struct Steps<'g> {
     pub graph: &'g Graph,
     all: Vec<(NodeId, Step)>,
@@ -90,7 +90,7 @@ impl<'g> Steps<'g> {
         if one_needed { rare } else { Vec::new() }
     }
 
-    /// Which bytes usual packets are asked for: the first, and the end.
+    /// The range of bytes that usual packets are tested for: the first, and the end.
     pub fn reads(&self) -> (u32, u32) {
         let decisive = self.decisive();
         let rows = decisive.iter().filter_map(|(_, step)| match step {

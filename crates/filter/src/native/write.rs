@@ -35,7 +35,7 @@ pub(super) fn write_verdict(body: &mut Body<'_>, graph: &Graph, packet: Packet, 
     }
 }
 
-/// Nodes that go to `ends`, and before them, where that pays, code that comes to a verdict at once.
+/// Nodes that go to `ends`, and before them, where that pays, code for a branchless verdict.
 fn both(
     body: &mut Body<'_>,
     graph: &Graph,

@@ -1,8 +1,8 @@
 //! Nodes, tests and values of a graph as instructions.
 //!
 //! A node is a block, or several with its checks between them. A value is computed where it is
-//! first used, and known from there on below in the dominator tree. Loads are compared as they lie
-//! in memory where only equality or bits are asked: the constant is swapped instead.
+//! first used, and known from there on below in the dominator tree. Loads are compared in memory
+//! order where only equality or bits are tested: the constant is swapped instead.
 
 use tidemill_jit::Body;
 use tidemill_jit::asm::unaligned;
@@ -18,15 +18,15 @@ use crate::graph::{Check, Comparison, Family, Graph, NodeId, Target, Test, Value
 pub struct Packet {
     /// The address of the first byte.
     pub data: Number,
-    /// How many bytes there are; of the same type.
+    /// The number of bytes; of the same type.
     pub length: Number,
-    /// How many there were on the wire; 32 bits.
+    /// The number of bytes on the wire; 32 bits.
     pub wire_length: Number,
     /// 1 if this machine sent it, else 0; 32 bits. Nothing, if that is known of none.
     pub outgoing: Option<Number>,
 }
 
-/// So many places of one value are remembered; more cost time to look through.
+/// Places of one value that are kept; more cost time to search.
 const PLACES_MAX: usize = 16;
 
 /// Where a value was computed.
@@ -46,9 +46,9 @@ pub(super) struct Writer<'w, 'm, 'g> {
     pub graph: &'g Graph,
     pub packet: Packet,
     loads: Loads,
-    /// Whether hardly any packet comes here.
+    /// Whether hardly any packet reaches this.
     pub is_rare: bool,
-    /// Where no branch is written: so many bytes there are from these bases on.
+    /// In branchless code: the number of bytes that exist from these bases on.
     pub ends: IdMap<ValueId, u32>,
     accept: Block,
     reject: Block,
@@ -62,7 +62,7 @@ pub(super) struct Writer<'w, 'm, 'g> {
     raw: Places,
 }
 
-/// What a constant looks like when it is read from memory as a number of this machine.
+/// A constant in memory order, read as a number of this machine.
 fn as_in_memory(number: u32, width: Width) -> u32 {
     if cfg!(target_endian = "big") {
         return number;
@@ -197,7 +197,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
             if let Some(mask) = mask {
                 let mask = as_in_memory(mask, width);
                 if let (0xffff, 0..=0xffff, Comparison::Equal) = (mask, right, test.comparison) {
-                    // The first half is there without a mask.
+                    // The first half needs no mask.
                     left = self.body.ins().ireduce(types::I16, left);
                     let right = i64::from(right);
                     return self.body.ins().icmp_imm_u(IntCC::Equal, left, right);

@@ -5,8 +5,8 @@ use tidemill_stdx::id::{IdMap, IdVec};
 
 use crate::graph::{Check, Graph, Node, NodeId, Target, Test, Value, ValueId, Values};
 
-/// Makes nodes one that have the same checks, test and ways on, from the end; a node with nothing
-/// to check whose ways are one is that way.
+/// Merges nodes that have the same checks, test and targets, from the end; a node without checks
+/// whose targets are one is that target.
 pub(super) fn merge(graph: &Graph) -> Graph {
     let mut merged: IdMap<NodeId, Target> = IdMap::new();
     let mut known: Map<Node, NodeId> = Map::default();

@@ -1,12 +1,12 @@
 //! Graphs with the same meaning and less to do.
 //!
-//! * `raise`: a bound is checked as early as it is certain to be needed. Where every way from a
-//!   node to `accept` needs 34 bytes, the node asks for 34 at once; that a shorter packet is
+//! * `raise`: a bound is checked as early as it is certain to be needed. Where every path from a
+//!   node to `accept` needs 34 bytes, the node checks 34 at once; that a shorter packet is
 //!   rejected sooner changes nothing.
-//! * `thread`: what is known where a way leads is not tested again. A way into a node whose test
-//!   it decides leads past it; a check that every way has made is dropped.
+//! * `thread`: known outcomes are not tested again. An edge into a node whose test it decides
+//!   leads past it; a check that every path has made is dropped.
 //! * `merge`: nodes that do the same are one.
-//! * `sweep`: nodes and values that nothing uses go.
+//! * `sweep`: unused nodes and values are dropped.
 
 mod merge;
 mod raise;
@@ -28,8 +28,8 @@ pub fn optimise(graph: &Graph) -> Graph {
     shortened(graph, |_| Facts::default())
 }
 
-/// The graph for packets of which more is known: with less to do, and not what verifies. Rounds
-/// number values anew, so what is known is asked for in terms of each.
+/// The graph for packets with more facts: with less to do, and not one that verifies. Rounds
+/// renumber values, so the facts are computed in terms of each.
 pub(crate) fn for_packets_with(graph: &Graph, known: impl Fn(&Graph) -> Facts) -> Graph {
     shortened(graph.clone(), known)
 }

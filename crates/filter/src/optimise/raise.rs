@@ -36,7 +36,7 @@ pub(super) fn raise(graph: &mut Graph) {
                 }),
             }
         }
-        // Without a way to `accept`, whoever leads here may as well reject.
+        // Without a path to `accept`, edges to here may as well reject.
         let Some(mut all) = ahead else { continue };
         for check in &node.checks {
             if let Check::Bound { base, end } = *check {

@@ -1,4 +1,4 @@
-//! What is known where a way leads is not tested again.
+//! Jump threading: known outcomes are not tested again.
 
 use crate::graph::{Decided, Facts, Graph, Target, Values};
 

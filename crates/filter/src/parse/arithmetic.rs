@@ -10,7 +10,7 @@ use super::{Parsed, Parser};
 use crate::ast::{Arithmetic, ArithmeticKind, Operator, PrimitiveKind, Protocol, Relation};
 use crate::lex::TokenKind;
 
-/// What has everything on its right as its right side.
+/// Operators that take everything on their right as their right side.
 const GREEDY: &[Operator] = &[Operator::Remainder, Operator::Xor];
 
 const LEVELS: [&[Operator]; 5] = [

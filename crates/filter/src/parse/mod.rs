@@ -15,8 +15,8 @@
 //! An id without qualifiers has those of the operand before it, and needs such an operand. Whether
 //! `(` begins a number, ids or an expression shows behind its `)` and in the first token in it.
 //!
-//! What cannot be read is noted, skipped up to the next `and`, `or` or `)` that fits, and stands in
-//! the tree as [`PrimitiveKind::Wrong`]; so one run finds several mistakes.
+//! What cannot be parsed is reported, skipped up to the next `and`, `or` or `)` that fits, and is
+//! [`PrimitiveKind::Wrong`] in the tree; so one run finds several errors.
 
 mod arithmetic;
 mod id;
@@ -29,7 +29,7 @@ use crate::lex::{Token, TokenKind, lex};
 
 /// Parentheses, `not` and signs nest no deeper.
 pub const DEPTH_MAX: u32 = 100;
-/// After that many findings the rest is not looked at.
+/// After this many findings the rest is not parsed.
 const DIAGNOSTICS_MAX: usize = 50;
 
 /// Reads an expression. The tree is whole where no diagnostic is an error.
@@ -151,7 +151,7 @@ impl Parser<'_> {
         if self.depth == DEPTH_MAX {
             let span = self.span();
             let message = format!("more than {DEPTH_MAX} levels");
-            // What is inside is of no interest now, and would be noted again at each level.
+            // The contents are skipped, and would be reported again at each level.
             self.at = self.tokens.len() - 1;
             self.given_up = true;
             return Err(self.note(Diagnostic::error("nesting-too-deep", span, message)));

@@ -1,4 +1,4 @@
-//! Primitives: qualifiers with ids, and the words that stand alone.
+//! Primitives: qualifiers with ids, and words without ids.
 
 use tidemill_diag::Diagnostic;
 
@@ -209,7 +209,7 @@ impl Parser<'_> {
         Err(self.note(Diagnostic::error("not-supported", self.span(), reason)))
     }
 
-    /// Something here would be an id, but nothing says of what.
+    /// Something here would be an id, but has no qualifier.
     fn lonely_id(&mut self) -> super::Noted {
         let noted = self.unexpected("a test");
         let help = match self.kind() {

@@ -1,4 +1,4 @@
-//! What the tests share: packets of every kind, and captures of them.
+//! Shared by the tests: packets of every kind, and captures of them.
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub fn corpus(name: &str) -> PathBuf {
 /// The settings with which `tcpdump -r` compiles.
 pub const AS_TCPDUMP: Settings = Settings { netmask: Some(0), has_directions: false };
 
-/// The graph of a text as it was written, or what is wrong with it.
+/// The graph of a text without optimisation, or its errors.
 pub fn graph(text: &str) -> Result<Graph, String> {
     let mut sources = Sources::new();
     let file = sources.add("filter", text);

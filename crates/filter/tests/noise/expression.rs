@@ -10,7 +10,7 @@ use tidemill_filter::{Graph, compile};
 /// Code for larger ones takes its time.
 const NODES_MAX: usize = 200;
 
-/// A graph that is right, or nothing; mistakes lie in the text and can be told.
+/// A valid graph, or nothing; errors have spans in the text and can be rendered.
 fn read(text: &str) -> Option<Graph> {
     let mut sources = Sources::new();
     let file = sources.add("filter", text);

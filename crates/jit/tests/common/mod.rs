@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared by the tests.
 #![allow(dead_code, reason = "not every test that shares this module uses all of it")]
 
 use tidemill_jit::build::{CallConv, Signature, signature, types};

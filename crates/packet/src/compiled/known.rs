@@ -1,9 +1,9 @@
-//! What is known of a packet's bytes while code is written: header words that are in registers.
+//! Facts about a packet's bytes while code is written: header words that are in registers.
 //!
 //! A word that was loaded is not loaded again, one that was stored is not written to the packet
-//! before somebody may see it there: a filter, a ring, a copy, or the end of its way. So twenty
-//! kernels that change one field of the header load it once and store it once. What is known
-//! belongs to one way through the code; where ways meet, all is written.
+//! before it may be read there: by a filter, a ring, a copy, or at its end. So twenty kernels that
+//! change one field of the header load it once and store it once. Facts belong to one path through
+//! the code; where paths meet, all words are written.
 
 use tidemill_jit::build::Value;
 
@@ -12,7 +12,7 @@ use crate::kernel::Width;
 /// Words in registers at most.
 pub(super) const KNOWN_MAX: usize = 12;
 
-/// What is known of a packet's bytes.
+/// Facts about a packet's bytes.
 #[derive(Clone, Default)]
 pub(super) struct Known {
     pub words: Vec<Word>,

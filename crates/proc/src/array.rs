@@ -10,12 +10,12 @@ use crate::layout::OK;
 use crate::machine::Context;
 use crate::machine::Worker;
 use crate::pieces;
-use crate::program::{Kind, Shape};
+use crate::program::{WordKind, Shape};
 use crate::words::FreeWord;
 
 /// An array taken apart.
 pub(crate) struct View {
-    pub(crate) element: Kind,
+    pub(crate) element: WordKind,
     pub(crate) count: usize,
     pub(crate) extents: Vec<usize>,
     pub(crate) elements: Words,
@@ -25,11 +25,11 @@ fn block(word: u64) -> Words {
     Words(std::ptr::with_exposed_provenance_mut(word as usize))
 }
 
-fn dimensions_of(worker: &Worker, shape: u32) -> (u32, Kind) {
+fn dimensions_of(worker: &Worker, shape: u32) -> (u32, WordKind) {
     match worker.program().shapes[shape as usize] {
         Shape::Array { dimensions, element } => (dimensions, element),
         // A program that mixes up its shapes gets arrays of plain words.
-        Shape::Collection { .. } => (1, Kind::Scalar),
+        Shape::Collection { .. } => (1, WordKind::Scalar),
     }
 }
 
@@ -81,14 +81,14 @@ pub(crate) fn free(worker: &mut Worker, word: u64, free_word: FreeWord) {
     }
     let view = View::new(worker, word);
     let count = if is_plain(view.element) { 0 } else { view.count };
-    if !pieces::litter(worker, Kind::Array, word, count) {
+    if !pieces::litter(worker, WordKind::Array, word, count) {
         free_some(worker, word, usize::MAX, free_word);
     }
 }
 
 /// Whether an element owns nothing that goes with it.
-fn is_plain(element: Kind) -> bool {
-    matches!(element, Kind::Scalar | Kind::Reference | Kind::Component)
+fn is_plain(element: WordKind) -> bool {
+    matches!(element, WordKind::Scalar | WordKind::Reference | WordKind::Component)
 }
 
 /// Frees up to `most` elements from the end of an unreferenced array, and the block itself once

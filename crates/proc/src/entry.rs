@@ -283,7 +283,7 @@ entries! {
     Faults component_new(word: *mut u64, kind: u32, synchronous: u32, position: u32) -> u32
         = crate::component::new;
     /// DELETE of what a component, text, array or collection word owns; waits for the end of
-    /// components. `kind` is a [`crate::program::Kind`].
+    /// components. `kind` is a [`crate::program::WordKind`].
     Blocks delete(word: *mut u64, kind: u32) -> u32 = crate::component::delete;
     /// The end of a scope: as `delete` of the `count` words that `words` lists by offset in the
     /// running frame, all terminated at once.

@@ -7,7 +7,7 @@ use crate::crew;
 use crate::fault::{self, process_name};
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
-use crate::process::{Role, State};
+use crate::process::{Role, ProcessState};
 use crate::program::Port;
 
 /// A component as it is now.
@@ -35,7 +35,7 @@ pub struct ProcessView {
     /// Why it exists.
     pub role: Role,
     /// What it waits for.
-    pub state: State,
+    pub state: ProcessState,
     /// Of a server process: the other end of its channel.
     pub client: Option<ClientView>,
 }
@@ -138,7 +138,7 @@ impl Worker {
             view.processes.push(ProcessView {
                 name: process_name(self, process),
                 role: Role::of(process),
-                state: State::of(process),
+                state: ProcessState::of(process),
                 client,
             });
             process = process.next();

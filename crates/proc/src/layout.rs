@@ -92,7 +92,7 @@ pub struct Process {
     pub component: *mut Component,
     /// What it waits for: a condition's code, a component, a slot, a count, a time.
     pub wait: u64,
-    /// What it waits for: one of [`crate::process::State`].
+    /// What it waits for: one of [`crate::process::ProcessState`].
     pub state: u8,
     /// Main, server, finally, system: one of [`crate::process::Role`].
     pub role: u8,

@@ -79,7 +79,7 @@ pub use machine::Worker;
 pub use machine::{Count, Counts};
 pub use outside::{Received, Over, SendError};
 pub use paused::Paused;
-pub use process::{Role, State};
+pub use process::{Role, ProcessState};
 pub use runner::{Home, Runner, arm};
 pub use system::{Refused, Request};
 pub use worker::{NotTheNext, Options, STACK_MAX};

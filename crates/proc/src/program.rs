@@ -51,7 +51,7 @@ pub struct Position {
 /// What a word holds, and so what happens to it when it is dropped.
 #[repr(u8)]
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
-pub enum Kind {
+pub enum WordKind {
     /// A number, character or boolean: nothing to drop.
     #[default]
     Scalar,
@@ -75,7 +75,7 @@ pub struct Variable {
     /// From the start of the block, a multiple of 8.
     pub offset: u32,
     /// What the word holds.
-    pub kind: Kind,
+    pub kind: WordKind,
     /// For arrays and collections: in [`Program::shapes`].
     pub shape: u32,
     /// For components: they have the time of their surroundings.
@@ -176,7 +176,7 @@ pub struct Message {
     /// Its sender.
     pub direction: Direction,
     /// What its parameters are, in order.
-    pub parameters: Vec<Kind>,
+    pub parameters: Vec<WordKind>,
     /// It may be the first.
     pub initial: bool,
     /// Bit m of word m / 64 is set if it may follow message m.
@@ -220,14 +220,14 @@ pub enum Shape {
         /// At least 1.
         dimensions: u32,
         /// What the elements are.
-        element: Kind,
+        element: WordKind,
     },
     /// A map in ascending order of keys.
     Collection {
         /// At least one.
         keys: Vec<Key>,
         /// What the elements are.
-        element: Kind,
+        element: WordKind,
         /// Whether addresses of elements are used after anything else has been put into a
         /// collection of this shape. Else elements that own nothing may move then.
         pinned: bool,

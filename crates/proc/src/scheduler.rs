@@ -9,7 +9,7 @@ use crate::component;
 use crate::fault::Ended;
 use crate::machine::Worker;
 use crate::paused::Paused;
-use crate::process::{Role, State};
+use crate::process::{Role, ProcessState};
 use crate::{clock, crew, fault, monitor, pieces, system, tear};
 
 /// Components that are taken further towards their end at a stretch.
@@ -150,7 +150,7 @@ impl Worker {
                 if some.len() < NAMES && Role::of(process) != Role::System {
                     let path = component::path(self, component);
                     let name = fault::process_name(self, process);
-                    some.push(format!("{path}, {name}, {}", State::of(process).name()));
+                    some.push(format!("{path}, {name}, {}", ProcessState::of(process).name()));
                 }
                 process = process.next();
             }

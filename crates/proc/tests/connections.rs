@@ -8,7 +8,7 @@ use tidemill_proc::layout::{
     ANY, FINISH, Frame, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, Process,
     port as port_number,
 };
-use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Port, Program, Shape};
+use tidemill_proc::program::{ComponentType, Direction, Key, WordKind, Port, Program, Shape};
 
 const A: u32 = slot_at(2);
 const B: u32 = A + 8;
@@ -42,7 +42,7 @@ code!(say_to_set(f, p, w) {
 });
 
 fn say(b: &mut Builder) -> (u32, u32) {
-    let say = message("Say", Direction::In, &[Kind::Scalar], true, &[], true);
+    let say = message("Say", Direction::In, &[WordKind::Scalar], true, &[], true);
     let interface = b.interface("Say", vec![say]);
     let serve = b.function("Say", serve_say, 1, &[]);
     (interface, serve)
@@ -57,7 +57,7 @@ fn program(entry: tidemill_proc::layout::Code) -> Program {
     let speak = b.function("ACTIVITY", say_to_set, 2, &[]);
     let wrap = b.function("BEGIN", wrap, 1, &[]);
     let set = Port { interface: say, low: 1, high: None, slot: slot_at(0), implementation: None };
-    let variables = vec![owned("a", A, Kind::Component, 0), owned("b", B, Kind::Component, 0)];
+    let variables = vec![owned("a", A, WordKind::Component, 0), owned("b", B, WordKind::Component, 0)];
     b.component(ComponentType {
         name: "Main".into(),
         size: SIZE,
@@ -129,7 +129,7 @@ code!(connect_late(f, p, w) {
         op::write_character(f, p, w, u64::from(b'='));
         op::write_integer(f, p, w, count);
     }
-    wait!(f, 2, op::delete(f, p, w, variable(p, A), Kind::Component as u32));
+    wait!(f, 2, op::delete(f, p, w, variable(p, A), WordKind::Component as u32));
     0
 });
 
@@ -218,14 +218,14 @@ code!(talk(f, p, w) {
 fn conditions_on_input_are_looked_at_when_messages_come() {
     for seed in 0..20 {
         let mut b = Builder::new();
-        let word = message("Word", Direction::In, &[Kind::Scalar], true, &[0], false);
+        let word = message("Word", Direction::In, &[WordKind::Scalar], true, &[0], false);
         let interface = b.interface("Talk", vec![word]);
         let begin = b.function("BEGIN", talk, 2, &[]);
         let serve = b.function("Talk", listen, 1, &[]);
         b.component(ComponentType {
             name: "Main".into(),
             size: SIZE,
-            variables: vec![owned("a", A, Kind::Component, 0)],
+            variables: vec![owned("a", A, WordKind::Component, 0)],
             begin: Some(begin),
             ..ComponentType::default()
         });
@@ -263,7 +263,7 @@ code!(retry(f, p, w) {
             0 => new(f, p, w, A, 1),
             1 => {}
             _ => {
-                wait!(f, 2, op::delete(f, p, w, variable(p, A), Kind::Component as u32));
+                wait!(f, 2, op::delete(f, p, w, variable(p, A), WordKind::Component as u32));
                 *i += 1;
                 (*f).resume = 0;
                 if *i == 50 {
@@ -284,11 +284,11 @@ code!(retry(f, p, w) {
 fn what_failed_can_be_made_again() {
     let mut b = Builder::new();
     let begin = b.function("BEGIN", retry, 1, &[]);
-    let fail = b.function("BEGIN", fail, 1, &[(0, Kind::Text)]);
+    let fail = b.function("BEGIN", fail, 1, &[(0, WordKind::Text)]);
     b.component(ComponentType {
         name: "Main".into(),
         size: SIZE,
-        variables: vec![owned("a", A, Kind::Component, 0)],
+        variables: vec![owned("a", A, WordKind::Component, 0)],
         begin: Some(begin),
         ..ComponentType::default()
     });
@@ -336,19 +336,19 @@ code!(talk_to_many(f, p, w) {
 #[test]
 fn a_process_may_have_many_lines() {
     let mut b = Builder::new();
-    let word = message("Word", Direction::In, &[Kind::Scalar], true, &[0], false);
+    let word = message("Word", Direction::In, &[WordKind::Scalar], true, &[0], false);
     let interface = b.interface("Talk", vec![word]);
     let begin = b.function("BEGIN", talk_to_many, 3, &[]);
     let serve = b.function("Talk", listen, 1, &[]);
     b.program.shapes = vec![Shape::Collection {
         keys: vec![Key::Integer],
-        element: Kind::Component,
+        element: WordKind::Component,
         pinned: true,
     }];
     b.component(ComponentType {
         name: "Main".into(),
         size: SIZE,
-        variables: vec![owned("a", A, Kind::Collection, 0)],
+        variables: vec![owned("a", A, WordKind::Collection, 0)],
         begin: Some(begin),
         ..ComponentType::default()
     });

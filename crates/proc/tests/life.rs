@@ -6,7 +6,7 @@ use tidemill_proc::Worker;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::{Ended, Reason};
 use tidemill_proc::layout::{Frame, Process};
-use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
+use tidemill_proc::program::{ComponentType, Direction, Key, WordKind, Program, Shape};
 
 const CHILD: u32 = slot_at(0);
 const LEFT: u32 = CHILD + 8;
@@ -57,7 +57,7 @@ fn nested(code: tidemill_proc::layout::Code) -> Program {
         b.component(ComponentType {
             name: "Nest".into(),
             size: LEFT + 8,
-            variables: vec![owned("child", CHILD, Kind::Component, 0)],
+            variables: vec![owned("child", CHILD, WordKind::Component, 0)],
             begin: Some(begin),
             ..ComponentType::default()
         });
@@ -108,7 +108,7 @@ fn a_deep_tree_is_torn_down_in_pieces() {
     b.program.entry = b.component(ComponentType {
         name: "Main".into(),
         size: LEFT + 8,
-        variables: vec![owned("child", CHILD, Kind::Component, 0)],
+        variables: vec![owned("child", CHILD, WordKind::Component, 0)],
         begin: Some(begin),
         ..ComponentType::default()
     });
@@ -171,7 +171,7 @@ code!(serve(f, p, w) {
         }
     }
     wait!(f, 1, op::server_send(f, p, w, 1, n, 0));
-    op::drop_word(f, p, w, text, Kind::Text as u32);
+    op::drop_word(f, p, w, text, WordKind::Text as u32);
     0
 });
 
@@ -215,28 +215,28 @@ code!(own_both(f, p, w) {
         }
     }
     if (*f).resume <= 2 {
-        wait!(f, 2, op::delete(f, p, w, variable(p, SERVER), Kind::Component as u32));
+        wait!(f, 2, op::delete(f, p, w, variable(p, SERVER), WordKind::Component as u32));
     }
-    wait!(f, 3, op::delete(f, p, w, variable(p, CLIENT), Kind::Component as u32));
+    wait!(f, 3, op::delete(f, p, w, variable(p, CLIENT), WordKind::Component as u32));
     op::write_boolean(f, p, w, u64::from(*variable(p, SERVER) == 0));
     0
 });
 
 fn asking() -> Program {
     let mut b = Builder::new();
-    let scalar = &[Kind::Scalar];
+    let scalar = &[WordKind::Scalar];
     let question = message("Question", Direction::In, scalar, true, &[], false);
     let answer = message("Answer", Direction::Out, scalar, false, &[0], true);
     let interface = b.interface("Ask", vec![question, answer]);
     let begin = b.function("BEGIN", own_both, 1, &[]);
-    let serve = b.function("Ask", serve, 2, &[(1, Kind::Text)]);
+    let serve = b.function("Ask", serve, 2, &[(1, WordKind::Text)]);
     let ask = b.function("ACTIVITY", ask, 2, &[]);
     b.component(ComponentType {
         name: "Main".into(),
         size: SEEN + 8,
         variables: vec![
-            owned("server", SERVER, Kind::Component, 0),
-            owned("client", CLIENT, Kind::Component, 0),
+            owned("server", SERVER, WordKind::Component, 0),
+            owned("client", CLIENT, WordKind::Component, 0),
         ],
         begin: Some(begin),
         ..ComponentType::default()
@@ -346,7 +346,7 @@ code!(widen(f, p, w) {
             *i += 1;
         }
     }
-    wait!(f, 1, op::delete(f, p, w, variable(p, SERVER), Kind::Collection as u32));
+    wait!(f, 1, op::delete(f, p, w, variable(p, SERVER), WordKind::Collection as u32));
     op::write_line(f, p, w);
     0
 });
@@ -363,13 +363,13 @@ fn deleting_many_waits_for_all_of_them() {
     let dot = b.function("FINALLY", write_dot, 0, &[]);
     b.program.shapes = vec![Shape::Collection {
         keys: vec![Key::Integer],
-        element: Kind::Component,
+        element: WordKind::Component,
         pinned: true,
     }];
     b.component(ComponentType {
         name: "Wide".into(),
         size: SERVER + 8,
-        variables: vec![owned("c", SERVER, Kind::Collection, 0)],
+        variables: vec![owned("c", SERVER, WordKind::Collection, 0)],
         begin: Some(begin),
         ..ComponentType::default()
     });
@@ -416,13 +416,13 @@ code!(take_over(f, p, w) {
 #[test]
 fn a_component_goes_with_the_message() {
     let mut b = Builder::new();
-    let take = message("Take", Direction::In, &[Kind::Component], true, &[], true);
+    let take = message("Take", Direction::In, &[WordKind::Component], true, &[], true);
     let interface = b.interface("Take", vec![take]);
     let begin = b.function("BEGIN", hand_over, 1, &[]);
     let dot = b.function("FINALLY", write_dot, 0, &[]);
     let take = b.function("Take", take_over, 1, &[]);
     let variables =
-        vec![owned("a", SERVER, Kind::Component, 0), owned("b", CLIENT, Kind::Component, 0)];
+        vec![owned("a", SERVER, WordKind::Component, 0), owned("b", CLIENT, WordKind::Component, 0)];
     b.component(ComponentType {
         name: "Main".into(),
         size: SEEN,

@@ -10,7 +10,7 @@ use tidemill_proc::fault::Ended;
 use tidemill_proc::layout::{
     Frame, NEXT_FREE, PORT_OFFERED, PORT_REQUIRED, Process, port as port_number,
 };
-use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
+use tidemill_proc::program::{ComponentType, Direction, Key, WordKind, Program, Shape};
 
 const ROOM: u64 = 10;
 
@@ -207,7 +207,7 @@ code!(join(f, p, w) {
 
 fn program() -> Program {
     let mut b = Builder::new();
-    let scalar = &[Kind::Scalar];
+    let scalar = &[WordKind::Scalar];
     let item = message("Item", Direction::In, scalar, true, &[0], false);
     let put = b.interface("Put", vec![item]);
     let want = message("Want", Direction::In, &[], true, &[1], false);
@@ -220,15 +220,15 @@ fn program() -> Program {
     let consume = b.function("consumer", consume, 2, &[]);
     b.program.shapes = vec![Shape::Collection {
         keys: vec![Key::Integer],
-        element: Kind::Component,
+        element: WordKind::Component,
         pinned: true,
     }];
     b.component(ComponentType {
         name: "Main".into(),
         size: TOTAL + 8,
         variables: vec![
-            owned("buffer", BUFFER, Kind::Component, 0),
-            owned("client", CLIENTS, Kind::Collection, 0),
+            owned("buffer", BUFFER, WordKind::Component, 0),
+            owned("client", CLIENTS, WordKind::Collection, 0),
         ],
         begin: Some(begin),
         ..ComponentType::default()

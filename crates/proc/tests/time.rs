@@ -14,8 +14,8 @@ use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Ended;
 use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
 use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, WorkerHead};
-use tidemill_proc::program::{ComponentType, Direction, Executable, Key, Kind, Program, Shape};
-use tidemill_proc::{Communication, Home, Paused, Request, Runner, State, arm};
+use tidemill_proc::program::{ComponentType, Direction, Executable, Key, WordKind, Program, Shape};
+use tidemill_proc::{Communication, Home, Paused, Request, Runner, ProcessState, arm};
 
 // --- Virtual time: sleepers below one clock, and one clock that is not theirs.
 
@@ -65,13 +65,13 @@ fn sleeping(code: tidemill_proc::layout::Code) -> Program {
     let activity = b.function("ACTIVITY", sleep_often, 0, &[]);
     b.program.shapes = vec![Shape::Collection {
         keys: vec![Key::Integer],
-        element: Kind::Component,
+        element: WordKind::Component,
         pinned: true,
     }];
     b.component(ComponentType {
         name: "Main".into(),
         size: CHILDREN + 8,
-        variables: vec![owned("c", CHILDREN, Kind::Collection, 0)],
+        variables: vec![owned("c", CHILDREN, WordKind::Collection, 0)],
         begin: Some(begin),
         ..ComponentType::default()
     });
@@ -126,7 +126,7 @@ code!(wait_often(f, p, w) {
 
 fn waiting() -> Program {
     let mut b = Builder::new();
-    let wait = message("Wait", Direction::In, &[Kind::Scalar], true, &[], false);
+    let wait = message("Wait", Direction::In, &[WordKind::Scalar], true, &[], false);
     let passed = message("Passed", Direction::Out, &[], false, &[0], true);
     let interface = b.interface("SystemTime", vec![wait, passed]);
     let activity = b.function("ACTIVITY", wait_often, 2, &[]);
@@ -331,7 +331,7 @@ fn listings_are_made_while_loops_run() {
             assert_eq!((views.len(), next), (1, None));
             assert_eq!((views[0].path.as_str(), views[0].kind.as_str()), ("Main", "Main"));
             let [process] = &views[0].processes[..] else { panic!("{views:?}") };
-            assert_eq!((process.name.as_str(), process.state), ("ACTIVITY", State::Ready));
+            assert_eq!((process.name.as_str(), process.state), ("ACTIVITY", ProcessState::Ready));
             assert!(world.runner.worker().components(1, 10).0.is_empty());
             assert_eq!(world.runner.worker().components(0, 0), (Vec::new(), Some(0)));
             let process = world.runner.worker().current();
@@ -540,8 +540,8 @@ code!(make_many(f, p, w) {
 // The same, then DELETE(c); DELETE(names)
 code!(make_and_delete(f, p, w) {
     wait!(f, 0, make_many(f, p, w.cast()));
-    wait!(f, 0, op::delete(f, p, w, variable(p, CHILDREN), Kind::Collection as u32));
-    op::delete(f, p, w, variable(p, NAMES), Kind::Collection as u32)
+    wait!(f, 0, op::delete(f, p, w, variable(p, CHILDREN), WordKind::Collection as u32));
+    op::delete(f, p, w, variable(p, NAMES), WordKind::Collection as u32)
 });
 
 code!(delete_many(f, p, w) {
@@ -573,7 +573,7 @@ code!(delete_owner(f, p, w) {
             return 2;
         }
     }
-    op::delete(f, p, w, variable(p, OWNER), Kind::Component as u32)
+    op::delete(f, p, w, variable(p, OWNER), WordKind::Component as u32)
 });
 
 code!(nothing(f, p, w) {
@@ -588,7 +588,7 @@ fn with_many(code: tidemill_proc::layout::Code, is_owner_deleted: bool) -> Progr
     let root = b.function("BEGIN", delete_owner, 1, &[]);
     let collection =
         |element| Shape::Collection { keys: vec![Key::Integer], element, pinned: true };
-    b.program.shapes = vec![collection(Kind::Component), collection(Kind::Text)];
+    b.program.shapes = vec![collection(WordKind::Component), collection(WordKind::Text)];
     let mut component = |name: &str, begin, variables| {
         b.component(ComponentType {
             name: name.into(),
@@ -598,10 +598,10 @@ fn with_many(code: tidemill_proc::layout::Code, is_owner_deleted: bool) -> Progr
             ..ComponentType::default()
         })
     };
-    component("Root", root, vec![owned("owner", OWNER, Kind::Component, 0)]);
+    component("Root", root, vec![owned("owner", OWNER, WordKind::Component, 0)]);
     component("One", nothing, vec![]);
     let all =
-        vec![owned("c", CHILDREN, Kind::Collection, 0), owned("names", NAMES, Kind::Collection, 1)];
+        vec![owned("c", CHILDREN, WordKind::Collection, 0), owned("names", NAMES, WordKind::Collection, 1)];
     component("Owner", many, all);
     b.program.entry = if is_owner_deleted { 0 } else { 2 };
     b.program

@@ -7,7 +7,7 @@
 //! operation of the run-time decides, before anything has been changed.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
-use tidemill_proc::State;
+use tidemill_proc::ProcessState;
 use tidemill_proc::layout::{
     CHANNEL_CLIENT_PROCESS, CHANNEL_COUNT, CHANNEL_ENTRIES, CHANNEL_FLAGS, CHANNEL_HEAD,
     CHANNEL_STATE, CHANNEL_TAGS, CLIENT_FINISHED, CLIENT_WAITS, CLIENT_WATCHES, ENTRIES,
@@ -280,7 +280,7 @@ impl Translator<'_, '_, '_> {
 
     /// The process waits until the other side does something, and `suspended` is where it is left;
     /// or the run-time decides. There is an open channel.
-    pub(super) fn wait(&mut self, line: Line, state: State, suspended: Block) {
+    pub(super) fn wait(&mut self, line: Line, state: ProcessState, suspended: Block) {
         let channel = match line.slot {
             Some(slot) => self.body.ins().load(types::I64, sound(), slot, SLOT_CHANNEL),
             None => self.body.ins().iadd_imm_s(self.process, i64::from(PROCESS_CHANNEL)),

@@ -2,7 +2,7 @@
 //! simple; the run-time does the rest, and every other key.
 
 use tidemill_jit::build::{InstBuilder, IntCC, StackSlot, Value, types};
-use tidemill_proc::program::Kind as Owned;
+use tidemill_proc::program::WordKind as Owned;
 
 use crate::compile::describe::{is_scalar, kind};
 use crate::compile::facts::Presence;

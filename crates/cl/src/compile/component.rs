@@ -5,7 +5,7 @@ use tidemill_proc::layout::{
     CALM, CLOSED, COMPONENT_AWAIT_QUEUE, COMPONENT_FLAGS, COMPONENT_LOCK, COMPONENT_LOCK_QUEUE,
     EXCLUSIVE, GRANTED, HANDED, PROCESS_GRANTED, PROCESS_HOLDS, SHARED, UNLOCKED, busy,
 };
-use tidemill_proc::program::{Facet, Kind as Owned};
+use tidemill_proc::program::{Facet, WordKind as Owned};
 
 use crate::compile::describe::storage_kind;
 use crate::compile::translate::{Translator, sound};

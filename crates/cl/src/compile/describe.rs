@@ -5,7 +5,7 @@ use tidemill_proc::layout::{
     COMPONENT_HEADER, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, SLOT_SIZE,
 };
 use tidemill_proc::program::{
-    ComponentType, Direction, Facet, Function, FunctionCode, Interface, Key, Kind, Message, Port,
+    ComponentType, Direction, Facet, Function, FunctionCode, Interface, Key, WordKind, Message, Port,
     Position, Program, Shape, Variable,
 };
 use tidemill_stdx::id::Id;
@@ -189,7 +189,7 @@ impl<'a> Descriptors<'a> {
     ) -> Function {
         let owned = function.locals.iter_enumerated().filter_map(|(id, local)| {
             let kind = storage_kind(&local.storage);
-            (kind != Kind::Scalar && kind != Kind::Reference).then(|| Variable {
+            (kind != WordKind::Scalar && kind != WordKind::Reference).then(|| Variable {
                 name: local.name.clone(),
                 offset: Frame::local(id) as u32,
                 kind,
@@ -267,26 +267,26 @@ fn redirected(ir: &ir::Program, id: ComponentId) -> Vec<InterfaceId> {
 }
 
 /// What a word of this type holds.
-pub(crate) fn kind(ty: Type) -> Kind {
+pub(crate) fn kind(ty: Type) -> WordKind {
     match ty {
-        Type::Text => Kind::Text,
-        Type::Component => Kind::Component,
-        Type::Address => Kind::Reference,
-        _ => Kind::Scalar,
+        Type::Text => WordKind::Text,
+        Type::Component => WordKind::Component,
+        Type::Address => WordKind::Reference,
+        _ => WordKind::Scalar,
     }
 }
 
 /// Whether the elements of a collection are scalars.
 pub(crate) fn is_scalar(collection: &Storage) -> bool {
-    matches!(collection, Storage::Collection { element, .. } if kind(*element) == Kind::Scalar)
+    matches!(collection, Storage::Collection { element, .. } if kind(*element) == WordKind::Scalar)
 }
 
 /// What the word of a variable or local holds.
-pub(crate) fn storage_kind(storage: &Storage) -> Kind {
+pub(crate) fn storage_kind(storage: &Storage) -> WordKind {
     match storage {
         Storage::One(ty) => kind(*ty),
-        Storage::Array { .. } => Kind::Array,
-        Storage::Collection { .. } => Kind::Collection,
+        Storage::Array { .. } => WordKind::Array,
+        Storage::Collection { .. } => WordKind::Collection,
     }
 }
 
@@ -322,7 +322,7 @@ fn interface(interface: &ir::Interface) -> Interface {
 /// Whether a condition of the component uses INPUT.
 fn awaits_input(ir: &ir::Program, id: ComponentId) -> bool {
     let conditions = ir.functions.iter().filter(|function| {
-        function.component == id && matches!(function.kind, ir::Kind::Condition { .. })
+        function.component == id && matches!(function.kind, ir::FunctionKind::Condition { .. })
     });
     conditions.flat_map(|function| &function.blocks).any(|block| {
         let mut instructions = block.instructions.iter();

@@ -1,7 +1,7 @@
 //! Sending, receiving, asking for messages, and connections.
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, StackSlot, Value, types};
-use tidemill_proc::State;
+use tidemill_proc::ProcessState;
 use tidemill_proc::layout::{
     ANY, FINISH, LINE_COMPONENT, NEXT_FREE, PORT_LINE, PROCESS_LINES, SLOT_CHANNEL, SLOT_PORT, port,
 };
@@ -12,7 +12,7 @@ use crate::compile::describe::port_parts;
 use crate::compile::translate::{Translator, sound};
 use crate::compile::unit::machine;
 use crate::ir::{
-    Instruction, InterfaceId, Kind, MessageId, Party, Pattern, Payload, Port, Register, Type,
+    Instruction, InterfaceId, FunctionKind, MessageId, Party, Pattern, Payload, Port, Register, Type,
 };
 
 impl Translator<'_, '_, '_> {
@@ -144,7 +144,7 @@ impl Translator<'_, '_, '_> {
     /// The interface that is spoken with the party; none in a procedure of an implementation.
     fn interface(&self, party: Party) -> Option<InterfaceId> {
         match (party, self.function.kind) {
-            (Party::Client, Kind::Implementation(interface)) => Some(interface),
+            (Party::Client, FunctionKind::Implementation(interface)) => Some(interface),
             (Party::Client, _) => None,
             (Party::Required { interface, .. }, _)
             | (Party::Sub { interface, .. }, _)
@@ -158,7 +158,7 @@ impl Translator<'_, '_, '_> {
         slot: Option<Value>,
         interface: InterfaceId,
         slow: Block,
-        (state, suspended): (State, Block),
+        (state, suspended): (ProcessState, Block),
     ) -> Line {
         self.body.set_cold_block(slow);
         let (stuck, start) = (self.body.create_block(), self.body.create_block());
@@ -178,7 +178,7 @@ impl Translator<'_, '_, '_> {
         let suspended = self.body.create_block();
         match self.interface(to).filter(|interface| self.is_plain(*interface, message, slot)) {
             Some(interface) => {
-                let line = self.line(slot, interface, slow, (State::Send, suspended));
+                let line = self.line(slot, interface, slow, (ProcessState::Send, suspended));
                 let entry = self.room(line, message);
                 for (index, word) in words.iter().enumerate() {
                     self.entry_store(entry, index, *word);
@@ -225,7 +225,7 @@ impl Translator<'_, '_, '_> {
             types.iter().map(|ty| self.body.append_block_param(done, machine(*ty))).collect();
         match self.interface(from).filter(|it| self.is_plainly_received(*it, message, slot)) {
             Some(interface) => {
-                let line = self.line(slot, interface, slow, (State::Receive, suspended));
+                let line = self.line(slot, interface, slow, (ProcessState::Receive, suspended));
                 let entry = if self.heads.contains(self.at.0) && self.at.1 == 0 {
                     self.known_head(line)
                 } else {
@@ -275,7 +275,7 @@ impl Translator<'_, '_, '_> {
         let suspended = self.body.create_block();
         match self.interface(from).filter(|interface| self.is_own(*interface, slot)) {
             Some(interface) => {
-                let line = self.line(slot, interface, slow, (State::Receive, suspended));
+                let line = self.line(slot, interface, slow, (ProcessState::Receive, suspended));
                 let is = self.peek(line, pattern);
                 self.set(to, is);
                 match self.branch_on(to) {

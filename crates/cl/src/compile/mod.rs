@@ -30,7 +30,7 @@ use crate::compile::describe::{Descriptors, Ports};
 use crate::compile::frame::Frame;
 use crate::ir::succession::Succession;
 use crate::ir::suspending::Suspending;
-use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, Kind, Place};
+use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, FunctionKind, Place};
 use crate::optimise::optimise;
 
 mod call;
@@ -277,7 +277,7 @@ fn entry_signature(entry: &Entry) -> Signature {
 fn signature_of(function: &ir::Function, framed: bool) -> Signature {
     let mut parameters = vec![types::I64; 3];
     let mut results = vec![types::I32];
-    if !framed && !matches!(function.kind, Kind::Condition { .. }) {
+    if !framed && !matches!(function.kind, FunctionKind::Condition { .. }) {
         for parameter in &function.parameters {
             parameters.push(match parameter {
                 ir::Parameter::Register(register) => machine(function.registers[*register]),

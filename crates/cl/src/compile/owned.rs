@@ -2,7 +2,7 @@
 
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_proc::layout::{TEXT_BYTES, TEXT_LENGTH};
-use tidemill_proc::program::Kind as Owned;
+use tidemill_proc::program::WordKind as Owned;
 
 use crate::compile::translate::{Translator, sound};
 use crate::ir::{Instruction, Place, Type};

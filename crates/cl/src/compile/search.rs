@@ -12,7 +12,7 @@ const SEARCHES_MAX: u32 = 200;
 
 /// A key as an operation is given it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Asked {
+pub(super) enum LookupKey {
     /// The word of the only one.
     Word(Value),
     /// Several in a row.
@@ -30,8 +30,8 @@ pub(super) struct Ways {
 
 impl Translator<'_, '_, '_> {
     /// The key, if the table of such a collection may be searched here.
-    pub(super) fn quick(&mut self, shape: &Storage, asked: Asked) -> Option<Value> {
-        let (Storage::Collection { keys, .. }, Asked::Word(key)) = (shape, asked) else {
+    pub(super) fn quick(&mut self, shape: &Storage, key: LookupKey) -> Option<Value> {
+        let (Storage::Collection { keys, .. }, LookupKey::Word(key)) = (shape, key) else {
             return None;
         };
         let is_integer = *keys != [Type::Text] && self.unit.descriptors.moves(shape);

@@ -10,7 +10,7 @@ use tidemill_proc::entry::Outcome;
 use tidemill_proc::layout::{
     DONE, FRAME_RESULT, FRAME_RESUME, PROCESS_COMPONENT, SUSPENDED, UNWINDING,
 };
-use tidemill_proc::program::Kind as Owned;
+use tidemill_proc::program::WordKind as Owned;
 use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
 use crate::compile::describe::storage_kind;
@@ -22,7 +22,7 @@ use crate::compile::unit::{Checkpoints, Unit, machine};
 use crate::compile::unwind::Unwind;
 use crate::compile::watch::Writes;
 use crate::ir::{
-    BlockId, Constant, Function, FunctionId, Group, Instruction, Kind, LocalId, Parameter, Pattern,
+    BlockId, Constant, Function, FunctionId, Group, Instruction, FunctionKind, LocalId, Parameter, Pattern,
     Payload, Place, Register, Terminator, Type,
 };
 
@@ -586,7 +586,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
                 word
             }
         });
-        let is_condition = matches!(self.function.kind, Kind::Condition { .. });
+        let is_condition = matches!(self.function.kind, FunctionKind::Condition { .. });
         match value {
             Some(value) if self.framed => {
                 self.body.ins().store(sound(), value, self.frame, FRAME_RESULT);
@@ -611,7 +611,7 @@ impl<'t, 'u, 'b> Translator<'t, 'u, 'b> {
     /// The two ways out. Frames that unwind are cleaned by the run-time, native functions clean
     /// up themselves.
     fn exits(&mut self) {
-        let is_condition = matches!(self.function.kind, Kind::Condition { .. });
+        let is_condition = matches!(self.function.kind, FunctionKind::Condition { .. });
         let result = self.function.result.filter(|_| !self.framed && !is_condition).map(machine);
         self.unwind.finish(self.body);
         let status = self.half(UNWINDING);

@@ -10,7 +10,7 @@ use tidemill_stdx::id::{Id, IdMap, IdVec};
 
 use crate::compile::describe::Ports;
 use crate::ir::{
-    self, ComponentId, Function, FunctionId, Instruction, Kind, Part, Place, Register, Terminator,
+    self, ComponentId, Function, FunctionId, Instruction, FunctionKind, Part, Place, Register, Terminator,
     Type, VariableId,
 };
 
@@ -37,7 +37,7 @@ impl Watch {
         let shared: IdVec<ComponentId, u64> =
             ir.components.ids().map(|id| shared(ir, id)).collect();
         let ignored = ir.functions.iter().map(|function| match function.kind {
-            Kind::Condition { .. } => reads(function)
+            FunctionKind::Condition { .. } => reads(function)
                 .filter(|bits| bits & shared[function.component] == 0)
                 .map_or(0, |it| !it),
             _ => 0,

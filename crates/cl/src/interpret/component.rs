@@ -2,7 +2,7 @@
 
 use tidemill_proc::entry::Operation;
 use tidemill_proc::interpret::Status;
-use tidemill_proc::program::{Facet, Kind as Owned};
+use tidemill_proc::program::{Facet, WordKind as Owned};
 
 use crate::compile::describe::storage_kind;
 use crate::interpret::frame::Layout;

@@ -2,7 +2,7 @@
 
 use tidemill_proc::entry::Operation;
 use tidemill_proc::fault::Reason as Fault;
-use tidemill_proc::program::Kind as Owned;
+use tidemill_proc::program::WordKind as Owned;
 
 use crate::interpret::step::{Done, Step};
 use crate::ir::{Access, Instruction, Key, Place, Register, Storage, Type};

@@ -4,7 +4,7 @@ use tidemill_diag::Span;
 use tidemill_proc::entry::Operation;
 use tidemill_proc::fault::{ANY_TYPE, Reason as Fault};
 use tidemill_proc::interpret::Status;
-use tidemill_proc::program::Kind as Owned;
+use tidemill_proc::program::WordKind as Owned;
 use tidemill_stdx::id::Id;
 
 use crate::compile::describe::storage_kind;

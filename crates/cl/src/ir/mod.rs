@@ -221,7 +221,7 @@ pub struct Function {
     /// Whose variables it reaches.
     pub component: ComponentId,
     /// What it is.
-    pub kind: Kind,
+    pub kind: FunctionKind,
     /// Its first locals or registers are its parameters.
     pub parameters: Vec<Parameter>,
     /// What it returns.
@@ -255,7 +255,7 @@ pub enum Parameter {
 
 /// What a function is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FunctionKind {
     /// BEGIN of a component.
     Begin,
     /// ACTIVITY of a component.

@@ -14,7 +14,7 @@ use tidemill_stdx::id::{Id, IdSet, IdVec};
 use crate::ir::form::Form;
 use crate::ir::parts::Rename;
 use crate::ir::{
-    Component, ComponentId, Function, FunctionId, Instruction, Interface, InterfaceId, Kind,
+    Component, ComponentId, Function, FunctionId, Instruction, Interface, InterfaceId, FunctionKind,
     Program, Reason, Terminator, TextId,
 };
 
@@ -317,8 +317,8 @@ fn renamed_function(function: &Function, numbers: &dyn Rename) -> Function {
     let mut function = function.clone();
     function.component = numbers.component(function.component);
     function.kind = match function.kind {
-        Kind::Implementation(interface) => Kind::Implementation(numbers.interface(interface)),
-        Kind::Condition { of } => Kind::Condition { of: numbers.function(of) },
+        FunctionKind::Implementation(interface) => FunctionKind::Implementation(numbers.interface(interface)),
+        FunctionKind::Condition { of } => FunctionKind::Condition { of: numbers.function(of) },
         other => other,
     };
     for block in function.blocks.iter_mut() {

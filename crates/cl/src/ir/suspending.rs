@@ -2,7 +2,7 @@
 
 use tidemill_stdx::id::IdSet;
 
-use crate::ir::{Function, FunctionId, Kind, Program};
+use crate::ir::{Function, FunctionId, FunctionKind, Program};
 
 /// How each function runs.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ impl Suspending {
         let mut functions = IdSet::<FunctionId>::default();
         for (id, function) in program.functions.iter_enumerated() {
             // The run-time starts these with a frame.
-            let started = !matches!(function.kind, Kind::Procedure | Kind::Condition { .. });
+            let started = !matches!(function.kind, FunctionKind::Procedure | FunctionKind::Condition { .. });
             if started || calls_or(function, |_| false) {
                 functions.insert(id);
             }

@@ -33,7 +33,7 @@ use crate::ir::form::{Form, in_order, quoted_name};
 use crate::ir::protocol::{Protocol, State};
 use crate::ir::{
     Block, BlockId, Component, ComponentId, Function, FunctionId, Instruction, Interface,
-    InterfaceId, Kind, Local, LocalId, Message, MessageId, Offer, Program, Register, Require,
+    InterfaceId, FunctionKind, Local, LocalId, Message, MessageId, Offer, Program, Register, Require,
     Storage, Terminator, TextId, Type, Variable, VariableId,
 };
 
@@ -145,26 +145,26 @@ fn write_function(id: FunctionId, function: &Function, out: &mut String) {
     }
 }
 
-impl Form for Kind {
+impl Form for FunctionKind {
     fn write(&self, out: &mut String) {
         match self {
-            Kind::Begin => *out += "begin",
-            Kind::Activity => *out += "activity",
-            Kind::Implementation(interface) => *out += &format!("implementation {interface}"),
-            Kind::Procedure => *out += "procedure",
-            Kind::Finally => *out += "finally",
-            Kind::Condition { of } => *out += &format!("condition {of}"),
+            FunctionKind::Begin => *out += "begin",
+            FunctionKind::Activity => *out += "activity",
+            FunctionKind::Implementation(interface) => *out += &format!("implementation {interface}"),
+            FunctionKind::Procedure => *out += "procedure",
+            FunctionKind::Finally => *out += "finally",
+            FunctionKind::Condition { of } => *out += &format!("condition {of}"),
         }
     }
 
     fn read(reader: &mut Reader) -> Read<Self> {
         Ok(match reader.word() {
-            "begin" => Kind::Begin,
-            "activity" => Kind::Activity,
-            "implementation" => Kind::Implementation(Form::read(reader)?),
-            "procedure" => Kind::Procedure,
-            "finally" => Kind::Finally,
-            "condition" => Kind::Condition { of: Form::read(reader)? },
+            "begin" => FunctionKind::Begin,
+            "activity" => FunctionKind::Activity,
+            "implementation" => FunctionKind::Implementation(Form::read(reader)?),
+            "procedure" => FunctionKind::Procedure,
+            "finally" => FunctionKind::Finally,
+            "condition" => FunctionKind::Condition { of: Form::read(reader)? },
             _ => return reader.fail("expected the kind of a function"),
         })
     }

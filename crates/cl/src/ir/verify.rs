@@ -9,7 +9,7 @@ use crate::ir::liveness::Liveness;
 use crate::ir::memory::{Effects, Memory};
 use crate::ir::{
     Access, Argument, Binary, Block, BlockId, Constant, Conversion, Function, FunctionId,
-    Instruction, InterfaceId, Key, Kind, MessageId, Parameter, Part, Party, Payload, Place,
+    Instruction, InterfaceId, Key, FunctionKind, MessageId, Parameter, Part, Party, Payload, Place,
     Program, Reason, Register, Storage, Terminator, TextId, Type, Unary,
 };
 
@@ -145,7 +145,7 @@ impl Verifier<'_> {
         match place {
             Place::Local(local) => self.function.locals.get(local).map(|local| &local.storage),
             Place::Outer(local) => {
-                let Kind::Condition { of } = self.function.kind else { return None };
+                let FunctionKind::Condition { of } = self.function.kind else { return None };
                 let outer = self.program.functions.get(of)?;
                 outer.locals.get(local).map(|local| &local.storage)
             }
@@ -397,7 +397,7 @@ impl Verifier<'_> {
 
     fn condition(&mut self, condition: FunctionId) {
         match self.program.functions.get(condition).map(|it| it.kind) {
-            Some(Kind::Condition { of }) if of == self.id => {}
+            Some(FunctionKind::Condition { of }) if of == self.id => {}
             _ => self.fault(format!("{condition} is no condition of this function")),
         }
     }
@@ -443,7 +443,7 @@ impl Verifier<'_> {
             self.interface(interface);
         }
         match (interface, self.function.kind) {
-            (None, Kind::Implementation(interface)) => Some(interface),
+            (None, FunctionKind::Implementation(interface)) => Some(interface),
             _ => interface,
         }
     }

@@ -1,6 +1,6 @@
 //! What all functions are lowered with.
 
-use crate::ir::{self, ComponentId, FunctionId, Kind};
+use crate::ir::{self, ComponentId, FunctionId, FunctionKind};
 use crate::lower::routines::Routines;
 use crate::lower::strides::Counted;
 use crate::tree::{ProcedureId, Program};
@@ -22,7 +22,7 @@ impl Context<'_> {
         &mut self,
         name: String,
         component: ComponentId,
-        kind: Kind,
+        kind: FunctionKind,
     ) -> FunctionId {
         self.program.functions.push(ir::Function {
             name,

@@ -9,7 +9,7 @@
 //! * Loops end in a checkpoint, FOR of short rounds in one of 32, and recursive procedures begin
 //!   with one; so no process runs for long without passing one.
 
-use crate::ir::{self, ComponentId, Kind};
+use crate::ir::{self, ComponentId, FunctionKind};
 use crate::tree::{Body, Component, Program, Routine};
 use tidemill_stdx::sorted::SortedMap;
 
@@ -39,7 +39,7 @@ pub fn lower(tree: &Program) -> ir::Program {
     let mut context = Context { tree, routines, procedures, program, counted };
     for (id, procedure) in tree.procedures.iter_enumerated() {
         let name = procedure.name.clone();
-        let function = context.reserve(name, procedure.component, Kind::Procedure);
+        let function = context.reserve(name, procedure.component, FunctionKind::Procedure);
         context.procedures.insert(id, function);
     }
     for (id, component) in tree.components.iter_enumerated() {
@@ -59,7 +59,7 @@ fn component(context: &mut Context<'_>, id: ComponentId, component: &Component) 
     for it in &component.implementations {
         let interface = it.interface;
         let name = format!("{}.{}", component.name, context.tree.interfaces[interface].name);
-        let function = context.reserve(name, id, Kind::Implementation(interface));
+        let function = context.reserve(name, id, FunctionKind::Implementation(interface));
         routine::lower(context, function, Routine::Implementation(id, interface), &it.body);
         match offers.iter_mut().find(|offer| offer.interface == interface) {
             Some(offer) => offer.implementation = Some(function),
@@ -78,9 +78,9 @@ fn component(context: &mut Context<'_>, id: ComponentId, component: &Component) 
             function
         })
     };
-    let begin = part(&component.begin, "BEGIN", Kind::Begin, Routine::Begin(id));
-    let activity = part(&component.activity, "ACTIVITY", Kind::Activity, Routine::Activity(id));
-    let finally = part(&component.finally, "FINALLY", Kind::Finally, Routine::Finally(id));
+    let begin = part(&component.begin, "BEGIN", FunctionKind::Begin, Routine::Begin(id));
+    let activity = part(&component.activity, "ACTIVITY", FunctionKind::Activity, Routine::Activity(id));
+    let finally = part(&component.finally, "FINALLY", FunctionKind::Finally, Routine::Finally(id));
     context.program.components.push(ir::Component {
         name: component.name.clone(),
         offers,

@@ -405,7 +405,7 @@ impl Builder<'_, '_> {
         let of = self.id;
         let name = format!("{}.AWAIT@{}", self.function.name, condition.span.start);
         let component = self.function.component;
-        let id = self.context.reserve(name, component, Kind::Condition { of });
+        let id = self.context.reserve(name, component, FunctionKind::Condition { of });
         let homes = self.homes.clone();
         let mut inner = Builder::new(self.context, id, self.routine, condition.span);
         inner.function.result = Some(Type::Boolean);

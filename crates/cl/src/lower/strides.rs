@@ -17,7 +17,7 @@ use tidemill_diag::Span;
 use tidemill_stdx::id::Id;
 
 use crate::ir::{
-    Binary, Block, BlockId, Constant, Function, FunctionId, Instruction, Kind, Program, Register,
+    Binary, Block, BlockId, Constant, Function, FunctionId, Instruction, FunctionKind, Program, Register,
     Terminator, Type,
 };
 
@@ -173,7 +173,7 @@ fn size(program: &Program, instruction: &Instruction) -> Option<usize> {
         Instruction::Call { function, .. } => {
             let callee = &program.functions[*function];
             let mut all = callee.blocks.iter().flat_map(|block| &block.instructions);
-            let is_leaf = callee.kind == Kind::Procedure
+            let is_leaf = callee.kind == FunctionKind::Procedure
                 && callee.locals.is_empty()
                 && all.clone().all(|(one, _)| is_quick(one));
             is_leaf.then(|| 1 + all.by_ref().count())

@@ -10,7 +10,7 @@ use tidemill_stdx::id::{Id, IdMap, IdSet, IdVec};
 use crate::ir::parts::Rename;
 use crate::ir::suspending::Suspending;
 use crate::ir::{
-    Argument, Block, BlockId, Function, FunctionId, Instruction, Kind, Parameter, Payload, Place,
+    Argument, Block, BlockId, Function, FunctionId, Instruction, FunctionKind, Parameter, Payload, Place,
     Program, Register, Terminator,
 };
 
@@ -61,7 +61,7 @@ fn is_small(function: &Function) -> bool {
     let returns_register = |block: &Block| {
         !matches!(block.terminator.0, Terminator::Return(Some(Payload::Copy(_) | Payload::Move(_))))
     };
-    function.kind == Kind::Procedure
+    function.kind == FunctionKind::Procedure
         && function.locals.is_empty()
         && function.blocks.len() <= BLOCKS_MAX
         && size(function) <= SMALL

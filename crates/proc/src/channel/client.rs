@@ -10,7 +10,7 @@ use crate::layout::{
 };
 use crate::machine::Context;
 use crate::outside::launched;
-use crate::process::State;
+use crate::process::ProcessState;
 use crate::program::Direction;
 use crate::{component, crew, lines, system};
 
@@ -31,7 +31,7 @@ fn channel_of(cx: &mut Context, slot: SlotRef, position: u32) -> Result<ChannelR
 }
 
 /// Waits, unless the server waits too or is done.
-fn block(cx: &mut Context, slot: SlotRef, channel: ChannelRef, state: State, position: u32) -> u32 {
+fn block(cx: &mut Context, slot: SlotRef, channel: ChannelRef, state: ProcessState, position: u32) -> u32 {
     if channel.has(SERVER_ENDED) {
         return match launched::retires(cx.worker, cx.component(), channel) {
             Some(root) => cx.retire(root),
@@ -100,7 +100,7 @@ fn send(cx: &mut Context, slot: SlotRef, number: u16, payload: Words, position: 
     // A communication that has just been opened may be one between loops.
     guard::hold(cx.worker, channel);
     if is_full(channel) {
-        return block(cx, slot, channel, State::Send, position);
+        return block(cx, slot, channel, ProcessState::Send, position);
     }
     if hands_over(cx.worker, channel, number) {
         return crew::later(cx);
@@ -142,7 +142,7 @@ fn receive(cx: &mut Context, slot: SlotRef, number: u16, into: Words, position: 
     };
     guard::hold(cx.worker, channel);
     match head_from(channel, FROM_SERVER) {
-        None => return block(cx, slot, channel, State::Receive, position),
+        None => return block(cx, slot, channel, ProcessState::Receive, position),
         Some(head) if head != number => {
             return cx.unexpected(channel, (number, head), FROM_CLIENT, position);
         }
@@ -209,7 +209,7 @@ fn peek(cx: &mut Context, slot: SlotRef, pattern: u32, position: u32) -> u32 {
             cx.frame.set_result(matches(pattern, there));
             OK
         }
-        None => block(cx, slot, channel, State::Receive, position),
+        None => block(cx, slot, channel, ProcessState::Receive, position),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::handle::{ChannelRef, ComponentRef, Words};
 use crate::layout::{ENTRIES, FROM_CLIENT, FROM_SERVER, SYSTEM, tag};
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::program::{Interface, Kind, Message};
+use crate::program::{Interface, WordKind, Message};
 use crate::{crew, words};
 
 #[inline]
@@ -37,7 +37,7 @@ pub(crate) fn put(
 ) -> Result<(), Reason> {
     let interface = interface_of(worker, channel);
     let message = &interface.messages[usize::from(number)];
-    if message.parameters.contains(&Kind::Component) {
+    if message.parameters.contains(&WordKind::Component) {
         let receiver = match sender {
             FROM_CLIENT => channel.server().component(),
             _ => channel.client_component(),
@@ -53,7 +53,7 @@ pub(crate) fn put(
     for (index, kind) in message.parameters.iter().enumerate() {
         let word = payload.get(index);
         entry.set(index, word);
-        if !matches!(kind, Kind::Scalar | Kind::Reference) {
+        if !matches!(kind, WordKind::Scalar | WordKind::Reference) {
             payload.set(index, 0);
         }
     }
@@ -69,7 +69,7 @@ pub(crate) fn hands_over(worker: &Worker, channel: ChannelRef, number: u16) -> b
     crew::is_spread(worker)
         && interface_of(worker, channel).messages[usize::from(number)]
             .parameters
-            .contains(&Kind::Component)
+            .contains(&WordKind::Component)
 }
 
 /// Gives the components of a message to their new owner, all or none.
@@ -80,7 +80,7 @@ pub(crate) fn hand_over_all(
 ) -> Result<(), Reason> {
     let places = message.parameters.iter().enumerate();
     let sent: Vec<ComponentRef> = places
-        .filter(|(_, kind)| **kind == Kind::Component)
+        .filter(|(_, kind)| **kind == WordKind::Component)
         .filter_map(|(index, _)| ComponentRef::of_word(payload.get(index)).some())
         .collect();
     if receiver.is_null() && !sent.is_empty() {
@@ -154,7 +154,7 @@ pub(crate) fn take_unread(worker: &mut Worker, channel: ChannelRef, sender: u16,
             interface.messages[usize::from(tag >> 1)].parameters.iter().enumerate()
         {
             match what {
-                _ if kind != Kind::Component => {}
+                _ if kind != WordKind::Component => {}
                 Unread::Ends => words::drop_word(worker, kind, entry.at(index)),
                 Unread::IsGone => words::free_word(worker, kind, entry.at(index)),
             }

@@ -16,7 +16,7 @@ use crate::machine::Context;
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
 use crate::outside::note as outside;
-use crate::process::{self, INNER, State};
+use crate::process::{self, INNER, ProcessState};
 use crate::program::{Direction, Interface, Port};
 use crate::system;
 
@@ -291,14 +291,14 @@ fn start(worker: &mut Worker, server: ProcessRef) {
     if process::starts_at_once(server.component()) {
         worker.wake(server);
     } else {
-        server.set_state(State::Begin as u8);
+        server.set_state(ProcessState::Begin as u8);
     }
 }
 
 pub(super) fn park(cx: &mut Context, at: ComponentRef) -> u32 {
     crew::tie(cx.component(), at);
     component::park(cx.worker, at, cx.process);
-    cx.process.block(State::Connect, cx.frame)
+    cx.process.block(ProcessState::Connect, cx.frame)
 }
 
 /// Takes a process out of those that wait for a connection.

@@ -10,12 +10,12 @@ use crate::layout::{
     SERVER_WAITS, START,
 };
 use crate::machine::Context;
-use crate::process::State;
-use crate::program::Kind;
+use crate::process::ProcessState;
+use crate::program::WordKind;
 use crate::{crew, words};
 
 /// Waits, unless the client waits too.
-fn block(cx: &mut Context, channel: ChannelRef, state: State, position: u32) -> u32 {
+fn block(cx: &mut Context, channel: ChannelRef, state: ProcessState, position: u32) -> u32 {
     if channel.has(CLIENT_WAITS) {
         return cx.deadlock(channel, FROM_SERVER, position);
     }
@@ -43,7 +43,7 @@ fn send(cx: &mut Context, channel: ChannelRef, number: u16, payload: Words, posi
         return send_nowhere(cx, channel, number, payload);
     }
     if is_full(channel) {
-        return block(cx, channel, State::Send, position);
+        return block(cx, channel, ProcessState::Send, position);
     }
     if hands_over(cx.worker, channel, number) {
         return crew::later(cx);
@@ -60,7 +60,7 @@ fn send_nowhere(cx: &mut Context, channel: ChannelRef, number: u16, payload: Wor
     channel.set_state(number);
     let message = &interface_of(cx.worker, channel).messages[usize::from(number)];
     for (index, &kind) in message.parameters.iter().enumerate() {
-        if kind != Kind::Scalar {
+        if kind != WordKind::Scalar {
             words::drop_word(cx.worker, kind, payload.at(index));
         }
     }
@@ -94,7 +94,7 @@ pub(crate) fn server_receive(
 
 fn receive(cx: &mut Context, channel: ChannelRef, message: u32, into: Words, position: u32) -> u32 {
     match at_hand(cx, channel) {
-        None => block(cx, channel, State::Receive, position),
+        None => block(cx, channel, ProcessState::Receive, position),
         Some(FINISH) if channel.has(CLIENT_FAILED) => {
             cx.fault_with(Reason::PartnerFailed, "the client has failed".to_owned(), position)
         }
@@ -114,7 +114,7 @@ pub(crate) fn server_peek(cx: &mut Context, pattern: u32, position: u32) -> u32 
     let channel = cx.process.channel();
     guard::hold(cx.worker, channel);
     let status = match at_hand(cx, channel) {
-        None => block(cx, channel, State::Receive, position),
+        None => block(cx, channel, ProcessState::Receive, position),
         Some(there) => {
             cx.frame.set_result(matches(pattern, there));
             OK

@@ -7,7 +7,7 @@ use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{OK, UNLOCKED};
 use crate::machine::Context;
 use crate::machine::Worker;
-use crate::process::State;
+use crate::process::ProcessState;
 use crate::{monitor, system};
 use std::collections::BTreeSet;
 
@@ -59,7 +59,7 @@ pub(crate) fn passivate(cx: &mut Context, delay: i64, position: u32) -> u32 {
     process.set_condition(domain.number());
     process.set_link(ProcessRef(std::ptr::without_provenance_mut(sequence as usize)));
     process.set_mode(process.holds());
-    let status = process.block(State::Passive, cx.frame);
+    let status = process.block(ProcessState::Passive, cx.frame);
     if process.holds() == UNLOCKED { status } else { monitor::give_up(cx) }
 }
 

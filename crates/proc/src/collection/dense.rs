@@ -11,7 +11,7 @@ use super::head::Head;
 use crate::handle::Words;
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::program::Kind;
+use crate::program::WordKind;
 use crate::words::FreeWord;
 
 const PAGE: i64 = 16;
@@ -154,7 +154,7 @@ pub(super) fn above(head: Head, after: Option<i64>, until: Option<i64>) -> Optio
 pub(super) fn free_some(
     worker: &mut Worker,
     head: Head,
-    owned: (Kind, FreeWord),
+    owned: (WordKind, FreeWord),
     most: usize,
 ) -> bool {
     let mut left = most.div_ceil(PAGE as usize);
@@ -178,8 +178,8 @@ pub(super) fn free_some(
     true
 }
 
-fn free_page(worker: &mut Worker, page: Words, (owned, free_word): (Kind, FreeWord)) {
-    let mut bits = if owned == Kind::Scalar { 0 } else { page.get(0) };
+fn free_page(worker: &mut Worker, page: Words, (owned, free_word): (WordKind, FreeWord)) {
+    let mut bits = if owned == WordKind::Scalar { 0 } else { page.get(0) };
     while bits != 0 {
         free_word(worker, owned, page.at(1 + bits.trailing_zeros() as usize));
         bits &= bits - 1;

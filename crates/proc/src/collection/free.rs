@@ -8,12 +8,12 @@ use super::shape::{element_of, keys_of};
 use super::{dense, order, table};
 use crate::machine::Worker;
 use crate::pieces;
-use crate::program::Kind;
+use crate::program::WordKind;
 use crate::words::FreeWord;
 
 /// Frees a collection and what its elements own, components excepted; a large one in pieces.
 pub(crate) fn free(worker: &mut Worker, word: u64, free_word: FreeWord) {
-    if word != 0 && !pieces::litter(worker, Kind::Collection, word, count(word)) {
+    if word != 0 && !pieces::litter(worker, WordKind::Collection, word, count(word)) {
         while !free_some(worker, word, usize::MAX, free_word) {}
     }
 }
@@ -23,7 +23,7 @@ pub(crate) fn free(worker: &mut Worker, word: u64, free_word: FreeWord) {
 pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize, free_word: FreeWord) -> bool {
     let Some(head) = Head::of(word) else { return true };
     let element = element_of(worker, word);
-    let owned = if is_plain(element) { Kind::Scalar } else { element };
+    let owned = if is_plain(element) { WordKind::Scalar } else { element };
     let keys = keys_of(worker, head);
     order::give_up(worker, head, keys);
     if !dense::free_some(worker, head, (owned, free_word), most) {
@@ -38,7 +38,7 @@ pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize, free_word: 
         }
         if let Some(element) = table::element_at(head, head.freed()) {
             left -= 1;
-            if owned != Kind::Scalar {
+            if owned != WordKind::Scalar {
                 free_word(worker, owned, element.value);
             }
             element.free_keys(worker, head, keys);
@@ -54,6 +54,6 @@ pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize, free_word: 
 }
 
 /// Whether an element owns nothing that goes with it.
-fn is_plain(element: Kind) -> bool {
-    matches!(element, Kind::Scalar | Kind::Reference | Kind::Component)
+fn is_plain(element: WordKind) -> bool {
+    matches!(element, WordKind::Scalar | WordKind::Reference | WordKind::Component)
 }

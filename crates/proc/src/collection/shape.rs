@@ -3,9 +3,9 @@
 use super::head::Head;
 use super::key::Form;
 use crate::machine::Worker;
-use crate::program::{Key, Kind, Shape};
+use crate::program::{Key, WordKind, Shape};
 
-static PLAIN: Shape = Shape::Collection { keys: Vec::new(), element: Kind::Scalar, pinned: true };
+static PLAIN: Shape = Shape::Collection { keys: Vec::new(), element: WordKind::Scalar, pinned: true };
 
 /// The shape of the collection that a word owns.
 pub(crate) fn shape_of<'a>(worker: &Worker, word: u64) -> &'a Shape {
@@ -25,7 +25,7 @@ fn keys_in<'a>(worker: &Worker, shape: u32) -> &'a [Key] {
 pub(super) fn form_of(worker: &Worker, shape: u32) -> Form {
     let moves = matches!(
         worker.program().shapes[shape as usize],
-        Shape::Collection { element: Kind::Scalar, pinned: false, .. }
+        Shape::Collection { element: WordKind::Scalar, pinned: false, .. }
     );
     Form::of(keys_in(worker, shape), moves)
 }
@@ -41,7 +41,7 @@ pub(super) fn keys_of<'a>(worker: &Worker, head: Head) -> &'a [Key] {
 }
 
 /// What the elements are.
-pub(crate) fn element_of(worker: &Worker, word: u64) -> Kind {
+pub(crate) fn element_of(worker: &Worker, word: u64) -> WordKind {
     match shape_of(worker, word) {
         Shape::Collection { element, .. } | Shape::Array { element, .. } => *element,
     }

@@ -7,14 +7,14 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::layout::quick;
-use crate::program::{Kind, Program, Shape};
+use crate::program::{WordKind, Program, Shape};
 use crate::worker::Options;
 
 fn free(worker: &mut Worker, word: u64) {
     super::free(worker, word, words::free_word);
 }
 
-fn worker(keys: Vec<Key>, element: Kind) -> Box<Worker> {
+fn worker(keys: Vec<Key>, element: WordKind) -> Box<Worker> {
     worker_with(Shape::Collection { keys, element, pinned: true })
 }
 
@@ -25,7 +25,7 @@ fn flat_worker() -> Box<Worker> {
 
 fn flat_worker_of(key: Key) -> Box<Worker> {
     let keys = vec![key];
-    worker_with(Shape::Collection { keys, element: Kind::Scalar, pinned: false })
+    worker_with(Shape::Collection { keys, element: WordKind::Scalar, pinned: false })
 }
 
 fn worker_with(shape: Shape) -> Box<Worker> {
@@ -64,7 +64,7 @@ proptest! {
         flat in any::<bool>(),
     ) {
         let mut worker =
-            if flat { flat_worker() } else { worker(vec![Key::Integer], Kind::Scalar) };
+            if flat { flat_worker() } else { worker(vec![Key::Integer], WordKind::Scalar) };
         let mut model = BTreeMap::new();
         let mut owner = 0u64;
         let word = Words(&raw mut owner);
@@ -115,7 +115,7 @@ proptest! {
     fn keys_of_several_words_agree_with_a_sorted_map(
         steps in prop::collection::vec((0..3, 0i64..4, "[ab]{0,2}", "[a-c]{1,5}"), 1..200)
     ) {
-        let mut worker = worker(vec![Key::Integer, Key::Text], Kind::Text);
+        let mut worker = worker(vec![Key::Integer, Key::Text], WordKind::Text);
         let mut model = BTreeMap::new();
         let mut owner = 0u64;
         let word = Words(&raw mut owner);
@@ -125,13 +125,13 @@ proptest! {
             if what < 2 {
                 let own = text::make(&mut worker, value.as_bytes()).unwrap();
                 let place = find_or_insert(&mut worker, word, 0, at).unwrap();
-                words::free_word(&mut worker, Kind::Text, place);
+                words::free_word(&mut worker, WordKind::Text, place);
                 place.set(0, own);
                 model.insert((number, name), value);
             } else {
                 let head = Head::of(word.get(0));
                 if let Some(place) = head.and_then(|head| find_in(&worker, head, at)) {
-                    words::free_word(&mut worker, Kind::Text, place);
+                    words::free_word(&mut worker, WordKind::Text, place);
                     remove(&mut worker, head.unwrap(), at);
                 }
                 model.remove(&(number, name));
@@ -217,9 +217,9 @@ fn spelled(worker: &mut Worker, number: u64) -> u64 {
 #[test]
 fn tables_agree_with_a_sorted_map_while_they_grow() {
     agrees_while_it_grows(flat_worker(), Key::Integer, |_, i| scattered(i + 1));
-    let nodes = worker(vec![Key::Integer], Kind::Scalar);
+    let nodes = worker(vec![Key::Integer], WordKind::Scalar);
     agrees_while_it_grows(nodes, Key::Integer, |_, i| scattered(i + 1));
-    for texts in [worker(vec![Key::Text], Kind::Scalar), flat_worker_of(Key::Text)] {
+    for texts in [worker(vec![Key::Text], WordKind::Scalar), flat_worker_of(Key::Text)] {
         agrees_while_it_grows(texts, Key::Text, spelled);
     }
 }
@@ -347,7 +347,7 @@ proptest! {
         changes in prop::collection::vec((any::<bool>(), 0i64..3000), 0..600),
         every in 1..5usize,
     ) {
-        let mut worker = worker(vec![Key::Integer, Key::Text], Kind::Scalar);
+        let mut worker = worker(vec![Key::Integer, Key::Text], WordKind::Scalar);
         let mut model = BTreeSet::new();
         let mut owner = 0u64;
         let word = Words(&raw mut owner);
@@ -399,7 +399,7 @@ proptest! {
 
 #[test]
 fn a_large_order_is_made_in_pieces() {
-    let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+    let mut worker = worker(vec![Key::Integer], WordKind::Scalar);
     let mut owner = 0u64;
     let word = Words(&raw mut owner);
     let key = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -426,7 +426,7 @@ fn a_large_order_is_made_in_pieces() {
 
 #[test]
 fn keys_far_apart_take_little_memory() {
-    let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+    let mut worker = worker(vec![Key::Integer], WordKind::Scalar);
     let mut owner = 0u64;
     for i in 0..90_000u64 {
         let mut at = i * 1_000_003;
@@ -444,7 +444,7 @@ fn keys_far_apart_take_little_memory() {
 
 #[test]
 fn dense_keys_are_dense() {
-    let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+    let mut worker = worker(vec![Key::Integer], WordKind::Scalar);
     let mut owner = 0u64;
     for key in 1..=100_000u64 {
         let mut at = key;
@@ -456,7 +456,7 @@ fn dense_keys_are_dense() {
 
 #[test]
 fn elements_stay_where_they_are() {
-    let mut worker = worker(vec![Key::Integer], Kind::Scalar);
+    let mut worker = worker(vec![Key::Integer], WordKind::Scalar);
     let mut owner = 0u64;
     let mut places = Vec::new();
     // From far above down to 0, so that pages move from the list into the directory.
@@ -527,7 +527,7 @@ fn code_finds_what_the_table_has() {
 
 #[test]
 fn code_leaves_to_operations_what_is_not_one_flat_table() {
-    let mut pinned = worker(vec![Key::Integer], Kind::Scalar);
+    let mut pinned = worker(vec![Key::Integer], WordKind::Scalar);
     let mut flat = flat_worker();
     for (worker, in_pages) in [(&mut pinned, false), (&mut flat, true)] {
         let mut owner = 0u64;

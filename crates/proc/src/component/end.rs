@@ -11,7 +11,7 @@ use crate::layout::CLIENT_FINISHED;
 use crate::machine::{Machine, Worker};
 use crate::outside::launched as outside;
 use crate::pieces;
-use crate::process::{self, INNER, Role, State};
+use crate::process::{self, INNER, Role, ProcessState};
 use crate::words;
 use crate::{channel, monitor};
 use tidemill_stdx::ordered::OrderedSet;
@@ -22,7 +22,7 @@ pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
     let mut process = component.processes();
     let mut servers = Vec::new();
     while !process.is_null() {
-        if process.state() == State::Begin as u8 {
+        if process.state() == ProcessState::Begin as u8 {
             servers.push(process);
         }
         process = process.next();
@@ -56,7 +56,7 @@ pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
             if all_processes(component, |process| process.has(INNER)) {
                 terminate_children(worker, component);
             }
-            if all_processes(component, |process| State::of(process) == State::Finish) {
+            if all_processes(component, |process| ProcessState::of(process) == ProcessState::Finish) {
                 finish_slots(worker, component);
             }
             finish_done_clients(worker, component);
@@ -89,7 +89,7 @@ pub(crate) fn break_circles(worker: &mut Worker) -> bool {
     for component in terminating {
         let serves = |process| {
             Role::of(process) == Role::Server
-                && matches!(State::of(process), State::Receive | State::Finish)
+                && matches!(ProcessState::of(process), ProcessState::Receive | ProcessState::Finish)
         };
         if component.process_count() > 0 && all_processes(component, serves) {
             any |= finish_slots(worker, component);
@@ -116,7 +116,7 @@ pub(crate) fn finish_done_clients(worker: &mut Worker, component: ComponentRef) 
     let mut open = Vec::new();
     let mut process = component.processes();
     while !process.is_null() {
-        let waits = matches!(State::of(process), State::Receive | State::Finish);
+        let waits = matches!(ProcessState::of(process), ProcessState::Receive | ProcessState::Finish);
         if waits && Role::of(process) == Role::Server {
             open.push(process.channel());
         }

@@ -2,7 +2,7 @@
 
 use crate::handle::{ComponentRef, Words};
 use crate::machine::Worker;
-use crate::program::{Key, Kind, Shape, Variable};
+use crate::program::{Key, WordKind, Shape, Variable};
 use crate::{array, collection, text};
 
 /// Levels shown; deeper trees lose their middle.
@@ -52,9 +52,9 @@ fn among(
     variables.iter().filter(|variable| !variable.name.is_empty()).find_map(|variable| {
         let value = place(variable.offset).get(0);
         let index = match variable.kind {
-            Kind::Component if value == word => return Some(variable.name.clone()),
-            Kind::Array if value != 0 => in_array(worker, value, word),
-            Kind::Collection if value != 0 => in_collection(worker, value, word),
+            WordKind::Component if value == word => return Some(variable.name.clone()),
+            WordKind::Array if value != 0 => in_array(worker, value, word),
+            WordKind::Collection if value != 0 => in_collection(worker, value, word),
             _ => None,
         };
         index.map(|index| format!("{}[{index}]", variable.name))
@@ -80,7 +80,7 @@ fn in_frames(worker: &Worker, owner: ComponentRef, word: u64) -> Option<String> 
 
 fn in_array(worker: &Worker, array: u64, word: u64) -> Option<String> {
     let view = array::View::new(worker, array);
-    if view.element != Kind::Component {
+    if view.element != WordKind::Component {
         return None;
     }
     let found = (0..view.count.min(SEARCH)).find(|&i| view.elements.get(i) == word)?;
@@ -95,7 +95,7 @@ fn in_array(worker: &Worker, array: u64, word: u64) -> Option<String> {
 }
 
 fn in_collection(worker: &Worker, collection: u64, word: u64) -> Option<String> {
-    let Shape::Collection { keys, element: Kind::Component, .. } =
+    let Shape::Collection { keys, element: WordKind::Component, .. } =
         collection::shape_of(worker, collection)
     else {
         return None;

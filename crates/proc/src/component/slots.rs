@@ -11,13 +11,13 @@ use crate::layout::{
 };
 use crate::machine::Context;
 use crate::machine::Worker;
-use crate::process::State;
+use crate::process::ProcessState;
 use crate::program::Port;
 
 /// More interfaces of one set are taken for a mistake.
 const SET_MAX: u32 = 1 << 24;
 
-/// Kind, interface and index of a port number.
+/// WordKind, interface and index of a port number.
 pub(crate) fn parts(port: u64) -> (u64, u32, u32) {
     (port >> 56, (port >> 32) as u32 & 0xFF_FFFF, port as u32)
 }
@@ -158,7 +158,7 @@ fn grow(
 fn moved(component: ComponentRef, from: SlotRef, to: SlotRef) {
     let mut process = component.processes();
     while !process.is_null() {
-        let waits = matches!(State::of(process), State::Send | State::Receive);
+        let waits = matches!(ProcessState::of(process), ProcessState::Send | ProcessState::Receive);
         if waits && process.wait() == from.0.expose_provenance() as u64 {
             process.set_wait(to.0.expose_provenance() as u64);
         }

@@ -5,7 +5,7 @@ use crate::crew;
 use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::{GRANTED, OK};
 use crate::machine::{Context, Machine, Worker};
-use crate::process::State;
+use crate::process::ProcessState;
 use crate::{lines, monitor};
 
 /// Whether a terminating component may serve until it ends. Not one in its FINALLY: many of those
@@ -79,5 +79,5 @@ pub(crate) fn wait_for(cx: &mut Context, components: &[ComponentRef], large: u64
     }
     let count = terminate_all(cx.worker, components, cx.process);
     cx.process.set_wait(count + large);
-    cx.process.block(State::Delete, cx.frame)
+    cx.process.block(ProcessState::Delete, cx.frame)
 }

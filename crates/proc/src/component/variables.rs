@@ -5,7 +5,7 @@ use crate::handle::{ComponentRef, Words};
 use crate::layout::OK;
 use crate::machine::Context;
 use crate::machine::Worker;
-use crate::program::Kind;
+use crate::program::WordKind;
 use crate::words;
 
 pub(crate) fn move_word(cx: &mut Context, from: *mut u64, to: *mut u64, position: u32) -> u32 {
@@ -25,7 +25,7 @@ pub(crate) fn drop_variables(worker: &mut Worker, component: ComponentRef) {
     for variable in &component.descriptor().variables {
         let word = component.word(variable.offset);
         match variable.kind {
-            Kind::Component => word.set(0, 0),
+            WordKind::Component => word.set(0, 0),
             kind => words::free_word(worker, kind, word),
         }
     }

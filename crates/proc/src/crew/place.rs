@@ -87,7 +87,7 @@ impl Worker {
 #[cold]
 pub(crate) fn later(cx: &mut Context) -> u32 {
     cx.process.set_frame(cx.frame);
-    cx.process.set_state(crate::process::State::Ready as u8);
+    cx.process.set_state(crate::process::ProcessState::Ready as u8);
     let process = cx.process;
     cx.worker.push_ready_first(process);
     if let Some(desk) = &mut cx.worker.machine.desk {

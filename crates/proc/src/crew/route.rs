@@ -9,7 +9,7 @@ use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::CLIENT_FINISHED;
 use crate::machine::Worker;
 use crate::monitor;
-use crate::process::{self, Role, State};
+use crate::process::{self, Role, ProcessState};
 
 impl Worker {
     /// Puts a process on the ready queue of its own loop.
@@ -154,7 +154,7 @@ pub(super) fn deliver_all(worker: &mut Worker, crew: &Crew) {
 /// A process that was woken only because its client has finished meanwhile is at its end.
 #[inline(always)]
 pub(super) fn is_finished(process: ProcessRef) -> bool {
-    process.state() == State::Finish as u8
+    process.state() == ProcessState::Finish as u8
         && process.role() == Role::Server as u8
         && process.channel().has(CLIENT_FINISHED)
 }

@@ -8,7 +8,7 @@ use crate::monitor::enter::lock;
 use crate::monitor::evaluate::evaluate;
 use crate::monitor::lock::{enter, grant_is_taken, is_open};
 use crate::monitor::queue::{push, push_first};
-use crate::process::{OUTSIDE, SAME, State};
+use crate::process::{OUTSIDE, SAME, ProcessState};
 
 /// How often a process is woken without getting the lock before it is handed the lock.
 pub(crate) const LOST_WAKES_MAX: u8 = 3;
@@ -43,7 +43,7 @@ pub(crate) fn await_change(cx: &mut Context, condition: *const u8, number: u32) 
     process.set_mode(process.holds());
     let last = component.await_queue();
     let is_same = is_same(last, process);
-    let status = process.block(State::Await, cx.frame);
+    let status = process.block(ProcessState::Await, cx.frame);
     let passed = if process.holds() == UNLOCKED {
         status
     } else if is_same && component.lock() == -1 && component.lock_queue().is_null() {
@@ -111,7 +111,7 @@ pub(crate) fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
             process.lower(OUTSIDE);
         }
         join(cx.worker, process, is_same(last, process));
-        return process.block(State::Await, cx.frame);
+        return process.block(ProcessState::Await, cx.frame);
     }
     process.set_lost_wakes(process.lost_wakes() + 1);
     process.raise(OUTSIDE);
@@ -125,7 +125,7 @@ pub(crate) fn wait_outside(cx: &mut Context, is_woken: bool) -> u32 {
     } else {
         poke(cx.worker, component);
     }
-    process.block(State::Await, cx.frame)
+    process.block(ProcessState::Await, cx.frame)
 }
 
 /// Whether a process awaits what all others await.

@@ -6,7 +6,7 @@ use crate::monitor::Turn;
 use crate::monitor::lock::{enter, grant_is_taken, is_open, release, wait_for_lock};
 use crate::monitor::pass::pass;
 use crate::process;
-use crate::process::State;
+use crate::process::ProcessState;
 
 pub(crate) fn lock_exclusive(cx: &mut Context) -> u32 {
     lock(cx, EXCLUSIVE)
@@ -33,7 +33,7 @@ pub(crate) fn lock(cx: &mut Context, mode: u8) -> u32 {
     }
     process.set_mode(mode);
     wait_for_lock(component, process);
-    process.block(State::Lock, cx.frame)
+    process.block(ProcessState::Lock, cx.frame)
 }
 
 pub(crate) fn unlock(cx: &mut Context) -> u32 {

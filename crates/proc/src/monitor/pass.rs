@@ -7,7 +7,7 @@ use crate::layout::{CLOSED, DONE, OK, UNLOCKED, UNWINDING};
 use crate::machine::{Context, Worker};
 use crate::monitor::lock::{grant, hand_over, is_free, release, wait_for_lock};
 use crate::monitor::{Turn, outside, watch};
-use crate::process::{SAME, State};
+use crate::process::{SAME, ProcessState};
 
 /// Hands a free monitor on. Answers 2 if a condition failed.
 pub(crate) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
@@ -102,7 +102,7 @@ pub(crate) fn resume(worker: &mut Worker, process: ProcessRef) {
     if is_free(component, mode) && (mode == UNLOCKED || component.lock_queue().is_null()) {
         grant(worker, component, process, Turn::Last);
     } else {
-        process.set_state(State::Lock as u8);
+        process.set_state(ProcessState::Lock as u8);
         wait_for_lock(component, process);
     }
 }

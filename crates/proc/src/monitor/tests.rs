@@ -19,7 +19,7 @@ use crate::layout::{CLOSED, DONE, FRAME_HEADER, Frame, OK, Process, SUSPENDED, W
 use crate::machine::{Context, Worker};
 use crate::paused::Paused;
 use crate::process;
-use crate::process::State;
+use crate::process::ProcessState;
 use crate::program::{ComponentType, Function, FunctionCode, Interface, Program};
 
 /// What a process does, in order.
@@ -74,7 +74,7 @@ unsafe extern "C" fn act(frame: *mut Frame, process: *mut Process, worker: *mut 
             let status = if writes { lock_exclusive(&mut cx) } else { lock_shared(&mut cx) };
             if status == SUSPENDED {
                 // It may also have yielded before it requests the lock.
-                if State::of(cx.process) == State::Lock {
+                if ProcessState::of(cx.process) == ProcessState::Lock {
                     TRACE.with_borrow_mut(|trace| trace.queue.push((number, writes)));
                 }
                 return SUSPENDED;

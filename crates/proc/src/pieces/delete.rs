@@ -5,7 +5,7 @@ use crate::handle::{ComponentRef, ProcessRef, Words};
 use crate::machine::Worker;
 use crate::pieces::Termination;
 use crate::pieces::litter::PIECE;
-use crate::program::Kind;
+use crate::program::WordKind;
 use crate::{array, words};
 
 /// Schedules a component's sub-components for later termination; false if that can be done at once.
@@ -24,7 +24,7 @@ pub(crate) fn schedule_children(worker: &mut Worker, component: ComponentRef) ->
 
 /// Takes over what a word owns, to terminate the components there; false if it can be done at once.
 /// The process waits for one component more: for the end of this list.
-pub(crate) fn delete(worker: &mut Worker, deleter: ProcessRef, kind: Kind, word: Words) -> bool {
+pub(crate) fn delete(worker: &mut Worker, deleter: ProcessRef, kind: WordKind, word: Words) -> bool {
     let owner = word.get(0);
     if worker.machine.desk.is_some() || count(worker, kind, owner) <= PIECE {
         return false;
@@ -37,12 +37,12 @@ pub(crate) fn delete(worker: &mut Worker, deleter: ProcessRef, kind: Kind, word:
 }
 
 /// The number of words that may contain components.
-pub(crate) fn count(worker: &Worker, kind: Kind, word: u64) -> usize {
+pub(crate) fn count(worker: &Worker, kind: WordKind, word: u64) -> usize {
     match kind {
-        Kind::Collection if word != 0 && words::owns(collection::element_of(worker, word)) => {
+        WordKind::Collection if word != 0 && words::owns(collection::element_of(worker, word)) => {
             collection::count(word)
         }
-        Kind::Array if word != 0 => {
+        WordKind::Array if word != 0 => {
             let view = array::View::new(worker, word);
             if words::owns(view.element) { view.count } else { 0 }
         }

@@ -1,7 +1,7 @@
 //! Memory that is freed later, and whether a slice is over for what goes in pieces.
 
 use crate::machine::Worker;
-use crate::program::Kind;
+use crate::program::WordKind;
 use std::sync::atomic::Ordering;
 
 /// Components terminated, or elements freed, at a time; no more than this is done at once.
@@ -28,7 +28,7 @@ pub(crate) fn are_left(worker: &Worker) -> bool {
 /// Leaves the memory of a large collection or array to be freed before another process runs; false
 /// if it is to be freed at once.
 #[inline]
-pub(crate) fn litter(worker: &mut Worker, kind: Kind, word: u64, count: usize) -> bool {
+pub(crate) fn litter(worker: &mut Worker, kind: WordKind, word: u64, count: usize) -> bool {
     let pieces = &mut worker.machine.pieces;
     if !pieces.timed || worker.machine.desk.is_some() || count <= PIECE {
         return false;

@@ -6,7 +6,7 @@ use crate::handle::{ProcessRef, Words};
 use crate::machine::Worker;
 use crate::pieces::Termination;
 use crate::pieces::litter::PIECE;
-use crate::program::Kind;
+use crate::program::WordKind;
 use crate::{array, lines, words};
 
 /// The deleting process is killed: nothing waits any more. What it owned ends with its component.
@@ -59,12 +59,12 @@ pub(crate) fn terminate_children(
 pub(crate) fn terminate_words(
     worker: &mut Worker,
     deleter: ProcessRef,
-    (kind, word): (Kind, u64),
+    (kind, word): (WordKind, u64),
     mut cursor: Cursor,
 ) -> Option<Termination> {
     let mut found = Vec::with_capacity(PIECE);
     let element = match kind {
-        Kind::Array => {
+        WordKind::Array => {
             let view = array::View::new(worker, word);
             let start = cursor.place();
             let end = view.count.min(start + PIECE);
@@ -113,7 +113,7 @@ pub(crate) fn sweep_all(worker: &mut Worker) {
 pub(crate) fn sweep_some(worker: &mut Worker) {
     let Some((kind, word)) = worker.machine.pieces.litter.pop() else { return };
     let is_over = match kind {
-        Kind::Array => array::free_some(worker, word, PIECE, words::free_word),
+        WordKind::Array => array::free_some(worker, word, PIECE, words::free_word),
         _ => collection::free_some(worker, word, PIECE, words::free_word),
     };
     if !is_over {

@@ -6,15 +6,15 @@ use crate::layout::FROM_CLIENT;
 use crate::machine::Worker;
 use crate::process::end::{forget, unlink};
 use crate::process::{DEAD, free_frame};
-use crate::{Role, State, channel, component, lines, words};
+use crate::{Role, ProcessState, channel, component, lines, words};
 
 /// Kills a process in any state: what its frames own is dropped, its communications fail. The
 /// caller repairs the queues of its component.
 pub(crate) fn kill(worker: &mut Worker, process: ProcessRef) {
-    match State::of(process) {
-        State::Connect => channel::unpark(worker, process),
-        State::Passive => crate::clock::forget(worker, process),
-        State::Delete => {
+    match ProcessState::of(process) {
+        ProcessState::Connect => channel::unpark(worker, process),
+        ProcessState::Passive => crate::clock::forget(worker, process),
+        ProcessState::Delete => {
             crate::pieces::forget(worker, process);
             component::forget_deleter(process);
         }

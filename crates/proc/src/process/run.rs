@@ -1,6 +1,6 @@
 //! Running a process until it waits, pauses or ends.
 
-use crate::State;
+use crate::ProcessState;
 use crate::channel::{self};
 use crate::component::{self};
 use crate::handle::{FrameRef, ProcessRef};
@@ -21,13 +21,13 @@ pub(crate) const FAVOURS: u32 = 32;
 impl Worker {
     /// Makes a waiting process ready.
     pub(crate) fn wake(&mut self, process: ProcessRef) {
-        process.set_state(State::Ready as u8);
+        process.set_state(ProcessState::Ready as u8);
         self.push_home(process);
     }
 
     /// The same of one that runs before others, but not all the time.
     pub(crate) fn wake_next(&mut self, process: ProcessRef) {
-        process.set_state(State::Ready as u8);
+        process.set_state(ProcessState::Ready as u8);
         let desk = self.machine.desk.as_ref();
         let is_here = desk.is_none_or(|desk| process.component().worker() == desk.index);
         if is_here && self.machine.favours < FAVOURS {
@@ -66,7 +66,7 @@ impl Worker {
     /// Handles code that has returned otherwise than by suspension; returns the frame to run next.
     fn after(&mut self, process: ProcessRef, frame: FrameRef, status: u32) -> Option<FrameRef> {
         if status != DONE {
-            process.set_state(State::Running as u8);
+            process.set_state(ProcessState::Running as u8);
             return None;
         }
         if let Some(parent) = frame.parent().some() {
@@ -75,7 +75,7 @@ impl Worker {
             process.set_frame(parent);
             return Some(parent);
         }
-        process.set_state(State::Running as u8);
+        process.set_state(ProcessState::Running as u8);
         process.set_frame(frame);
         match Role::of(process) {
             Role::Main => main_done(self, process, frame),
@@ -131,7 +131,7 @@ pub(crate) fn server_done(worker: &mut Worker, process: ProcessRef) {
         return;
     }
     lines::close_all(worker, process, lines::Leave::Finished);
-    process.set_state(State::Finish as u8);
+    process.set_state(ProcessState::Finish as u8);
     if process.component().is_terminating() {
         component::may_end(worker, process.component());
     }

@@ -6,7 +6,7 @@ use crate::layout::{CLIENT_FINISHED, CLIENT_WAITS, FAILED, GRANTED, SERVER_WAITS
 /// What a process waits for.
 #[repr(u8)]
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum State {
+pub enum ProcessState {
     /// Nothing: it is in the ready queue.
     Ready,
     /// Nothing: it runs.
@@ -31,40 +31,40 @@ pub enum State {
     Finish,
 }
 
-impl State {
-    const ALL: [State; 11] = [
-        State::Ready,
-        State::Running,
-        State::Send,
-        State::Receive,
-        State::Connect,
-        State::Lock,
-        State::Await,
-        State::Passive,
-        State::Delete,
-        State::Begin,
-        State::Finish,
+impl ProcessState {
+    const ALL: [ProcessState; 11] = [
+        ProcessState::Ready,
+        ProcessState::Running,
+        ProcessState::Send,
+        ProcessState::Receive,
+        ProcessState::Connect,
+        ProcessState::Lock,
+        ProcessState::Await,
+        ProcessState::Passive,
+        ProcessState::Delete,
+        ProcessState::Begin,
+        ProcessState::Finish,
     ];
 
     /// What a process waits for.
-    pub(crate) fn of(process: ProcessRef) -> State {
-        State::ALL.get(usize::from(process.state())).copied().unwrap_or(State::Running)
+    pub(crate) fn of(process: ProcessRef) -> ProcessState {
+        ProcessState::ALL.get(usize::from(process.state())).copied().unwrap_or(ProcessState::Running)
     }
 
     /// For reports: `waits to receive`.
     pub fn name(self) -> &'static str {
         match self {
-            State::Ready => "is ready",
-            State::Running => "runs",
-            State::Send => "waits to send",
-            State::Receive => "waits to receive",
-            State::Connect => "waits to be connected",
-            State::Lock => "waits for the lock",
-            State::Await => "waits for a condition",
-            State::Passive => "sleeps",
-            State::Delete => "waits for a component to end",
-            State::Begin => "waits for BEGIN to end",
-            State::Finish => "waits for its client to finish",
+            ProcessState::Ready => "is ready",
+            ProcessState::Running => "runs",
+            ProcessState::Send => "waits to send",
+            ProcessState::Receive => "waits to receive",
+            ProcessState::Connect => "waits to be connected",
+            ProcessState::Lock => "waits for the lock",
+            ProcessState::Await => "waits for a condition",
+            ProcessState::Passive => "sleeps",
+            ProcessState::Delete => "waits for a component to end",
+            ProcessState::Begin => "waits for BEGIN to end",
+            ProcessState::Finish => "waits for its client to finish",
         }
     }
 }
@@ -147,7 +147,7 @@ impl ProcessRef {
     }
 
     /// Notes what it waits for and where it is.
-    pub(crate) fn block(self, state: State, frame: FrameRef) -> u32 {
+    pub(crate) fn block(self, state: ProcessState, frame: FrameRef) -> u32 {
         self.set_state(state as u8);
         self.set_frame(frame);
         SUSPENDED
@@ -165,12 +165,12 @@ impl ProcessRef {
     /// Whether it waits for components that it deletes, or has not resumed since they were
     /// released.
     pub(crate) fn may_delete(self) -> bool {
-        State::of(self) == State::Delete || self.granted() == GRANTED
+        ProcessState::of(self) == ProcessState::Delete || self.granted() == GRANTED
     }
 
     /// Prevents wake-ups at the channel where it waits as a client.
     pub(crate) fn stop_waiting(self) {
-        if matches!(State::of(self), State::Send | State::Receive) && self.wait() != 0 {
+        if matches!(ProcessState::of(self), ProcessState::Send | ProcessState::Receive) && self.wait() != 0 {
             let channel = self.waits_at();
             let open = !channel.is_null() && channel.0 != FAILED;
             if open && channel.client_process() == self {
@@ -189,15 +189,15 @@ impl ProcessRef {
         let waits = |channel: ChannelRef, flag| {
             !channel.is_null() && channel.0 != FAILED && channel.has(flag)
         };
-        match State::of(self) {
-            State::Ready => true,
-            State::Send | State::Receive if self.wait() != 0 => {
+        match ProcessState::of(self) {
+            ProcessState::Ready => true,
+            ProcessState::Send | ProcessState::Receive if self.wait() != 0 => {
                 let channel = self.waits_at();
                 !(waits(channel, CLIENT_WAITS) && channel.client_process() == self)
             }
-            State::Send | State::Receive => !waits(self.channel(), SERVER_WAITS),
+            ProcessState::Send | ProcessState::Receive => !waits(self.channel(), SERVER_WAITS),
             // Posted to its own loop, which ends it.
-            State::Finish => self.channel().has(CLIENT_FINISHED),
+            ProcessState::Finish => self.channel().has(CLIENT_FINISHED),
             _ => false,
         }
     }

@@ -9,7 +9,7 @@ use crate::layout::{
 };
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::program::{Direction, Kind, Message};
+use crate::program::{Direction, WordKind, Message};
 use crate::system::lines::{HELD, NOTED, PENDING, name_of, system_of};
 use crate::system::note::note;
 use crate::system::state::Systems;
@@ -165,8 +165,8 @@ pub(crate) fn connect(worker: &mut Worker, component: ComponentRef) {
 pub(crate) fn fit(values: &[Value<'_>], message: &Message) -> bool {
     message.parameters.len() == values.len()
         && message.parameters.iter().zip(values).all(|(kind, value)| match value {
-            Value::Word(_) => *kind == Kind::Scalar,
-            Value::Text(_) => *kind == Kind::Text,
+            Value::Word(_) => *kind == WordKind::Scalar,
+            Value::Text(_) => *kind == WordKind::Text,
         })
 }
 
@@ -235,7 +235,7 @@ pub(crate) fn take_words(worker: &mut Worker, channel: ChannelRef, head: u16, va
     let entry = channel.entry(channel.head(), interface);
     for (index, kind) in interface.messages[usize::from(head)].parameters.iter().enumerate() {
         let word = entry.get(index);
-        if *kind == Kind::Text {
+        if *kind == WordKind::Text {
             values.push_text(text::bytes(word));
             text::free(worker, word);
         } else {

@@ -3,13 +3,13 @@
 use crate::component;
 use crate::handle::{ProcessRef, Words};
 use crate::machine::Worker;
-use crate::program::Kind;
+use crate::program::WordKind;
 use crate::words::free_word;
 use crate::words::take_components;
 
 /// Drops what a word owns; components in it are terminated.
-pub(crate) fn drop_word(worker: &mut Worker, kind: Kind, word: Words) {
-    if kind == Kind::Text {
+pub(crate) fn drop_word(worker: &mut Worker, kind: WordKind, word: Words) {
+    if kind == WordKind::Text {
         return free_word(worker, kind, word);
     }
     let mut components = Vec::new();

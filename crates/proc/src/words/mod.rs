@@ -10,7 +10,7 @@ mod own;
 
 use crate::handle::Words;
 use crate::machine::Worker;
-use crate::program::Kind;
+use crate::program::WordKind;
 
 pub(crate) use drop::drop_word;
 pub(crate) use own::{
@@ -19,4 +19,4 @@ pub(crate) use own::{
 
 /// How what a word of a kind owns is freed. Arrays and collections are given it, as words own these
 /// and their elements are words: it is [`free_word`] always.
-pub(crate) type FreeWord = fn(&mut Worker, Kind, Words);
+pub(crate) type FreeWord = fn(&mut Worker, WordKind, Words);

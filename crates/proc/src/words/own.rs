@@ -2,32 +2,32 @@
 
 use crate::handle::{ComponentRef, Words};
 use crate::machine::Worker;
-use crate::program::Kind;
+use crate::program::WordKind;
 use crate::{array, collection, crew, text};
 
 /// The kind of this number.
 #[inline]
-pub(crate) fn kind_of(number: u32) -> Kind {
-    const ALL: [Kind; 6] =
-        [Kind::Scalar, Kind::Reference, Kind::Text, Kind::Component, Kind::Array, Kind::Collection];
-    ALL.get(number as usize).copied().unwrap_or(Kind::Scalar)
+pub(crate) fn kind_of(number: u32) -> WordKind {
+    const ALL: [WordKind; 6] =
+        [WordKind::Scalar, WordKind::Reference, WordKind::Text, WordKind::Component, WordKind::Array, WordKind::Collection];
+    ALL.get(number as usize).copied().unwrap_or(WordKind::Scalar)
 }
 
 /// Frees the memory that a word owns, and forgets components in it.
-pub(crate) fn free_word(worker: &mut Worker, kind: Kind, word: Words) {
+pub(crate) fn free_word(worker: &mut Worker, kind: WordKind, word: Words) {
     match kind {
-        Kind::Scalar | Kind::Reference => {}
-        Kind::Text => text::free(worker, word.take(0)),
-        Kind::Component => word.set(0, 0),
-        Kind::Array => array::free(worker, word.take(0), free_word),
-        Kind::Collection => collection::free(worker, word.take(0), free_word),
+        WordKind::Scalar | WordKind::Reference => {}
+        WordKind::Text => text::free(worker, word.take(0)),
+        WordKind::Component => word.set(0, 0),
+        WordKind::Array => array::free(worker, word.take(0), free_word),
+        WordKind::Collection => collection::free(worker, word.take(0), free_word),
     }
 }
 
 /// Takes the components out of a word, also out of the elements of arrays and collections.
 pub(crate) fn take_components(
     worker: &mut Worker,
-    kind: Kind,
+    kind: WordKind,
     word: Words,
     into: &mut Vec<ComponentRef>,
 ) {
@@ -38,7 +38,7 @@ pub(crate) fn take_components(
 /// The components in a word and in its elements, which stay there.
 pub(crate) fn components_in(
     worker: &Worker,
-    kind: Kind,
+    kind: WordKind,
     word: Words,
     into: &mut Vec<ComponentRef>,
 ) {
@@ -49,7 +49,7 @@ pub(crate) fn components_in(
 /// Empties the words with a component for which `keep` does not hold.
 pub(crate) fn keep_components(
     worker: &Worker,
-    kind: Kind,
+    kind: WordKind,
     word: Words,
     keep: &mut dyn FnMut(ComponentRef) -> bool,
 ) {
@@ -63,13 +63,13 @@ pub(crate) fn keep_components(
 /// Each word with a component in a word and its elements.
 pub(crate) fn for_components(
     worker: &Worker,
-    kind: Kind,
+    kind: WordKind,
     word: Words,
     each: &mut dyn FnMut(Words),
 ) {
     match kind {
-        Kind::Component => each(word),
-        Kind::Array if word.get(0) != 0 => {
+        WordKind::Component => each(word),
+        WordKind::Array if word.get(0) != 0 => {
             let view = array::View::new(worker, word.get(0));
             if owns(view.element) {
                 for i in 0..view.count {
@@ -77,7 +77,7 @@ pub(crate) fn for_components(
                 }
             }
         }
-        Kind::Collection if word.get(0) != 0 => {
+        WordKind::Collection if word.get(0) != 0 => {
             let element = collection::element_of(worker, word.get(0));
             if owns(element) {
                 for value in collection::values(worker, word.get(0)) {
@@ -91,17 +91,17 @@ pub(crate) fn for_components(
 
 /// Whether there are components in a word that have to do with other loops; what are many is not
 /// looked through.
-pub(crate) fn owns_tied(worker: &Worker, kind: Kind, word: Words) -> bool {
+pub(crate) fn owns_tied(worker: &Worker, kind: WordKind, word: Words) -> bool {
     match kind {
-        Kind::Component => crew::is_tied(worker, ComponentRef::of_word(word.get(0))),
-        Kind::Array if word.get(0) != 0 => owns(array::View::new(worker, word.get(0)).element),
-        Kind::Collection if word.get(0) != 0 => owns(collection::element_of(worker, word.get(0))),
+        WordKind::Component => crew::is_tied(worker, ComponentRef::of_word(word.get(0))),
+        WordKind::Array if word.get(0) != 0 => owns(array::View::new(worker, word.get(0)).element),
+        WordKind::Collection if word.get(0) != 0 => owns(collection::element_of(worker, word.get(0))),
         _ => false,
     }
 }
 
 /// Whether components may be inside.
 #[inline]
-pub(crate) fn owns(kind: Kind) -> bool {
-    matches!(kind, Kind::Component | Kind::Array | Kind::Collection)
+pub(crate) fn owns(kind: WordKind) -> bool {
+    matches!(kind, WordKind::Component | WordKind::Array | WordKind::Collection)
 }

@@ -15,7 +15,7 @@ use tidemill_proc::layout::{
     COMPONENT_HEADER, Code, Component, FRAME_HEADER, Frame, Process, SLOT_SIZE, Slot,
 };
 use tidemill_proc::program::{
-    ComponentType, Direction, Executable, Function, FunctionCode, Interface, Kind, Message, Port,
+    ComponentType, Direction, Executable, Function, FunctionCode, Interface, WordKind, Message, Port,
     Program, Variable,
 };
 
@@ -115,7 +115,7 @@ impl Builder {
     }
 
     /// A function with `locals` locals, some of which own something.
-    pub fn function(&mut self, name: &str, code: Code, locals: u32, owned: &[(u32, Kind)]) -> u32 {
+    pub fn function(&mut self, name: &str, code: Code, locals: u32, owned: &[(u32, WordKind)]) -> u32 {
         let owned = owned.iter().map(|&(index, kind)| Variable {
             name: format!("local{index}"),
             offset: FRAME_HEADER as u32 + 8 * index,
@@ -142,7 +142,7 @@ impl Builder {
 pub fn message(
     name: &str,
     direction: Direction,
-    parameters: &[Kind],
+    parameters: &[WordKind],
     initial: bool,
     after: &[u32],
     must_end: bool,
@@ -170,7 +170,7 @@ pub fn offered(interface: u32, implementation: u32) -> Port {
 }
 
 /// A variable.
-pub fn owned(name: &str, offset: u32, kind: Kind, shape: u32) -> Variable {
+pub fn owned(name: &str, offset: u32, kind: WordKind, shape: u32) -> Variable {
     Variable { name: name.into(), offset, kind, shape, synchronous: false }
 }
 

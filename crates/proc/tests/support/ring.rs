@@ -9,7 +9,7 @@ use tidemill_proc::layout::{
     SYSTEM, WORKER_READY, WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL,
     port as port_number, tag,
 };
-use tidemill_proc::program::{ComponentType, Direction, Key, Kind, Program, Shape};
+use tidemill_proc::program::{ComponentType, Direction, Key, WordKind, Program, Shape};
 
 use super::*;
 use crate::{code, wait};
@@ -207,7 +207,7 @@ pub fn program(size: u64, hops: u64) -> Program {
         main(f, p, w.cast())
     });
     let mut b = Builder::new();
-    let pass = message("Pass", Direction::In, &[Kind::Scalar], true, &[0], false);
+    let pass = message("Pass", Direction::In, &[WordKind::Scalar], true, &[0], false);
     let wait = message("Wait", Direction::In, &[], false, &[0], false);
     let done = message("Done", Direction::Out, &[], false, &[1], true);
     let token = b.interface("Token", vec![pass, wait, done]);
@@ -215,13 +215,13 @@ pub fn program(size: u64, hops: u64) -> Program {
     let begin = b.function("BEGIN", begin, 3, &[]);
     b.program.shapes = vec![Shape::Collection {
         keys: vec![Key::Integer],
-        element: Kind::Component,
+        element: WordKind::Component,
         pinned: true,
     }];
     b.component(ComponentType {
         name: "Ring".into(),
         size: HOPS + 8,
-        variables: vec![owned("node", NODES, Kind::Collection, 0)],
+        variables: vec![owned("node", NODES, WordKind::Collection, 0)],
         begin: Some(begin),
         ..ComponentType::default()
     });

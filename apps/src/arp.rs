@@ -49,7 +49,7 @@ pub struct Arp {
     address: Ipv4Addr,
     gateway: Ipv4Addr,
     resolved: Option<Mac>,
-    has_asked: bool,
+    has_requested: bool,
     answered: u64,
 }
 
@@ -92,14 +92,14 @@ impl Arp {
     }
 
     fn ask(&mut self, io: &mut Io) {
-        self.has_asked = true;
+        self.has_requested = true;
         let request = self.write(REQUEST, Mac::BROADCAST, Mac([0; 6]), self.gateway);
         if let Some(packet) = io.packet_of(&request) {
             io.send(SOUTH, packet);
         }
     }
 
-    fn hear(&mut self, io: &mut Io, message: &Message) {
+    fn receive(&mut self, io: &mut Io, message: &Message) {
         let (mac, address) = message.sender;
         if address == self.gateway && !mac.is_group() {
             self.resolved = Some(mac);
@@ -117,14 +117,14 @@ impl Arp {
 impl App for Arp {
     fn new(config: ArpConfig, _: &mut Start) -> Result<Arp, Fault> {
         let ArpConfig { mac, address, gateway } = config;
-        Ok(Arp { mac, address, gateway, resolved: None, has_asked: false, answered: 0 })
+        Ok(Arp { mac, address, gateway, resolved: None, has_requested: false, answered: 0 })
     }
 
     /// The address of a gateway is valid for that gateway only.
     fn reconfigure(&mut self, config: ArpConfig) -> Reconfigured {
         let ArpConfig { mac, address, gateway } = config;
         if gateway != self.gateway {
-            (self.resolved, self.has_asked) = (None, false);
+            (self.resolved, self.has_requested) = (None, false);
         }
         (self.mac, self.address, self.gateway) = (mac, address, gateway);
         Reconfigured::Kept
@@ -133,13 +133,13 @@ impl App for Arp {
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
         while let Some(packet) = io.receive(SOUTH) {
             match read(packet.bytes()) {
-                Some(message) => self.hear(io, &message),
+                Some(message) => self.receive(io, &message),
                 None => io.send(NORTH, packet),
             }
         }
         while let Some(mut packet) = io.receive(NORTH) {
             let Some(gateway) = self.resolved else {
-                if !self.has_asked {
+                if !self.has_requested {
                     self.ask(io);
                 }
                 io.drop(packet, "unresolved");

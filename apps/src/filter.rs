@@ -13,8 +13,8 @@ use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Packet as Seen, Seen as View, Settings, compile, interpret_seen, write};
 use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, types};
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
-use tidemill_packet::kernel::{Builder, Expr, Looked, Running, Test, Viewed};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
+use tidemill_packet::kernel::{Builder, Expr, PacketValues, Running, Test, PacketView};
 
 use crate::code;
 
@@ -81,18 +81,18 @@ impl Test for Matches {
         &self.expr
     }
 
-    fn holds(&self, packet: Viewed<'_>) -> bool {
-        let Viewed { bytes, wire_length, is_outgoing } = packet;
+    fn holds(&self, packet: PacketView<'_>) -> bool {
+        let PacketView { bytes, wire_length, is_outgoing } = packet;
         interpret_seen(&self.graph, &View { bytes, wire_length, is_outgoing })
     }
 
-    fn write(&self, body: &mut Body<'_>, packet: Looked, yes: Block, no: Block) {
+    fn write(&self, body: &mut Body<'_>, packet: PacketValues, yes: Block, no: Block) {
         // Most filters do not use it.
-        let wire_length = match self.graph.asks_wire_length() {
+        let wire_length = match self.graph.needs_wire_length() {
             true => packet.wire_length(body),
             false => body.ins().ireduce(types::I32, packet.length),
         };
-        let outgoing = self.graph.asks_direction().then(|| packet.outgoing(body));
+        let outgoing = self.graph.needs_direction().then(|| packet.outgoing(body));
         let packet = Seen { data: packet.data, length: packet.length, wire_length, outgoing };
         write(body, &self.graph, packet, yes, no);
     }
@@ -127,8 +127,8 @@ impl Filter {
 }
 
 impl App for Filter {
-    fn validate(config: &FilterConfig) -> Result<(), Wrong> {
-        graph_of(config).map(|_| ()).map_err(|message| Wrong::new("expr", message))
+    fn validate(config: &FilterConfig) -> Result<(), ConfigError> {
+        graph_of(config).map(|_| ()).map_err(|message| ConfigError::new("expr", message))
     }
 
     fn new(config: FilterConfig, _: &mut Start) -> Result<Filter, Fault> {

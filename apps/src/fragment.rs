@@ -1,7 +1,7 @@
 //! IPv4 fragments (RFC 791), made.
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
 
 use crate::net::{Ipv4, checksum, ipv4};
 
@@ -36,9 +36,9 @@ pub struct Fragment {
 const HEADER: usize = 20;
 
 impl App for Fragment {
-    fn validate(config: &FragmentConfig) -> Result<(), Wrong> {
+    fn validate(config: &FragmentConfig) -> Result<(), ConfigError> {
         match config.mtu {
-            0..68 => Err(Wrong::new("mtu", "it must be 68 at least")),
+            0..68 => Err(ConfigError::new("mtu", "it must be 68 at least")),
             _ => Ok(()),
         }
     }

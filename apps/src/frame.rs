@@ -230,7 +230,7 @@ impl<'t> Words<'t> {
 /// The frame as text: the most readable form of which [`parse`] makes the same frame.
 pub fn describe(frame: &[u8]) -> String {
     let is_exact = |text: &String| parse(text).is_ok_and(|parsed| parsed == frame);
-    let candidates = [tell(frame, Detail::Full), tell(frame, Detail::Raw)];
+    let candidates = [written(frame, Detail::Full), written(frame, Detail::Raw)];
     candidates
         .into_iter()
         .flatten()
@@ -250,7 +250,7 @@ enum Detail {
     Raw,
 }
 
-fn tell(frame: &[u8], detail: Detail) -> Option<String> {
+fn written(frame: &[u8], detail: Detail) -> Option<String> {
     let (destination, source) = crate::net::ethernet(frame)?;
     let mut text = format!("{source} > {destination}");
     let mut at = 12;
@@ -261,17 +261,17 @@ fn tell(frame: &[u8], detail: Detail) -> Option<String> {
     let kind = crate::net::u16_at(frame, at)?;
     let rest = frame.get(at + 2..)?;
     match kind {
-        TYPE_IPV4 => tell_ip(&mut text, rest, detail)?,
-        TYPE_ARP => tell_arp(&mut text, rest)?,
+        TYPE_IPV4 => write_ip(&mut text, rest, detail)?,
+        TYPE_ARP => write_arp(&mut text, rest)?,
         _ => {
             text += &format!(" type {kind}");
-            tell_bytes(&mut text, rest);
+            write_bytes(&mut text, rest);
         }
     }
     Some(text)
 }
 
-fn tell_bytes(text: &mut String, bytes: &[u8]) {
+fn write_bytes(text: &mut String, bytes: &[u8]) {
     let Some(&first) = bytes.first() else { return };
     let counts =
         (0..).zip(bytes).all(|(at, byte): (usize, &u8)| first.wrapping_add(at as u8) == *byte);
@@ -286,7 +286,7 @@ fn address(bytes: &[u8], at: usize) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::from(*bytes.get(at..)?.first_chunk::<4>()?))
 }
 
-fn tell_arp(text: &mut String, arp: &[u8]) -> Option<()> {
+fn write_arp(text: &mut String, arp: &[u8]) -> Option<()> {
     let (sender, target) = (address(arp, 14)?, address(arp, 24)?);
     match arp.get(7)? {
         1 => *text += &format!(" arp who {target} tell {sender}"),
@@ -295,11 +295,11 @@ fn tell_arp(text: &mut String, arp: &[u8]) -> Option<()> {
             *text += &format!(" arp is {sender} to {target} {mac}");
         }
     }
-    tell_bytes(text, arp.get(28..)?);
+    write_bytes(text, arp.get(28..)?);
     Some(())
 }
 
-fn tell_ip(text: &mut String, ip: &[u8], detail: Detail) -> Option<()> {
+fn write_ip(text: &mut String, ip: &[u8], detail: Detail) -> Option<()> {
     let word = |at| crate::net::u16_at(ip, at);
     *text += &format!(" ip {} > {}", address(ip, 12)?, address(ip, 16)?);
     let (ttl, id, flags, protocol) = (*ip.get(8)?, word(4)?, word(6)?, *ip.get(9)?);
@@ -333,6 +333,6 @@ fn tell_ip(text: &mut String, ip: &[u8], detail: Detail) -> Option<()> {
             20
         }
     };
-    tell_bytes(text, ip.get(payload..)?);
+    write_bytes(text, ip.get(payload..)?);
     Some(())
 }

@@ -1,6 +1,6 @@
 //! Frames as the graph writes them.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, ConfigError};
 
 use crate::frame;
 
@@ -53,12 +53,12 @@ fn plan(config: &GeneratorConfig) -> Result<(Vec<Vec<u8>>, u64, u64), Fault> {
 }
 
 impl App for Generator {
-    fn validate(config: &GeneratorConfig) -> Result<(), Wrong> {
+    fn validate(config: &GeneratorConfig) -> Result<(), ConfigError> {
         if config.frames.is_empty() {
-            return Err(Wrong::new("frames", "one frame at least must be given"));
+            return Err(ConfigError::new("frames", "one frame at least must be given"));
         }
         for text in &config.frames {
-            frame::parse(text).map_err(|message| Wrong::new("frames", message))?;
+            frame::parse(text).map_err(|message| ConfigError::new("frames", message))?;
         }
         Ok(())
     }

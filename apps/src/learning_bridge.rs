@@ -33,7 +33,7 @@ tidemill_packet::declare! {
 pub struct LearningBridge {
     own: Vec<Option<usize>>,
     /// The port where an address was seen, as the number of an output, and when.
-    heard: Map<Mac, (usize, u64)>,
+    seen: Map<Mac, (usize, u64)>,
     names: Vec<String>,
     age_ns: u64,
     addresses_max: usize,
@@ -43,7 +43,7 @@ impl App for LearningBridge {
     fn new(config: LearningBridgeConfig, _: &mut Start) -> Result<LearningBridge, Fault> {
         Ok(LearningBridge {
             own: Vec::new(),
-            heard: Map::default(),
+            seen: Map::default(),
             names: Vec::new(),
             age_ns: u64::from(config.age) * 1_000_000_000,
             addresses_max: config.addresses as usize,
@@ -53,13 +53,13 @@ impl App for LearningBridge {
     fn reconfigure(&mut self, config: LearningBridgeConfig) -> Reconfigured {
         self.age_ns = u64::from(config.age) * 1_000_000_000;
         self.addresses_max = config.addresses as usize;
-        if self.heard.len() > self.addresses_max {
+        if self.seen.len() > self.addresses_max {
             // Those that were seen last stay.
             let mut times: Vec<(u64, Mac)> =
-                self.heard.iter().map(|(mac, (_, at))| (*at, *mac)).collect();
+                self.seen.iter().map(|(mac, (_, at))| (*at, *mac)).collect();
             times.sort_unstable();
             for (_, mac) in &times[..times.len() - self.addresses_max] {
-                self.heard.remove(mac);
+                self.seen.remove(mac);
             }
         }
         Reconfigured::Kept
@@ -69,7 +69,7 @@ impl App for LearningBridge {
         self.own = pairs(ports);
         if self.names != ports.outputs {
             // The numbers mean other ports now.
-            self.heard.clear();
+            self.seen.clear();
             self.names = ports.outputs.to_vec();
         }
     }
@@ -99,25 +99,25 @@ impl App for LearningBridge {
 
     fn tick(&mut self, io: &mut Io) -> Result<(), Fault> {
         let now_ns = io.now_ns();
-        self.heard.retain(|_, (_, at)| now_ns.saturating_sub(*at) < self.age_ns);
+        self.seen.retain(|_, (_, at)| now_ns.saturating_sub(*at) < self.age_ns);
         Ok(())
     }
 
     fn report(&self) -> Vec<(&'static str, u64)> {
-        vec![("addresses", self.heard.len() as u64)]
+        vec![("addresses", self.seen.len() as u64)]
     }
 }
 
 impl LearningBridge {
     fn learn(&mut self, source: Mac, own: Option<usize>, now_ns: u64) {
         let Some(own) = own.filter(|_| !source.is_group()) else { return };
-        if self.heard.len() < self.addresses_max || self.heard.contains_key(&source) {
-            self.heard.insert(source, (own, now_ns));
+        if self.seen.len() < self.addresses_max || self.seen.contains_key(&source) {
+            self.seen.insert(source, (own, now_ns));
         }
     }
 
     fn find(&self, destination: Mac, now_ns: u64) -> Option<usize> {
-        let (output, at) = self.heard.get(&destination)?;
+        let (output, at) = self.seen.get(&destination)?;
         (now_ns.saturating_sub(*at) < self.age_ns).then_some(*output)
     }
 }

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
 use tidemill_stdx::keyed::Map;
 
 use crate::net::{Ipv4, Ports4, adjust, ipv4};
@@ -125,10 +125,10 @@ impl FreePorts {
 type Reason = &'static str;
 
 impl App for Nat44 {
-    fn validate(config: &Nat44Config) -> Result<(), Wrong> {
+    fn validate(config: &Nat44Config) -> Result<(), ConfigError> {
         match config.first_port <= config.last_port && config.first_port > 0 {
             true => Ok(()),
-            false => Err(Wrong::new("first_port", "it must be between 1 and last_port")),
+            false => Err(ConfigError::new("first_port", "it must be between 1 and last_port")),
         }
     }
 

@@ -63,14 +63,14 @@ pub struct PcapReader {
 }
 
 fn open(file: &str) -> Result<Reader<BufReader<File>>, Fault> {
-    let wrong = |why: String| Fault::new(format!("cannot read `{file}`: {why}"));
+    let fault = |why: String| Fault::new(format!("cannot read `{file}`: {why}"));
     // A pipe would block, and its first packets are read twice.
-    let found = std::fs::metadata(file).map_err(|error| wrong(error.to_string()))?;
+    let found = std::fs::metadata(file).map_err(|error| fault(error.to_string()))?;
     if !found.is_file() {
-        return Err(wrong("it is no regular file".to_owned()));
+        return Err(fault("it is no regular file".to_owned()));
     }
-    let input = File::open(file).map_err(|error| wrong(error.to_string()))?;
-    Reader::new(BufReader::new(input)).map_err(|ended| wrong(ended.to_string()))
+    let input = File::open(file).map_err(|error| fault(error.to_string()))?;
+    Reader::new(BufReader::new(input)).map_err(|ended| fault(ended.to_string()))
 }
 
 impl PcapReader {
@@ -145,7 +145,7 @@ impl App for PcapReader {
                     self.cut += u64::from(packet.missing() > 0);
                     io.send(0, packet);
                 }
-                Err(ended @ (Ended::Wrong(_) | Ended::Truncated)) => {
+                Err(ended @ (Ended::Invalid(_) | Ended::Truncated)) => {
                     self.broken_off += u64::from(ended == Ended::Truncated);
                     (self.is_done, self.is_broken) = (true, true);
                     return Err(Fault::last(format!("`{}`: {ended}", self.file)));

@@ -1,6 +1,6 @@
 //! A capture of passing packets.
 
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
 
 use crate::pcap_writer::{Capture, format};
 
@@ -35,9 +35,9 @@ pub struct PcapTap {
 }
 
 impl App for PcapTap {
-    fn validate(config: &PcapTapConfig) -> Result<(), Wrong> {
+    fn validate(config: &PcapTapConfig) -> Result<(), ConfigError> {
         match config.every {
-            0 => Err(Wrong::new("every", "it must be 1 at least")),
+            0 => Err(ConfigError::new("every", "it must be 1 at least")),
             _ => format(&config.format).map(|_| ()),
         }
     }

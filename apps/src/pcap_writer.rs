@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Start, ConfigError};
 
 use crate::capture::{Format, Writer};
 
@@ -38,30 +38,30 @@ pub(crate) struct Capture {
 }
 
 /// The format of a name.
-pub(crate) fn format(name: &str) -> Result<Format, Wrong> {
+pub(crate) fn format(name: &str) -> Result<Format, ConfigError> {
     match name {
         "pcap" => Ok(Format::Pcap),
         "pcapng" => Ok(Format::Pcapng),
-        _ => Err(Wrong::new("format", "the formats are \"pcap\" and \"pcapng\"")),
+        _ => Err(ConfigError::new("format", "the formats are \"pcap\" and \"pcapng\"")),
     }
 }
 
 impl Capture {
     pub(crate) fn create(file: &str, name: &str) -> Result<Capture, Fault> {
-        let wrong = |error: std::io::Error| Fault::new(format!("cannot write `{file}`: {error}"));
-        let format = format(name).map_err(|wrong| Fault::new(wrong.message))?;
-        let output = BufWriter::new(File::create(file).map_err(wrong)?);
-        let mut writer = Writer::new(output, format).map_err(wrong)?;
-        writer.flush().map_err(wrong)?;
+        let fault = |error: std::io::Error| Fault::new(format!("cannot write `{file}`: {error}"));
+        let format = format(name).map_err(|error| Fault::new(error.message))?;
+        let output = BufWriter::new(File::create(file).map_err(fault)?);
+        let mut writer = Writer::new(output, format).map_err(fault)?;
+        writer.flush().map_err(fault)?;
         Ok(Capture { writer })
     }
 
     /// Whether a file can be written. Its contents are kept: another app may still be writing it.
     pub(crate) fn can_create(file: &str) -> Result<(), Fault> {
-        let wrong = |error: std::io::Error| Fault::new(format!("cannot write `{file}`: {error}"));
+        let fault = |error: std::io::Error| Fault::new(format!("cannot write `{file}`: {error}"));
         let is_new = std::fs::symlink_metadata(file).is_err();
-        OpenOptions::new().write(true).create(true).truncate(false).open(file).map_err(wrong)?;
-        if is_new { std::fs::remove_file(file).map_err(wrong) } else { Ok(()) }
+        OpenOptions::new().write(true).create(true).truncate(false).open(file).map_err(fault)?;
+        if is_new { std::fs::remove_file(file).map_err(fault) } else { Ok(()) }
     }
 
     pub(crate) fn write(&mut self, packet: &Packet, io: &Io) -> Result<(), Fault> {
@@ -77,7 +77,7 @@ impl Capture {
 }
 
 impl App for PcapWriter {
-    fn validate(config: &PcapWriterConfig) -> Result<(), Wrong> {
+    fn validate(config: &PcapWriterConfig) -> Result<(), ConfigError> {
         format(&config.format).map(|_| ())
     }
 

@@ -1,6 +1,6 @@
 //! A token bucket.
 
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
 use tidemill_packet::kernel::{Builder, Expr, Operator, Running};
 
 use crate::code;
@@ -38,12 +38,12 @@ const NANOS: u64 = 1_000_000_000;
 const BURST_MAX: u64 = u64::MAX / NANOS;
 
 impl App for RateLimiter {
-    fn validate(config: &RateLimiterConfig) -> Result<(), Wrong> {
+    fn validate(config: &RateLimiterConfig) -> Result<(), ConfigError> {
         match (config.rate, config.burst) {
-            (0, _) => Err(Wrong::new("rate", "it must be 1 at least")),
-            (_, 0) => Err(Wrong::new("burst", "it must be 1 at least")),
+            (0, _) => Err(ConfigError::new("rate", "it must be 1 at least")),
+            (_, 0) => Err(ConfigError::new("burst", "it must be 1 at least")),
             (_, burst) if burst > BURST_MAX => {
-                Err(Wrong::new("burst", format!("it must be {BURST_MAX} at most")))
+                Err(ConfigError::new("burst", format!("it must be {BURST_MAX} at most")))
             }
             _ => Ok(()),
         }

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
 use tidemill_packet::packet::BYTES_MAX;
 use tidemill_stdx::keyed::Map;
 
@@ -110,12 +110,12 @@ pub struct Reassemble {
 }
 
 impl App for Reassemble {
-    fn validate(config: &ReassembleConfig) -> Result<(), Wrong> {
+    fn validate(config: &ReassembleConfig) -> Result<(), ConfigError> {
         let least = BYTES_MAX + FRAGMENT_COST;
         match (config.datagrams, config.bytes as usize) {
-            (0, _) => Err(Wrong::new("datagrams", "it must be 1 at least")),
+            (0, _) => Err(ConfigError::new("datagrams", "it must be 1 at least")),
             (_, bytes) if bytes < least => {
-                Err(Wrong::new("bytes", format!("it must be {least} at least")))
+                Err(ConfigError::new("bytes", format!("it must be {least} at least")))
             }
             _ => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! Repeats packets again and again.
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, ConfigError};
 
 /// Packets of one breath at most.
 const BURST: usize = 256;
@@ -36,9 +36,9 @@ pub struct Repeater {
 }
 
 impl App for Repeater {
-    fn validate(config: &RepeaterConfig) -> Result<(), Wrong> {
+    fn validate(config: &RepeaterConfig) -> Result<(), ConfigError> {
         if config.kept == 0 {
-            return Err(Wrong::new("kept", "one packet at least must be kept"));
+            return Err(ConfigError::new("kept", "one packet at least must be kept"));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! One of many packets.
 
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
 use tidemill_packet::kernel::{Builder, Expr, Operator, Running};
 
 use crate::code;
@@ -29,9 +29,9 @@ tidemill_packet::declare! {
 pub struct Sample(Running);
 
 impl App for Sample {
-    fn validate(config: &SampleConfig) -> Result<(), Wrong> {
+    fn validate(config: &SampleConfig) -> Result<(), ConfigError> {
         if config.every == 0 {
-            return Err(Wrong::new("every", "it must be 1 at least"));
+            return Err(ConfigError::new("every", "it must be 1 at least"));
         }
         Ok(())
     }

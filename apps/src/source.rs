@@ -1,6 +1,6 @@
 //! Packets of zeros, as fast as they are taken.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, ConfigError};
 use tidemill_packet::kernel::{Builder, Running};
 use tidemill_packet::packet::BYTES_MAX;
 
@@ -50,10 +50,10 @@ impl Source {
 }
 
 impl App for Source {
-    fn validate(config: &SourceConfig) -> Result<(), Wrong> {
+    fn validate(config: &SourceConfig) -> Result<(), ConfigError> {
         match usize::from(config.size) {
             0..=BYTES_MAX => Ok(()),
-            _ => Err(Wrong::new("size", format!("a packet has {BYTES_MAX} bytes at most"))),
+            _ => Err(ConfigError::new("size", format!("a packet has {BYTES_MAX} bytes at most"))),
         }
     }
 

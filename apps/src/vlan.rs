@@ -1,6 +1,6 @@
 //! VLAN tags (IEEE 802.1Q) on and off.
 
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
 use tidemill_packet::kernel::{Builder, Operator, Running, Width};
 
 use crate::code;
@@ -48,10 +48,10 @@ pub struct VlanTag(Running);
 #[derive(Debug)]
 pub struct VlanUntag(Running);
 
-fn check(tag: u16) -> Result<(), Wrong> {
+fn check(tag: u16) -> Result<(), ConfigError> {
     match tag {
         1..=4094 => Ok(()),
-        _ => Err(Wrong::new("tag", "a VLAN tag is between 1 and 4094")),
+        _ => Err(ConfigError::new("tag", "a VLAN tag is between 1 and 4094")),
     }
 }
 
@@ -73,7 +73,7 @@ impl VlanTag {
 }
 
 impl App for VlanTag {
-    fn validate(config: &VlanTagConfig) -> Result<(), Wrong> {
+    fn validate(config: &VlanTagConfig) -> Result<(), ConfigError> {
         check(config.tag)
     }
 
@@ -121,7 +121,7 @@ impl VlanUntag {
 }
 
 impl App for VlanUntag {
-    fn validate(config: &VlanUntagConfig) -> Result<(), Wrong> {
+    fn validate(config: &VlanUntagConfig) -> Result<(), ConfigError> {
         check(config.tag)
     }
 

@@ -32,7 +32,7 @@ pub struct VlanMux {
     /// Tags of the inputs and outputs; 0 for native, nothing for the trunk and for wrong names.
     inputs: Vec<Option<u16>>,
     outputs: Vec<Option<u16>>,
-    wrong: Option<String>,
+    invalid_port: Option<String>,
 }
 
 fn tag_of(port: &str) -> Option<u16> {
@@ -44,18 +44,18 @@ fn tag_of(port: &str) -> Option<u16> {
 
 impl App for VlanMux {
     fn new(_: VlanMuxConfig, _: &mut Start) -> Result<VlanMux, Fault> {
-        Ok(VlanMux { inputs: Vec::new(), outputs: Vec::new(), wrong: None })
+        Ok(VlanMux { inputs: Vec::new(), outputs: Vec::new(), invalid_port: None })
     }
 
     fn linked(&mut self, ports: &Ports<'_>) {
         let tags = |names: &[String]| names.iter().map(|name| tag_of(name)).collect();
         (self.inputs, self.outputs) = (tags(ports.inputs), tags(ports.outputs));
         let mut names = ports.inputs.iter().skip(1).chain(ports.outputs.iter().skip(1));
-        self.wrong = names.find(|name| tag_of(name).is_none()).cloned();
+        self.invalid_port = names.find(|name| tag_of(name).is_none()).cloned();
     }
 
     fn push(&mut self, io: &mut Io) -> Result<(), Fault> {
-        if let Some(name) = &self.wrong {
+        if let Some(name) = &self.invalid_port {
             let message = format!("port `{name}` is neither `native` nor of the kind `vlan42`");
             return Err(Fault::new(message));
         }

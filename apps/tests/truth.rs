@@ -198,7 +198,7 @@ fn captures_of_other_links_are_refused_at_once() {
         std::fs::write(&path, &bytes).expect("writable");
         let refused = Reader::new(&bytes[..]).err();
         let why = "the capture is not of Ethernet but of link type 105";
-        assert_eq!(refused, Some(Ended::Wrong(why.to_owned())), "{format:?}");
+        assert_eq!(refused, Some(Ended::Invalid(why.to_owned())), "{format:?}");
         let mut engine = Engine::new(Options::default());
         let text = format!("in :: PcapReader {{ file: \"{path}\" }} -> end :: Sink");
         assert!(engine.configure(graph_of(&text)).is_err());

@@ -36,7 +36,7 @@ pub enum Ended {
     /// The file breaks off within a packet.
     Truncated,
     /// It is no capture, or not from here on.
-    Wrong(String),
+    Invalid(String),
 }
 
 impl fmt::Display for Ended {
@@ -44,7 +44,7 @@ impl fmt::Display for Ended {
         match self {
             Ended::Fine => write!(f, "the capture is over"),
             Ended::Truncated => write!(f, "the capture breaks off within a packet"),
-            Ended::Wrong(why) => write!(f, "{why}"),
+            Ended::Invalid(why) => write!(f, "{why}"),
         }
     }
 }
@@ -97,8 +97,8 @@ pub struct Reader<R> {
 
 type Step<T> = Result<T, Ended>;
 
-fn wrong<T>(why: &str) -> Step<T> {
-    Err(Ended::Wrong(why.to_owned()))
+fn invalid<T>(why: &str) -> Step<T> {
+    Err(Ended::Invalid(why.to_owned()))
 }
 
 impl<R: Read> Reader<R> {
@@ -110,8 +110,8 @@ impl<R: Read> Reader<R> {
         let mut magic = [0; 4];
         match fill(&mut input, &mut magic) {
             Ok(4) => {}
-            Ok(_) => return wrong("this is no capture: it is too short"),
-            Err(error) => return wrong(&error.to_string()),
+            Ok(_) => return invalid("this is no capture: it is too short"),
+            Err(error) => return invalid(&error.to_string()),
         }
         let mut buffer = Vec::new();
         let kind = match magic {
@@ -123,7 +123,7 @@ impl<R: Read> Reader<R> {
                 let order = section(&mut input, &mut buffer)?;
                 Kind::Pcapng { order, clocks: Vec::new() }
             }
-            _ => return wrong("this is no capture: it begins otherwise"),
+            _ => return invalid("this is no capture: it begins otherwise"),
         };
         if let Kind::Pcap { order, .. } = kind {
             read_exact(&mut input, &mut buffer, 20)?;
@@ -173,7 +173,7 @@ impl<R: Read> Reader<R> {
         let word = |at: usize| order.u32(&self.buffer, at).unwrap_or(0);
         let (seconds, fraction, captured, length) = (word(0), word(4), word(8), word(12));
         if captured as usize > RECORD_BYTES_MAX {
-            return wrong("a packet of the capture is impossibly long");
+            return invalid("a packet of the capture is impossibly long");
         }
         let unit = if nanos { 1 } else { 1000 };
         frame.time_ns = i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * unit;
@@ -199,12 +199,12 @@ impl<R: Read> Reader<R> {
         read_exact(&mut self.input, &mut self.buffer, 4)?;
         let length = order.u32(&self.buffer, 0).unwrap_or(0) as usize;
         if !(12..=RECORD_BYTES_MAX).contains(&length) || !length.is_multiple_of(4) {
-            return wrong("a block of the capture has an impossible length");
+            return invalid("a block of the capture has an impossible length");
         }
         read_exact(&mut self.input, &mut self.buffer, length - 8)?;
         self.buffer.truncate(length - 12);
         match kind {
-            1 if clocks.len() == INTERFACES_MAX => wrong("the capture has too many interfaces"),
+            1 if clocks.len() == INTERFACES_MAX => invalid("the capture has too many interfaces"),
             1 => match interface(*order, &self.buffer) {
                 Some(clock) => {
                     // Any of them: packets of another link would be lost without a word.
@@ -212,7 +212,7 @@ impl<R: Read> Reader<R> {
                     clocks.push(clock);
                     Ok(false)
                 }
-                None => wrong("an interface of the capture makes no sense"),
+                None => invalid("an interface of the capture makes no sense"),
             },
             6 => enhanced(*order, clocks, &self.buffer, frame),
             3 => simple(*order, clocks, &self.buffer, frame),
@@ -225,7 +225,7 @@ impl<R: Read> Reader<R> {
 fn check_link_type(kind: u32) -> Step<()> {
     match kind {
         ETHERNET => Ok(()),
-        _ => Err(Ended::Wrong(format!("the capture is not of Ethernet but of link type {kind}"))),
+        _ => Err(Ended::Invalid(format!("the capture is not of Ethernet but of link type {kind}"))),
     }
 }
 
@@ -235,11 +235,11 @@ fn section<R: Read>(input: &mut R, buffer: &mut Vec<u8>) -> Step<Order> {
     let order = match buffer.get(4..8) {
         Some([0x4d, 0x3c, 0x2b, 0x1a]) => Order::Little,
         Some([0x1a, 0x2b, 0x3c, 0x4d]) => Order::Big,
-        _ => return wrong("a section of the capture has no byte order"),
+        _ => return invalid("a section of the capture has no byte order"),
     };
     let length = order.u32(buffer, 0).unwrap_or(0) as usize;
     if !(28..=RECORD_BYTES_MAX).contains(&length) || !length.is_multiple_of(4) {
-        return wrong("a section of the capture has an impossible length");
+        return invalid("a section of the capture has an impossible length");
     }
     read_exact(input, buffer, length - 12)?;
     Ok(order)
@@ -271,12 +271,12 @@ fn enhanced(order: Order, clocks: &[Clock], body: &[u8], frame: &mut Frame) -> S
     let (Some(index), Some(high), Some(low), Some(captured), Some(length)) =
         (word(0), word(4), word(8), word(12), word(16))
     else {
-        return wrong("a packet of the capture is too short");
+        return invalid("a packet of the capture is too short");
     };
     let (Some(clock), Some(bytes)) =
         (clocks.get(index as usize), body.get(20..).and_then(|rest| rest.get(..captured as usize)))
     else {
-        return wrong("a packet of the capture makes no sense");
+        return invalid("a packet of the capture makes no sense");
     };
     let ticks = u128::from(high) << 32 | u128::from(low);
     let ns = (ticks * 1_000_000_000 / u128::from(clock.units)) as i64;
@@ -289,11 +289,11 @@ fn enhanced(order: Order, clocks: &[Clock], body: &[u8], frame: &mut Frame) -> S
 /// A packet without a time, of the first interface.
 fn simple(order: Order, clocks: &[Clock], body: &[u8], frame: &mut Frame) -> Step<bool> {
     let (Some(length), Some(clock)) = (order.u32(body, 0), clocks.first()) else {
-        return wrong("a packet of the capture makes no sense");
+        return invalid("a packet of the capture makes no sense");
     };
     let snap = if clock.snap == 0 { u32::MAX } else { clock.snap };
     let Some(bytes) = body.get(4..).and_then(|rest| rest.get(..length.min(snap) as usize)) else {
-        return wrong("a packet of the capture is too short");
+        return invalid("a packet of the capture is too short");
     };
     frame.time_ns = 0;
     frame.length = length;
@@ -328,7 +328,7 @@ fn read_head<R: Read>(input: &mut R, buffer: &mut Vec<u8>, count: usize) -> Step
         Ok(0) if count > 0 => Ok(false),
         Ok(got) if got == count => Ok(true),
         Ok(_) => Err(Ended::Truncated),
-        Err(error) => Err(Ended::Wrong(error.to_string())),
+        Err(error) => Err(Ended::Invalid(error.to_string())),
     }
 }
 

@@ -72,7 +72,7 @@ fn claims_of_length_are_not_believed() {
     let mut bytes = sample(Format::Pcap);
     bytes[24 + 8..24 + 12].copy_from_slice(&0xffff_ff00u32.to_le_bytes());
     let (frames, ended) = read_all(&bytes);
-    assert!(frames.is_empty() && matches!(ended, Ended::Wrong(_)), "{ended:?}");
+    assert!(frames.is_empty() && matches!(ended, Ended::Invalid(_)), "{ended:?}");
 }
 
 #[test]

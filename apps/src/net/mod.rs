@@ -64,10 +64,10 @@ impl Setting for Mac {
     const TYPE: &'static str = "an Ethernet address";
 
     fn read(value: &Value) -> Result<Mac, String> {
-        let wrong = || "an Ethernet address is expected, such as \"02:00:00:00:00:01\"".to_owned();
+        let error = || "an Ethernet address is expected, such as \"02:00:00:00:00:01\"".to_owned();
         match value {
-            Value::Text(text) => text.parse().map_err(|_| wrong()),
-            _ => Err(wrong()),
+            Value::Text(text) => text.parse().map_err(|_| error()),
+            _ => Err(error()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Apps for measurements, written as anybody's would be.
 
-use tidemill_packet::app::{App, Bell, Fault, Io, Progress, Start, Wrong};
+use tidemill_packet::app::{App, Bell, Fault, Io, Progress, Start, ConfigError};
 
 /// Packets of one breath at most, as the sources of the house have it.
 pub const BURST: usize = 256;
@@ -133,16 +133,16 @@ fn bytes(text: &str) -> Result<Vec<u8>, String> {
 }
 
 impl App for Traffic {
-    fn validate(config: &TrafficConfig) -> Result<(), Wrong> {
+    fn validate(config: &TrafficConfig) -> Result<(), ConfigError> {
         let phases = config.frames.len();
         if config.outputs.len() != phases || config.packets.len() != phases {
-            return Err(Wrong::new("frames", "each phase has frames, an output, a count"));
+            return Err(ConfigError::new("frames", "each phase has frames, an output, a count"));
         }
         if config.outputs.iter().any(|&output| output > 1) {
-            return Err(Wrong::new("outputs", "there are the outputs 0 and 1"));
+            return Err(ConfigError::new("outputs", "there are the outputs 0 and 1"));
         }
         match config.frames.iter().any(Vec::is_empty) {
-            true => Err(Wrong::new("frames", "a phase without frames")),
+            true => Err(ConfigError::new("frames", "a phase without frames")),
             false => Ok(()),
         }
     }

@@ -110,7 +110,7 @@ pub enum Direction {
 
 /// The kind of an id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum IdKind {
     /// `host`, and what is meant where none is given.
     Host,
     /// `net`
@@ -133,7 +133,7 @@ pub struct Qualifiers {
     /// `src` in it.
     pub direction: Option<Direction>,
     /// `port` in it; `None` where only the direction is given.
-    pub kind: Option<Kind>,
+    pub kind: Option<IdKind>,
 }
 
 /// The right side of a comparison with a packet's field.
@@ -468,12 +468,12 @@ impl Display for Qualifiers {
             Direction::Both => "src and dst",
         });
         let kind = self.kind.map(|kind| match kind {
-            Kind::Host => "host",
-            Kind::Net => "net",
-            Kind::Port => "port",
-            Kind::PortRange => "portrange",
-            Kind::Proto => "proto",
-            Kind::ProtoChain => "protochain",
+            IdKind::Host => "host",
+            IdKind::Net => "net",
+            IdKind::Port => "port",
+            IdKind::PortRange => "portrange",
+            IdKind::Proto => "proto",
+            IdKind::ProtoChain => "protochain",
         });
         let words: Vec<&str> = [protocol, direction, kind].into_iter().flatten().collect();
         f.write_str(&words.join(" "))

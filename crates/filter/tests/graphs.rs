@@ -45,7 +45,7 @@ fn a_graph_knows_what_it_asks_for_beside_the_bytes() {
         let file = sources.add("filter", text);
         let settings = Settings { netmask: None, has_directions: true };
         let graph = compile(file, &sources, &settings).0.expect("an expression");
-        (graph.asks_wire_length(), graph.asks_direction())
+        (graph.needs_wire_length(), graph.needs_direction())
     };
     assert_eq!(asks("ip and tcp[13] & 2 != 0"), (false, false));
     assert_eq!(asks("ip and len > 100"), (true, false));

@@ -155,7 +155,7 @@ fn a_graph_that_cannot_start_leaves_the_old_one() {
     assert_eq!(faults[0].0, "other");
     let mut broken = Graph::new();
     broken.app("p", Pass::declaration(), Config::new());
-    assert!(matches!(engine.configure(broken), Err(Refused::Wrong(_))));
+    assert!(matches!(engine.configure(broken), Err(Refused::Invalid(_))));
     run(&mut engine);
     assert_eq!(count(&engine, "end", "taken"), 20);
 }

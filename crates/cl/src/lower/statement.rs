@@ -3,7 +3,7 @@
 use tidemill_diag::Span;
 
 use crate::ir::{
-    Access, Binary, ComponentId, Constant, FunctionId, Guard, Instruction, Key, Kind, Payload,
+    Access, Binary, ComponentId, Constant, FunctionId, Guard, Instruction, Key, FunctionKind, Payload,
     Place, Reason, Storage, Terminator, Type, Written,
 };
 use crate::lower::builder::{Builder, Home};

@@ -152,12 +152,12 @@ pub struct Graph {
 
 impl Graph {
     /// Whether anything of it depends on how long a packet was on the wire.
-    pub fn asks_wire_length(&self) -> bool {
+    pub fn needs_wire_length(&self) -> bool {
         self.values.iter().any(|(_, value)| value == Value::Length)
     }
 
     /// Whether anything of it depends on the direction of a packet.
-    pub fn asks_direction(&self) -> bool {
+    pub fn needs_direction(&self) -> bool {
         self.values.iter().any(|(_, value)| value == Value::Outgoing)
     }
 

@@ -10,7 +10,7 @@ use super::layout::Link;
 use super::link::{ARP, IP, IP6, MPLS, PPPOE_DISCOVERY, PPPOE_SESSION, RARP};
 use super::{Lower, Lowered, Noted};
 use crate::ast::{
-    Direction, Kind, Operand, Primitive, PrimitiveKind, Protocol, Qualifiers, Relation,
+    Direction, IdKind, Operand, Primitive, PrimitiveKind, Protocol, Qualifiers, Relation,
 };
 use crate::graph::{Comparison, Family, Test, Value, Width};
 use crate::names::{self, Over};
@@ -209,18 +209,18 @@ impl Lower {
         let direction = qualifiers.direction.unwrap_or(Direction::Either);
         let protocol = qualifiers.protocol;
         match qualifiers.kind {
-            Some(Kind::Port) => {
+            Some(IdKind::Port) => {
                 let (port, over) = self.port(operand, span)?;
                 self.ports(protocol, direction, (port, port), over, span)
             }
-            Some(Kind::PortRange) => {
+            Some(IdKind::PortRange) => {
                 let (ports, over) = self.port_range(operand, span)?;
                 self.ports(protocol, direction, ports, over, span)
             }
-            Some(Kind::Proto) => self.carried(protocol, operand, span),
-            Some(Kind::ProtoChain) => self.chained(protocol, operand, span),
-            None | Some(Kind::Host | Kind::Net) => {
-                let is_net = qualifiers.kind == Some(Kind::Net);
+            Some(IdKind::Proto) => self.carried(protocol, operand, span),
+            Some(IdKind::ProtoChain) => self.chained(protocol, operand, span),
+            None | Some(IdKind::Host | IdKind::Net) => {
+                let is_net = qualifiers.kind == Some(IdKind::Net);
                 self.address(protocol, direction, is_net, operand, span)
             }
         }

@@ -264,9 +264,9 @@ impl Writer<'_, '_, '_> {
 
     /// Whether every packet that reaches this has `end` bytes, from the base on if there is one.
     pub(super) fn is_inside(&self, base: Option<ValueId>, end: u64) -> bool {
-        let asked = base.and_then(|base| self.ends.get(base));
+        let checked = base.and_then(|base| self.ends.get(base));
         let most = base.map_or(0, |base| self.graph.values.range(base).max);
-        asked.is_some_and(|&asked| end <= asked.into()) || u64::from(most) + end <= NEAR.into()
+        checked.is_some_and(|&checked| end <= checked.into()) || u64::from(most) + end <= NEAR.into()
     }
 
     /// Where a load lies from the first byte of the packet on, or 0 if the packet ends before its

@@ -32,7 +32,7 @@ enum Question {
 }
 
 /// The loads that are only tested, in these steps.
-type Asked = SortedMap<ValueId, (SortedSet<NodeId>, SortedSet<Question>)>;
+type TestedLoads = SortedMap<ValueId, (SortedSet<NodeId>, SortedSet<Question>)>;
 
 /// The first load is tested only where a step holds, the second in the same way only where it does
 /// not.
@@ -40,11 +40,11 @@ type Pair = (ValueId, ValueId);
 
 /// A step with all such pairs.
 pub(super) fn twins<'s>(steps: &'s Steps<'_>) -> Option<(NodeId, &'s Step, Vec<Pair>)> {
-    let asked = asked(steps);
+    let loads = tested_loads(steps);
     steps.iter().find_map(|(id, step)| {
         let [yes, no] = [Way::Yes, Way::No].map(|way| {
             let only = steps.only_over(id, way);
-            asked.iter().filter(move |(_, (where_asked, _))| where_asked.is_subset(&only))
+            loads.iter().filter(move |(_, (places, _))| places.is_subset(&only))
         });
         let mut no: Vec<_> = no.collect();
         let pairs: Vec<Pair> = yes
@@ -67,12 +67,12 @@ fn width(graph: &Graph, load: ValueId) -> Option<Width> {
     }
 }
 
-fn asked(steps: &Steps<'_>) -> Asked {
+fn tested_loads(steps: &Steps<'_>) -> TestedLoads {
     let (graph, values) = (steps.graph, &steps.graph.values);
-    let mut asked = Asked::new();
+    let mut loads = TestedLoads::new();
     let mut used = SortedSet::new();
-    let mut ask = |id: NodeId, load: ValueId, question| {
-        let (places, questions) = asked.entry(load).or_default();
+    let mut test = |id: NodeId, load: ValueId, question| {
+        let (places, questions) = loads.entry(load).or_default();
         places.insert(id);
         questions.insert(question);
     };
@@ -86,7 +86,7 @@ fn asked(steps: &Steps<'_>) -> Asked {
             Step::Row(_) => {}
             Step::Range(range) if width(graph, range.value).is_some() => {
                 let (first, last) = (range.first, range.last);
-                ask(id, range.value, Question::Range { first, last });
+                test(id, range.value, Question::Range { first, last });
             }
             Step::Range(range) => used.extend([range.value]),
             Step::Test => {
@@ -97,7 +97,7 @@ fn asked(steps: &Steps<'_>) -> Asked {
                 match (width(graph, load), mask, values.as_constant(node.test.right)) {
                     (Some(_), Some(mask), Some(number)) => {
                         let comparison = node.test.comparison;
-                        ask(id, load, Question::Test { comparison, mask, number });
+                        test(id, load, Question::Test { comparison, mask, number });
                     }
                     _ => used.extend([node.test.left, node.test.right]),
                 }
@@ -105,13 +105,13 @@ fn asked(steps: &Steps<'_>) -> Asked {
         }
     }
     // What others are made of is used for more than questions.
-    let loads: Vec<ValueId> = asked.keys().copied().collect();
-    used.extend(loads.into_iter().flat_map(|load| values.operands(load)).flatten());
+    let keys: Vec<ValueId> = loads.keys().copied().collect();
+    used.extend(keys.into_iter().flat_map(|load| values.operands(load)).flatten());
     while let Some(value) = used.pop_last() {
-        asked.remove(&value);
+        loads.remove(&value);
         used.extend(values.operands(value).into_iter().flatten());
     }
-    asked
+    loads
 }
 
 impl Writer<'_, '_, '_> {

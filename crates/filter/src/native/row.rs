@@ -142,8 +142,8 @@ impl Writer<'_, '_, '_> {
             let data = self.body.func.dfg.constants.insert(ConstantData::from(&bytes[..]));
             self.body.ins().vconst(types::I8X16, data)
         });
-        let asked = self.body.ins().band(bytes, mask);
-        let same = self.body.ins().icmp(IntCC::Equal, asked, pattern);
+        let masked = self.body.ins().band(bytes, mask);
+        let same = self.body.ins().icmp(IntCC::Equal, masked, pattern);
         self.body.ins().vall_true(same)
     }
 }

@@ -3,7 +3,7 @@
 use tidemill_diag::Diagnostic;
 
 use super::{Parsed, Parser};
-use crate::ast::{Expr, Kind, Operand, Primitive, PrimitiveKind};
+use crate::ast::{Expr, IdKind, Operand, Primitive, PrimitiveKind};
 use crate::lex::TokenKind;
 
 impl Parser<'_> {
@@ -76,13 +76,13 @@ impl Parser<'_> {
         })
     }
 
-    fn operand_of(&mut self, kind: Option<Kind>) -> Parsed<Operand> {
+    fn operand_of(&mut self, kind: Option<IdKind>) -> Parsed<Operand> {
         let wanted = match kind {
-            None | Some(Kind::Host) => "an address",
-            Some(Kind::Net) => "a network",
-            Some(Kind::Port) => "a port",
-            Some(Kind::PortRange) => "a range of ports (`6000-6008`)",
-            Some(Kind::Proto | Kind::ProtoChain) => "a protocol",
+            None | Some(IdKind::Host) => "an address",
+            Some(IdKind::Net) => "a network",
+            Some(IdKind::Port) => "a port",
+            Some(IdKind::PortRange) => "a range of ports (`6000-6008`)",
+            Some(IdKind::Proto | IdKind::ProtoChain) => "a protocol",
         };
         let (start, token) = (self.at, self.kind().clone());
         if matches!(token, TokenKind::End | TokenKind::Sign(_) | TokenKind::Word(_)) {

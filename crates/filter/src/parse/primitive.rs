@@ -4,7 +4,7 @@ use tidemill_diag::Diagnostic;
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    Direction, Expr, IsisKind, Kind, LlcKind, Primitive, PrimitiveKind, Protocol, Qualifiers,
+    Direction, Expr, IsisKind, IdKind, LlcKind, Primitive, PrimitiveKind, Protocol, Qualifiers,
     Relation,
 };
 use crate::lex::TokenKind;
@@ -174,21 +174,21 @@ impl Parser<'_> {
         Some(direction)
     }
 
-    fn id_kind(&mut self, direction: Option<Direction>) -> Parsed<Option<Kind>> {
+    fn id_kind(&mut self, direction: Option<Direction>) -> Parsed<Option<IdKind>> {
         let kind = match *self.kind() {
-            TokenKind::Word("host") => Kind::Host,
-            TokenKind::Word("net") => Kind::Net,
-            TokenKind::Word("port") => Kind::Port,
-            TokenKind::Word("portrange") => Kind::PortRange,
-            TokenKind::Word("proto") => Kind::Proto,
-            TokenKind::Word("protochain") => Kind::ProtoChain,
+            TokenKind::Word("host") => IdKind::Host,
+            TokenKind::Word("net") => IdKind::Net,
+            TokenKind::Word("port") => IdKind::Port,
+            TokenKind::Word("portrange") => IdKind::PortRange,
+            TokenKind::Word("proto") => IdKind::Proto,
+            TokenKind::Word("protochain") => IdKind::ProtoChain,
             TokenKind::Word(word) => {
                 self.refused(word)?;
                 return Ok(None);
             }
             _ => return Ok(None),
         };
-        if direction.is_some() && matches!(kind, Kind::Proto | Kind::ProtoChain) {
+        if direction.is_some() && matches!(kind, IdKind::Proto | IdKind::ProtoChain) {
             let message = "a protocol has no direction";
             return Err(self.note(Diagnostic::error("bad-qualifier", self.span(), message)));
         }

@@ -1,7 +1,7 @@
 //! The declaration of an app type: one place for its name, keys and ports.
 
 use super::config::{Config, Value};
-use super::fault::{Fault, Wrong};
+use super::fault::{Fault, ConfigError};
 use super::instance::Instance;
 use super::io::Start;
 
@@ -122,7 +122,7 @@ pub struct Declaration {
     /// side effects.
     pub kernel: bool,
     /// The app's own checks of a config whose types are right.
-    pub validate: fn(&Config) -> Result<(), Wrong>,
+    pub validate: fn(&Config) -> Result<(), ConfigError>,
     /// Starts an app.
     pub construct: fn(&'static Declaration, &Config, &mut Start) -> Result<Instance, Fault>,
     /// The definition of an app that a file defines.
@@ -160,13 +160,13 @@ impl Declaration {
     /// All errors of a config: keys that do not exist, or are missing, or of another type, and then
     /// those of the app's own checks. With the key, where there is one.
     pub fn check(&self, config: &Config) -> Vec<(Option<String>, String)> {
-        let mut wrong = Vec::new();
+        let mut errors = Vec::new();
         for (name, value) in config.entries() {
             match self.keys.iter().find(|key| key.name == name) {
-                None => wrong.push((Some(name.to_owned()), self.no_such_key(name))),
+                None => errors.push((Some(name.to_owned()), self.no_such_key(name))),
                 Some(key) => {
                     if let Err(message) = (key.read)(value) {
-                        wrong.push((Some(name.to_owned()), format!("`{name}`: {message}")));
+                        errors.push((Some(name.to_owned()), format!("`{name}`: {message}")));
                     }
                 }
             }
@@ -174,17 +174,17 @@ impl Declaration {
         for key in self.keys {
             if key.default.is_none() && config.get(key.name).is_none() {
                 let name = key.name;
-                wrong.push((None, format!("`{name}` is missing, {}", key.type_name)));
+                errors.push((None, format!("`{name}` is missing, {}", key.type_name)));
             }
         }
-        if wrong.is_empty()
-            && let Err(Wrong { key, message }) = (self.validate)(config)
+        if errors.is_empty()
+            && let Err(ConfigError { key, message }) = (self.validate)(config)
         {
             let given = config.get(key).is_some();
             let message = if key.is_empty() { message } else { format!("`{key}`: {message}") };
-            wrong.push((given.then(|| key.to_owned()), message));
+            errors.push((given.then(|| key.to_owned()), message));
         }
-        wrong
+        errors
     }
 
     fn no_such_key(&self, name: &str) -> String {
@@ -207,5 +207,5 @@ pub trait Settings: Sized {
     ///
     /// # Errors
     /// The first error.
-    fn read(config: &Config) -> Result<Self, Wrong>;
+    fn read(config: &Config) -> Result<Self, ConfigError>;
 }

@@ -39,13 +39,13 @@ macro_rules! declare {
         }
 
         impl $crate::app::Settings for $Config {
-            fn read(config: &$crate::app::Config) -> Result<$Config, $crate::app::Wrong> {
+            fn read(config: &$crate::app::Config) -> Result<$Config, $crate::app::ConfigError> {
                 let _ = config;
                 Ok($Config {
                     $($key: match config.get($crate::declare!(@key $key)) {
                         Some(value) => <$Type as $crate::app::Setting>::read(value)
                             .map_err(|message| {
-                                $crate::app::Wrong::new($crate::declare!(@key $key), message)
+                                $crate::app::ConfigError::new($crate::declare!(@key $key), message)
                             })?,
                         None => $crate::declare!(@missing $key $($default)?),
                     },)*
@@ -96,7 +96,7 @@ macro_rules! declare {
     (@key $key:ident) => { $crate::app::key_name(stringify!($key)) };
     (@missing $key:ident $default:expr) => { $default };
     (@missing $key:ident) => {
-        return Err($crate::app::Wrong::new($crate::declare!(@key $key), "it is missing"))
+        return Err($crate::app::ConfigError::new($crate::declare!(@key $key), "it is missing"))
     };
     (@default $Type:ty; $default:expr) => {
         Some($crate::app::Default::Made(|| {

@@ -40,16 +40,16 @@ impl<E: std::error::Error> From<E> for Fault {
 
 /// An error in the value of a config key.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Wrong {
+pub struct ConfigError {
     /// The key; empty if it is about several.
     pub key: &'static str,
     /// One sentence without a final period.
     pub message: String,
 }
 
-impl Wrong {
+impl ConfigError {
     /// An error in `key`.
-    pub fn new(key: &'static str, message: impl Into<String>) -> Wrong {
-        Wrong { key, message: message.into() }
+    pub fn new(key: &'static str, message: impl Into<String>) -> ConfigError {
+        ConfigError { key, message: message.into() }
     }
 }

@@ -78,7 +78,7 @@ pub use declaration::{
     Count, Declaration, Declared, Default, Direction, Flow, Key, Port, Settings,
 };
 pub use declare::key_name;
-pub use fault::{Fault, Wrong};
+pub use fault::{Fault, ConfigError};
 pub use instance::Instance;
 pub(crate) use instance::{Status, contained};
 pub(crate) use io::{Common, Input, Output};
@@ -99,7 +99,7 @@ pub trait App: Declared {
     ///
     /// # Errors
     /// The error, and its key.
-    fn validate(config: &Self::Config) -> Result<(), Wrong> {
+    fn validate(config: &Self::Config) -> Result<(), ConfigError> {
         let _ = config;
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::App;
 use super::bell::Bell;
 use super::config::Config;
 use super::declaration::Settings;
-use super::fault::{Fault, Wrong};
+use super::fault::{Fault, ConfigError};
 use super::instance::{Erased, Instance, Status, contained};
 use super::io::{Io, Ports, Start};
 use super::progress::{Progress, Reconfigured};
@@ -200,7 +200,7 @@ impl Instance {
 }
 
 /// Helps [`declare!`](crate::declare): the check of an app's own.
-pub fn validate_config<T: App>(config: &Config) -> Result<(), Wrong> {
+pub fn validate_config<T: App>(config: &Config) -> Result<(), ConfigError> {
     T::validate(&T::Config::read(config)?)
 }
 
@@ -209,8 +209,8 @@ pub fn validate_config<T: App>(config: &Config) -> Result<(), Wrong> {
 /// # Errors
 /// An error in the config, or a fault of the constructor.
 pub fn construct<T: App>(config: &Config, start: &mut Start) -> Result<Instance, Fault> {
-    let wrong = |wrong: Wrong| Fault::new(format!("`{}`: {}", wrong.key, wrong.message));
-    let config = T::Config::read(config).map_err(wrong)?;
-    T::validate(&config).map_err(wrong)?;
+    let fault = |error: ConfigError| Fault::new(format!("`{}`: {}", error.key, error.message));
+    let config = T::Config::read(config).map_err(fault)?;
+    T::validate(&config).map_err(fault)?;
     Ok(Instance::new(T::new(config, start)?))
 }

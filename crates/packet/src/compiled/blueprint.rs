@@ -15,7 +15,7 @@ pub(crate) struct Blueprint {
     /// By position in the graph.
     pub links: Vec<LinkPart>,
     /// The steps of a breath, in order; each has the flag of its position.
-    pub steps: Vec<Doing>,
+    pub steps: Vec<BreathStep>,
     /// Of the [`Frame`].
     pub frame: usize,
     /// Of the time of the event loop.
@@ -27,7 +27,7 @@ pub(crate) struct Blueprint {
 
 /// A step of a breath, by the position of an app.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Doing {
+pub(crate) enum BreathStep {
     Pull(usize),
     Push(usize),
 }

@@ -13,7 +13,7 @@ use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, CallConv, InstBuilder, IntCC, Value, signature, types};
 use tidemill_jit::{Body, Error, FuncId, Module};
 
-use super::blueprint::{Blueprint, Doing, frame};
+use super::blueprint::{Blueprint, BreathStep, frame};
 use super::calls::Calls;
 use super::chain::Chain;
 use super::imports::Imports;
@@ -41,17 +41,17 @@ pub(super) fn define(
     calls: Calls<'_>,
 ) -> Result<FuncId, Error> {
     let mut entries = Vec::new();
-    for doing in &blueprint.steps {
-        entries.push(import(module, blueprint, *doing));
+    for step in &blueprint.steps {
+        entries.push(import(module, blueprint, *step));
     }
     let mut fused = vec![None; blueprint.apps.len()];
     for (number, chain) in calls.chains.iter().enumerate() {
         fused[chain.apps[0]] = Some(number);
     }
     let mut pushed = vec![None; blueprint.apps.len()];
-    for (step, doing) in blueprint.steps.iter().enumerate() {
-        if let Doing::Push(app) = *doing {
-            pushed[app] = Some(step);
+    for (position, step) in blueprint.steps.iter().enumerate() {
+        if let BreathStep::Push(app) = *step {
+            pushed[app] = Some(position);
         }
     }
     let bells = bells(blueprint);
@@ -74,13 +74,13 @@ pub(super) fn define(
 }
 
 /// The entry point of a step.
-fn import(module: &mut Module, blueprint: &Blueprint, doing: Doing) -> FuncId {
+fn import(module: &mut Module, blueprint: &Blueprint, step: BreathStep) -> FuncId {
     let plain = signature(CallConv::SystemV, &[types::I64, types::I64], &[types::I32]);
-    let (name, at) = match doing {
-        Doing::Pull(app) => {
+    let (name, at) = match step {
+        BreathStep::Pull(app) => {
             (format!("{}.pull", blueprint.apps[app].name), blueprint.apps[app].pull)
         }
-        Doing::Push(app) => {
+        BreathStep::Push(app) => {
             (format!("{}.push", blueprint.apps[app].name), blueprint.apps[app].push)
         }
     };
@@ -292,8 +292,8 @@ impl Writer<'_> {
         body.ins().brif(set, call, &[], next, &[]);
         body.switch_to_block(call);
         match self.blueprint.steps[step] {
-            Doing::Pull(app) => self.pull(body, flags, step, app, next),
-            Doing::Push(app) => match self.fused[app] {
+            BreathStep::Pull(app) => self.pull(body, flags, step, app, next),
+            BreathStep::Push(app) => match self.fused[app] {
                 None => self.push(body, flags, step, next),
                 Some(chain) => self.fused(body, flags, step, chain, next),
             },
@@ -334,7 +334,7 @@ impl Writer<'_> {
         body.ins().brif(fine, ready, &[], rare, &[]);
         body.set_cold_block(rare);
         body.switch_to_block(rare);
-        self.tell(body, app, status);
+        self.report_status(body, app, status);
         body.ins().jump(next, &[]);
         body.switch_to_block(ready);
         self.note_ready(body);
@@ -342,7 +342,7 @@ impl Writer<'_> {
     }
 
     /// Reports to the engine that a source was pulled and is not ready.
-    fn tell(&self, body: &mut Body<'_>, app: usize, status: Value) {
+    fn report_status(&self, body: &mut Body<'_>, app: usize, status: Value) {
         let at = body.address(self.blueprint.frame);
         let number = body.ins().iconst(types::I32, app as i64);
         body.call(self.imports.pulled, &[at, number, status]);
@@ -350,7 +350,7 @@ impl Writer<'_> {
 
     pub(super) fn rest(&self, body: &mut Body<'_>, app: usize, status: i64) {
         let status = body.ins().iconst(types::I32, status);
-        self.tell(body, app, status);
+        self.report_status(body, app, status);
     }
 
     pub(super) fn note_ready(&self, body: &mut Body<'_>) {
@@ -365,7 +365,7 @@ impl Writer<'_> {
     }
 
     fn push(&self, body: &mut Body<'_>, flags: Value, step: usize, next: Block) {
-        let Doing::Push(app) = self.blueprint.steps[step] else { return };
+        let BreathStep::Push(app) = self.blueprint.steps[step] else { return };
         self.note_moving(body);
         if self.blueprint.apps[app].is_sink {
             self.note_oldest(body, app);
@@ -469,8 +469,8 @@ fn bells(blueprint: &Blueprint) -> Vec<(u64, Vec<usize>)> {
     let mut groups = Vec::new();
     for steps in blueprint.steps.chunks(GROUP) {
         let (mut bytes, mut bells) = ([0u8; GROUP], Vec::new());
-        for (byte, doing) in bytes.iter_mut().zip(steps) {
-            if let Doing::Pull(app) = *doing
+        for (byte, step) in bytes.iter_mut().zip(steps) {
+            if let BreathStep::Pull(app) = *step
                 && let Some(bell) = blueprint.apps[app].bell
             {
                 *byte = u8::MAX;

@@ -8,7 +8,7 @@
 
 use tidemill_jit::{Error, FuncId, Module};
 
-use super::blueprint::{Blueprint, Doing};
+use super::blueprint::{Blueprint, BreathStep};
 use super::imports::Imports;
 use super::run::{Feed, Run, define};
 use crate::kernel::{End, Kernel, Step};
@@ -41,9 +41,9 @@ pub(super) struct Written {
 pub(super) fn find(blueprint: &Blueprint) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::new();
     let mut follows = false;
-    for doing in &blueprint.steps {
-        let app = match *doing {
-            Doing::Push(app) if is_kernel(blueprint, app) => app,
+    for step in &blueprint.steps {
+        let app = match *step {
+            BreathStep::Push(app) if is_kernel(blueprint, app) => app,
             _ => {
                 follows = false;
                 continue;

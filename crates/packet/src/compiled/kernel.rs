@@ -10,7 +10,7 @@ use tidemill_stdx::id::IdVec;
 
 use super::known::Known;
 use super::run::Writer;
-use crate::kernel::{Address, BlockId, End, Expr, Facts, Kernel, Looked, Operator, Step, Value};
+use crate::kernel::{Address, BlockId, End, Expr, Facts, Kernel, PacketValues, Operator, Step, Value};
 use crate::packet::{BYTES_MAX, offsets as buffer};
 
 /// A kernel while it is written.
@@ -107,7 +107,7 @@ impl<'p> Writer<'_, '_, 'p> {
                 self.write_known();
                 self.hand_on(scope, &[yes, no]);
                 let (data, length) = (self.body.use_var(self.data), self.body.use_var(self.length));
-                let packet = Looked { data, length, packet: self.body.use_var(self.buffer) };
+                let packet = PacketValues { data, length, packet: self.body.use_var(self.buffer) };
                 let test = &scope.kernel.tests[test as usize];
                 test.write(self.body, packet, blocks[yes], blocks[no]);
             }

@@ -57,7 +57,7 @@ mod table;
 use tidemill_jit::{Code, Error, FuncId, Module, Options};
 
 pub(crate) use blueprint::{
-    AppPart, Blueprint, Doing, Frame, Helpers, KernelPart, LinkPart, PoolPart,
+    AppPart, Blueprint, BreathStep, Frame, Helpers, KernelPart, LinkPart, PoolPart,
 };
 use calls::Calls;
 use imports::Imports;

@@ -25,7 +25,7 @@ use super::known::Known;
 use super::linear::{Each, Linear, linear};
 use crate::kernel::table::TableAddresses;
 use crate::kernel::table::spec::TableSpec;
-use crate::kernel::{End, Flowing, Kernel, Step, flow};
+use crate::kernel::{End, FlowFacts, Kernel, Step, flow};
 use crate::link::{QUEUED_MAX, SLOTS, offsets as ring};
 use crate::packet::offsets as buffer;
 
@@ -118,7 +118,7 @@ pub(super) struct Site {
     oldest: Option<Variable>,
     /// Copies that it makes of each packet; `None`: they are counted where they are made.
     pub copies: Option<u64>,
-    flow: Flowing,
+    flow: FlowFacts,
     /// The length of all packets that arrive.
     pub length: Option<u64>,
 }
@@ -345,7 +345,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
 
     /// The words that follow from the number of packets of a kernel, and of bytes, if these are
     /// counted.
-    fn linear(&self, at: usize, flow: &Flowing, length: Option<u64>) -> Vec<Linear> {
+    fn linear(&self, at: usize, flow: &FlowFacts, length: Option<u64>) -> Vec<Linear> {
         let (kernel, _) = self.kernel(at);
         let Some(Some(facts)) = flow.blocks.iter().next() else { return Vec::new() };
         let mut found = linear(kernel, facts);
@@ -356,7 +356,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
     }
 
     /// The number of copies that a kernel makes of each packet, if it is the same for all.
-    fn copies_of_each(&self, at: usize, flow: &Flowing) -> Option<u64> {
+    fn copies_of_each(&self, at: usize, flow: &FlowFacts) -> Option<u64> {
         let (kernel, _) = self.kernel(at);
         let is_simple = kernel.blocks.len() == 1 && !flow.may_end;
         let outputs = self.blueprint.apps[self.app(at)].outputs.len() as u64;

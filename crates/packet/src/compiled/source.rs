@@ -10,7 +10,7 @@ use tidemill_jit::asm::aligned;
 use tidemill_jit::build::{Block, InstBuilder, IntCC, Value, types};
 use tidemill_jit::{Body, Error, Module};
 
-use super::blueprint::{Blueprint, Doing};
+use super::blueprint::{Blueprint, BreathStep};
 use super::breath::Writer;
 use super::calls::Source;
 use super::chain::{self, Chain};
@@ -26,8 +26,8 @@ pub(super) fn write(
     chains: &[Chain],
 ) -> Result<Vec<Source>, Error> {
     let mut sources = Vec::new();
-    for doing in &blueprint.steps {
-        let Doing::Pull(app) = *doing else { continue };
+    for step in &blueprint.steps {
+        let BreathStep::Pull(app) = *step else { continue };
         if !chain::is_source(blueprint, app) {
             continue;
         }

@@ -13,7 +13,7 @@ use super::plan::{Fate, Origin, Plan, Shape};
 use super::slot::{LinkSlot, Slot};
 use super::{Engine, by_name, construct, ports_of};
 use crate::app::{Direction, Fault, Flow, Input, Instance, Io, Output, Ports, Reconfigured};
-use crate::compiled::{Doing, Native};
+use crate::compiled::{BreathStep, Native};
 use crate::engine::meters::{AppMeters, LinkMeters};
 use crate::flags::Flag;
 use crate::graph::{AppSpec, Graph, Problem};
@@ -44,7 +44,7 @@ pub struct Changes {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// It is wrong.
-    Wrong(Vec<Problem>),
+    Invalid(Vec<Problem>),
     /// Apps could not start: their names, and why.
     Faults(Vec<(String, Fault)>),
 }
@@ -52,7 +52,7 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines: Vec<String> = match self {
-            Refused::Wrong(problems) => problems.iter().map(Problem::to_string).collect(),
+            Refused::Invalid(problems) => problems.iter().map(Problem::to_string).collect(),
             Refused::Faults(faults) => {
                 faults.iter().map(|(app, fault)| format!("{app}: {fault}")).collect()
             }
@@ -80,7 +80,7 @@ impl Engine {
     pub(super) fn plan(&self, graph: Graph) -> Result<Plan, Refused> {
         let problems = graph.verify();
         if !problems.is_empty() {
-            return Err(Refused::Wrong(problems));
+            return Err(Refused::Invalid(problems));
         }
         let fates = self.fates(&graph)?;
         let io =
@@ -234,14 +234,14 @@ impl Engine {
     /// Gives all ports their rings, and binds what follows from the graph.
     fn attach(&mut self, shape: Shape) {
         let Shape { order, pulls, steps, flags } = shape;
-        for (at, doing) in steps.iter().enumerate() {
+        for (at, step) in steps.iter().enumerate() {
             let flag = Flag::new(&flags, at);
-            match *doing {
-                Doing::Pull(app) => {
+            match *step {
+                BreathStep::Pull(app) => {
                     flag.set(self.slots[app].wake.is_set());
                     self.slots[app].wake = flag;
                 }
-                Doing::Push(app) => self.slots[app].waiting = flag,
+                BreathStep::Push(app) => self.slots[app].waiting = flag,
             }
         }
         (self.order, self.pulls, self.flags) = (order, pulls, flags);

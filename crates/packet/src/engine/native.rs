@@ -79,11 +79,11 @@ impl Engine {
     /// others are calls.
     ///
     /// # Errors
-    /// The graph is wrong, or no code can be made.
+    /// The graph is problems, or no code can be made.
     pub fn listing_of(graph: &Graph) -> Result<String, String> {
-        let wrong: Vec<String> = graph.verify().iter().map(ToString::to_string).collect();
-        if !wrong.is_empty() {
-            return Err(wrong.join("\n"));
+        let problems: Vec<String> = graph.verify().iter().map(ToString::to_string).collect();
+        if !problems.is_empty() {
+            return Err(problems.join("\n"));
         }
         let engine = Engine::new(super::Options { listing: true, ..super::Options::default() });
         let make = |spec: &crate::graph::AppSpec| {

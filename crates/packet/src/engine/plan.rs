@@ -4,7 +4,7 @@ use std::sync::mpsc::Receiver;
 
 use super::slot::LinkSlot;
 use crate::app::{Instance, Io};
-use crate::compiled::{Doing, Native};
+use crate::compiled::{BreathStep, Native};
 use crate::flags::{Flags, flags};
 use crate::graph::Graph;
 
@@ -53,7 +53,7 @@ pub(super) struct Shape {
     pub order: Vec<usize>,
     pub pulls: Vec<usize>,
     /// The steps of a breath, in order; a flag for each.
-    pub steps: Vec<Doing>,
+    pub steps: Vec<BreathStep>,
     pub flags: Flags,
 }
 
@@ -63,8 +63,8 @@ impl Shape {
         let pulls = order.iter().copied().filter(|&at| graph.apps[at].kind.pulls);
         let pulls: Vec<usize> = pulls.collect();
         let pushes = order.iter().copied().filter(|&at| graph.apps[at].kind.pushes());
-        let steps = pulls.iter().map(|&at| Doing::Pull(at)).chain(pushes.map(Doing::Push));
-        let steps: Vec<Doing> = steps.collect();
+        let steps = pulls.iter().map(|&at| BreathStep::Pull(at)).chain(pushes.map(BreathStep::Push));
+        let steps: Vec<BreathStep> = steps.collect();
         let flags = flags(steps.len());
         Shape { order, pulls, steps, flags }
     }

@@ -8,7 +8,7 @@ use super::code::ast::{
     AfterDef, Definition, Expr, ExprKind, HeaderDef, KeyDef, MeterDef, MeterUnit, On, PortDef,
     Statement, WordDef,
 };
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::parse::{Parser, Written};
 use crate::app::Direction;
 
@@ -44,7 +44,7 @@ impl Parser<'_> {
     /// Whether a definition begins here: `app Name`.
     pub(super) fn begins_definition(&self) -> bool {
         let next = self.tokens.get(self.at + 1).map(|next| &next.kind);
-        self.source() == "app" && next == Some(&Kind::Name)
+        self.source() == "app" && next == Some(&TokenKind::Name)
     }
 
     pub(super) fn definition(&mut self) -> Option<Definition> {
@@ -62,12 +62,12 @@ impl Parser<'_> {
             handlers: Vec::new(),
             source: String::new(),
         };
-        if self.takes(&Kind::Mark('(')) {
+        if self.takes(&TokenKind::Mark('(')) {
             self.key_definitions(&mut made.keys);
         }
         self.mark('{', "an app has a body: `app Name { ... }`")?;
-        while !self.takes(&Kind::Mark('}')) {
-            if self.kind() == &Kind::End {
+        while !self.takes(&TokenKind::Mark('}')) {
+            if self.kind() == &TokenKind::End {
                 self.expected("`}`", "close the body of the app");
                 return None;
             }
@@ -83,20 +83,20 @@ impl Parser<'_> {
 
     /// Behind an error parsing continues behind the keys.
     fn key_definitions(&mut self, keys: &mut Vec<KeyDef>) {
-        while !self.takes(&Kind::Mark(')')) {
+        while !self.takes(&TokenKind::Mark(')')) {
             let key = self.key_definition();
             let is_right = key.is_some();
             keys.extend(key);
-            if is_right && (self.takes(&Kind::Mark(',')) || self.kind() == &Kind::Mark(')')) {
+            if is_right && (self.takes(&TokenKind::Mark(',')) || self.kind() == &TokenKind::Mark(')')) {
                 continue;
             }
             if is_right {
                 self.expected("`,` or `)`", "keys are separated by commas");
             }
-            while !matches!(self.kind(), Kind::Mark(')' | '{') | Kind::End) {
+            while !matches!(self.kind(), TokenKind::Mark(')' | '{') | TokenKind::End) {
                 self.advance();
             }
-            self.takes(&Kind::Mark(')'));
+            self.takes(&TokenKind::Mark(')'));
             return;
         }
     }
@@ -106,7 +106,7 @@ impl Parser<'_> {
         self.mark(':', "write `key: type`")?;
         let kind = self.name("a type", "there are u8, u16, u32, u64, bool and ipv4")?;
         let mut default = None;
-        if self.takes(&Kind::Mark('=')) {
+        if self.takes(&TokenKind::Mark('=')) {
             match self.value(0)? {
                 Written::Literal(value) => default = Some(value),
                 _ => {
@@ -119,7 +119,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn mark(&mut self, mark: char, help: &str) -> Option<()> {
-        if !self.takes(&Kind::Mark(mark)) {
+        if !self.takes(&TokenKind::Mark(mark)) {
             self.expected(&format!("`{mark}`"), help);
             return None;
         }
@@ -127,7 +127,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn word(&mut self, word: &str) -> bool {
-        let is = self.kind() == &Kind::Name && self.source() == word;
+        let is = self.kind() == &TokenKind::Name && self.source() == word;
         if is {
             self.advance();
         }
@@ -142,7 +142,7 @@ impl Parser<'_> {
     fn part(&mut self, made: &mut Definition) -> Option<()> {
         if self.word("ports") {
             self.mark('{', "write `ports { input in; output out; }`")?;
-            while !self.takes(&Kind::Mark('}')) {
+            while !self.takes(&TokenKind::Mark('}')) {
                 made.ports.push(self.port_definition()?);
             }
         } else if self.word("state") {
@@ -191,9 +191,9 @@ impl Parser<'_> {
             }
         }
         self.mark('{', help)?;
-        while !self.takes(&Kind::Mark('}')) {
+        while !self.takes(&TokenKind::Mark('}')) {
             let field = self.name("a field", help)?;
-            if self.takes(&Kind::Mark(':')) {
+            if self.takes(&TokenKind::Mark(':')) {
                 made.fields.push((field, self.number("how many bits", help)?));
             } else if field.text == "size" {
                 made.size = Some(self.expr()?);
@@ -209,12 +209,12 @@ impl Parser<'_> {
     /// `field == number, ...`
     fn when_field(&mut self, help: &str) -> Option<(Word, Vec<u64>)> {
         let field = self.name("a field", help)?;
-        if !self.takes(&Kind::Operator("==")) {
+        if !self.takes(&TokenKind::Operator("==")) {
             self.expected("`==`", help);
             return None;
         }
         let mut numbers = vec![self.number("a number", help)?];
-        while self.takes(&Kind::Mark(',')) {
+        while self.takes(&TokenKind::Mark(',')) {
             numbers.push(self.number("a number", help)?);
         }
         Some((field, numbers))
@@ -227,7 +227,7 @@ impl Parser<'_> {
         let unit = self.one_of("packets or bytes", &MeterUnit::NAMES, help)?;
         let mut made = MeterDef { name, unit, rate: None, burst: None };
         self.mark('{', help)?;
-        while !self.takes(&Kind::Mark('}')) {
+        while !self.takes(&TokenKind::Mark('}')) {
             let amount = match self.source() {
                 "rate" => &mut made.rate,
                 "burst" => &mut made.burst,
@@ -248,7 +248,7 @@ impl Parser<'_> {
         let span = self.span();
         if self.word("tick") {
             let mut every_ns = 1_000_000_000;
-            if self.takes(&Kind::Mark('(')) {
+            if self.takes(&TokenKind::Mark('(')) {
                 every_ns = self.seconds("write `on tick { ... }` or `on tick(0.5) { ... }`")?;
                 self.mark(')', "write `on tick(0.5) { ... }`")?;
             }
@@ -288,7 +288,7 @@ impl Parser<'_> {
 
     pub(super) fn number(&mut self, what: &str, help: &str) -> Option<u64> {
         match *self.kind() {
-            Kind::Integer(number) if number >= 0 => {
+            TokenKind::Integer(number) if number >= 0 => {
                 self.advance();
                 Some(number.cast_unsigned())
             }
@@ -306,8 +306,8 @@ impl Parser<'_> {
             return None;
         }
         let mut statements = Vec::new();
-        while !self.takes(&Kind::Mark('}')) {
-            if self.kind() == &Kind::End || self.is_full() {
+        while !self.takes(&TokenKind::Mark('}')) {
+            if self.kind() == &TokenKind::End || self.is_full() {
                 self.expected("`}`", "close the block");
                 return None;
             }
@@ -326,22 +326,22 @@ impl Parser<'_> {
         let mut open = 0_u32;
         for token in &self.tokens[before..self.at] {
             match token.kind {
-                Kind::Mark('{') => open += 1,
-                Kind::Mark('}') => open = open.saturating_sub(1),
+                TokenKind::Mark('{') => open += 1,
+                TokenKind::Mark('}') => open = open.saturating_sub(1),
                 _ => {}
             }
         }
-        while self.kind() != &Kind::End {
+        while self.kind() != &TokenKind::End {
             match self.kind() {
-                Kind::Mark('{') => open += 1,
-                Kind::Mark('}') if open == 0 && self.at > before => return,
-                Kind::Mark('}') => {
+                TokenKind::Mark('{') => open += 1,
+                TokenKind::Mark('}') if open == 0 && self.at > before => return,
+                TokenKind::Mark('}') => {
                     open = open.saturating_sub(1);
                     if open == 0 {
                         return self.advance();
                     }
                 }
-                Kind::Mark(';') if open == 0 => return self.advance(),
+                TokenKind::Mark(';') if open == 0 => return self.advance(),
                 _ => {}
             }
             self.advance();
@@ -349,7 +349,7 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self, depth: u32) -> Option<Statement> {
-        let is_set = self.tokens.get(self.at + 1).map(|next| &next.kind) == Some(&Kind::Mark('='));
+        let is_set = self.tokens.get(self.at + 1).map(|next| &next.kind) == Some(&TokenKind::Mark('='));
         let keyword = if is_set { String::new() } else { self.source().to_owned() };
         let made = match keyword.as_str() {
             "if" => return self.branch(depth),
@@ -369,7 +369,7 @@ impl Parser<'_> {
                 }
                 let help = "bounds of loops are numbers: `for i in 0..4 { ... }`";
                 let first = self.number("a number", help)?;
-                if !self.takes(&Kind::Operator("..")) {
+                if !self.takes(&TokenKind::Operator("..")) {
                     self.expected("`..`", help);
                     return None;
                 }
@@ -389,7 +389,7 @@ impl Parser<'_> {
             "count" => {
                 self.advance();
                 let name = self.name("a counter", "write `count name;`")?;
-                let column = match self.takes(&Kind::Mark('.')) {
+                let column = match self.takes(&TokenKind::Mark('.')) {
                     true => Some(self.name("a column", "write `count table.column;`")?),
                     false => None,
                 };
@@ -404,7 +404,7 @@ impl Parser<'_> {
                 self.advance();
                 let help = "write `prepend ethernet, ipv4, udp;`";
                 let mut headers = vec![self.name("a header", help)?];
-                while self.takes(&Kind::Mark(',')) {
+                while self.takes(&TokenKind::Mark(',')) {
                     headers.push(self.name("a header", help)?);
                 }
                 Statement::Prepend(headers)
@@ -457,7 +457,7 @@ impl Parser<'_> {
         if !self.word("else") {
             return Some(Vec::new());
         }
-        let again = self.kind() == &Kind::Name && matches!(self.source(), "if" | "when");
+        let again = self.kind() == &TokenKind::Name && matches!(self.source(), "if" | "when");
         if !again {
             return self.block(depth + 1);
         }
@@ -472,15 +472,15 @@ impl Parser<'_> {
         let help = "statements are let, var, if, when, for, find, insert, delete, refresh, within, \
                     count, strip, prepend, clone, send, drop and assignments";
         let mut first = self.name("a statement", help)?;
-        let is_raw = first.text == "raw" && self.kind() == &Kind::Name;
+        let is_raw = first.text == "raw" && self.kind() == &TokenKind::Name;
         if is_raw {
             first = self.name("a header", "write `raw header.field = value;`")?;
         }
-        let field = match self.takes(&Kind::Mark('.')) {
+        let field = match self.takes(&TokenKind::Mark('.')) {
             true => Some(self.name("a field", "write `header.field = value;`")?),
             false => None,
         };
-        if !self.takes(&Kind::Mark('=')) {
+        if !self.takes(&TokenKind::Mark('=')) {
             self.expected("`=`", help);
             return None;
         }
@@ -511,10 +511,10 @@ impl Parser<'_> {
 
     fn operator(&self) -> Option<(&'static str, u32)> {
         let text = match *self.kind() {
-            Kind::Operator(text) => text,
-            Kind::Mark(_) => self.source(),
+            TokenKind::Operator(text) => text,
+            TokenKind::Mark(_) => self.source(),
             // `a -1` is a difference.
-            Kind::Integer(_) | Kind::Double(_) if self.source().starts_with('-') => "-",
+            TokenKind::Integer(_) | TokenKind::Double(_) if self.source().starts_with('-') => "-",
             _ => return None,
         };
         OPERATORS.iter().find(|(operator, _)| *operator == text).copied()
@@ -526,8 +526,8 @@ impl Parser<'_> {
             self.spend(parts)?;
             let at = self.at;
             match self.tokens[at].kind {
-                Kind::Integer(number) => {
-                    self.tokens[at].kind = Kind::Integer(number.wrapping_neg());
+                TokenKind::Integer(number) => {
+                    self.tokens[at].kind = TokenKind::Integer(number.wrapping_neg());
                     self.tokens[at].start += 1;
                 }
                 _ => self.advance(),
@@ -544,11 +544,11 @@ impl Parser<'_> {
         self.spend(parts)?;
         let start = self.span();
         let kind = match self.kind().clone() {
-            Kind::Integer(number) => {
+            TokenKind::Integer(number) => {
                 self.advance();
                 ExprKind::Number(number.cast_unsigned())
             }
-            Kind::Text(text) => match address(&text) {
+            TokenKind::Text(text) => match address(&text) {
                 Some(number) => {
                     self.advance();
                     ExprKind::Number(number)
@@ -558,21 +558,21 @@ impl Parser<'_> {
                     return None;
                 }
             },
-            Kind::Mark(mark @ ('!' | '-' | '~')) => {
+            TokenKind::Mark(mark @ ('!' | '-' | '~')) => {
                 self.advance();
                 ExprKind::Unary(mark, Box::new(self.operand(parts)?))
             }
-            Kind::Mark('(') => {
+            TokenKind::Mark('(') => {
                 self.advance();
                 let inner = self.operators(0, parts)?;
                 self.mark(')', "close the parenthesis")?;
                 return Some(inner);
             }
-            Kind::Name => {
+            TokenKind::Name => {
                 let name = self.name("a name", "")?;
-                if self.takes(&Kind::Mark('.')) {
+                if self.takes(&TokenKind::Mark('.')) {
                     ExprKind::Field(name, self.name("a field", "write `header.field`")?)
-                } else if self.takes(&Kind::Mark('(')) {
+                } else if self.takes(&TokenKind::Mark('(')) {
                     let argument = self.operators(0, parts)?;
                     self.mark(')', "close the parenthesis")?;
                     ExprKind::Call(name, Box::new(argument))

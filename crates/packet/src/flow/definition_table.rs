@@ -1,7 +1,7 @@
 //! Tables in definitions of apps: their declarations, and the statements about them.
 
 use super::code::ast::{ColumnDef, Expr, Insert, Statement, TableDef};
-use super::lex::Kind;
+use super::lex::TokenKind;
 use super::parse::Parser;
 use crate::kernel::table::spec::{TableKind, TableWriter, WhenFull};
 
@@ -20,11 +20,11 @@ impl Parser<'_> {
     pub(super) fn table_definition(&mut self) -> Option<TableDef> {
         let name = self.name("the name of the table", HELP)?;
         let mut kind = TableKind::Exact;
-        if self.kind() != &Kind::Mark('(') {
+        if self.kind() != &TokenKind::Mark('(') {
             kind = self.one_of("exact, prefix or ternary", &TableKind::NAMES, HELP)?;
         }
         let key = self.columns()?;
-        let values = if self.takes(&Kind::Arrow) { self.columns()? } else { Vec::new() };
+        let values = if self.takes(&TokenKind::Arrow) { self.columns()? } else { Vec::new() };
         let mut made = TableDef {
             name,
             kind,
@@ -37,8 +37,8 @@ impl Parser<'_> {
             report_ns: 0,
         };
         self.mark('{', HELP)?;
-        while !self.takes(&Kind::Mark('}')) {
-            if self.kind() == &Kind::End {
+        while !self.takes(&TokenKind::Mark('}')) {
+            if self.kind() == &TokenKind::End {
                 self.expected("`}`", "close the table");
                 return None;
             }
@@ -76,7 +76,7 @@ impl Parser<'_> {
         help: &str,
     ) -> Option<T> {
         let found = names.iter().find(|(_, name)| self.source() == *name);
-        match found.filter(|_| self.kind() == &Kind::Name) {
+        match found.filter(|_| self.kind() == &TokenKind::Name) {
             Some((one, _)) => {
                 self.advance();
                 Some(*one)
@@ -91,7 +91,7 @@ impl Parser<'_> {
     fn columns(&mut self) -> Option<Vec<ColumnDef>> {
         self.mark('(', HELP)?;
         let mut columns = Vec::new();
-        while !self.takes(&Kind::Mark(')')) {
+        while !self.takes(&TokenKind::Mark(')')) {
             let name = self.name("a column", HELP)?;
             self.mark(':', "write `column: type`")?;
             let kind = self.name("a type", "there are u8, u16, u32, u64, bool, ipv4 and mac")?;
@@ -103,8 +103,8 @@ impl Parser<'_> {
 
     /// Behind an element of a list.
     fn comma(&mut self, elements: usize) -> Option<()> {
-        let goes_on = self.takes(&Kind::Mark(',')) && elements < COLUMNS_MAX;
-        if !goes_on && self.kind() != &Kind::Mark(')') {
+        let goes_on = self.takes(&TokenKind::Mark(',')) && elements < COLUMNS_MAX;
+        if !goes_on && self.kind() != &TokenKind::Mark(')') {
             self.expected("`,` or `)`", "columns are separated by commas");
             return None;
         }
@@ -114,8 +114,8 @@ impl Parser<'_> {
     /// Nanoseconds of a time that is written in seconds.
     pub(super) fn seconds(&mut self, help: &str) -> Option<u64> {
         let seconds = match *self.kind() {
-            Kind::Integer(seconds) => seconds as f64,
-            Kind::Double(seconds) => seconds,
+            TokenKind::Integer(seconds) => seconds as f64,
+            TokenKind::Double(seconds) => seconds,
             _ => 0.0,
         };
         let ns = (seconds.clamp(0.0, SECONDS_MAX) * 1e9) as u64;
@@ -131,7 +131,7 @@ impl Parser<'_> {
     fn list_of_exprs(&mut self, help: &str) -> Option<Vec<Expr>> {
         self.mark('(', help)?;
         let mut all = Vec::new();
-        while !self.takes(&Kind::Mark(')')) {
+        while !self.takes(&TokenKind::Mark(')')) {
             all.push(self.expr()?);
             self.comma(all.len())?;
         }
@@ -159,11 +159,11 @@ impl Parser<'_> {
             false => None,
         };
         let priority = if self.word("priority") { Some(self.expr()?) } else { None };
-        let values = match self.takes(&Kind::Arrow) {
+        let values = match self.takes(&TokenKind::Arrow) {
             true => self.list_of_exprs(help)?,
             false => Vec::new(),
         };
-        let has_else = self.kind() == &Kind::Name && self.source() == "else";
+        let has_else = self.kind() == &TokenKind::Name && self.source() == "else";
         let refused = self.otherwise(depth)?;
         if !has_else {
             self.semicolon()?;

@@ -13,7 +13,7 @@ use tidemill_stdx::hash::Set;
 use tidemill_stdx::sort;
 
 use super::fmt_body::{Body, Space};
-use super::lex::{Kind, Token, lex};
+use super::lex::{TokenKind, Token, lex};
 use super::parse::{Item, parse};
 
 /// Columns that keys and broken chains are indented by.
@@ -101,16 +101,16 @@ impl Printer<'_> {
                 continue;
             }
             self.body = Body::default();
-            let closes = matches!(token.kind, Kind::Mark('}' | ']'));
+            let closes = matches!(token.kind, TokenKind::Mark('}' | ']'));
             if closes && self.open.pop().is_some_and(|open| open.is_broken) {
                 self.line(0, &self.indent());
             } else if let Some(before) = before {
                 self.space(before, token, lines);
             }
             self.out.push_str(source(self.text, token));
-            if let Kind::Mark(mark @ ('{' | '[')) = token.kind {
+            if let TokenKind::Mark(mark @ ('{' | '[')) = token.kind {
                 let mut behind = tokens[at + 1..].iter();
-                let next = behind.find(|next| next.kind != Kind::Comment);
+                let next = behind.find(|next| next.kind != TokenKind::Comment);
                 let is_broken = next.is_some_and(|next| self.lines_between(token, next) > 0);
                 self.open.push(Open { is_broken, is_list: mark == '[' });
             }
@@ -152,23 +152,23 @@ impl Printer<'_> {
         let indent = &self.indent();
         let is_item = self.items.contains(&token.start);
         let after_line_comment =
-            before.kind == Kind::Comment && source(self.text, before).starts_with("//");
-        if token.kind == Kind::Comment {
+            before.kind == TokenKind::Comment && source(self.text, before).starts_with("//");
+        if token.kind == TokenKind::Comment {
             return match lines {
                 0 => self.out.push_str("  "),
                 _ => self.line(lines, indent),
             };
         }
-        if is_item || after_line_comment || before.kind == Kind::Comment && lines > 0 {
+        if is_item || after_line_comment || before.kind == TokenKind::Comment && lines > 0 {
             return self.line(lines, indent);
         }
-        if token.kind == Kind::Arrow && lines > 0 {
+        if token.kind == TokenKind::Arrow && lines > 0 {
             return self.line(1, INDENT);
         }
-        let is_first = matches!(before.kind, Kind::Mark('{' | '['));
-        let begins = is_first || before.kind == Kind::Mark(',');
+        let is_first = matches!(before.kind, TokenKind::Mark('{' | '['));
+        let begins = is_first || before.kind == TokenKind::Mark(',');
         let inner = self.open.last().filter(|open| open.is_broken && begins);
-        if inner.is_some_and(|open| open.is_list || token.kind == Kind::Name) {
+        if inner.is_some_and(|open| open.is_list || token.kind == TokenKind::Name) {
             return self.line(if is_first { 1 } else { lines }, indent);
         }
         if !is_tight(&before.kind, &token.kind) {
@@ -178,8 +178,8 @@ impl Printer<'_> {
 }
 
 /// Whether two tokens are printed without a blank between them.
-fn is_tight(before: &Kind, token: &Kind) -> bool {
-    let after = matches!(before, Kind::Mark('.' | '['));
-    let ahead = matches!(token, Kind::Mark('.' | ',' | ':' | ']'));
-    after || ahead || (before, token) == (&Kind::Mark('{'), &Kind::Mark('}'))
+fn is_tight(before: &TokenKind, token: &TokenKind) -> bool {
+    let after = matches!(before, TokenKind::Mark('.' | '['));
+    let ahead = matches!(token, TokenKind::Mark('.' | ',' | ':' | ']'));
+    after || ahead || (before, token) == (&TokenKind::Mark('{'), &TokenKind::Mark('}'))
 }

@@ -1,6 +1,6 @@
 //! The layout of definitions of apps: lines stay as they are and are indented by their braces.
 
-use super::lex::{Kind, Token};
+use super::lex::{TokenKind, Token};
 
 /// The state within a definition.
 #[derive(Default)]
@@ -27,39 +27,39 @@ impl Body {
         (token, source): (&Token, &str),
         lines: usize,
     ) -> Space {
-        let closes = token.kind == Kind::Mark('}');
-        let opened = before.kind == Kind::Mark('{');
+        let closes = token.kind == TokenKind::Mark('}');
+        let opened = before.kind == TokenKind::Mark('{');
         self.open += usize::from(opened);
         self.open -= usize::from(closes).min(self.open);
         let is_sign = std::mem::take(&mut self.is_sign);
-        if let Kind::Mark('-' | '!' | '~') = token.kind {
+        if let TokenKind::Mark('-' | '!' | '~') = token.kind {
             self.is_sign = match before.kind {
-                Kind::Operator(_) => true,
-                Kind::Mark(mark) => mark != ')',
-                Kind::Name => matches!(was, "if" | "by"),
+                TokenKind::Operator(_) => true,
+                TokenKind::Mark(mark) => mark != ')',
+                TokenKind::Name => matches!(was, "if" | "by"),
                 _ => false,
             };
         }
         if lines > 0 {
             let begins =
-                matches!(before.kind, Kind::Mark('{' | '}' | ';' | ',') | Kind::Comment) || closes;
-            let is_comment = token.kind == Kind::Comment;
+                matches!(before.kind, TokenKind::Mark('{' | '}' | ';' | ',') | TokenKind::Comment) || closes;
+            let is_comment = token.kind == TokenKind::Comment;
             let more = usize::from(!begins && !is_comment);
             let in_keys = self.open == 0 && !closes && !opened;
             let lines = if opened || closes { 1 } else { lines };
             return Space::Lines(lines, self.open + more.max(usize::from(in_keys)));
         }
-        if token.kind == Kind::Comment {
+        if token.kind == TokenKind::Comment {
             return Space::Blanks(2);
         }
-        let calls = token.kind == Kind::Mark('(')
-            && before.kind == Kind::Name
+        let calls = token.kind == TokenKind::Mark('(')
+            && before.kind == TokenKind::Name
             && !matches!(was, "if" | "mask");
-        let range = Kind::Operator("..");
+        let range = TokenKind::Operator("..");
         let is_tight = calls
-            || is_sign && (token.kind == Kind::Name || source == "(")
-            || matches!(before.kind, Kind::Mark('(' | '.'))
-            || matches!(token.kind, Kind::Mark(')' | '.' | ',' | ';' | ':'))
+            || is_sign && (token.kind == TokenKind::Name || source == "(")
+            || matches!(before.kind, TokenKind::Mark('(' | '.'))
+            || matches!(token.kind, TokenKind::Mark(')' | '.' | ',' | ';' | ':'))
             || before.kind == range
             || token.kind == range
             || opened && closes;

@@ -6,7 +6,7 @@ use tidemill_diag::{Diagnostic, FileId, Span};
 
 /// The type of a token.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Kind {
+pub enum TokenKind {
     /// A name: letters, digits, `_`; no digit first.
     Name,
     /// `$NAME`.
@@ -30,7 +30,7 @@ pub enum Kind {
     /// `// ...` or `/* ... */`
     Comment,
     /// Something that is no token; it has been reported.
-    Wrong,
+    Invalid,
     /// The end of the text.
     End,
 }
@@ -42,7 +42,7 @@ const OPERATORS: [&str; 9] = ["==", "!=", "<=", ">=", "&&", "||", "<<", ">>", ".
 #[derive(Clone, PartialEq, Debug)]
 pub struct Token {
     /// Its type.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Its first byte.
     pub start: u32,
     /// One past its last byte.
@@ -54,7 +54,7 @@ pub struct Token {
 /// The tokens of a text.
 #[derive(Clone, Debug, Default)]
 pub struct Lexed {
-    /// Tokens; the last is [`Kind::End`].
+    /// Tokens; the last is [`TokenKind::End`].
     pub tokens: Vec<Token>,
     /// Comments.
     pub comments: Vec<Token>,
@@ -78,13 +78,13 @@ pub fn lex(file: FileId, text: &str) -> Lexed {
 }
 
 impl Lexer<'_> {
-    fn wrong(&mut self, code: &'static str, start: usize, message: &str, help: &str) -> Kind {
-        self.wrong_at(code, self.cursor.span_since(self.file, start), message, help)
+    fn invalid(&mut self, code: &'static str, start: usize, message: &str, help: &str) -> TokenKind {
+        self.invalid_at(code, self.cursor.span_since(self.file, start), message, help)
     }
 
-    fn wrong_at(&mut self, code: &'static str, span: Span, message: &str, help: &str) -> Kind {
+    fn invalid_at(&mut self, code: &'static str, span: Span, message: &str, help: &str) -> TokenKind {
         self.out.diagnostics.push(Diagnostic::error(code, span, message).help(help));
-        Kind::Wrong
+        TokenKind::Invalid
     }
 
     /// The next token; false behind the last.
@@ -95,7 +95,7 @@ impl Lexer<'_> {
         }
         let start = self.cursor.at();
         let Some(c) = self.cursor.peek_char() else {
-            self.push(Kind::End, start);
+            self.push(TokenKind::End, start);
             return false;
         };
         let kind = self.kind(c, start);
@@ -103,12 +103,12 @@ impl Lexer<'_> {
         true
     }
 
-    fn push(&mut self, kind: Kind, start: usize) {
+    fn push(&mut self, kind: TokenKind, start: usize) {
         let begins_line = std::mem::take(&mut self.begins_line);
         let Span { start, end, .. } = self.cursor.span_since(self.file, start);
         let token = Token { kind, start, end, begins_line };
         match token.kind {
-            Kind::Comment => {
+            TokenKind::Comment => {
                 // What follows a comment on its line does begin that line, if the comment did.
                 self.begins_line = begins_line;
                 self.out.comments.push(token);
@@ -117,54 +117,54 @@ impl Lexer<'_> {
         }
     }
 
-    fn kind(&mut self, c: char, start: usize) -> Kind {
+    fn kind(&mut self, c: char, start: usize) -> TokenKind {
         let next = self.cursor.peek(c.len_utf8());
         match (c, next) {
             ('/', b'/') => {
                 self.cursor.skip_line();
-                return Kind::Comment;
+                return TokenKind::Comment;
             }
             ('/', b'*') => return self.block_comment(start),
             (':', b':') | ('-', b'>') => {
                 self.cursor.skip(2);
-                return if c == ':' { Kind::Is } else { Kind::Arrow };
+                return if c == ':' { TokenKind::Is } else { TokenKind::Arrow };
             }
             ('0'..='9', _) | ('-', b'0'..=b'9') => return self.number(start),
             _ => {}
         }
         if let Some(operator) = OPERATORS.iter().find(|one| self.cursor.starts_with(one)) {
             self.cursor.skip(2);
-            return Kind::Operator(operator);
+            return TokenKind::Operator(operator);
         }
         if !self.cursor.word().is_empty() {
-            return Kind::Name;
+            return TokenKind::Name;
         }
         self.cursor.skip(c.len_utf8());
         match c {
-            '.' | ',' | ':' | '{' | '}' | '[' | ']' => Kind::Mark(c),
-            ';' | '(' | ')' | '=' | '+' | '-' | '*' | '/' | '%' => Kind::Mark(c),
-            '&' | '|' | '^' | '~' | '<' | '>' | '!' => Kind::Mark(c),
+            '.' | ',' | ':' | '{' | '}' | '[' | ']' => TokenKind::Mark(c),
+            ';' | '(' | ')' | '=' | '+' | '-' | '*' | '/' | '%' => TokenKind::Mark(c),
+            '&' | '|' | '^' | '~' | '<' | '>' | '!' => TokenKind::Mark(c),
             '"' => self.text_literal(start),
-            '$' if !self.cursor.word().is_empty() => Kind::Parameter,
-            '#' if !self.cursor.word().is_empty() => Kind::Directive,
+            '$' if !self.cursor.word().is_empty() => TokenKind::Parameter,
+            '#' if !self.cursor.word().is_empty() => TokenKind::Directive,
             _ => {
                 let message = format!("`{}` means nothing here", c.escape_default());
-                self.wrong("stray-character", start, &message, "texts stand in double quotes")
+                self.invalid("stray-character", start, &message, "texts stand in double quotes")
             }
         }
     }
 
-    fn block_comment(&mut self, start: usize) -> Kind {
+    fn block_comment(&mut self, start: usize) -> TokenKind {
         if block_comment(&mut self.cursor) == Block::Open {
             let file = self.file;
             let open = Span { file, start: start as u32, end: start as u32 + 2 };
             let message = "the comment does not end";
-            self.wrong_at("unterminated-comment", open, message, "end it with */");
+            self.invalid_at("unterminated-comment", open, message, "end it with */");
         }
-        Kind::Comment
+        TokenKind::Comment
     }
 
-    fn number(&mut self, start: usize) -> Kind {
+    fn number(&mut self, start: usize) -> TokenKind {
         self.cursor.eat("-");
         if self.cursor.starts_with("0x") {
             self.cursor.skip_while(is_word);
@@ -182,26 +182,26 @@ impl Lexer<'_> {
         let text = self.cursor.since(start).replace('_', "");
         number(&text).unwrap_or_else(|_| {
             let help = "integers have 64 bits: 42, -7, 0x2A; doubles a point: 0.5, 1e3";
-            self.wrong("bad-number", start, "this is no number", help)
+            self.invalid("bad-number", start, "this is no number", help)
         })
     }
 
-    fn text_literal(&mut self, start: usize) -> Kind {
+    fn text_literal(&mut self, start: usize) -> TokenKind {
         let mut text = String::new();
         loop {
             let Some(c) = self.cursor.peek_char().filter(|&c| c != '\n') else {
                 let help = "end it with \" on the same line";
-                return self.wrong("unterminated-text", start, "the text does not end", help);
+                return self.invalid("unterminated-text", start, "the text does not end", help);
             };
             let at = self.cursor.at();
             self.cursor.skip(c.len_utf8());
             match c {
-                '"' => return Kind::Text(text),
+                '"' => return TokenKind::Text(text),
                 '\\' => match self.escape() {
                     Some(c) => text.push(c),
                     None => {
                         let help = "there are \\\" \\\\ \\n \\r \\t and \\xHH";
-                        self.wrong("bad-escape", at, "there is no such escape", help);
+                        self.invalid("bad-escape", at, "there is no such escape", help);
                     }
                 },
                 c => text.push(c),
@@ -219,18 +219,18 @@ impl Lexer<'_> {
 }
 
 /// The value of a number without `_`.
-fn number(text: &str) -> Result<Kind, BadNumber> {
+fn number(text: &str) -> Result<TokenKind, BadNumber> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text),
     };
     let (digits, radix) = match digits.strip_prefix("0x") {
         Some(digits) => (digits, 16),
-        None if text.contains(['.', 'e', 'E']) => return double(text).map(Kind::Double),
+        None if text.contains(['.', 'e', 'E']) => return double(text).map(TokenKind::Double),
         None => (digits, 10),
     };
     let magnitude = whole(digits, radix)?;
     let value =
         if negative { 0_i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() };
-    value.map(Kind::Integer).ok_or(BadNumber::TooLarge)
+    value.map(TokenKind::Integer).ok_or(BadNumber::TooLarge)
 }

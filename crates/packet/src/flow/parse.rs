@@ -4,7 +4,7 @@ use tidemill_diag::{Diagnostic, FileId, Span};
 
 use super::code::ast::Definition;
 pub use super::code::ast::Word;
-use super::lex::{Kind, Token, lex};
+use super::lex::{TokenKind, Token, lex};
 use crate::app::Value;
 
 /// Findings of one file at most.
@@ -82,7 +82,7 @@ pub fn parse(file: FileId, text: &str) -> Parsed {
     let lexed = lex(file, text);
     let mut parser = Parser { file, text, tokens: lexed.tokens, at: 0, found: lexed.diagnostics };
     let mut items = Vec::new();
-    while parser.kind() != &Kind::End && parser.found.len() < DIAGNOSTICS_MAX {
+    while parser.kind() != &TokenKind::End && parser.found.len() < DIAGNOSTICS_MAX {
         let (start, before) = (parser.token().start, parser.at);
         match parser.item() {
             Some(item) => items.push((start, item)),
@@ -101,7 +101,7 @@ pub fn parse_value(text: &str) -> Option<Value> {
     let (tokens, found) = (lexed.tokens, Vec::new());
     let mut parser = Parser { file: FileId(0), text, tokens, at: 0, found };
     let value = parser.value(0)?;
-    let ended = parser.kind() == &Kind::End;
+    let ended = parser.kind() == &TokenKind::End;
     literal(value).filter(|_| clean && ended)
 }
 
@@ -130,7 +130,7 @@ impl Parser<'_> {
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
-    pub(super) fn kind(&self) -> &Kind {
+    pub(super) fn kind(&self) -> &TokenKind {
         &self.token().kind
     }
 
@@ -158,7 +158,7 @@ impl Parser<'_> {
         self.at = (self.at + 1).min(self.tokens.len() - 1);
     }
 
-    pub(super) fn takes(&mut self, kind: &Kind) -> bool {
+    pub(super) fn takes(&mut self, kind: &TokenKind) -> bool {
         let is = self.kind() == kind;
         if is {
             self.advance();
@@ -168,11 +168,11 @@ impl Parser<'_> {
 
     /// Reports what was expected here. An invalid token has been reported already.
     pub(super) fn expected(&mut self, what: &str, help: &str) {
-        if self.kind() == &Kind::Wrong {
+        if self.kind() == &TokenKind::Invalid {
             return;
         }
         let found = match self.kind() {
-            Kind::End => "the file ends".to_owned(),
+            TokenKind::End => "the file ends".to_owned(),
             _ => format!("`{}` stands", self.source().chars().take(40).collect::<String>()),
         };
         let message = format!("{found} where {what} is expected");
@@ -185,7 +185,7 @@ impl Parser<'_> {
         if self.at == before {
             self.advance();
         }
-        while self.kind() != &Kind::End && !self.begins_item() {
+        while self.kind() != &TokenKind::End && !self.begins_item() {
             self.advance();
         }
     }
@@ -193,20 +193,20 @@ impl Parser<'_> {
     /// Whether an item may begin here: a name or directive at the beginning of a line. An entry of
     /// a config that was not closed is no item.
     fn begins_item(&self) -> bool {
-        let begins = matches!(self.kind(), Kind::Name | Kind::Directive);
+        let begins = matches!(self.kind(), TokenKind::Name | TokenKind::Directive);
         begins && self.token().begins_line && !self.begins_entry()
     }
 
     fn begins_entry(&self) -> bool {
         let next = self.tokens.get(self.at + 1).map(|next| &next.kind);
-        self.kind() == &Kind::Name && next == Some(&Kind::Mark(':'))
+        self.kind() == &TokenKind::Name && next == Some(&TokenKind::Mark(':'))
     }
 
     /// Continues at the next entry of a config, or behind it. Returns whether there may be more
     /// entries.
     fn recover_entry(&mut self) -> bool {
-        while self.kind() != &Kind::End && !self.begins_item() {
-            if self.takes(&Kind::Mark('}')) {
+        while self.kind() != &TokenKind::End && !self.begins_item() {
+            if self.takes(&TokenKind::Mark('}')) {
                 return false;
             }
             if self.begins_entry() {
@@ -219,11 +219,11 @@ impl Parser<'_> {
 
     fn item(&mut self) -> Option<Item> {
         match self.kind() {
-            Kind::Directive => self.directive(),
-            Kind::Name if self.begins_definition() => {
+            TokenKind::Directive => self.directive(),
+            TokenKind::Name if self.begins_definition() => {
                 self.definition().map(|made| Item::App(Box::new(made)))
             }
-            Kind::Name => self.chain(),
+            TokenKind::Name => self.chain(),
             _ => {
                 self.expected("an app", "write `name :: Type { key: value }` or `from -> to`");
                 None
@@ -236,7 +236,7 @@ impl Parser<'_> {
             "#include" => {
                 self.advance();
                 let span = self.span();
-                let Kind::Text(text) = self.kind().clone() else {
+                let TokenKind::Text(text) = self.kind().clone() else {
                     self.expected("a file in quotes", "write #include \"parts.flow\"");
                     return None;
                 };
@@ -258,7 +258,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn name(&mut self, what: &str, help: &str) -> Option<Word> {
-        if self.kind() != &Kind::Name {
+        if self.kind() != &TokenKind::Name {
             self.expected(what, help);
             return None;
         }
@@ -269,7 +269,7 @@ impl Parser<'_> {
 
     fn chain(&mut self) -> Option<Item> {
         let mut stops = vec![self.stop()?];
-        while self.takes(&Kind::Arrow) {
+        while self.takes(&TokenKind::Arrow) {
             stops.push(self.stop()?);
         }
         if let [Stop { declares: None, app, .. }] = stops.as_slice() {
@@ -284,20 +284,20 @@ impl Parser<'_> {
 
     fn stop(&mut self) -> Option<Stop> {
         let app = self.name("the name of an app", "a link joins apps: `from -> to`")?;
-        let port = if self.takes(&Kind::Mark('.')) {
+        let port = if self.takes(&TokenKind::Mark('.')) {
             Some(self.name("the name of a port", "write `app.port`")?)
         } else {
             None
         };
-        let declares = if self.takes(&Kind::Is) { Some(self.declares()?) } else { None };
+        let declares = if self.takes(&TokenKind::Is) { Some(self.declares()?) } else { None };
         Some(Stop { app, port, declares })
     }
 
     fn declares(&mut self) -> Option<Declares> {
         let kind = self.name("the type of the app", "`tidemill apps` lists the types")?;
         let mut entries = Vec::new();
-        let mut open = self.takes(&Kind::Mark('{'));
-        while open && !self.takes(&Kind::Mark('}')) {
+        let mut open = self.takes(&TokenKind::Mark('{'));
+        while open && !self.takes(&TokenKind::Mark('}')) {
             // An app stays declared whatever the errors in its config.
             open = match self.entry() {
                 Some(entry) => {
@@ -312,7 +312,7 @@ impl Parser<'_> {
 
     /// Whether a comma or the end of the config follows an entry.
     fn separated(&mut self) -> bool {
-        let separated = self.takes(&Kind::Mark(',')) || self.kind() == &Kind::Mark('}');
+        let separated = self.takes(&TokenKind::Mark(',')) || self.kind() == &TokenKind::Mark('}');
         if !separated {
             self.expected("`,` or `}`", "entries are separated by commas");
         }
@@ -321,7 +321,7 @@ impl Parser<'_> {
 
     fn entry(&mut self) -> Option<Entry> {
         let key = self.name("a key", "write `key: value`, or close the config with `}`")?;
-        if !self.takes(&Kind::Mark(':')) {
+        if !self.takes(&TokenKind::Mark(':')) {
             self.expected("`:`", "write `key: value`");
             return None;
         }
@@ -334,16 +334,16 @@ impl Parser<'_> {
 
     pub(super) fn value(&mut self, depth: u32) -> Option<Written> {
         let value = match self.kind().clone() {
-            Kind::Integer(integer) => Written::Literal(Value::Integer(integer)),
-            Kind::Double(double) => Written::Literal(Value::Double(double)),
-            Kind::Text(text) => Written::Literal(Value::Text(text)),
-            Kind::Name if self.source() == "true" => Written::Literal(Value::Bool(true)),
-            Kind::Name if self.source() == "false" => Written::Literal(Value::Bool(false)),
-            Kind::Parameter => {
+            TokenKind::Integer(integer) => Written::Literal(Value::Integer(integer)),
+            TokenKind::Double(double) => Written::Literal(Value::Double(double)),
+            TokenKind::Text(text) => Written::Literal(Value::Text(text)),
+            TokenKind::Name if self.source() == "true" => Written::Literal(Value::Bool(true)),
+            TokenKind::Name if self.source() == "false" => Written::Literal(Value::Bool(false)),
+            TokenKind::Parameter => {
                 let text = self.source()[1..].to_owned();
                 Written::Parameter(Word { text, span: self.span() })
             }
-            Kind::Mark('[') if depth < DEPTH_MAX => return self.list(depth),
+            TokenKind::Mark('[') if depth < DEPTH_MAX => return self.list(depth),
             _ => {
                 let help = "values are numbers, \"texts\", true, false, $NAME, and lists [a, b]";
                 self.expected("a value", help);
@@ -357,9 +357,9 @@ impl Parser<'_> {
     fn list(&mut self, depth: u32) -> Option<Written> {
         self.advance();
         let mut values = Vec::new();
-        while !self.takes(&Kind::Mark(']')) {
+        while !self.takes(&TokenKind::Mark(']')) {
             values.push(self.value(depth + 1)?);
-            if !self.takes(&Kind::Mark(',')) && self.kind() != &Kind::Mark(']') {
+            if !self.takes(&TokenKind::Mark(',')) && self.kind() != &TokenKind::Mark(']') {
                 self.expected("`,` or `]`", "values of a list are separated by commas");
                 return None;
             }

@@ -44,7 +44,7 @@ pub struct Builder {
     event: Option<Event>,
     /// The blocks and values of the kernel itself, once a handler is written.
     own: Option<(IdVec<BlockId, Block>, u32)>,
-    wrong: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl Builder {
@@ -58,7 +58,7 @@ impl Builder {
             exprs: Vec::new(),
             event: None,
             own: None,
-            wrong: Vec::new(),
+            errors: Vec::new(),
         };
         builder.block();
         builder
@@ -105,7 +105,7 @@ impl Builder {
     /// Puts what has been written where it belongs.
     fn close(&mut self) {
         if let Some((block, _)) = self.ends.iter_enumerated().find(|(_, end)| end.is_none()) {
-            self.wrong.push(format!("{block} has no end"));
+            self.errors.push(format!("{block} has no end"));
         }
         self.ends = IdVec::new();
         let blocks = std::mem::take(&mut self.kernel.blocks);
@@ -324,13 +324,13 @@ impl Builder {
     /// All its errors.
     pub fn finish(mut self) -> Result<Arc<Kernel>, Vec<String>> {
         self.close();
-        if !self.wrong.is_empty() {
-            return Err(self.wrong);
+        if !self.errors.is_empty() {
+            return Err(self.errors);
         }
         if let Some((blocks, values)) = self.own.take() {
             (self.kernel.blocks, self.kernel.values) = (blocks, values);
         }
-        let wrong = self.kernel.verify();
-        if wrong.is_empty() { Ok(Arc::new(self.kernel)) } else { Err(wrong) }
+        let errors = self.kernel.verify();
+        if errors.is_empty() { Ok(Arc::new(self.kernel)) } else { Err(errors) }
     }
 }

@@ -130,7 +130,7 @@ impl Facts {
 }
 
 /// The facts where a kernel begins each block, and about packets that it emits.
-pub(crate) struct Flowing {
+pub(crate) struct FlowFacts {
     /// At the beginning of blocks that can be reached.
     pub blocks: IdVec<BlockId, Option<Facts>>,
     /// By output: the bytes that all packets have which leave there alone.
@@ -143,7 +143,7 @@ pub(crate) struct Flowing {
     pub keeps_length: bool,
 }
 
-impl Flowing {
+impl FlowFacts {
     pub fn emitted_by(&self, output: u32) -> u64 {
         let alone = self.emitted.iter().find(|(of, _)| *of == output).map(|(_, bytes)| *bytes);
         alone.into_iter().chain(self.emitted_all).min().unwrap_or(0)
@@ -157,7 +157,7 @@ impl Flowing {
 
 /// Follows a kernel whose packets have `bytes` bytes at least. Blocks that lead back are not
 /// followed; the verifier finds them.
-pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
+pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> FlowFacts {
     let bytes = kernel.supply.map_or(bytes, |supply| supply.bytes.into());
     let mut blocks: IdVec<BlockId, Option<Facts>> = kernel.blocks.iter().map(|_| None).collect();
     if let Some(first) = blocks.get_mut(BlockId::new(0)) {
@@ -202,7 +202,7 @@ pub(crate) fn flow(kernel: &Kernel, bytes: u64) -> Flowing {
             }
         }
     }
-    Flowing { blocks, emitted, emitted_all, may_end, keeps_length }
+    FlowFacts { blocks, emitted, emitted_all, may_end, keeps_length }
 }
 
 /// Packets of at least `bytes` bytes leave by an output.

@@ -8,13 +8,13 @@ use tidemill_stdx::id::IdVec;
 use super::table::Table;
 use super::table::spec::KEY_WORDS_MAX;
 use super::{
-    Address, Block, BlockId, End, Expr, HEADER_MAX, Handler, Kernel, Step, Value, Viewed, Width,
+    Address, Block, BlockId, End, Expr, HEADER_MAX, Handler, Kernel, Step, Value, PacketView, Width,
 };
 use crate::app::Io;
 use crate::packet::Packet;
 
 /// The inputs of a kernel besides the packet.
-pub(super) struct Around<'a> {
+pub(super) struct Environment<'a> {
     /// Its words.
     pub words: &'a [Cell<u64>],
     /// Its tables.
@@ -41,19 +41,19 @@ pub(super) enum Verdict {
 }
 
 /// A verified kernel and a packet.
-pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, around: &mut Around<'_>) -> Verdict {
+pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, environment: &mut Environment<'_>) -> Verdict {
     let mut at = BlockId::new(0);
     loop {
         let block = &kernel.blocks[at];
         for &step in &block.steps {
-            if let Some(reason) = around.step(packet, step) {
+            if let Some(reason) = environment.step(packet, step) {
                 return Verdict::Drop(reason);
             }
         }
         at = match block.end {
             End::Jump(to) => to,
             End::If(value, yes, no) => {
-                if around.get(value) != 0 {
+                if environment.get(value) != 0 {
                     yes
                 } else {
                     no
@@ -75,28 +75,28 @@ pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, around: &mut Aroun
 }
 
 /// A verified handler, which has no packet.
-pub(super) fn handle(handler: &Handler, around: &mut Around<'_>) {
+pub(super) fn handle(handler: &Handler, environment: &mut Environment<'_>) {
     let blocks: &IdVec<BlockId, Block> = &handler.blocks;
     let mut at = BlockId::new(0);
     loop {
         for &step in &blocks[at].steps {
-            around.step_alone(step);
+            environment.step_alone(step);
         }
         at = match blocks[at].end {
             End::Jump(to) => to,
-            End::If(value, yes, _) if around.get(value) != 0 => yes,
+            End::If(value, yes, _) if environment.get(value) != 0 => yes,
             End::If(_, _, no) => no,
             _ => return,
         };
     }
 }
 
-fn viewed(packet: &Packet) -> Viewed<'_> {
+fn viewed(packet: &Packet) -> PacketView<'_> {
     let wire_length = u32::try_from(packet.wire_len()).unwrap_or(u32::MAX);
-    Viewed { bytes: packet.bytes(), wire_length, is_outgoing: packet.is_outgoing() }
+    PacketView { bytes: packet.bytes(), wire_length, is_outgoing: packet.is_outgoing() }
 }
 
-impl Around<'_> {
+impl Environment<'_> {
     fn get(&self, value: Value) -> u64 {
         self.values[value.raw() as usize]
     }

@@ -76,11 +76,11 @@ use tidemill_stdx::id::IdVec;
 use table::spec::{KEY_WORDS_MAX, TableSpec};
 
 pub use build::Builder;
-pub(crate) use facts::{Facts, Flowing, flow};
+pub(crate) use facts::{Facts, FlowFacts, flow};
 pub use read::parse;
 pub(crate) use running::Memory;
 pub use running::Running;
-pub use test::{Looked, Test, Viewed};
+pub use test::{PacketValues, Test, PacketView};
 pub(crate) use verify::TABLES_MAX;
 
 /// Bytes that a step puts before a packet at most.

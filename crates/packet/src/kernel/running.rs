@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tidemill_stdx::keyed::Secret;
 
-use super::interpret::{Around, Verdict, handle, interpret};
+use super::interpret::{Environment, Verdict, handle, interpret};
 use super::table::Table;
 use super::table::spec::TableSpec;
 use super::{Event, Handler, Kernel, Supply};
@@ -209,8 +209,8 @@ impl Running {
         let Memory { words, tables } = &*self.memory;
         let unlinked = &words[self.kernel.words.len() + self.kernel.reasons.len()];
         let values = &mut self.values;
-        let mut around = Around { words, tables, io, values, input: 0, unlinked, entry };
-        handle(handler, &mut around);
+        let mut environment = Environment { words, tables, io, values, input: 0, unlinked, entry };
+        handle(handler, &mut environment);
     }
 
     /// One packet.
@@ -219,9 +219,9 @@ impl Running {
         let (words, drops) = self.memory.words.split_at(kernel.words.len());
         let (tables, values) = (&self.memory.tables, &mut self.values);
         let unlinked = &drops[kernel.reasons.len()];
-        let mut around = Around { words, tables, io, values, input, unlinked, entry: 0 };
+        let mut environment = Environment { words, tables, io, values, input, unlinked, entry: 0 };
         let drop = |number: usize| drops[number].set(drops[number].get() + 1);
-        let output = match interpret(kernel, &mut packet, &mut around) {
+        let output = match interpret(kernel, &mut packet, &mut environment) {
             Verdict::Emit(output) => output as usize,
             Verdict::EmitAll => {
                 let last = io.outputs().saturating_sub(1);

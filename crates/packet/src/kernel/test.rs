@@ -10,7 +10,7 @@ use crate::packet::{OUTGOING, offsets};
 
 /// The inputs of the generated code of a test.
 #[derive(Clone, Copy, Debug)]
-pub struct Looked {
+pub struct PacketValues {
     /// The address of the first byte of the packet.
     pub data: Value,
     /// The number of bytes, 64 bits wide.
@@ -19,7 +19,7 @@ pub struct Looked {
     pub(crate) packet: Value,
 }
 
-impl Looked {
+impl PacketValues {
     /// Writes code for how many bytes there were on the wire, 32 bits wide: the greatest number for
     /// more than that.
     pub fn wire_length(&self, body: &mut Body<'_>) -> Value {
@@ -43,7 +43,7 @@ impl Looked {
 
 /// The inputs of a test, outside of generated code.
 #[derive(Clone, Copy, Debug)]
-pub struct Viewed<'p> {
+pub struct PacketView<'p> {
     /// The bytes.
     pub bytes: &'p [u8],
     /// The number on the wire; the greatest number for more than that.
@@ -58,9 +58,9 @@ pub trait Test: fmt::Debug + Send + Sync {
     fn name(&self) -> &str;
 
     /// Whether it holds: the oracle of the code.
-    fn holds(&self, packet: Viewed<'_>) -> bool;
+    fn holds(&self, packet: PacketView<'_>) -> bool;
 
     /// Writes code that ends the block and goes to `yes` or to `no`; neither takes parameters. It
     /// reads no byte beyond the length, and changes nothing.
-    fn write(&self, body: &mut Body<'_>, packet: Looked, yes: Block, no: Block);
+    fn write(&self, body: &mut Body<'_>, packet: PacketValues, yes: Block, no: Block);
 }

@@ -3,8 +3,8 @@ use super::*;
 /// The kernel of a text; tests are not known.
 fn read(text: &str) -> Result<Kernel, String> {
     let kernel = parse(text, &|_| None).map_err(|error| error.to_string())?;
-    let wrong = kernel.verify();
-    if wrong.is_empty() { Ok(kernel) } else { Err(wrong.join("\n")) }
+    let errors = kernel.verify();
+    if errors.is_empty() { Ok(kernel) } else { Err(errors.join("\n")) }
 }
 
 const TAG: &str = "\

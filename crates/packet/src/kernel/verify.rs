@@ -21,11 +21,11 @@ const OUTPUTS_MAX: u32 = 256;
 impl Kernel {
     /// All errors; empty, if code may be made of it.
     pub fn verify(&self) -> Vec<String> {
-        let mut wrong: Vec<String> = self.tables.iter().filter_map(TableSpec::verify).collect();
+        let mut errors: Vec<String> = self.tables.iter().filter_map(TableSpec::verify).collect();
         if self.tables.len() > TABLES_MAX {
-            wrong.push(format!("it has more than {TABLES_MAX} tables"));
+            errors.push(format!("it has more than {TABLES_MAX} tables"));
         }
-        wrong.extend(self.verify_program(None));
+        errors.extend(self.verify_program(None));
         for (number, handler) in self.handlers.iter().enumerate() {
             let Handler { event, ref blocks, values } = *handler;
             let is_other = |other: &Handler| match (other.event, event) {
@@ -33,14 +33,14 @@ impl Kernel {
                 (other, event) => other != event,
             };
             if !self.handlers[..number].iter().all(is_other) {
-                wrong.push(format!("{event}: there is another handler of that"));
+                errors.push(format!("{event}: there is another handler of that"));
             }
             let kernel = self.of_handler(blocks.clone(), values);
-            wrong.extend(
+            errors.extend(
                 kernel.verify_program(Some(event)).iter().map(|what| format!("{event}: {what}")),
             );
         }
-        wrong
+        errors
     }
 
     /// A handler as a kernel.
@@ -57,47 +57,47 @@ impl Kernel {
         if self.blocks.len() > BLOCKS_MAX || steps > STEPS_MAX || self.values as usize > steps {
             return vec![format!("it has more than {BLOCKS_MAX} blocks or {STEPS_MAX} steps")];
         }
-        let mut wrong = Vec::new();
-        self.verify_values(&mut wrong);
-        self.verify_supply(&mut wrong);
+        let mut errors = Vec::new();
+        self.verify_values(&mut errors);
+        self.verify_supply(&mut errors);
         let flowing = flow(self, 0);
         for (id, block) in self.blocks.iter_enumerated() {
-            self.verify_end(id, block.end, &mut wrong);
+            self.verify_end(id, block.end, &mut errors);
             let missing = block.steps.iter().filter_map(|&step| self.missing(step));
-            wrong.extend(missing.map(|what| format!("{id}: {what}")));
+            errors.extend(missing.map(|what| format!("{id}: {what}")));
             let misplaced = block.steps.iter().filter_map(|&step| misplaced(step, event));
-            wrong.extend(misplaced.map(|what| format!("{id}: {what}")));
+            errors.extend(misplaced.map(|what| format!("{id}: {what}")));
             if event.is_some() && !matches!(block.end, End::Jump(_) | End::If(..) | End::Take) {
-                wrong.push(format!("{id}: there is no packet"));
+                errors.push(format!("{id}: there is no packet"));
             }
             // What cannot be reached does no harm beyond that: it is never carried out, and no code
             // is made.
             let Some(mut facts) = flowing.blocks[id].clone() else { continue };
             for &step in &block.steps {
                 if let Some(what) = self.verify_step(step, &facts) {
-                    wrong.push(format!("{id}: {what}"));
+                    errors.push(format!("{id}: {what}"));
                 }
                 facts.step(self, step);
             }
             if let End::If(value, ..) = block.end
                 && !facts.is_set(value)
             {
-                wrong.push(format!("{id}: {value} is not set on every way"));
+                errors.push(format!("{id}: {value} is not set on every way"));
             }
         }
-        wrong
+        errors
     }
 
-    fn verify_supply(&self, wrong: &mut Vec<String>) {
+    fn verify_supply(&self, errors: &mut Vec<String>) {
         let Some(Supply { bytes, burst, left }) = self.supply else { return };
         if bytes as usize > BYTES_MAX {
-            wrong.push(format!("a packet has {BYTES_MAX} bytes at most"));
+            errors.push(format!("a packet has {BYTES_MAX} bytes at most"));
         }
         if burst == 0 || burst as usize > QUEUED_MAX {
-            wrong.push(format!("a burst is between 1 and {QUEUED_MAX}"));
+            errors.push(format!("a burst is between 1 and {QUEUED_MAX}"));
         }
         if left as usize >= self.words.len() {
-            wrong.push(format!("there is no word {left}"));
+            errors.push(format!("there is no word {left}"));
         }
         // It is counted for a whole burst at once, or packet by packet, as suits the engine.
         let handled = self.handlers.iter().flat_map(|handler| &handler.blocks);
@@ -107,27 +107,27 @@ impl Kernel {
             _ => false,
         });
         if is_used {
-            wrong.push(format!("word {left} counts what is left: no step may read or set it"));
+            errors.push(format!("word {left} counts what is left: no step may read or set it"));
         }
     }
 
     /// Each value is set in one place.
-    fn verify_values(&self, wrong: &mut Vec<String>) {
+    fn verify_values(&self, errors: &mut Vec<String>) {
         let mut set = vec![false; self.values as usize];
         for step in self.blocks.iter().flat_map(|block| &block.steps) {
             let Step::Let(value, _) = step else { continue };
             match set.get_mut(value.raw() as usize) {
-                None => wrong.push(format!("there is no {value}")),
-                Some(true) => wrong.push(format!("{value} is set twice")),
+                None => errors.push(format!("there is no {value}")),
+                Some(true) => errors.push(format!("{value} is set twice")),
                 Some(set) => *set = true,
             }
         }
     }
 
-    fn verify_end(&self, id: BlockId, end: End, wrong: &mut Vec<String>) {
+    fn verify_end(&self, id: BlockId, end: End, errors: &mut Vec<String>) {
         for to in end.targets() {
             if to <= id || self.blocks.get(to).is_none() {
-                wrong.push(format!("{id}: {to} is no later block"));
+                errors.push(format!("{id}: {to} is no later block"));
             }
         }
         let what = match end {
@@ -136,7 +136,7 @@ impl Kernel {
             End::Emit(output) if output >= OUTPUTS_MAX => "there are too many outputs",
             _ => return,
         };
-        wrong.push(format!("{id}: {what}"));
+        errors.push(format!("{id}: {what}"));
     }
 
     fn lacks_reason(&self, reason: u32) -> bool {

@@ -3,7 +3,7 @@
 //! What it does is done by the machine, which has the rules and the files (`borders/decode`): the
 //! app itself says what a graph may ask for.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, ConfigError};
 use tidemill_packet::fields::{FieldType, Fields};
 
 use crate::borders::files::FileName;
@@ -50,25 +50,25 @@ tidemill_packet::declare! {
 pub struct Decode;
 
 impl App for Decode {
-    fn validate(config: &DecodeConfig) -> Result<(), Wrong> {
+    fn validate(config: &DecodeConfig) -> Result<(), ConfigError> {
         let fields = |key: &'static str, text: &str| {
-            Fields::parse(text).map_err(|unknown| Wrong::new(key, unknown.to_string()))
+            Fields::parse(text).map_err(|unknown| ConfigError::new(key, unknown.to_string()))
         };
         fields("fields", &config.fields)?;
         let from = fields("from", &config.from)?;
         let types: Vec<FieldType> = from.types().map(|(_, kind)| kind).collect();
         if types != [FieldType::Bytes] {
-            return Err(Wrong::new("from", "it is one field that is bytes, such as `udp.payload`"));
+            return Err(ConfigError::new("from", "it is one field that is bytes, such as `udp.payload`"));
         }
         match (config.event.is_empty(), config.output.is_empty()) {
-            (true, true) => Err(Wrong::new("event", "say `event`, or `output`")),
-            (false, false) => Err(Wrong::new("output", "say `event` or `output`, and not both")),
+            (true, true) => Err(ConfigError::new("event", "say `event`, or `output`")),
+            (false, false) => Err(ConfigError::new("output", "say `event` or `output`, and not both")),
             (false, true) => Ok(()),
             (true, false) => match FileName::parse(&config.output) {
                 Ok(_) => Ok(()),
                 Err(wrong) => {
                     let text = format!("{}; {}", wrong.message, wrong.help);
-                    Err(Wrong::new("output", text))
+                    Err(ConfigError::new("output", text))
                 }
             },
         }

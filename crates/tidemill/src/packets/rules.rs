@@ -42,7 +42,7 @@ use tidemill_overlog::fleet::{self, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting, Stages};
 use tidemill_overlog::program::{Compiled, Watch};
-use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, ConfigError};
 use tidemill_packet::fields::Fields;
 use tidemill_relation::Value;
 use tidemill_relation::plan::RelationId;
@@ -174,15 +174,15 @@ pub struct OwnNode {
 }
 
 impl App for Rules {
-    fn validate(config: &RulesConfig) -> Result<(), Wrong> {
+    fn validate(config: &RulesConfig) -> Result<(), ConfigError> {
         if let Err(unknown) = Fields::parse(&config.fields) {
-            return Err(Wrong::new("fields", unknown.to_string()));
+            return Err(ConfigError::new("fields", unknown.to_string()));
         }
         if !config.fields.is_empty() && !config.file.is_empty() {
-            return Err(Wrong::new("fields", "rules of its own take the bytes of packets"));
+            return Err(ConfigError::new("fields", "rules of its own take the bytes of packets"));
         }
         match config.tick_ms {
-            0 => Err(Wrong::new("tick_ms", "it must be 1 at least")),
+            0 => Err(ConfigError::new("tick_ms", "it must be 1 at least")),
             _ => Ok(()),
         }
     }

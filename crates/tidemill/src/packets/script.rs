@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tidemill_event::Time;
-use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, Wrong};
+use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, ConfigError};
 
 use crate::borders::flows::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, Room, per};
 use crate::components::hosted::{Hosted, HostedState};
@@ -137,15 +137,15 @@ pub struct OwnProgram {
 }
 
 impl App for Script {
-    fn validate(config: &ScriptConfig) -> Result<(), Wrong> {
+    fn validate(config: &ScriptConfig) -> Result<(), ConfigError> {
         if let Err(unknown) = per(&config.per) {
-            return Err(Wrong::new("per", unknown.to_string()));
+            return Err(ConfigError::new("per", unknown.to_string()));
         }
         match (config.component.is_empty(), config.file.is_empty()) {
-            (true, true) => return Err(Wrong::new("component", "say `component`, or `file`")),
+            (true, true) => return Err(ConfigError::new("component", "say `component`, or `file`")),
             (false, false) => {
                 let text = "the component of a file is its entry component: say one of them";
-                return Err(Wrong::new("component", text));
+                return Err(ConfigError::new("component", text));
             }
             _ => {}
         }
@@ -156,7 +156,7 @@ impl App for Script {
             ("steps", config.steps),
         ];
         match at_least_one.into_iter().find(|(_, value)| *value == 0) {
-            Some((key, _)) => Err(Wrong::new(key, "it must be 1 at least")),
+            Some((key, _)) => Err(ConfigError::new(key, "it must be 1 at least")),
             None => Ok(()),
         }
     }

@@ -11,7 +11,7 @@ use super::ast::{Definition, KeyDef, PortDef};
 use super::lower::{KEY_TYPES, lower, number_of};
 use crate::app::{
     App, Config, Count, Declaration, Declared, Default, Fault, Flow, Instance, Io, Key, Port,
-    Reconfigured, Setting, Settings, Start, Value, Wrong,
+    Reconfigured, Setting, Settings, Start, Value, ConfigError,
 };
 use crate::kernel::Running;
 use crate::kernel::table::spec::TableSpec;
@@ -26,7 +26,7 @@ struct Defined {
 struct Given(Config);
 
 impl Settings for Given {
-    fn read(config: &Config) -> Result<Given, Wrong> {
+    fn read(config: &Config) -> Result<Given, ConfigError> {
         Ok(Given(config.clone()))
     }
 }
@@ -98,8 +98,8 @@ fn construct(
     let known = known().get(kind.source.unwrap_or_default()).copied();
     let Known { definition, .. } = known.ok_or_else(|| Fault::new("no file defines it"))?;
     let (kernel, found) = lower(definition, config);
-    let wrong = || found.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; ");
-    let kernel = kernel.ok_or_else(|| Fault::new(wrong()))?;
+    let errors = || found.iter().map(|one| one.message.as_str()).collect::<Vec<_>>().join("; ");
+    let kernel = kernel.ok_or_else(|| Fault::new(errors()))?;
     Ok(Instance::new(Defined { running: Running::start(kernel, start), definition }))
 }
 
@@ -144,9 +144,9 @@ pub fn declare(definition: &Definition) -> (&'static Declaration, Vec<TableSpec>
     for key in &definition.keys {
         check_key(key, &mut found);
     }
-    let (kernel, wrong) = lower(definition, &Config::new());
+    let (kernel, errors) = lower(definition, &Config::new());
     let tables = kernel.map_or_else(Vec::new, |kernel| kernel.tables.clone());
-    found.extend(wrong);
+    found.extend(errors);
     let mut all = known();
     if let Some(known) = all.get(definition.source.as_str()) {
         return (known.declaration, tables, found);

@@ -26,7 +26,7 @@ impl Lower<'_> {
         let (name, span) = (header.name.text.as_str(), header.name.span);
         if self.header_named(name).is_some() || self.is_reserved(name) {
             let message = format!("`{name}` is a name of the language, or another header");
-            self.wrong("duplicate-name", span, message, "choose another name");
+            self.error("duplicate-name", span, message, "choose another name");
         }
         let (mut fields, mut bit) = (Vec::<(String, Field)>::new(), 0);
         for (field, bits) in &header.fields {
@@ -37,7 +37,7 @@ impl Lower<'_> {
                     let message =
                         format!("`{}` has no bits, or is in more than 8 bytes", field.text);
                     let help = "a field has 1 to 64 bits, and lies in 8 bytes";
-                    self.wrong("bad-header", field.span, message, help);
+                    self.error("bad-header", field.span, message, help);
                 }
             }
             bit = (bit + bits).min(BITS_MAX);
@@ -46,13 +46,13 @@ impl Lower<'_> {
         for (at, field) in names.iter().enumerate() {
             if names[..at].iter().any(|other| other.text == field.text) {
                 let message = format!("there are two fields `{}`", field.text);
-                self.wrong("duplicate-name", field.span, message, "give one another name");
+                self.error("duplicate-name", field.span, message, "give one another name");
             }
         }
         if bit % 8 != 0 || bit == 0 || bit >= BITS_MAX {
             let message = format!("`{name}` has {bit} bits, which are no bytes");
             let help = "add a field `reserved`; a header has 1 to 255 bytes";
-            self.wrong("bad-header", span, message, help);
+            self.error("bad-header", span, message, help);
         }
         let after = self.declare_parents(header);
         let size = header.size.clone();
@@ -74,7 +74,7 @@ impl Lower<'_> {
             if header.after.len() > 1 && is_covered || found == Header::Vlan {
                 let message = format!("`{}` cannot be one of several here", parent.parent.text);
                 let help = "the checksum that covers a header must be known: declare two headers";
-                self.wrong("bad-header", parent.parent.span, message, help);
+                self.error("bad-header", parent.parent.span, message, help);
             }
             after.push(After { parent: found, when });
         }
@@ -108,7 +108,7 @@ impl Lower<'_> {
             format!("its fields are {}", names.join(", "))
         });
         let message = format!("{name} has no field `{}`", field.text);
-        self.wrong("unknown-field", field.span, message, &help);
+        self.error("unknown-field", field.span, message, &help);
         None
     }
 

@@ -80,8 +80,8 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
     }
     match build.finish() {
         Ok(kernel) => (Some(kernel), found),
-        Err(wrong) => {
-            let message = format!("the program is no kernel: {}", wrong.join("; "));
+        Err(errors) => {
+            let message = format!("the program is no kernel: {}", errors.join("; "));
             found.push(Diagnostic::error("bad-program", definition.name.span, message));
             (None, found)
         }
@@ -89,7 +89,7 @@ pub fn lower(definition: &Definition, config: &Config) -> (Option<Arc<Kernel>>, 
 }
 
 impl Lower<'_> {
-    pub(super) fn wrong(&mut self, code: &'static str, span: Span, message: String, help: &str) {
+    pub(super) fn error(&mut self, code: &'static str, span: Span, message: String, help: &str) {
         let diagnostic = Diagnostic::error(code, span, message).help(help);
         // Loops are unrolled: errors in them are reported once.
         if !self.found.contains(&diagnostic) {
@@ -127,12 +127,12 @@ impl Lower<'_> {
         if inputs.count() == 0 {
             let help = "write `input in;` in `ports`";
             let message = "an app that is defined here has an input".to_owned();
-            self.wrong("bad-ports", definition.name.span, message, help);
+            self.error("bad-ports", definition.name.span, message, help);
         }
         for (at, port) in definition.ports.iter().enumerate() {
             if definition.ports[..at].iter().any(|other| other.name.text == port.name.text) {
                 let message = format!("there are two ports `{}`", port.name.text);
-                self.wrong("duplicate-name", port.name.span, message, "give one another name");
+                self.error("duplicate-name", port.name.span, message, "give one another name");
             }
         }
     }
@@ -142,10 +142,10 @@ impl Lower<'_> {
         let text = word.text.as_str();
         if self.header_named(text).is_some() || self.is_reserved(text) {
             let message = format!("`{text}` is a name of the language");
-            self.wrong("duplicate-name", word.span, message, "choose another name");
+            self.error("duplicate-name", word.span, message, "choose another name");
         } else if self.names.iter().any(|(name, _)| name == text) {
             let message = format!("`{text}` has a meaning here already");
-            self.wrong("duplicate-name", word.span, message, "choose another name");
+            self.error("duplicate-name", word.span, message, "choose another name");
         }
         self.names.push((text.to_owned(), meaning));
     }
@@ -163,7 +163,7 @@ impl Lower<'_> {
             are_known &= inputs.iter().any(|input| input.text == port.text);
             if ways.iter().any(|(other, _)| other.text == port.text) {
                 let message = format!("there are two handlers of packets of `{}`", port.text);
-                self.wrong("duplicate-name", port.span, message, "write one for each input");
+                self.error("duplicate-name", port.span, message, "write one for each input");
                 continue;
             }
             ways.push((port, body));
@@ -171,13 +171,13 @@ impl Lower<'_> {
         if ways.is_empty() {
             let message = "the app does nothing with its packets".to_owned();
             let help = "write `on packet(in) { ... }`";
-            return self.wrong("no-handler", definition.name.span, message, help);
+            return self.error("no-handler", definition.name.span, message, help);
         }
         for input in inputs.iter().filter(|_| are_known) {
             if ways.iter().all(|(port, _)| port.text != input.text) {
                 let message = format!("the packets of `{}` have no handler", input.text);
                 let help = format!("write `on packet({}) {{ ... }}`", input.text);
-                self.wrong("no-handler", input.span, message, &help);
+                self.error("no-handler", input.span, message, &help);
             }
         }
         for (at, (port, statements)) in ways.iter().enumerate() {
@@ -193,7 +193,7 @@ impl Lower<'_> {
                 let message =
                     "a packet may come to the end of the handler without a verdict".to_owned();
                 let help = "end with `send port;` or `drop reason;`";
-                self.wrong("no-verdict", port.span, message, help);
+                self.error("no-verdict", port.span, message, help);
             }
             others.into_iter().for_each(|other| self.at(other));
         }
@@ -213,7 +213,7 @@ impl Lower<'_> {
             let is_tick = matches!(event, Event::Tick(_));
             if seen.iter().any(|of| *of == event || is_tick && matches!(of, Event::Tick(_))) {
                 let message = format!("there are two handlers of `{}`", word.text);
-                self.wrong("duplicate-name", word.span, message, "write one");
+                self.error("duplicate-name", word.span, message, "write one");
                 continue;
             }
             seen.push(event);
@@ -242,7 +242,7 @@ impl Lower<'_> {
         if !self.has_packet {
             let message = "there is no packet here".to_owned();
             let help = "packets are handled in `on packet(in) { ... }`";
-            self.wrong("no-packet", span, message, help);
+            self.error("no-packet", span, message, help);
         }
         self.has_packet
     }
@@ -268,7 +268,7 @@ impl Lower<'_> {
         let help = meant(&word.text, names.iter().copied(), || {
             format!("declare it in `ports`: `{kind} {};`", word.text)
         });
-        self.wrong("no-such-port", word.span, message, &help);
+        self.error("no-such-port", word.span, message, &help);
         0
     }
 
@@ -314,7 +314,7 @@ impl Lower<'_> {
             if has_ended {
                 let span = span_of(statement);
                 let message = "no packet comes here".to_owned();
-                self.wrong(
+                self.error(
                     "unreachable",
                     span,
                     message,
@@ -336,7 +336,7 @@ impl Lower<'_> {
         let is_too_long = self.build.steps() > STEPS_MAX;
         if is_too_long && !std::mem::replace(&mut self.is_too_long, true) {
             let message = format!("the program has more than {STEPS_MAX} steps");
-            self.wrong("too-many-steps", span, message, "loops are unrolled: shorten them");
+            self.error("too-many-steps", span, message, "loops are unrolled: shorten them");
         }
         is_too_long
     }
@@ -505,7 +505,7 @@ impl Lower<'_> {
             Some(_) => {
                 let message = format!("`{}` is no counter", name.text);
                 let help = format!("declare it: `counter {};`", name.text);
-                self.wrong("no-counter", name.span, message, &help);
+                self.error("no-counter", name.span, message, &help);
             }
             None => {}
         }
@@ -527,7 +527,7 @@ impl Lower<'_> {
             Some(_) => {
                 let message = format!("`{}` cannot be set", name.text);
                 let help = "state words and those declared with `var` can";
-                self.wrong("not-settable", name.span, message, help);
+                self.error("not-settable", name.span, message, help);
             }
             None => {}
         }
@@ -543,7 +543,7 @@ impl Lower<'_> {
             "declare it with `let`, `var`, `state` or `counter`, or as a key".to_owned()
         });
         let message = format!("there is no `{}`", name.text);
-        self.wrong("unknown-name", name.span, message, &help);
+        self.error("unknown-name", name.span, message, &help);
         None
     }
 
@@ -563,7 +563,7 @@ impl Lower<'_> {
             format!("there are {}", names.join(", "))
         });
         let message = format!("there is no header `{}`", word.text);
-        self.wrong("unknown-header", word.span, message, &help);
+        self.error("unknown-header", word.span, message, &help);
         None
     }
 
@@ -571,7 +571,7 @@ impl Lower<'_> {
     pub(super) fn absent(&mut self, header: &Word) {
         let message = format!("the packet may have no {} header here", header.text);
         let help = format!("write `when {} {{ ... }}` around it", header.text);
-        self.wrong("absent-header", header.span, message, &help);
+        self.error("absent-header", header.span, message, &help);
     }
 
     fn field_of(&mut self, header: &Word, field: &Word) -> Option<(Present, Field)> {
@@ -592,7 +592,7 @@ impl Lower<'_> {
         if kind != wanted {
             let message = format!("{} is expected, this is {}", wanted.name(), kind.name());
             let help = if wanted == Type::Bool { "compare it: `x != 0`" } else { "use `if`" };
-            self.wrong("bad-type", expr.span, message, help);
+            self.error("bad-type", expr.span, message, help);
         }
         value
     }
@@ -653,13 +653,13 @@ impl Lower<'_> {
             Some(Meaning::Meter(_)) => {
                 let message = format!("`{}` is a meter", name.text);
                 let help = format!("ask it: `within {} {{ ... }}`", name.text);
-                self.wrong("bad-type", name.span, message, &help);
+                self.error("bad-type", name.span, message, &help);
                 (self.build.constant(0), Type::Number)
             }
             Some(Meaning::Table(_)) => {
                 let message = format!("`{}` is a table", name.text);
                 let help = format!("look a key up: `find {}(key) {{ ... }}`", name.text);
-                self.wrong("bad-type", name.span, message, &help);
+                self.error("bad-type", name.span, message, &help);
                 (self.build.constant(0), Type::Number)
             }
             None => (self.build.constant(0), Type::Number),
@@ -669,7 +669,7 @@ impl Lower<'_> {
     fn call(&mut self, name: &Word, argument: Value) -> Value {
         if !FUNCTIONS.contains(&name.text.as_str()) {
             let message = format!("there is no function `{}`", name.text);
-            self.wrong("unknown-name", name.span, message, "there is byte(offset)");
+            self.error("unknown-name", name.span, message, "there is byte(offset)");
             return argument;
         }
         if !self.needs_packet(name.span) {

@@ -25,7 +25,7 @@ impl Lower<'_> {
         let name = &meter.name;
         let Some(given) = given else {
             let message = format!("`{}` does not say its {what}", name.text);
-            self.wrong("bad-meter", name.span, message, &format!("write `{what} 1000;`"));
+            self.error("bad-meter", name.span, message, &format!("write `{what} 1000;`"));
             return Amount::Number(1);
         };
         match &given.kind {
@@ -41,7 +41,7 @@ impl Lower<'_> {
             _ => {}
         }
         let message = format!("the {what} of a meter is a number, 1 at least, or a key");
-        self.wrong("bad-meter", given.span, message, "compute it where the config is written");
+        self.error("bad-meter", given.span, message, "compute it where the config is written");
         Amount::Number(1)
     }
 
@@ -64,7 +64,7 @@ impl Lower<'_> {
             Some(_) => {
                 let message = format!("`{}` is no meter", name.text);
                 let help = format!("declare it: `meter {} packets {{ ... }}`", name.text);
-                self.wrong("bad-meter", name.span, message, &help);
+                self.error("bad-meter", name.span, message, &help);
                 return false;
             }
             None => return false,

@@ -43,7 +43,7 @@ impl Lower<'_> {
         if bytes > BYTES_MAX || headers.contains(&Header::Vlan) {
             let message = format!("these headers cannot be put on: {bytes} bytes");
             let help = format!("at most {BYTES_MAX} bytes, and no vlan: the app VlanTag does that");
-            return self.wrong("bad-header", words[0].span, message, &help);
+            return self.error("bad-header", words[0].span, message, &help);
         }
         let reason = self.reason("too_long");
         self.build.prepend(bytes, reason);
@@ -57,7 +57,7 @@ impl Lower<'_> {
                 let (before, behind) = (&words[at].text, &words[at + 1]);
                 let message = format!("`{}` does not follow `{before}`", behind.text);
                 let help = "declare what follows by which field";
-                return self.wrong("bad-header", behind.span, message, help);
+                return self.error("bad-header", behind.span, message, help);
             }
             self.fill(header, base, follows.flatten().flatten());
             let present = Present { next: Some(next), covered_by, ..Present::new(header, base) };

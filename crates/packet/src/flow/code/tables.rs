@@ -33,16 +33,16 @@ impl Lower<'_> {
         for (at, column) in all.iter().enumerate() {
             if all[..at].iter().any(|other| other.text == column.text) {
                 let message = format!("there are two columns `{}`", column.text);
-                self.wrong("duplicate-name", column.span, message, "give one another name");
+                self.error("duplicate-name", column.span, message, "give one another name");
             }
         }
         if table.writer.is_none() {
             let message = format!("`{name}` does not say who writes it");
-            self.wrong("bad-table", span, message, "write `writer kernel;` or `writer program;`");
+            self.error("bad-table", span, message, "write `writer kernel;` or `writer program;`");
         }
         let Some(size) = table.size else {
             let message = format!("`{name}` does not say how many entries it has room for");
-            self.wrong("bad-table", span, message, "write `size 1024;`");
+            self.error("bad-table", span, message, "write `size 1024;`");
             return self.add_table(table, key, values, types, 1);
         };
         let size = u32::try_from(size).unwrap_or(u32::MAX);
@@ -56,7 +56,7 @@ impl Lower<'_> {
             let message = format!("there is no type `{kind}` of columns");
             let names = TYPES.map(|(name, _)| name);
             let help = meant(kind, names, || format!("there are {}", names.join(", ")));
-            self.wrong("unknown-column-type", column.kind.span, message, &help);
+            self.error("unknown-column-type", column.kind.span, message, &help);
         }
         types.push(if kind == "bool" { Type::Bool } else { Type::Number });
         let meaning = Meaning::NAMES.iter().find(|(_, name, _)| *name == kind);
@@ -87,11 +87,11 @@ impl Lower<'_> {
             report_ns: table.report_ns,
         };
         if let Some(message) = spec.verify() {
-            self.wrong("bad-table", table.name.span, message, "see the limits of tables");
+            self.error("bad-table", table.name.span, message, "see the limits of tables");
         }
         if self.tables.len() == TABLES_MAX {
             let message = format!("there are more than {TABLES_MAX} tables");
-            self.wrong("bad-table", table.name.span, message, "make one of several");
+            self.error("bad-table", table.name.span, message, "make one of several");
         }
         let places = spec.key_places();
         self.tables.push(DeclaredTable { spec: spec.clone(), places, types });
@@ -107,7 +107,7 @@ impl Lower<'_> {
         let help = meant(&name.text, names.iter().map(String::as_str), || {
             format!("declare it: `table {}(key: type) {{ ... }}`", name.text)
         });
-        self.wrong("unknown-table", name.span, message, &help);
+        self.error("unknown-table", name.span, message, &help);
         None
     }
 
@@ -116,7 +116,7 @@ impl Lower<'_> {
         let table = self.table(name)?;
         if self.tables[table as usize].spec.expire_ns == 0 {
             let message = format!("entries of `{}` never expire", name.text);
-            self.wrong("bad-table", name.span, message, "write `expire 60;` in the table");
+            self.error("bad-table", name.span, message, "write `expire 60;` in the table");
             return None;
         }
         Some(table)
@@ -127,7 +127,7 @@ impl Lower<'_> {
         let table = self.table(name)?;
         if self.tables[table as usize].spec.writer == TableWriter::Program {
             let message = format!("the program writes `{}`, not the kernel", name.text);
-            self.wrong("table-writer", name.span, message, "declare it with `writer kernel;`");
+            self.error("table-writer", name.span, message, "declare it with `writer kernel;`");
             return None;
         }
         Some(table)
@@ -144,7 +144,7 @@ impl Lower<'_> {
         if given.len() != types.len() {
             let (has, are) = (types.len(), given.len());
             let message = format!("{what}: {are} given, the table has {has}");
-            self.wrong("bad-columns", span, message, "give one value for each column");
+            self.error("bad-columns", span, message, "give one value for each column");
             return None;
         }
         Some(given.iter().zip(types).map(|(given, kind)| self.typed(given, *kind)).collect())
@@ -251,7 +251,7 @@ impl Lower<'_> {
         if misplaced {
             let message = format!("`{}` is a table of another kind", insert.table.text);
             let help = "`prefix` is for tables of prefixes, `mask` and `priority` for ternary ones";
-            self.wrong("bad-columns", insert.table.span, message, help);
+            self.error("bad-columns", insert.table.span, message, help);
             return None;
         }
         if kind == TableKind::Exact {
@@ -288,7 +288,7 @@ impl Lower<'_> {
         if is_expiring {
             let message = format!("an entry of `{}` goes, the table cannot change", name.text);
             let help = "the entry is deleted when the handler has ended";
-            self.wrong("expiring-table", name.span, message, help);
+            self.error("expiring-table", name.span, message, help);
         }
         !is_expiring
     }
@@ -307,12 +307,12 @@ impl Lower<'_> {
             Some(_) => {
                 let message = format!("the entry of `{}` may be gone here", name.text);
                 let help = "something was inserted or deleted since it was found";
-                self.wrong("absent-entry", name.span, message, help);
+                self.error("absent-entry", name.span, message, help);
             }
             None => {
                 let message = format!("no entry of `{}` has been found here", name.text);
                 let help = format!("write `find {}(key) {{ ... }}` around it", name.text);
-                self.wrong("absent-entry", name.span, message, &help);
+                self.error("absent-entry", name.span, message, &help);
             }
         }
         None
@@ -336,7 +336,7 @@ impl Lower<'_> {
         let help = meant(&name.text, names.iter().map(String::as_str), || {
             format!("its columns are {}", names.join(", "))
         });
-        self.wrong("unknown-column", name.span, message, &help);
+        self.error("unknown-column", name.span, message, &help);
         None
     }
 
@@ -370,7 +370,7 @@ impl Lower<'_> {
         let entry = self.entry(name, table)?;
         let At::Value(at) = at else {
             let message = format!("`{}` is a column of the key", column.text);
-            self.wrong("not-settable", column.span, message, "delete the entry, insert another");
+            self.error("not-settable", column.span, message, "delete the entry, insert another");
             return None;
         };
         Some((table, entry, at, kind))
@@ -380,7 +380,7 @@ impl Lower<'_> {
     pub(super) fn set_column(&mut self, name: &Word, column: &Word, value: &Expr, is_raw: bool) {
         if is_raw {
             let message = format!("`{}` is a table, not a header", name.text);
-            return self.wrong("bad-type", name.span, message, "leave `raw` out");
+            return self.error("bad-type", name.span, message, "leave `raw` out");
         }
         let Some((table, entry, at, kind)) = self.settable(name, column) else { return };
         let value = self.typed(value, kind);
@@ -392,7 +392,7 @@ impl Lower<'_> {
         let Some((table, entry, at, kind)) = self.settable(name, column) else { return };
         if kind != Type::Number {
             let message = format!("`{}` is a truth value", column.text);
-            return self.wrong("bad-type", column.span, message, "count in a column of numbers");
+            return self.error("bad-type", column.span, message, "count in a column of numbers");
         }
         let old = self.build.value(Computed::Get(table, entry, at));
         let new = self.build.binary(Operator::Add, old, by);

@@ -98,7 +98,7 @@ impl Table {
 
     fn next_change(&self, books: &Books, observed: &mut Observed) -> Option<Delta> {
         if let Some(row) = observed.gone.pop_front() {
-            return Some(Delta::Went(row));
+            return Some(Delta::Removed(row));
         }
         while let Some(entry) = observed.due.pop_front() {
             let known = observed.entry(entry);
@@ -112,7 +112,7 @@ impl Table {
                 continue;
             }
             observed.remember(entry, &row);
-            return Some(Delta::Came(row));
+            return Some(Delta::Inserted(row));
         }
         None
     }

@@ -1,8 +1,8 @@
-//! What those around the graph know of a table's entries, and what they do not know yet.
+//! The rows of a table that an observer knows, and the changes that it does not know yet.
 //!
 //! ```text
-//! insert ---> due: numbers of entries --+--> take_change(): Came(row), with its values of then
-//! remove ---> gone: rows they know -----+                   Went(row), as they know it
+//! insert ---> due: numbers of entries --+--> take_change(): Inserted(row), with its values of then
+//! remove ---> gone: known rows ---------+                    Removed(row), as the observer knows it
 //! ```
 //! Changes are recorded by entry, so those of one entry coalesce: an insertion that is removed
 //! before it is taken leaves no change. Hence both queues are no longer than the table is large,
@@ -17,9 +17,9 @@ use super::row::Row;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Delta {
     /// An entry is new, or has other values, or another priority.
-    Came(Row),
+    Inserted(Row),
     /// An entry was removed, which was known as this row.
-    Went(Row),
+    Removed(Row),
 }
 
 /// What those around the graph know.

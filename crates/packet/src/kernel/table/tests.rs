@@ -218,11 +218,11 @@ fn follow(kind: TableKind, expire_ns: u64, seed: u64) {
     let take = |table: &Table, known: &mut Vec<Row>| -> bool {
         let same = |row: &Row, other: &Row| (&row.key, &row.mask) == (&other.key, &other.mask);
         match table.take_change() {
-            Some(Delta::Went(row)) => {
+            Some(Delta::Removed(row)) => {
                 let at = known.iter().position(|other| *other == row).expect("it was known");
                 known.remove(at);
             }
-            Some(Delta::Came(row)) => {
+            Some(Delta::Inserted(row)) => {
                 let before = known.iter().position(|other| same(other, &row));
                 before.into_iter().for_each(|at| assert_ne!(known.remove(at), row));
                 known.push(row);

@@ -56,8 +56,8 @@ impl Table {
             Change::Insert(row) => fits(&self.spec, row) && values_fit(&self.spec, row),
             Change::Delete(row) => fits(&self.spec, row),
         };
-        if let Some(wrong) = changes.iter().position(|change| !fits(change)) {
-            return Err(TableError::BadRow(wrong));
+        if let Some(bad) = changes.iter().position(|change| !fits(change)) {
+            return Err(TableError::BadRow(bad));
         }
         if self.may_be_full(changes)
             && let Err(error) = self.copy().make(changes, now_ns)

@@ -68,8 +68,8 @@ fn hand_over(machine: &mut Machine, events: &mut Loop<Machine>, table: &mut Tabl
         }
         let Some(change) = machine.node.driver.engine.take_table_change(place) else { break };
         let (row, delete) = match change {
-            Delta::Came(row) => (row, false),
-            Delta::Went(row) => (row, true),
+            Delta::Inserted(row) => (row, false),
+            Delta::Removed(row) => (row, true),
         };
         let row = columns::columns_of(&table.border.spec, &row);
         let row = row.iter().map(OwnedValue::get);

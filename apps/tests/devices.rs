@@ -147,7 +147,7 @@ fn a_capture_goes_through_unix_sockets() {
     through(8, &graph, || Ok(()), "");
 }
 
-/// A pair of devices that goes with the test.
+/// A pair of devices that is removed after the test.
 struct Pair(String, String);
 
 impl Drop for Pair {

@@ -208,7 +208,7 @@ fn captures_of_other_links_are_refused_at_once() {
 /// Held by the one pair of devices there is: two with the same address would share the route.
 static ONE_PAIR: Mutex<()> = Mutex::new(());
 
-/// A pair of devices that goes with the test.
+/// A pair of devices that is removed after the test.
 struct Veth(String, #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>);
 
 impl Veth {

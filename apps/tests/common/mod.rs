@@ -65,7 +65,7 @@ pub fn run_to_end(text: &str) -> Vec<(String, u64)> {
     counts
 }
 
-/// A folder that goes with the test.
+/// A folder that is removed after the test.
 pub struct Folder(PathBuf);
 
 impl Folder {

@@ -416,7 +416,7 @@ pub enum StatementKind {
     },
     /// `WHILE condition DO ... END`.
     While {
-        /// Asked before each round.
+        /// Evaluated before each round.
         condition: Expr,
         /// What is repeated.
         body: Sequence,
@@ -425,7 +425,7 @@ pub enum StatementKind {
     Repeat {
         /// What is repeated.
         body: Sequence,
-        /// Asked after each round; ends the loop if true.
+        /// Evaluated after each round; ends the loop if true.
         until: Expr,
     },
     /// `FOR variable := from TO to BY by DO ... END`.

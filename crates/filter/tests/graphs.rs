@@ -57,7 +57,7 @@ fn a_graph_knows_what_it_asks_for_beside_the_bytes() {
 fn the_code_of_a_filter_can_be_looked_at() {
     let graph = common::graph("ip").expect("an expression");
     let filter = Filter::listed(optimise(&graph)).expect("code");
-    let listing = filter.listing().expect("was asked for");
+    let listing = filter.listing().expect("the listing was requested");
     assert!(listing.contains("matches") && filter.report().contains("matches"), "{listing}");
 }
 

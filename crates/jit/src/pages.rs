@@ -5,7 +5,7 @@
 //! ```
 //!
 //! One piece holds both parts, so code and data reach each other with 32-bit displacements. Small
-//! pieces lie side by side in one mapping, which goes with the last of them.
+//! pieces lie side by side in one mapping, which is unmapped with the last of them.
 //!
 //! Mappings are placed below the program, whose functions the code calls: processors predict calls
 //! and returns over more than 4 GiB worse, which slows code with a short call for each value.

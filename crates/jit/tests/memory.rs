@@ -1,4 +1,4 @@
-//! Code is never writable, and goes with its owner.
+//! Code is never writable, and is unmapped with its owner.
 //!
 //! One test, for the mappings of the process belong to all threads of it.
 

@@ -246,7 +246,7 @@ fn a_graph_that_never_pulled_wakes_on_its_first_packet() {
                 in -> a a.x -> b -> pace -> end a.y -> other";
     drive::configure(&mut world, &mut events, graph_of(text)).unwrap();
     assert!(matches!(events.run(&mut world), Outcome::Idle));
-    assert_eq!(count(&world.driver().engine, "pace", "pulls"), 0, "nobody has pulled");
+    assert_eq!(count(&world.driver().engine, "pace", "pulls"), 0, "no app has pulled");
     let packet = world.driver().engine.pool().packet().unwrap();
     drive::inject(&mut world, &mut events, "a", "input", packet).unwrap();
     assert!(matches!(events.run(&mut world), Outcome::Idle));
@@ -263,15 +263,15 @@ fn a_graph_that_never_pulled_wakes_on_its_first_packet() {
 }
 
 #[test]
-fn sources_that_must_be_asked_are_asked_with_pauses() {
+fn sources_that_must_be_polled_are_polled_with_pauses() {
     let mut events = Loop::new(Box::new(Sim::new(1)));
     let mut world = world();
     let graph = graph_of("src :: Polled { from: 1 } end :: Collect src -> end");
     drive::configure(&mut world, &mut events, graph).unwrap();
     events.run_until(&mut world, Time::from_secs_f64(0.5));
     assert_eq!(count(&world.driver().engine, "end", "taken"), 0);
-    let asked = count(&world.driver().engine, "src", "pulls");
-    assert!((400..700).contains(&asked), "about once a millisecond: {asked}");
+    let polls = count(&world.driver().engine, "src", "pulls");
+    assert!((400..700).contains(&polls), "about once a millisecond: {polls}");
     events.run_until(&mut world, Time::from_secs_f64(1.5));
     assert_eq!(count(&world.driver().engine, "end", "taken"), 1);
 }

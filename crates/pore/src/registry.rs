@@ -108,7 +108,7 @@ impl Pores {
         Ok(&mut *self.entry(owner, id)?.pore)
     }
 
-    /// Asks for one event.
+    /// Arms a pore for one event.
     ///
     /// # Errors
     /// There is no such pore, or it is another's.

@@ -32,7 +32,7 @@ fn only_the_owner_uses_a_pore_and_can_hand_it_over() {
     pores.arm(ONE, id, wants(1, 0)).expect("mine");
     theirs.write(b"x").expect("room");
     pores.hand_over(ONE, id, TWO).expect("mine");
-    assert!(pores.take_event(id).is_none(), "the former owner had asked for it");
+    assert!(pores.take_event(id).is_none(), "the former owner had armed it");
     assert!(matches!(pores.get(ONE, id), Err(Error::NotOwner)));
     let mut read = Vec::new();
     let count = pores.get(TWO, id).expect("theirs now").read(9, &mut read);
@@ -47,7 +47,7 @@ fn events_are_by_level_and_there_is_one() {
     let (ours, mut theirs) = pair(Shape::Bytes, 64);
     let id = pores.open(ONE, Box::new(ours));
     theirs.write(b"abc").expect("room");
-    assert!(pores.take_event(id).is_none(), "nobody asked");
+    assert!(pores.take_event(id).is_none(), "it is not armed");
     pores.arm(ONE, id, wants(4, 0)).expect("mine");
     assert!(pores.take_event(id).is_none(), "not enough");
     assert!(!pores.is_due(id));
@@ -217,7 +217,7 @@ fn signals_are_due_only_if_they_tell_something() {
     assert!(!ours.is_ring_due());
     ours.write(b"abc").expect("room");
     assert!(ours.is_ring_due());
-    assert!(!ours.is_ring_due(), "asked once for each signal");
+    assert!(!ours.is_ring_due(), "once for each signal");
     ours.write(b"def").expect("room");
     let mut read = Vec::new();
     theirs.read(64, &mut read).expect("fine");
@@ -259,7 +259,7 @@ fn no_ring_is_missed_between_polling_and_sleeping() {
         while pore.read(4, into).expect("fine") == 0 {
             let before = std::time::Instant::now();
             pore.bell().wait(Duration::from_secs(20));
-            assert!(before.elapsed().as_secs() < 10, "nobody has rung");
+            assert!(before.elapsed().as_secs() < 10, "the bell was not rung");
         }
     }
     fn send(pore: &mut Memfd, number: u32) {

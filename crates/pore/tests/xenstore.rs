@@ -35,7 +35,7 @@ impl Store {
     }
 
     fn socket(&self, name: &str) -> UnixStream {
-        UnixStream::connect(self.folder.join(name)).expect("somebody listens")
+        UnixStream::connect(self.folder.join(name)).expect("the store listens")
     }
 
     fn page(&self) -> Outlet {

@@ -86,7 +86,7 @@ pub(crate) fn free(worker: &mut Worker, word: u64, free_word: FreeWord) {
     }
 }
 
-/// Whether an element owns nothing that goes with it.
+/// Whether an element owns nothing that is freed with it.
 fn is_plain(element: WordKind) -> bool {
     matches!(element, WordKind::Scalar | WordKind::Reference | WordKind::Component)
 }

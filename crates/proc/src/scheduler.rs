@@ -12,7 +12,7 @@ use crate::paused::Paused;
 use crate::process::{Role, ProcessState};
 use crate::{clock, crew, fault, monitor, pieces, system, tear};
 
-/// Components that are taken further towards their end at a stretch.
+/// Components that are advanced towards their end in one increment.
 const ENDS: usize = 256;
 
 /// Names of waiting processes in a report of a deadlock.

@@ -175,7 +175,7 @@ code!(again(f, p, w) {
 code!(main_again(f, p, w) {
     if (*f).resume == 2 {
         (*f).resume = 0;
-        // Past the making: go on with the clients.
+        // Made: continue with the clients.
         *local(f, 0) = *local(f, 1);
         return join(f, p, w.cast());
     }

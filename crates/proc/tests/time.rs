@@ -260,7 +260,7 @@ fn answers_for_which_there_is_no_room_wait() {
             }
         }
     }
-    // It takes three; the others go with the communication.
+    // It takes three; the others are dropped with the communication.
     let last: Vec<_> = std::iter::from_fn(|| worker.take_request()).collect();
     assert!(last.last().is_some_and(|request| request.message.is_none()));
     assert_eq!(worker.ended(), Some(&Ended::Finished));
@@ -554,7 +554,7 @@ code!(delete_few(f, p, w) {
     make_and_delete(f, p, w.cast())
 });
 
-// They go with the component.
+// They are dropped with the component.
 code!(leave_many(f, p, w) {
     *local(f, 1) = MANY;
     make_many(f, p, w.cast())

@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a diagnostic; after an error the routine at hand is left out of further rules.
+    /// Adds a diagnostic; after an error the current routine is left out of further rules.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
         if diagnostic.is_error()
             && let Some(routine) = self.here.routine

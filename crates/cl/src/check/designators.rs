@@ -57,7 +57,7 @@ impl<'a> Checker<'a> {
         Some(Placed { place: Place { kind, storage: shape.storage(), span }, shape })
     }
 
-    /// The routine at hand uses what is in error elsewhere: no rules over all of it.
+    /// The current routine uses something with an error elsewhere: no rules over all of it.
     pub(super) fn spoil(&mut self) {
         if let Some(routine) = self.here.routine {
             self.routines[routine].broken = true;

@@ -66,7 +66,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    // Long, as it is one short arm for each act, which share what is held and what is awaited.
+    // Long, as it has one short arm for each act, which share the held and the awaited level.
     fn summary(&self, id: RoutineId) -> Summary {
         let mut summary = Summary::default();
         let Some(body) = self.body(id) else { return summary };

@@ -29,7 +29,7 @@ use crate::ir::{
 /// Instructions that a process which is resumed has code of its own for, at most.
 const REST_MAX: usize = 6;
 
-/// Memory that is there and aligned.
+/// Memory that exists and is aligned.
 pub(super) fn sound() -> MemFlagsData {
     MemFlagsData::trusted()
 }

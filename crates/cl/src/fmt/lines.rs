@@ -94,7 +94,7 @@ impl Splitter<'_> {
                 break;
             }
         }
-        // Comments before what stops a line go with that.
+        // Comments before a token that ends a line stay with that token.
         while self.at > from + 1 && self.tokens[self.at - 1].kind == TokenKind::Comment {
             self.at -= 1;
         }

@@ -27,7 +27,7 @@ const ROUNDS: i64 = 32;
 /// Instructions of a short round at most.
 const SHORT: usize = 64;
 
-/// A loop of FOR as it is lowered: with a checkpoint in each round.
+/// A lowered loop of FOR: with a checkpoint in each round.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) function: FunctionId,

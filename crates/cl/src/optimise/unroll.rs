@@ -29,7 +29,7 @@ const ROUND_MAX: usize = 10;
 /// Instructions by which a function may grow.
 const GROWTH_MAX: usize = 1000;
 
-/// A loop as it is looked for.
+/// A loop of the required form.
 struct Short {
     head: BlockId,
     /// The instructions of a round.

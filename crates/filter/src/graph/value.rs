@@ -150,7 +150,7 @@ impl Values {
     }
 
     /// An operation, in the simplest form that always has the same result. Its operands' checks
-    /// are the caller's business.
+    /// are left to the caller.
     pub fn binary(&mut self, operator: Operator, left: ValueId, right: ValueId) -> ValueId {
         let (a, b) = (self.as_constant(left), self.as_constant(right));
         if let (Some(a), Some(b)) = (a, b)

@@ -44,7 +44,7 @@ impl<'p> Frame<'p> {
         Frame { data: bytes.as_ptr(), length: bytes.len(), wire_length, bytes: PhantomData }
     }
 
-    /// Asks the machine for the bytes that filters read first.
+    /// Prefetches the bytes that filters read first.
     #[inline]
     pub(super) fn fetch(&self, places: [usize; 2]) {
         #[cfg(target_arch = "x86_64")]

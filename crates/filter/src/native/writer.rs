@@ -257,7 +257,7 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
             return known;
         }
         let Value::Load { width, base, offset } = self.graph.values.get(load) else {
-            unreachable!("only loads are asked for as they lie in memory");
+            unreachable!("only loads are compared in memory order");
         };
         let (mut address, mut offset) = (self.packet.data, offset);
         let end = u64::from(offset) + u64::from(width.bytes());

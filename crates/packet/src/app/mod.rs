@@ -148,7 +148,7 @@ pub trait App: Declared {
     }
 
     /// Whether what a new config names can be had, where that is something else than what the app
-    /// has: another file, another device. Asked before anything changes, and changes nothing
+    /// has: another file, another device. Called before anything changes, and changes nothing
     /// itself; the app is offered the config only if nothing is in the way of any.
     ///
     /// # Errors

@@ -24,7 +24,7 @@
 //! |---|---|
 //! | `blueprint` | a graph as addresses |
 //! | `imports`, `calls` | functions from outside, functions that the breath calls |
-//! | `breath` | the breath: flags, calls, the tail that decides whether to go on |
+//! | `breath` | the breath: flags, calls, the tail that decides whether to continue |
 //! | `source` | sources that are given as code |
 //! | `chain` | which kernels make a run |
 //! | `run` | runs of kernels: what happens to each packet, and its counters |

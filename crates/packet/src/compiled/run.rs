@@ -619,7 +619,7 @@ impl<'w, 'm, 'p> Writer<'w, 'm, 'p> {
         for Linear { word, each, .. } in self.places[at].linear.clone() {
             let by = match each {
                 Each::Number(number) => self.body.ins().imul_imm_u(packets, number.cast_signed()),
-                Each::Length => bytes.expect("bytes are counted where they are asked for"),
+                Each::Length => bytes.expect("bytes are counted where they are used"),
             };
             self.body.add_to_word(words, word as usize * 8, by);
         }

@@ -77,7 +77,7 @@ impl Engine {
         let frame = self.frame.as_ptr();
         let (born, flags) = (self.common.pool.allocated(), self.flags.as_ptr().cast::<u8>());
         let this: *mut Engine = self;
-        // SAFETY: the frame lives as long as the engine, and code that runs not yet has no
+        // SAFETY: the frame lives as long as the engine, and code that does not run yet has no
         // reference into it.
         let entered = unsafe { &mut *frame };
         (entered.engine, entered.born, entered.freed_limit) = (this, born, freed_limit);

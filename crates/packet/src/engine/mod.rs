@@ -373,7 +373,7 @@ impl Drop for Engine {
         // Apps let go of rings before links go.
         self.slots.clear();
         self.next = None;
-        // SAFETY: made from a box by `Engine::new`; the code that knows it runs no more.
+        // SAFETY: made from a box by `Engine::new`; the code that knows it does not run any more.
         drop(unsafe { Box::from_raw(self.frame.as_ptr()) });
     }
 }

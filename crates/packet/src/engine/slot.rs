@@ -96,7 +96,7 @@ impl Slot {
         self.done || self.takes && sleeps && self.instance.is_some() && self.descriptor().is_none()
     }
 
-    /// Asks the app how often it ticks, as from now on.
+    /// Reads the tick period of the app, from now on.
     pub fn set_ticks(&mut self, now_ns: u64) {
         let every = self.instance.as_ref().and_then(Instance::tick_every);
         let every_ns = every.map_or(0, |every| every.as_nanos() as u64).max(1);

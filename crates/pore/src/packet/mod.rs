@@ -47,7 +47,7 @@ fn set<T>(
     check(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, at, length) }).map(drop)
 }
 
-/// Asks a socket for numbers.
+/// Reads numbers of a socket (getsockopt).
 ///
 /// # Safety
 /// Any bytes are a `T`.

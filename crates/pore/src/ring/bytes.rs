@@ -164,7 +164,7 @@ impl Consumer {
     }
 
     /// Whether the writer has to be signalled: it may have found the ring full and wait for room.
-    /// Asked once for each signal.
+    /// Called once for each signal.
     pub fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.is_news)
     }

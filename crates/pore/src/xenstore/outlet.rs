@@ -89,7 +89,7 @@ impl Outlet {
         Outlet { line, last: 0, events: VecDeque::new() }
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request, and waits for the answer.
     ///
     /// # Errors
     /// The store's, or the line's.

@@ -536,7 +536,7 @@ mod tests {
         let mut removing = Transaction::default();
         tree.view(Some(&mut removing), 0).remove(b"/new").expect("inside");
         assert_eq!(tree.view(None, 0).read(b"/new"), Ok(Vec::new()));
-        tree.commit(removing).expect("nobody else");
+        tree.commit(removing).expect("no conflict");
         assert_eq!(tree.view(None, 0).read(b"/new"), Err(Errno::ENOENT));
     }
 }

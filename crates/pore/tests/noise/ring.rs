@@ -148,7 +148,7 @@ pub fn carried(input: &[u8]) -> usize {
             0 => {
                 let place = PLACES[amount(&mut input) % PLACES.len()];
                 let Some(value) = input.number() else { break };
-                // Its own words of polling are its own business.
+                // Its own polling words do not affect the other side.
                 rings.is_fair &= place == 384;
                 rings.theirs.store(place, Width::Four, value).expect("it is within");
             }

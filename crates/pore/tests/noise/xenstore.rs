@@ -16,7 +16,7 @@ const INPUT_BYTES_MAX: usize = 1 << 15;
 /// No answer takes longer on the slowest machine.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
 
-/// A store of its own, in a folder that goes with it.
+/// A store of its own, in a folder that is removed with it.
 struct Store {
     folder: PathBuf,
     _server: Server,

@@ -169,7 +169,7 @@ pub(crate) fn drop_entries(worker: &mut Worker, channel: ChannelRef) {
     }
 }
 
-/// Drops what the server has sent to a client that reads no more.
+/// Drops what the server has sent to a client that has stopped reading.
 pub(crate) fn drop_unread(worker: &mut Worker, channel: ChannelRef) {
     while head_from(channel, FROM_SERVER).is_some() {
         drop_head(worker, channel);

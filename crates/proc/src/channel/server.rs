@@ -55,7 +55,7 @@ fn send(cx: &mut Context, channel: ChannelRef, number: u16, payload: Words, posi
     OK
 }
 
-/// The client reads no more: the message is dropped.
+/// The client has stopped reading: the message is dropped.
 fn send_nowhere(cx: &mut Context, channel: ChannelRef, number: u16, payload: Words) -> u32 {
     channel.set_state(number);
     let message = &interface_of(cx.worker, channel).messages[usize::from(number)];

@@ -53,7 +53,7 @@ pub(crate) fn free_some(worker: &mut Worker, word: u64, most: usize, free_word: 
     true
 }
 
-/// Whether an element owns nothing that goes with it.
+/// Whether an element owns nothing that is freed with it.
 fn is_plain(element: WordKind) -> bool {
     matches!(element, WordKind::Scalar | WordKind::Reference | WordKind::Component)
 }

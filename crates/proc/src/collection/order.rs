@@ -47,12 +47,12 @@ const SIZE: usize = 8 * 14;
 /// In the node of an entry: its element has been removed.
 const REMOVED_BIT: u64 = 1;
 
-/// In `PLACE`: all nodes are there.
+/// In `PLACE`: all nodes are collected.
 const COLLECTED: u64 = u64::MAX;
 
 /// Places visited, or entries compared, in one increment.
 const PIECE: usize = 8192;
-/// Segments up to this are sorted at a stretch.
+/// Segments up to this are sorted in one increment.
 const LEAF: usize = 4096;
 /// Segments that wait to be sorted. The elements are in the order of their hashes, so halves are
 /// about equal and this is far more than any collection needs.
@@ -172,7 +172,7 @@ impl Order {
         Ok(order)
     }
 
-    /// Collects the nodes of the next places. Until all are there, `LESS` is how many are.
+    /// Collects the nodes of the next places. Until all are collected, `LESS` is their number.
     fn collect(self, worker: &mut Worker, head: Head, keys: &[Key]) -> Result<(), OutOfMemory> {
         let (entries, start) = (self.entries(), self.0.get(PLACE));
         let mut room = Room::default();
@@ -198,7 +198,7 @@ impl Order {
         Ok(())
     }
 
-    /// A node with a copy of a text, which goes with the order.
+    /// A node with a copy of a text, which is freed with the order.
     fn copy(self, worker: &mut Worker, of: Words) -> Result<Words, OutOfMemory> {
         let node = node::make(worker, &[Key::Text], of)?;
         self.keep(node);

@@ -20,7 +20,7 @@ pub(crate) fn drop_word(cx: &mut Context, word: *mut u64, kind: u32) {
     words::drop_word(cx.worker, words::kind_of(kind), Words(word));
 }
 
-/// Drops what a component's variables own. Its sub-components are not their business.
+/// Drops what a component's variables own. Its sub-components are ended separately.
 pub(crate) fn drop_variables(worker: &mut Worker, component: ComponentRef) {
     for variable in &component.descriptor().variables {
         let word = component.word(variable.offset);

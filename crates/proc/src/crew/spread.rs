@@ -171,7 +171,7 @@ fn components_of(worker: &Worker, index: u8) -> Vec<ComponentRef> {
     worker.machine.table.iter().filter(|component| component.worker() == index).collect()
 }
 
-/// The mean number of what lives on a loop and can move.
+/// The mean number of movable components on a loop.
 fn mean(worker: &Worker, index: u8) -> Option<u64> {
     let (mut sum, mut count) = (0, 0);
     for component in worker.machine.table.iter() {

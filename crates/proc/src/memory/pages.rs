@@ -29,7 +29,7 @@ pub(super) fn take(size: usize) -> Option<*mut u8> {
 /// Gives back what was taken.
 ///
 /// # Safety
-/// The block was taken with this size and is used no more.
+/// The block was taken with this size and is not used any more.
 pub(super) unsafe fn give(block: *mut u8, size: usize) {
     if size >= HUGE_MIN && cfg!(not(miri)) {
         // SAFETY: `map` mapped all of it.
@@ -73,7 +73,7 @@ fn map(size: usize) -> Option<*mut u8> {
 }
 
 /// # Safety
-/// Whole pages of a mapping that are used no more.
+/// Whole pages of a mapping that are not used any more.
 unsafe fn unmap(start: *mut u8, length: usize) {
     if length > 0 {
         // SAFETY: promised by the caller. It fails only where it would split a mapping and there

@@ -130,8 +130,8 @@ fn enter(number: u64, writes: bool) {
 
 fn go_in(writes: bool) {
     TRACE.with_borrow_mut(|trace| {
-        assert_eq!(trace.writers, 0, "somebody writes");
-        assert!(!writes || trace.readers == 0, "somebody reads");
+        assert_eq!(trace.writers, 0, "a writer is inside");
+        assert!(!writes || trace.readers == 0, "a reader is inside");
         if writes { trace.writers += 1 } else { trace.readers += 1 }
     });
 }
@@ -169,7 +169,7 @@ fn run_all(acts: Vec<Vec<Act>>, seed: Option<u64>, common: Option<u64>) {
         worker.wake(process);
     }
     while worker.run(100) == Paused::Slice {}
-    assert_eq!(component.process_count(), 0, "somebody waits for ever");
+    assert_eq!(component.process_count(), 0, "a process waits for ever");
     assert_eq!(component.lock(), 0);
     component::release(&mut worker, component);
     assert_eq!(worker.counts().processes.alive, 0);

@@ -7,7 +7,7 @@ use crate::machine::Worker;
 use crate::process;
 use crate::tear::Stopping;
 
-/// Components that are stopped at a stretch.
+/// Components that are stopped in one increment.
 pub(crate) const PIECE: usize = 1024;
 
 /// Tears down what has been doomed meanwhile, or a piece of it; true if more is left.

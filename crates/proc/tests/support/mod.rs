@@ -19,7 +19,7 @@ use tidemill_proc::program::{
     Program, Variable,
 };
 
-/// Runs an operation; returns from the state machine unless it is done, to come back to `$at`.
+/// Runs an operation; returns from the state machine unless it is done, to resume at `$at`.
 #[macro_export]
 macro_rules! wait {
     ($frame:expr, $at:expr, $operation:expr) => {

@@ -66,7 +66,7 @@ impl Table {
         books.observed = Some(observed);
     }
 
-    /// Whether priority and values of an entry are as they are known, without making a row of it.
+    /// Whether priority and values of an entry are those known, without making a row of it.
     fn is_as_known(&self, books: &Books, observed: &mut Observed, entry: u32) -> bool {
         let width = self.spec.values.len() + 1;
         let known = observed.numbers(entry, width);

@@ -36,7 +36,7 @@ impl<T> Default for CommunicationMap<T> {
 }
 
 impl<T> CommunicationMap<T> {
-    /// Enters or replaces. What a former communication has left at the place goes.
+    /// Enters or replaces. The entry of a former communication at the place is dropped.
     pub fn insert(&mut self, at: Communication, value: T) {
         if at.place() >= self.places.len() {
             self.places.resize_with(at.place() + 1, || None);
@@ -126,7 +126,7 @@ enum Part {
     Text(usize, usize),
 }
 
-/// Longer texts are not worth while to keep memory for.
+/// Memory of longer texts is not kept.
 const KEPT_BYTES_MAX: usize = 1 << 16;
 
 impl Values {

@@ -2,11 +2,11 @@
 //!
 //! Each is an `extern "C"` function of the running frame, the process, the worker and its own
 //! parameters, in this order. An operation that may block stores nothing of the caller's: when it
-//! answers [`SUSPENDED`](crate::layout::SUSPENDED) the process is queued already, the caller saves
+//! returns [`SUSPENDED`](crate::layout::SUSPENDED) the process is queued already, the caller saves
 //! what it needs, sets its resume point to *the same operation* and returns 1; executed again, the
 //! operation finds itself granted (or waits on). After [`UNWINDING`](crate::layout::UNWINDING) the
-//! caller returns 2 and touches neither frame nor process. A value that an operation gives beside
-//! its status is in [`Frame::result`](crate::layout::Frame::result).
+//! caller returns 2 and touches neither frame nor process. A value that an operation returns
+//! beside its status is in [`Frame::result`](crate::layout::Frame::result).
 //!
 //! Addresses of words: `payload` and `destination` are words in a row, one for each parameter of
 //! the message. Sending moves: owned words of the payload are zero afterwards. Receiving writes
@@ -207,7 +207,7 @@ entries! {
     /// 2.
     Faults fault_type(component: *mut Component, kind: u32, position: u32) -> u32
         = crate::fault::raise_type;
-    /// HALT: 0 ends the program in order, anything else is a fault with this code. Answers 2.
+    /// HALT: 0 ends the program in order, anything else is a fault with this code. Returns 2.
     Faults halt(code: i64, position: u32) -> u32 = crate::fault::halt;
     /// A frame of `function` whose parent is the running frame; its words are zero.
     Finds frame_new(function: u32, position: u32) -> *mut Frame = crate::process::frame_new;
@@ -226,7 +226,7 @@ entries! {
     Blocks lock_when(condition: *const u8, number: u32) -> u32 = crate::monitor::lock_when;
     /// Gives the monitor back: to the longest waiter whose condition holds, else to the queue.
     Faults unlock() -> u32 = crate::monitor::unlock;
-    /// AWAIT, with the monitor held in either way or not at all. `condition` is code that answers
+    /// AWAIT, with the monitor held in either way or not at all. `condition` is code that returns
     /// 0 or 1, or 2 after a fault; it is called with the awaiting frame and process, also by
     /// others, and must not block. `number` is for interpreters; with [`crate::layout::CLOSED`] if
     /// compiled code depends on the component's variables only.

@@ -57,7 +57,7 @@ pub const DONE: u32 = 0;
 pub const SUSPENDED: u32 = 1;
 /// Result of code and of operations: a fault or the end of the process; return it at once.
 pub const UNWINDING: u32 = 2;
-/// Result of operations: it has happened.
+/// Result of operations: done.
 pub const OK: u32 = DONE;
 
 /// A block of a process's stack: this header, then locals and spilled registers.

@@ -91,7 +91,7 @@ impl Memory {
         Ok(block)
     }
 
-    /// As [`Memory::take`], with anything in it.
+    /// As [`Memory::take`], with arbitrary contents.
     #[inline]
     pub(crate) fn take_unset(&mut self, size: usize) -> Result<*mut u8, OutOfMemory> {
         let size = round(size);

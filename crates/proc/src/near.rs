@@ -39,7 +39,7 @@ impl Worker {
         }
     }
 
-    /// The same of the client of one whose own memory is near.
+    /// Prefetches the client of a communication that has been prefetched itself.
     #[inline]
     pub fn prefetch_client(&self, communication: Communication) {
         if let Some(server) = self.machine.systems.lines.get(communication) {

@@ -1,4 +1,4 @@
-//! The descriptors of a program: what the run-time has to know of the code it runs.
+//! The descriptors of a program, by which the run-time runs its code.
 //!
 //! A compiler makes a [`Program`], promises that it is right ([`Executable`]), and gives it to a
 //! [`crate::Worker`], which trusts it. Numbers are places in the lists here; a *position* is a
@@ -252,8 +252,8 @@ pub struct Facet {
     pub required: Vec<(u32, u32, Option<u32>)>,
 }
 
-/// What runs the frames of a function. Machine code is kept mapped for as long as this refers to
-/// it.
+/// The code that runs the frames of a function. Machine code is kept mapped for as long as this
+/// refers to it.
 #[derive(Clone)]
 pub struct FunctionCode {
     entry: Code,

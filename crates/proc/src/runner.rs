@@ -32,7 +32,7 @@ pub trait Home: Sized + 'static {
         let _ = (lp, from);
     }
 
-    /// Something has become of a component that was [launched](Worker::launch).
+    /// A component that was [launched](Worker::launch) has ended or failed.
     fn over(&mut self, lp: &mut Loop<Self>, over: Over) {
         let _ = (lp, over);
     }
@@ -131,7 +131,7 @@ pub fn arm<W: Home>(world: &mut W, lp: &mut Loop<W>) {
         return;
     }
     let owner = *runner.owner.get_or_insert_with(|| lp.owner("processes"));
-    // A full queue is counted by the loop; the next thing that happens arms again.
+    // The loop counts a full queue; the next event arms again.
     runner.armed = lp.event(owner, slice).is_ok();
 }
 

@@ -1,4 +1,4 @@
-//! The scheduler: runs ready processes, and between two of them whatever must not happen while
+//! The scheduler: runs ready processes, and between two of them does what must not happen while
 //! code runs.
 
 use std::sync::atomic::Ordering;
@@ -81,7 +81,7 @@ impl Worker {
         }
     }
 
-    /// Does what operations have left to be done between two processes.
+    /// Does the work that operations have deferred until no code runs.
     pub(crate) fn do_due_work(&mut self) {
         while std::mem::take(&mut self.machine.attention) {
             if self.machine.halted {

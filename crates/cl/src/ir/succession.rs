@@ -187,7 +187,7 @@ impl Both<'_> {
         Numbers { components: components.collect(), interfaces, functions, texts }
     }
 
-    /// Notes one more round of what has changed; whether there was anything.
+    /// Notes one more round of what has changed; returns whether there was anything.
     fn compare(&mut self, numbers: &Numbers) -> bool {
         let mut found = false;
         for id in self.next.components.ids() {

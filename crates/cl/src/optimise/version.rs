@@ -51,7 +51,7 @@ struct Plan {
     near: SortedSet<Register>,
 }
 
-/// Versions loops for the elements that are tested; whether there was one.
+/// Versions loops for the elements that are tested; returns whether there was one.
 pub(super) fn run(function: &mut Function, tested: &[Tested]) -> bool {
     if tested.is_empty() {
         return false;

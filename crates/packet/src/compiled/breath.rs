@@ -301,7 +301,7 @@ impl Writer<'_> {
         body.switch_to_block(next);
     }
 
-    /// Enters an app; what it answers.
+    /// Enters an app; returns its result.
     fn enter(&self, body: &mut Body<'_>, step: usize, app: usize) -> Value {
         let part = &self.blueprint.apps[app];
         let (state, io) = (body.address(part.state), body.address(part.io));

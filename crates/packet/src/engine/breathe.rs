@@ -102,7 +102,7 @@ impl Engine {
         }
     }
 
-    /// Pulls every source that is awake; whether one of them may have more.
+    /// Pulls every source that is awake; returns whether one of them may have more.
     fn pull(&mut self) -> bool {
         let mut is_ready = false;
         for at in 0..self.pulls.len() {

@@ -183,7 +183,7 @@ impl State {
         None
     }
 
-    /// Serves the pages that have something; whether there were any.
+    /// Serves the pages that have something; returns whether there were any.
     fn serve_pages(&mut self) -> bool {
         let mut some = false;
         for at in 0..self.clients.len() {

@@ -14,7 +14,7 @@ use crate::process::ProcessState;
 use crate::program::Direction;
 use crate::{component, crew, lines, system};
 
-/// Ends the communication of a slot in order.
+/// Finishes the communication of a slot in order.
 fn close(cx: &mut Context, slot: SlotRef) {
     finish(cx.worker, slot, CLIENT_FINISHED);
     lines::free_closed(cx.worker, slot);

@@ -130,7 +130,7 @@ pub(crate) fn drop_head(worker: &mut Worker, channel: ChannelRef) {
     pass_head(worker, channel);
 }
 
-/// What becomes of components in messages that their receiver does not read.
+/// What happens to components in unread messages.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Unread {
     /// They are terminated.

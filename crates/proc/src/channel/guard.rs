@@ -105,7 +105,7 @@ pub(crate) fn release(worker: &mut Worker) {
     }
 }
 
-/// Every order of what the two ends of a channel do.
+/// Every interleaving of the two ends of a channel.
 #[cfg(all(test, loom))]
 mod models {
     use loom::cell::UnsafeCell;

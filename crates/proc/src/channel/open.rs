@@ -57,7 +57,7 @@ pub(super) fn resolve(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> F
     Found::Cycle
 }
 
-/// The component that has failed at the end of what a slot leads to; null if it is not there.
+/// The component that has failed at the end of what a slot leads to; null if it does not exist.
 pub(super) fn failed_at(worker: &Worker, holder: ComponentRef, slot: SlotRef) -> ComponentRef {
     match resolve(worker, holder, slot) {
         Found::Failed(component) => component,
@@ -120,12 +120,12 @@ fn system_slot(component: ComponentRef, port: &Port, index: u32) -> Option<SlotR
     slot_of(component, port, index).filter(|slot| slot.port() >> 56 == PORT_SYSTEM)
 }
 
-/// What a communication is opened for.
+/// The purpose of opening a communication.
 #[derive(Copy, Clone)]
 pub(super) enum Opening {
     /// A message, of this sender.
     Message(u16, Direction),
-    /// To see what the server sends first.
+    /// A test of the server's first message.
     Probe,
 }
 
@@ -158,7 +158,7 @@ pub(super) enum Probe {
     Failed(u32),
 }
 
-/// Opens the communication of an unopened slot to see what the server sends first.
+/// Opens the communication of an unopened slot for a test of the server's first message.
 pub(super) fn probe(cx: &mut Context, slot: SlotRef, position: u32) -> Probe {
     let interface = match resolve(cx.worker, cx.component(), slot) {
         Found::Unconnected(at) => return Probe::Unconnected(at),
@@ -194,7 +194,7 @@ pub(super) fn probe_now(cx: &mut Context, slot: SlotRef, position: u32) -> Probe
     look(cx.worker)
 }
 
-/// Opens the communication of an unopened slot; or what to return instead.
+/// Opens the communication of an unopened slot; the error is the status to return.
 pub(super) fn open(
     cx: &mut Context,
     slot: SlotRef,

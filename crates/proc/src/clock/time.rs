@@ -80,7 +80,7 @@ pub(crate) fn depth(component: ComponentRef) -> usize {
     depth
 }
 
-/// Advances every clock that may; whether there was one.
+/// Advances every clock that may; returns whether there was one.
 pub(crate) fn advance(worker: &mut Worker) -> bool {
     let mut clocks: Vec<ComponentRef> = Vec::new();
     for (&number, clock) in &worker.machine.clocks {

@@ -34,7 +34,7 @@ pub(super) const TEXTS: usize = 32;
 const ALIGNED_MIN: usize = 4096;
 const LINE: usize = 64;
 
-/// A count that is this high stays.
+/// A count that has reached this is never changed again.
 const OVERFLOW_MAX: u64 = 255;
 
 /// The top bits of the bytes equal to this tag, the lowest first. Above a match there may be one

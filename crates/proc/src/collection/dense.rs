@@ -100,7 +100,7 @@ fn extend(worker: &mut Worker, head: Head, number: u64) -> Result<(), OutOfMemor
     Ok(())
 }
 
-/// Removes a key; what its value owned is the caller's. Whether it was here.
+/// Removes a key; what its value owned is the caller's. Returns whether it was here.
 pub(super) fn remove(worker: &mut Worker, head: Head, key: i64) -> bool {
     let number = key.div_euclid(PAGE);
     let Some(page) = page(head, number) else { return false };

@@ -112,7 +112,7 @@ pub(super) fn head_in(worker: &mut Worker, word: Words, shape: u32) -> Result<He
     }
 }
 
-/// Shows each element, keys and value, in any order, until `f` has seen enough.
+/// Passes each element, keys and value, in any order to `f`, until `f` stops.
 pub(crate) fn for_each(word: u64, mut f: impl FnMut(Words, Words) -> bool) {
     let Some(head) = Head::of(word) else { return };
     let mut place = 0;

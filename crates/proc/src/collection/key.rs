@@ -14,7 +14,7 @@ use crate::text;
 /// Words of a text's header.
 pub(super) const TEXT_HEADER: usize = TEXT_BYTES as usize / 8;
 
-/// What the keys of a collection are; the common ones have code of their own.
+/// The types of a collection's keys; the common ones have code of their own.
 #[repr(u8)]
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Form {
@@ -144,7 +144,7 @@ pub(super) fn shown_word(word: u64, left: usize) -> (u64, bool) {
     (word & (below - 1), true)
 }
 
-/// Whether a text shows what a kept one is.
+/// Whether a text equals a kept one, up to its 0X.
 #[inline(always)]
 pub(super) fn is_text(kept: u64, key: u64) -> bool {
     if kept == 0 || key == 0 {

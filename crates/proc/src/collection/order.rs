@@ -57,7 +57,7 @@ const LEAF: usize = 4096;
 /// Segments that wait to be sorted. The elements are in the order of their hashes, so halves are
 /// about equal and this is far more than any collection needs.
 const DEPTH_MAX: usize = 96;
-/// So far ahead are nodes read into the cache.
+/// The distance at which nodes are prefetched.
 const AHEAD: usize = 6;
 /// Nodes freed at each change.
 const FREED: usize = 8;
@@ -85,7 +85,7 @@ impl Entry {
     }
 }
 
-/// What entries are compared by.
+/// How entries are compared.
 #[derive(Copy, Clone)]
 struct Comparison<'a> {
     keys: &'a [Key],
@@ -269,7 +269,7 @@ impl Order {
         }
     }
 
-    /// Counts a change; whether they are too many now.
+    /// Counts a change; returns whether they are too many now.
     fn count_change(self) -> bool {
         let changes = self.get(CHANGES) + 1;
         self.set(CHANGES, changes);
@@ -409,7 +409,7 @@ pub(super) fn is_ready(head: Head) -> bool {
     head.hashed() == 0 || Order::of(head).is_some_and(Order::is_ready)
 }
 
-/// Makes a piece of the order.
+/// Builds an increment of the order.
 pub(super) fn make_some(worker: &mut Worker, head: Head, keys: &[Key]) -> Result<(), OutOfMemory> {
     let order = match Order::of(head) {
         Some(order) => order,
@@ -442,7 +442,7 @@ pub(super) fn inserted(worker: &mut Worker, head: Head, keys: &[Key], of: Words,
     }
 }
 
-/// A node has been taken out of the table; whether it stays in memory.
+/// A node has been taken out of the table; returns whether it stays in memory.
 pub(super) fn removed(worker: &mut Worker, head: Head, keys: &[Key], node: Words) -> bool {
     let Some(order) = for_removal(worker, head, keys) else { return false };
     let word = node::word(node);
@@ -467,7 +467,7 @@ pub(super) fn removed_flat(worker: &mut Worker, head: Head, keys: &[Key], of: Wo
     }
 }
 
-/// The order that is to know of a removal, if there is one.
+/// The order that must be notified of a removal, if there is one.
 fn for_removal(worker: &mut Worker, head: Head, keys: &[Key]) -> Option<Order> {
     free_trash(worker, head, keys, FREED);
     let order = Order::of(head)?;

@@ -1,4 +1,4 @@
-//! What a collection is of: its keys, its elements, and in which form it keeps them.
+//! The shape of a collection: its keys, its elements, and the form in which it stores them.
 
 use super::head::Head;
 use super::key::Form;

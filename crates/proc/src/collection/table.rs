@@ -168,7 +168,7 @@ pub(super) fn find(head: Head, keys: &[Key], of: Words) -> Found {
 fn is_node(slot: Words, hash: u64, is: impl Fn(Words) -> bool) -> bool {
     let slot = slot.get(0);
     let node = node_of(slot);
-    // It may lie across two cache lines.
+    // It may cross two cache lines.
     head::prefetch(node.at(NODE_END));
     slot >> ADDRESS_BITS == check(hash) && is(node)
 }

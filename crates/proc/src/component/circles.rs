@@ -37,7 +37,7 @@ pub(crate) fn break_circles(worker: &mut Worker) {
     }
 }
 
-/// A component of a circle, perhaps.
+/// A component that may be part of a circle.
 pub(crate) struct Candidate {
     component: ComponentRef,
     /// Connections of candidates to it.

@@ -33,7 +33,7 @@ pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-/// Takes a component further towards its end, as far as it goes now.
+/// Advances a component towards its end as far as possible now.
 pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
     component.clear_ending();
     let life = Life::of(component);
@@ -137,7 +137,7 @@ pub(crate) fn finish_done_clients(worker: &mut Worker, component: ComponentRef) 
     any
 }
 
-/// Finishes the communications of a component as a client; whether there were any.
+/// Finishes the communications of a component as a client; returns whether there were any.
 pub(crate) fn finish_slots(worker: &mut Worker, component: ComponentRef) -> bool {
     let mut any = false;
     for slot in slots_of(component) {
@@ -227,7 +227,7 @@ pub(crate) fn become_shell(worker: &mut Worker, component: ComponentRef) {
     }
 }
 
-/// Drops what belongs to a component that has failed.
+/// Drops what a failed component owns.
 pub(crate) fn strip(worker: &mut Worker, component: ComponentRef) {
     drop_variables(worker, component);
     free_tables(worker, component);

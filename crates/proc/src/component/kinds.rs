@@ -1,4 +1,4 @@
-//! Questions about a component: its type, what it offers and requires, how it is.
+//! Tests of a component: its type, what it offers and requires, its state.
 
 use crate::crew;
 use crate::handle::ComponentRef;

@@ -30,7 +30,7 @@ pub(crate) fn watch_connection(
     if away { crew::alone(worker, watch) } else { watch(worker) }
 }
 
-/// Wakes those that wait for a connection here: they look again.
+/// Wakes the processes that wait for a connection here: they retry.
 pub(crate) fn wake_parked(worker: &mut Worker, component: ComponentRef) {
     if !component.is_parked() {
         return;

@@ -1,4 +1,4 @@
-//! What a component is called in reports: the variables from the entry component down to it.
+//! The path of a component in reports: the variables from the entry component down to it.
 
 use crate::handle::{ComponentRef, Words};
 use crate::machine::Worker;
@@ -7,9 +7,9 @@ use crate::{array, collection, text};
 
 /// Levels shown; deeper trees lose their middle.
 const LEVELS: usize = 32;
-/// Processes of a component whose variables are looked through for a name.
+/// Processes of a component whose variables are searched for a name.
 const PROCESSES: usize = 64;
-/// Elements of an array or collection that are looked through for a name.
+/// Elements of an array or collection that are searched for a name.
 const SEARCH: usize = 1 << 16;
 
 /// `Town/house[3]`: the entry's type, then variables with their indices.

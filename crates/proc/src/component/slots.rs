@@ -108,7 +108,7 @@ pub(crate) fn make_slot(
     Ok(in_table(word.get(0), u64::from(index) - 1))
 }
 
-/// Whether a slot leads to a component that is still there.
+/// Whether a slot leads to a component that still exists.
 fn is_connected(worker: &Worker, slot: SlotRef) -> bool {
     let target = ComponentId::from_raw(slot.target());
     target != ComponentId::NONE && worker.machine.table.get(target).is_some()

@@ -3,7 +3,7 @@
 use crate::ComponentId;
 use crate::handle::ComponentRef;
 
-/// Where a component is in its life.
+/// The state of a component's life.
 #[repr(u8)]
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Life {
@@ -19,7 +19,7 @@ pub enum Life {
     Failing,
     /// It has failed, and its sub-components end.
     Emptying,
-    /// It has failed; nothing of it is left but the shell.
+    /// It has failed; only the shell is left.
     Failed,
 }
 
@@ -80,7 +80,7 @@ pub(crate) const CALM: u16 = crate::layout::CALM;
 /// One of those that await a condition has been woken and has not run since.
 pub(crate) const AWAKE: u16 = 512;
 
-/// Something that it has to do with may live on another loop.
+/// A component that it is connected with may live on another loop.
 pub(crate) const TIED: u16 = 1024;
 
 /// The conditions of its waiters are to be evaluated.

@@ -8,12 +8,12 @@ use crate::machine::Worker;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-/// Does something in the middle of an operation as if there was one worker only.
+/// Runs `f` with exclusive access, in the middle of an operation.
 pub(crate) fn alone<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
     with_exclusive(worker, When::Middle, f)
 }
 
-/// The same between two processes: then any component may be moved or torn down.
+/// The same between two processes: then `f` may move or tear down any component.
 pub(crate) fn between<R>(worker: &mut Worker, f: impl FnOnce(&mut Worker) -> R) -> R {
     with_exclusive(worker, When::Between, f)
 }
@@ -40,7 +40,7 @@ pub(crate) fn with_exclusive<R>(
     result
 }
 
-/// Writes what the program writes, in the order of what happened.
+/// Writes output of the program, in the order of the calls.
 pub(crate) fn write(worker: &mut Worker, bytes: &[u8]) {
     let Some(desk) = &worker.machine.desk else { return };
     let mut spool = desk.crew.spool.lock().unwrap_or_else(PoisonError::into_inner);

@@ -145,7 +145,7 @@ impl Exclusive {
     }
 }
 
-/// Every order of what some workers do.
+/// Every interleaving of some workers.
 #[cfg(all(test, loom))]
 mod models {
     use super::*;

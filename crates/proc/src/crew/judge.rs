@@ -7,7 +7,7 @@ use super::state::{Crew, Member};
 
 /// Nanoseconds between two judgements.
 const WINDOW_NS: u64 = 3_000_000;
-/// What an operation on a channel to another loop costs more than another one.
+/// The extra cost of an operation on a channel to another loop.
 const CROSSING_NS: u64 = 250;
 /// What stopping the world costs, summed over the loops.
 const STOP_NS: u64 = 12_000;
@@ -31,7 +31,7 @@ impl Crew {
         self.members.iter().map(count).sum()
     }
 
-    /// Judges whether it is worth while that components are spread.
+    /// Judges whether spreading the components pays.
     pub(super) fn judge(&self) {
         let Ok(mut policy) = self.policy.try_lock() else { return };
         let now = self.now_ns();

@@ -20,9 +20,9 @@ const SHARE_PART: u64 = 25;
 /// The shortest stretch that counts as a slice. Others were cut short by a request for exclusive
 /// access.
 const BUSY_NS: u64 = 900_000;
-/// Slices at whose end there was much to run, before something is given.
+/// Slices in a row that end with many ready processes, before components are moved.
 const SLICES: u32 = 3;
-/// Processes that are ready, where they run long and where they do not.
+/// Many ready processes: where they run long, and where they do not.
 const READY: (u64, u64) = (2, 16);
 /// Processes run long if they run this long, on average, until they wait.
 const LONG_NS: u64 = 5_000;
@@ -39,7 +39,7 @@ pub(crate) struct Policy {
     pub(crate) bad: u32,
     pub(crate) good: u32,
     pub(crate) pause_ns: u64,
-    /// Not earlier is anything spread again.
+    /// The earliest time of the next spreading.
     pub(crate) share_at_ns: u64,
     pub(crate) gather: bool,
 }
@@ -52,14 +52,14 @@ impl Policy {
         self.share_at_ns = now_ns + pause;
     }
 
-    /// Giving took this time.
+    /// Records the duration of spreading.
     pub(crate) fn took(&mut self, start_ns: u64, end_ns: u64) {
         let next = end_ns + (end_ns - start_ns) * SHARE_PART;
         self.share_at_ns = self.share_at_ns.max(next);
     }
 }
 
-/// How a stretch of running went.
+/// Measurements of a stretch of running.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) ns: u64,
@@ -69,11 +69,11 @@ pub(crate) struct Run {
     pub(crate) ready: u64,
 }
 
-/// What a worker remembers of its last slices.
+/// The number of the last slices in a row with many ready processes.
 #[derive(Copy, Clone, Default, Debug)]
 pub(crate) struct Crowd(u32);
 
-/// What may be given to another loop.
+/// The components that may be moved to another loop.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Share {
     /// Components that communicate with each other.
@@ -83,7 +83,8 @@ pub(crate) enum Share {
 }
 
 impl Crowd {
-    /// A slice is over: whether there has been too much to run for one loop, for some time.
+    /// A slice is over: returns what may be moved, if there have been too many ready processes for
+    /// one loop, for some time.
     pub(crate) fn after(&mut self, run: Run) -> Option<Share> {
         if run.ns < BUSY_NS {
             return None;
@@ -99,7 +100,7 @@ impl Crowd {
         Some(share)
     }
 
-    /// There was nothing left to run.
+    /// The ready queue was empty.
     pub(crate) fn idle(&mut self) {
         self.0 = 0;
     }

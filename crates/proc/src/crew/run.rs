@@ -14,7 +14,7 @@ use crate::{clock, component, monitor};
 /// Processes run between two checks of the rings: while components are spread, and while all are on
 /// one loop, when nothing is posted.
 const STEPS: [u64; 2] = [8, 64];
-/// Looks at the rings before a worker with nothing to run goes to sleep.
+/// Polls of the rings before a worker with nothing to run sleeps.
 const LOOKS: u32 = 300;
 
 /// Why a stretch of running ended.
@@ -84,7 +84,7 @@ impl Worker {
         self.machine.desk.as_ref().map(|desk| desk.crew.clone())
     }
 
-    /// Ends the run: everything is taken down by the first worker.
+    /// Ends the run: the first worker tears everything down.
     fn end_crew(&mut self) -> Paused {
         self.clear();
         Paused::Ended
@@ -176,7 +176,7 @@ fn stretch(worker: &mut Worker, crew: &Crew) -> Stretch {
     if matches!(result, Stretch::Idle) { await_posts(worker, crew) } else { result }
 }
 
-/// What may be given to another loop after this stretch.
+/// The components that may be moved to another loop after this stretch.
 fn surplus(worker: &mut Worker, crew: &Crew, result: &Stretch, run: Run) -> Option<Share> {
     let desk = worker.machine.desk.as_mut()?;
     match result {
@@ -189,7 +189,7 @@ fn surplus(worker: &mut Worker, crew: &Crew, result: &Stretch, run: Run) -> Opti
     }
 }
 
-/// Runs processes; why that is over, and how many ran.
+/// Runs processes; returns why it stopped, and how many ran.
 fn processes(worker: &mut Worker, crew: &Crew) -> (Stretch, u64) {
     let (eager, mut steps) = (crew.is_eager(), 0);
     loop {
@@ -258,7 +258,7 @@ fn shall_share(worker: &Worker) -> bool {
         && desk.crew.may_spread.load(Ordering::Relaxed)
 }
 
-/// What the process that ran last could not do itself.
+/// Does what the process that ran last has left over.
 fn after_steps(worker: &mut Worker) {
     if !std::mem::take(&mut worker.machine.left_over) {
         return;
@@ -325,7 +325,7 @@ fn do_due_work(worker: &mut Worker) -> Option<Stretch> {
     worker.machine.is_noted().then_some(Stretch::Requests)
 }
 
-/// Nothing to run: looks a while whether something is posted, before it is worth to sleep.
+/// Nothing to run: polls the rings for a while before it sleeps.
 fn await_posts(worker: &mut Worker, crew: &Crew) -> Stretch {
     if !crew.is_spread() {
         return Stretch::Idle;

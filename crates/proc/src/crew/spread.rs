@@ -43,7 +43,7 @@ pub(crate) fn gather_for_good(worker: &mut Worker) {
     }
 }
 
-/// Whether everything is on one loop and stays there.
+/// Whether everything is on one loop for good.
 pub(crate) fn is_gathered_for_good(worker: &Worker) -> bool {
     worker
         .machine
@@ -86,7 +86,7 @@ pub(super) fn bring_home(worker: &mut Worker, component: ComponentRef) {
     });
 }
 
-/// Gives part of what this worker has to run to a loop that sleeps, if there is one.
+/// Moves part of the components with ready processes to a loop that sleeps, if there is one.
 pub(super) fn share(worker: &mut Worker, what: Share) {
     let Some(desk) = &worker.machine.desk else { return };
     let (crew, own) = (desk.crew.clone(), usize::from(desk.index));
@@ -99,7 +99,7 @@ pub(super) fn share(worker: &mut Worker, what: Share) {
     };
     between(worker, |worker| {
         let start = crew.now_ns();
-        // Meanwhile it may have been given something.
+        // Meanwhile another worker may have moved components to it.
         let is_free = worker.member(to as u8).ready_count() == 0;
         let is_cut = is_free && !give_half(worker, own as u8, to as u8, what);
         let end = crew.now_ns();
@@ -258,7 +258,7 @@ fn relocate_queues(worker: &mut Worker, from: u8, to: u8) {
     split!(doomed);
 }
 
-/// What worker tables hold about a component that has moved.
+/// Moves the entries of worker tables for a component that has moved.
 fn relocate_belongings(worker: &mut Worker, component: ComponentRef, from: u8, to: u8) {
     if component.is_parked() {
         let key = component.id().raw();

@@ -53,7 +53,7 @@ pub(crate) struct Crew {
     pub(crate) policy: Mutex<policy::Policy>,
     /// Components may be spread at all. Changed under exclusive access; relaxed.
     pub(crate) may_spread: AtomicBool,
-    /// They are spread whether it pays or not. Set before the threads start; relaxed.
+    /// They are spread even if that does not pay. Set before the threads start; relaxed.
     pub(crate) eager: AtomicBool,
     /// The number of components moved to another loop; relaxed.
     pub(crate) given: AtomicU64,

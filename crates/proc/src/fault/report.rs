@@ -23,7 +23,7 @@ impl Context<'_> {
         UNWINDING
     }
 
-    /// A fault of the running process. Answers what to return.
+    /// A fault of the running process. Returns the status for its code.
     #[cold]
     #[inline(never)]
     pub(crate) fn fault(&mut self, reason: Reason, detail: i64, position: u32) -> u32 {

@@ -4,10 +4,10 @@ use crate::handle::ComponentRef;
 use crate::machine::Worker;
 use crate::monitor::due::Due;
 
-/// Steps to the first look, at most.
+/// The most steps to the first visit.
 pub(crate) const STEPS_FIRST: i64 = 4;
 
-/// Steps from one look to the next.
+/// Steps from one visit to the next.
 pub(crate) const STEPS: i64 = 256;
 
 /// Schedules the evaluation of the conditions of processes outside a component.

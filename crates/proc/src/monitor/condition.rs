@@ -1,4 +1,4 @@
-//! Conditions: waiting for them with the lock given up meanwhile, or before asking for it.
+//! Conditions: waiting for them with the lock released meanwhile, or before requesting it.
 
 use super::{call, outside, poke, release, watch};
 use crate::handle::ProcessRef;
@@ -47,7 +47,7 @@ pub(crate) fn await_change(cx: &mut Context, condition: *const u8, number: u32) 
     let passed = if process.holds() == UNLOCKED {
         status
     } else if is_same && component.lock() == -1 && component.lock_queue().is_null() {
-        // What it awaits does not hold, and all the others await the same.
+        // Its condition does not hold, and all the others await the same.
         release(cx.worker, process);
         status
     } else {
@@ -144,7 +144,7 @@ pub(crate) fn go_first(worker: &Worker, process: ProcessRef, is_same: bool) {
     watch::note_waiting(worker, process);
     process.raise(SAME);
     if !is_same {
-        // What it awaits is not what those behind it do.
+        // It awaits another condition than those behind it.
         let mut other = process.link();
         while other != process {
             other.lower(SAME);

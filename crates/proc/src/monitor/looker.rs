@@ -13,7 +13,7 @@ use crate::monitor::call::STEPS;
 use crate::monitor::call::lend;
 use crate::monitor::settle;
 
-/// Looks that pass over a component, however busy it is.
+/// The most visits that pass over a component, however busy it is.
 pub(crate) const PASSED_MAX: u8 = 16;
 
 /// Visits the components that are due, and spares none if nothing is ready. Returns whether any was

@@ -38,17 +38,17 @@ pub(super) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> 
     OK
 }
 
-/// What became of a look.
+/// The result of a visit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
-    /// No more is to be done before the lock is given back again.
+    /// Nothing to do before the next release of the lock.
     Done,
-    /// There are some that were passed over, as others do what they wait for.
+    /// Some were passed over, as other processes consume what they wait for.
     Spared,
 }
 
-/// Wakes the longest waiter whose condition holds. If `spare`, not such whose condition others have
-/// found to hold, and have not waited since.
+/// Wakes the longest waiter whose condition holds. If `spare`, passes over waiters whose condition
+/// another process has found true, if that has not waited since.
 pub(super) fn look(worker: &mut Worker, component: ComponentRef, spare: bool) -> Look {
     let last = component.await_queue();
     let is_free = component.lock() == 0 && component.lock_queue().is_null();

@@ -1,4 +1,4 @@
-//! Giving the lock on: to those whose conditions hold, then to the queue.
+//! Passing the lock on: to waiters whose conditions hold, then to the queue.
 
 use super::evaluate;
 use super::queue::remove_first;
@@ -9,7 +9,7 @@ use crate::monitor::lock::{grant, hand_over, is_free, release, wait_for_lock};
 use crate::monitor::{Turn, outside, watch};
 use crate::process::{SAME, ProcessState};
 
-/// Hands a free monitor on. Answers 2 if a condition failed.
+/// Hands a free monitor on. Returns 2 if a condition failed.
 pub(crate) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {
     if component.is_doomed() {
         return UNWINDING;
@@ -86,7 +86,7 @@ pub(crate) fn pass_to_queue(worker: &mut Worker, component: ComponentRef, turn: 
     }
 }
 
-/// Releases the lock for a passive wait. Answers 1, or 2 if a condition failed.
+/// Releases the lock for a passive wait. Returns 1, or 2 if a condition failed.
 pub(crate) fn give_up(cx: &mut Context) -> u32 {
     release(cx.worker, cx.process);
     match pass(cx.worker, cx.component(), Turn::Next) {
@@ -107,7 +107,7 @@ pub(crate) fn resume(worker: &mut Worker, process: ProcessRef) {
     }
 }
 
-/// Looks at the conditions of components that were poked.
+/// Evaluates the conditions of components that were poked.
 pub(crate) fn look(worker: &mut Worker) {
     let mut pokes = std::mem::take(&mut worker.machine.pokes);
     for id in pokes.drain(..) {

@@ -2,7 +2,7 @@
 
 use crate::handle::ProcessRef;
 
-/// Puts a process at the end; answers the new last.
+/// Puts a process at the end; returns the new last.
 pub(super) fn push(last: ProcessRef, process: ProcessRef) -> ProcessRef {
     if last.is_null() {
         process.set_link(process);
@@ -13,13 +13,13 @@ pub(super) fn push(last: ProcessRef, process: ProcessRef) -> ProcessRef {
     process
 }
 
-/// Puts a process at the front; answers the last.
+/// Puts a process at the front; returns the last.
 pub(super) fn push_first(last: ProcessRef, process: ProcessRef) -> ProcessRef {
     push(last, process);
     if last.is_null() { process } else { last }
 }
 
-/// Takes out the one after `previous`; answers the new last.
+/// Takes out the one after `previous`; returns the new last.
 pub(super) fn remove(last: ProcessRef, previous: ProcessRef) -> ProcessRef {
     let process = previous.link();
     if process == previous {
@@ -29,7 +29,7 @@ pub(super) fn remove(last: ProcessRef, previous: ProcessRef) -> ProcessRef {
     if process == last { previous } else { last }
 }
 
-/// Takes out the first; answers the new last.
+/// Takes out the first; returns the new last.
 pub(super) fn remove_first(last: ProcessRef) -> ProcessRef {
     remove(last, last)
 }

@@ -41,7 +41,7 @@ pub(super) fn concerns_any(component: ComponentRef, written: u64) -> bool {
     words_of(component).is_none_or(|words| words.get(AWAITED) & written != 0)
 }
 
-/// A process waits whose condition has just been found not to hold.
+/// A process waits, and its condition has just evaluated to false.
 pub(super) fn note_waiting(worker: &Worker, process: ProcessRef) {
     if let Some(words) = words_of(process.component()) {
         words.set(AWAITED, words.get(AWAITED) | reads(worker, process));

@@ -1,4 +1,4 @@
-//! What happens to components that were made from outside, noted for the embedder.
+//! Events of components that the embedder made, noted for it.
 
 use crate::channel::head_from;
 use crate::communication::Communication;
@@ -30,7 +30,7 @@ impl Worker {
     }
 }
 
-/// Makes a channel that has just been opened one whose client is outside.
+/// Makes the embedder the client of a channel that has just been opened.
 pub(crate) fn be_client(channel: ChannelRef, slot: SlotRef) {
     channel.set_client(slot.channel_word());
     // So inlined code calls the run-time, which notifies the embedder of what is sent.
@@ -66,7 +66,7 @@ pub(crate) fn serves_embedder(process: ProcessRef) -> bool {
     Role::of(process) == Role::Server && process.channel().has(OUTSIDE)
 }
 
-/// The components that were made from outside, those that are coming to their end included.
+/// The components that the embedder made, those that are ending included.
 pub(crate) fn components(worker: &Worker) -> Vec<ComponentRef> {
     let table = &worker.machine.table;
     let spoken_to = worker.machine.outside.lines.iter();

@@ -47,7 +47,7 @@ impl Worker {
         Ok(component.id())
     }
 
-    /// Takes what has become of the next component that was launched.
+    /// Takes the next end of a launched component.
     pub fn take_over(&mut self) -> Option<Over> {
         self.machine.outside.over.pop_front()
     }

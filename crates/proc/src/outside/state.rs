@@ -27,7 +27,7 @@ pub struct Over {
     pub fault: Option<String>,
 }
 
-/// All components that are spoken to from outside.
+/// All components that the embedder communicates with.
 #[derive(Default)]
 pub(crate) struct Outside {
     pub(crate) lines: CommunicationMap<Line>,

@@ -1,4 +1,4 @@
-//! Putting off what concerns very many components.
+//! Deferring the termination of very many components.
 
 use crate::collection::{self, Cursor};
 use crate::handle::{ComponentRef, ProcessRef, Words};

@@ -1,4 +1,4 @@
-//! Memory that is freed later, and whether a slice is over for what goes in pieces.
+//! Memory that is freed later, and whether a slice is over for incremental work.
 
 use crate::machine::Worker;
 use crate::program::WordKind;
@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 /// Components terminated, or elements freed, at a time; no more than this is done at once.
 pub(crate) const PIECE: usize = 256;
 
-/// A slice begins; by its budget one sees whether slices are counts.
+/// A slice begins; its budget shows whether slices are counts.
 pub(crate) fn begin(worker: &mut Worker, budget: i64) {
     worker.machine.pieces.timed = budget > i64::MAX / 2;
 }

@@ -214,7 +214,7 @@ pub(crate) fn next_request(worker: &mut Worker, communication: Communication) ->
 }
 
 /// A client has taken a message of a system component that has nothing to remember: between two
-/// exchanges there is no communication. Whether it has been closed.
+/// exchanges there is no communication. Returns whether it has been closed.
 pub(crate) fn close_stateless(worker: &mut Worker, slot: SlotRef, message: &Message) -> bool {
     let channel = slot.channel();
     if !channel.has(STATELESS) || !message.may_end || channel.count() > 0 {

@@ -1,4 +1,4 @@
-//! Tearing down what has failed.
+//! Tearing down failed components.
 
 use crate::component::{self, Life};
 use crate::handle::{ComponentRef, ProcessRef};
@@ -10,7 +10,7 @@ use crate::tear::Stopping;
 /// Components that are stopped in one increment.
 pub(crate) const PIECE: usize = 1024;
 
-/// Tears down what has been doomed meanwhile, or a piece of it; true if more is left.
+/// Tears down the doomed components, or an increment of them; true if more is left.
 pub(crate) fn bury_doomed(worker: &mut Worker) -> bool {
     let mut left = if worker.machine.desk.is_some() { usize::MAX } else { PIECE };
     loop {
@@ -74,7 +74,7 @@ pub(crate) fn after(component: ComponentRef, root: ComponentRef) -> Option<Compo
     None
 }
 
-/// Whose processes are killed.
+/// The owner of the killed processes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
     /// Those of the component that has failed.

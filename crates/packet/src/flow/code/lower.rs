@@ -306,7 +306,7 @@ impl Lower<'_> {
         known.find(|found| found.header == header).copied()
     }
 
-    /// Statements with names of their own; whether all ways end in a verdict.
+    /// Statements with names of their own; returns whether all ways end in a verdict.
     fn statements(&mut self, statements: &[Statement]) -> bool {
         let outer = self.names.len();
         let mut has_ended = false;

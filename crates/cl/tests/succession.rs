@@ -51,7 +51,7 @@ impl Versions {
         Versions { engine, ir, made, worker, log }
     }
 
-    /// Goes on with another version.
+    /// Continues with another version.
     fn replace(&mut self, source: &str) -> Succession {
         let Program { sources, ir: next } = load(source);
         let succession = merge(&self.ir, &next);

@@ -1,4 +1,4 @@
-//! Carries a graph out, node by node: the plain oracle of the native code.
+//! Interprets a graph, node by node: the plain oracle of the native code.
 //!
 //! It relies on no verifier: what a packet does not have is looked for each time.
 

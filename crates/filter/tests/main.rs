@@ -1,4 +1,4 @@
-//! Packet filters: graphs, verdicts, and what is read beyond no packet.
+//! Packet filters: graphs, verdicts, and that no read passes a packet's end.
 
 mod common;
 mod edge;

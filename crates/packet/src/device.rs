@@ -1,4 +1,4 @@
-//! Devices of the system as files: what is read and written is one frame each.
+//! Devices of the system as files: each read and write is one frame.
 //!
 //! Apps may not contain unsafe code; what they need of the kernel beyond the standard library is
 //! here. All files are non-blocking, so their readiness can be watched by the event loop.

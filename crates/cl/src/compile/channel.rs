@@ -115,7 +115,7 @@ impl Translator<'_, '_, '_> {
         before.map(|(index, _)| index.checked_sub(1).map_or(START, |last| last as u16)).collect()
     }
 
-    /// Goes on only if the condition holds.
+    /// Continues only if the condition holds.
     fn need(&mut self, condition: Value, line: Line) {
         self.need_or(condition, line.slow);
     }

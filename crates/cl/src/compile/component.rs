@@ -176,7 +176,7 @@ impl Translator<'_, '_, '_> {
         }
     }
 
-    /// Goes on where the monitor can be had at once; with the count of those that read.
+    /// Continues where the monitor can be had at once; with the count of those that read.
     fn open(&mut self, exclusive: bool, slow: Block) -> Option<Value> {
         let (free, nobody) = (self.body.create_block(), self.body.create_block());
         let component = self.component;
@@ -214,7 +214,7 @@ impl Translator<'_, '_, '_> {
         (address, self.half(condition.raw() | if closed { CLOSED } else { 0 }))
     }
 
-    /// Goes on where nothing has been granted; the block for when it has.
+    /// Continues where nothing has been granted; the block for when it has.
     fn granted(&mut self) -> Block {
         let (granted, not) = (self.body.create_block(), self.body.create_block());
         let is = self.body.ins().load(types::I8, sound(), self.process, PROCESS_GRANTED);

@@ -346,9 +346,9 @@ pub enum Port {
 /// How a block ends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Terminator {
-    /// Goes on there.
+    /// Jumps there.
     Jump(BlockId),
-    /// Goes on in one of two blocks.
+    /// Branches to one of two blocks.
     Branch {
         /// BOOLEAN.
         condition: Register,

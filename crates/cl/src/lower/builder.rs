@@ -139,7 +139,7 @@ impl<'c, 'a> Builder<'c, 'a> {
         self.end(Terminator::Jump(block));
     }
 
-    /// Goes on in the block.
+    /// Continues in the block.
     pub(super) fn begin(&mut self, block: BlockId) {
         debug_assert!(self.ended && self.blocks[block].is_none());
         self.current = block;

@@ -164,14 +164,14 @@ impl<'w, 'm, 'g> Writer<'w, 'm, 'g> {
         }
     }
 
-    /// Goes on where the packet has `end` bytes.
+    /// Continues where the packet has `end` bytes.
     fn reaches(&mut self, end: Number) {
         let length = self.packet.length;
         let inside = self.body.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, length, end);
         self.or_reject(inside);
     }
 
-    /// Goes on where `good` is not zero.
+    /// Continues where `good` is not zero.
     fn or_reject(&mut self, good: Number) {
         let (next, reject) = (self.new_block(), self.reject);
         self.body.ins().brif(good, next, &[], reject, &[]);

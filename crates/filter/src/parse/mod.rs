@@ -218,7 +218,7 @@ impl Parser<'_> {
         if rest.is_empty() { first } else { Expr::Chain(Box::new(first), rest) }
     }
 
-    /// Goes on behind a mistake: to the next joint of this level.
+    /// Continues behind a mistake: to the next joint of this level.
     fn recover(&mut self, start: usize) -> Expr {
         let mut open = 0usize;
         loop {

@@ -135,7 +135,7 @@ impl<'p> Writer<'_, '_, 'p> {
         })
     }
 
-    /// Goes on where `good` is not 0; else the packet is dropped.
+    /// Continues where `good` is not 0; else the packet is dropped.
     fn or_drop(&mut self, scope: &mut Scope<'_>, good: Number, reason: u32) {
         let (on, drop) = (self.body.create_block(), self.drop_for(scope, reason));
         self.body.ins().brif(good, on, &[], drop, &[]);

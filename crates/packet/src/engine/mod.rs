@@ -28,7 +28,7 @@
 //! | `plan` | a graph that is ready to run |
 //! | `notify` | which app is woken by packets on which link, bound when the graph is configured |
 //! | `supervise` | apps that failed: back-off and restart |
-//! | `tables` | tables of kernels, for those around the graph |
+//! | `tables` | tables of kernels, for the program around the graph |
 //! | `meters` | counters in mapped files |
 //!
 //! An engine knows no clock: its driver ([`drive`](crate::drive)) passes it the time before each

@@ -1,4 +1,4 @@
-//! Tables of apps that a file defines, for those around the graph.
+//! Tables of apps that a file defines, for the program around the graph.
 //!
 //! A [`TablePlace`] is found once a graph runs, and is good until another does. The table there may
 //! be another one after a fault of its app: then it is not observed.

@@ -320,7 +320,7 @@ impl Parser<'_> {
         Some(statements)
     }
 
-    /// Goes on behind the next `;`, or before the `}` that ends the block. What began at `before`
+    /// Continues behind the next `;`, or before the `}` that ends the block. What began at `before`
     /// may have opened blocks of its own.
     pub(super) fn recover_statement(&mut self, before: usize) {
         let mut open = 0_u32;

@@ -180,7 +180,7 @@ impl Parser<'_> {
         self.found.push(diagnostic.help(help));
     }
 
-    /// Goes on at the next item: a name or directive at the beginning of a line.
+    /// Continues at the next item: a name or directive at the beginning of a line.
     fn recover(&mut self, before: usize) {
         if self.at == before {
             self.advance();

@@ -93,7 +93,7 @@ impl Builder {
         self.kernel.tables.len() as u32 - 1
     }
 
-    /// Goes on with a handler: what is written from now on, blocks included, belongs to it. The
+    /// Continues with a handler: what is written from now on, blocks included, belongs to it. The
     /// kernel itself, and a handler before, must have their ends.
     pub fn handler(&mut self, event: Event) {
         self.close();
@@ -129,7 +129,7 @@ impl Builder {
         self.kernel.blocks.push(Block { steps: Vec::new(), end: End::Take })
     }
 
-    /// Goes on writing in a block.
+    /// Continues writing in a block.
     pub fn at(&mut self, block: BlockId) {
         self.at = block;
     }

@@ -1,4 +1,4 @@
-//! Carries a kernel out, step by step: the plain oracle of the generated code.
+//! Interprets a kernel, step by step: the plain oracle of the generated code.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -31,7 +31,7 @@ pub(super) struct Environment<'a> {
     pub entry: u32,
 }
 
-/// What becomes of a packet; numbers are those of the kernel.
+/// The verdict on a packet; numbers are those of the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     Emit(u32),
@@ -107,7 +107,7 @@ impl Environment<'_> {
         usize::try_from(base.saturating_add(u64::from(place.offset))).unwrap_or(usize::MAX)
     }
 
-    /// Does a step; the reason, if the packet is to be dropped.
+    /// Executes a step; returns the reason, if the packet is to be dropped.
     fn step(&mut self, packet: &mut Packet, step: Step) -> Option<u32> {
         match step {
             Step::Let(value, expr) => {
@@ -144,7 +144,7 @@ impl Environment<'_> {
         }
     }
 
-    /// Does a step for which no packet is needed.
+    /// Executes a step for which no packet is needed.
     fn step_alone(&mut self, step: Step) {
         match step {
             Step::Let(value, expr) => {

@@ -361,11 +361,11 @@ impl Step {
 /// How a block ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Goes on there.
+    /// Jumps there.
     Jump(BlockId),
-    /// Goes on at the first if the value is not 0, else at the second.
+    /// Branches to the first if the value is not 0, else to the second.
     If(Value, BlockId, BlockId),
-    /// Goes on at the first if the test, by number, holds, else at the second.
+    /// Branches to the first if the test, by number, holds, else to the second.
     Test(u32, BlockId, BlockId),
     /// The packet leaves by an output, by number. Without a link it is dropped as `unlinked`.
     Emit(u32),
@@ -422,7 +422,7 @@ pub struct Supply {
     pub left: u32,
 }
 
-/// When a handler is carried out that has no packet.
+/// When a handler without a packet runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// Each time this many nanoseconds have passed.

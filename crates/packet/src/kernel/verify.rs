@@ -70,8 +70,7 @@ impl Kernel {
             if event.is_some() && !matches!(block.end, End::Jump(_) | End::If(..) | End::Take) {
                 errors.push(format!("{id}: there is no packet"));
             }
-            // What cannot be reached does no harm beyond that: it is never carried out, and no code
-            // is made.
+            // Unreachable blocks do no harm: they never run, and no code is made of them.
             let Some(mut facts) = flowing.blocks[id].clone() else { continue };
             for &step in &block.steps {
                 if let Some(what) = self.verify_step(step, &facts) {

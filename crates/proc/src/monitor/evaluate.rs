@@ -5,8 +5,8 @@ use crate::handle::ProcessRef;
 use crate::machine::Worker;
 use crate::monitor::lock::Condition;
 
-/// Whether the condition holds that a process waits for. It has been found not to; if nothing that
-/// it reads has been written since, it does not.
+/// Whether the condition of a waiting process holds. It was false; if nothing that it reads has
+/// been written since, it still is.
 #[inline]
 pub(super) fn evaluate_if(worker: &mut Worker, process: ProcessRef, written: u64) -> u32 {
     if watch::reads(worker, process) & written == 0 { 0 } else { evaluate(worker, process) }

@@ -89,8 +89,8 @@ pub(crate) fn for_components(
     }
 }
 
-/// Whether there are components in a word that have to do with other loops; what are many is not
-/// looked through.
+/// Whether a word may own components tied to other loops; arrays and collections of components are
+/// not searched, and count as tied.
 pub(crate) fn owns_tied(worker: &Worker, kind: WordKind, word: Words) -> bool {
     match kind {
         WordKind::Component => crew::is_tied(worker, ComponentRef::of_word(word.get(0))),

@@ -309,7 +309,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Goes on behind the instruction.
+    /// Continues behind the instruction.
     fn pass(&self, state: &mut State, instruction: &Instruction) {
         let result = match instruction {
             Instruction::Constant { value: Constant::Integer(value), .. } => Range::of(*value),

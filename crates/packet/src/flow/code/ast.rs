@@ -70,7 +70,7 @@ pub struct WordDef {
     pub initial: u64,
 }
 
-/// When a handler is carried out.
+/// When a handler runs.
 #[derive(Clone, PartialEq, Debug)]
 pub enum On {
     /// For each packet of an input.

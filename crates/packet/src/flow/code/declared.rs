@@ -136,7 +136,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Goes on where the packet has a declared header.
+    /// Continues where the packet has a declared header.
     pub(super) fn locate_declared(&mut self, number: u32, missed: &mut Vec<BlockId>) -> Present {
         let header = Header::Declared(number);
         let DeclaredHeader { after, bytes, name, .. } = self.headers[number as usize].clone();

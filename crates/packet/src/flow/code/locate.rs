@@ -19,7 +19,7 @@ const EXTENSIONS_MAX: u32 = 4;
 const TAGS_MAX: u32 = 2;
 
 impl Lower<'_> {
-    /// Goes on where `value` is not 0; another block, without an end, is among the missed.
+    /// Continues where `value` is not 0; another block, without an end, is among the missed.
     pub(super) fn guard(&mut self, value: Value, missed: &mut Vec<BlockId>) {
         let (yes, no) = (self.build.block(), self.build.block());
         self.build.branch(value, yes, no);
@@ -61,7 +61,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Goes on where one of several ways has led to.
+    /// Continues where one of several ways has led to.
     pub(super) fn meet(&mut self, mut ways: Vec<BlockId>) {
         match ways.pop() {
             Some(last) => {
@@ -73,7 +73,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Goes on where the packet has a header.
+    /// Continues where the packet has a header.
     pub(super) fn locate(&mut self, header: Header, missed: &mut Vec<BlockId>) -> Present {
         if let Some(found) = self.present(header) {
             return found;
@@ -252,7 +252,7 @@ impl Lower<'_> {
         Present::new(header, base)
     }
 
-    /// Goes on in a block that no other leads to.
+    /// Continues in a block that no other leads to.
     fn unreached(&mut self) {
         let never = self.build.block();
         self.at(never);

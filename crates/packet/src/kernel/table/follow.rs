@@ -1,4 +1,4 @@
-//! What those around the graph know of a table is kept up with what happens there.
+//! Records changes of a table for its observer.
 
 use tidemill_stdx::ordered::OrderedMap;
 
@@ -6,8 +6,8 @@ use super::observed::{Delta, Observed};
 use super::{Books, Row, Table};
 
 impl Table {
-    /// From now on changes are noted. `known` are the rows that those around the graph know
-    /// already, from a table that this one takes the place of.
+    /// Records changes from now on. `known` are the rows that the observer knows already, from the
+    /// predecessor of this table.
     pub(crate) fn observe(&self, known: Vec<Row>) {
         let books = &mut *self.books.borrow_mut();
         let mut observed = Observed::default();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! insert ---> due: numbers of entries --+--> take_change(): Inserted(row), with its values of then
-//! remove ---> gone: known rows ---------+                    Removed(row), as the observer knows it
+//! remove ---> gone: known rows ---------+ Removed(row), as the observer knows it
 //! ```
 //! Changes are recorded by entry, so those of one entry coalesce: an insertion that is removed
 //! before it is taken leaves no change. Hence both queues are no longer than the table is large,
@@ -22,7 +22,7 @@ pub enum Delta {
     Removed(Row),
 }
 
-/// What those around the graph know.
+/// The state of an observer.
 #[derive(Default)]
 pub(super) struct Observed {
     /// By number of the entry.

@@ -2,21 +2,21 @@
   Xenstore over a pore: the driver as a component.
 
   Server processes, one for each client, put requests into the ring while there is room, else into a
-  queue, and wait for their answers. Whoever of them waits first takes what comes back for all, or,
-  while none does, a process of the driver: it matches answers by number, delivers the events of
-  watches, and sends what is queued. As many requests are under way as the ring has room for: each
-  event tells how many bytes will have been accepted in all, and what was sent is counted. Nobody is
-  ever busy waiting, and everybody fails with EIO if the store goes.
+  queue, and wait for their answers. The first of them that waits receives for all, or, while none
+  does, a process of the driver: it matches answers by number, delivers the events of watches, and
+  sends what is queued. As many requests are under way as the ring has room for: each event has the
+  number of bytes that will have been accepted in all, and sent bytes are counted. No process is
+  ever busy waiting, and all requests fail with EIO if the store goes.
 
-  Connect("xenstore", path) takes a page from who listens there; Connect("socket", path) speaks to
-  a daemon. All clients of one driver share what the first has connected to.
+  Connect("xenstore", path) takes a page from the store that listens there; Connect("socket", path)
+  connects to a daemon. All clients of one driver share the connection of the first.
 *)
 COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
   CONSTANT
     Slots = 128;
     Events = 256;
     HeaderBytes = 16;
-    Enough = 128; (* room for which it is worth while to begin *)
+    Enough = 128; (* the least room for which a message is begun *)
     ReadBytes = 65536;
     Waiting = 1;
     Good = 2;
@@ -36,13 +36,13 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     TypeError = 16;
   VARIABLE
     isOpen, isBroken, isEvent: BOOLEAN;
-    isRing: BOOLEAN; (* what room there is, is known *)
+    isRing: BOOLEAN; (* the room is known *)
     reason: TEXT;
     nul, head: TEXT;
     rest: TEXT; (* of a message that did not fit *)
     until, sent: INTEGER; (* bytes that would be accepted, and that were sent, in all *)
-    armed: INTEGER; (* room that an event was asked for, less than 0 if none was *)
-    isWatched: BOOLEAN; (* events may come that answer no request *)
+    armed: INTEGER; (* room that an event is armed for, less than 0 if none is *)
+    isWatched: BOOLEAN; (* events may arrive that answer no request *)
     waiting: INTEGER; (* requests without an answer *)
     free[place: INTEGER]: INTEGER {ARRAY};
     freeCount: INTEGER;
@@ -54,7 +54,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     transaction[slot: INTEGER]: INTEGER {ARRAY};
     first[slot: INTEGER]: TEXT {ARRAY};
     second[slot: INTEGER]: TEXT {ARRAY};
-    leader: INTEGER; (* the slot of who takes what comes, less than 0 if nobody does *)
+    leader: INTEGER; (* the slot of the receiving process, less than 0 if there is none *)
     came: TEXT; (* with the last event *)
     input: TEXT; (* the beginning of a message *)
     eventPath[place: INTEGER]: TEXT {ARRAY};
@@ -127,7 +127,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     head[at + 3] := CHARACTER(number DIV 16777216 MOD 256)
   END SetNumber;
 
-  (* An event may come before the answer to what was asked, whenever one was armed for. *)
+  (* An event may arrive before the answer to a request, whenever one is armed. *)
   PROCEDURE Heed;
   BEGIN
     IF Pore?Came THEN
@@ -140,7 +140,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     END
   END Heed;
 
-  (* Messages to the pore wait behind an event that nobody takes: whoever has many takes it first. *)
+  (* Messages to the pore wait behind an event that is not taken: before many, it is taken first. *)
   PROCEDURE Listen;
   BEGIN
     IF (armed >= 0) AND INPUT(Pore, ANY) THEN
@@ -304,7 +304,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
     END
   END Deliver;
 
-  (* All whole messages of what has come. *)
+  (* All whole messages that have arrived. *)
   PROCEDURE Take;
     VARIABLE
       at, length: INTEGER;
@@ -348,7 +348,7 @@ COMPONENT XenstoreDriver OFFERS Xenstore REQUIRES Pore;
         SendRest
       END;
       SendQueued;
-      (* Else the next request asks for what comes. *)
+      (* Else the next request arms for arrivals. *)
       IF isWatched OR (waiting > 0) THEN
         Arm
       END

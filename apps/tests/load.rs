@@ -105,7 +105,7 @@ fn no_packet_is_lost_while_the_graph_changes_around_it() {
 }
 
 #[test]
-fn who_does_not_fail_keeps_its_rate() {
+fn healthy_apps_keep_their_rate() {
     let text = format!(
         "{MAIN}shaky :: Shaky {{ packets: 50000 }}\nside :: Sink\ntee.side -> shaky -> side"
     );

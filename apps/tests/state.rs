@@ -183,7 +183,7 @@ fn counters_go_on_with_another_setting() {
 }
 
 #[test]
-fn a_bridge_knows_who_is_where_after_a_change() {
+fn a_bridge_keeps_its_addresses_after_a_change() {
     let app = |settings: &str| {
         let app = format!("LearningBridge {{ {settings} }}");
         around(&app, &["a", "b", "c"], &["a", "b", "c"])

@@ -177,7 +177,7 @@ fn constants_are_compared_bit_by_bit() {
 }
 
 #[test]
-fn who_names_a_type_with_another_interface_has_changed_with_it() {
+fn a_type_changes_with_the_interfaces_that_it_names() {
     let source = |message: &str| {
         format!(
             "INTERFACE Tell; {{ IN {message} }} END Tell;\n\

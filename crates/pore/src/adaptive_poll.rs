@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_a_processor_comes_to_sleep() {
+    fn polls_on_a_shared_processor_are_suspended() {
         assert_eq!(polls_that_give_way(1), 100_000, "the processor is free");
         assert!((10..1000).contains(&polls_that_give_way(10)));
         assert!((10..200).contains(&polls_that_give_way(3000)), "dear");

@@ -199,7 +199,7 @@ fn sizes_are_checked() {
 }
 
 #[test]
-fn a_flooded_doorbell_tells_nothing() {
+fn a_flooded_doorbell_is_no_event() {
     let mut pores = Pores::new();
     let (ours, mut theirs) = pair(Shape::Bytes, 64);
     let id = pores.open(ONE, Box::new(ours));
@@ -229,7 +229,7 @@ fn signals_are_due_only_if_they_tell_something() {
 }
 
 #[test]
-fn who_polls_need_not_be_rung() {
+fn a_polling_side_is_not_rung() {
     let (mut ours, mut theirs) = pair(Shape::Bytes, 64);
     theirs.begin_polling();
     assert!(ours.is_peer_polling() && !theirs.is_peer_polling());
@@ -288,7 +288,7 @@ fn no_ring_is_missed_between_polling_and_sleeping() {
 
 /// Two threads that wait for each other; one goes, and what it has left is found before that.
 #[test]
-fn who_waits_learns_what_comes_and_that_nobody_is_left() {
+fn a_waiter_gets_arrivals_and_the_end_of_the_other_side() {
     const ROUNDS: u32 = 5000;
     fn round(pore: &mut Memfd, policy: &mut AdaptivePoll, first: bool, number: u32) {
         let send = |pore: &mut Memfd| {
@@ -329,7 +329,7 @@ fn who_waits_learns_what_comes_and_that_nobody_is_left() {
 }
 
 #[test]
-fn who_waits_for_long_burns_nothing() {
+fn a_long_wait_takes_no_cpu_time() {
     const ROUNDS: usize = 20;
     let (mut ours, mut theirs) = pair(Shape::Bytes, 64);
     let other = std::thread::spawn(move || {

@@ -401,7 +401,7 @@ fn cpu() -> Duration {
 }
 
 #[test]
-fn who_cannot_be_let_in_for_want_of_descriptors_waits_and_the_server_rests() {
+fn clients_wait_while_descriptors_are_exhausted_and_the_server_rests() {
     let status = Command::new(std::env::current_exe().expect("this program"))
         .args(["child_without_descriptors", "--nocapture"])
         .env(CHILD, "1")

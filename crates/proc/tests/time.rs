@@ -498,7 +498,7 @@ fn an_interpreter_runs_on_the_same_processes() {
 }
 
 #[test]
-fn who_waits_for_ever_is_named() {
+fn a_deadlock_names_its_processes() {
     let mut program = waiting();
     program.components[0].name = "Lonely".into();
     let (options, recorded) = recording();

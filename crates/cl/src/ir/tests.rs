@@ -85,7 +85,7 @@ fn a_suspended_process_keeps_what_it_needs() {
 }
 
 #[test]
-fn what_breaks_the_rules_is_told() {
+fn broken_rules_are_reported() {
     let cases = [
         ("binary %3 add %3 %1", "binary %2 add %3 %1", "%2 is no Integer"),
         ("load %3 @0", "load %9 @0", "%9 does not exist"),
@@ -152,7 +152,7 @@ fn a_view_ends_with_its_array() {
 }
 
 #[test]
-fn a_broken_text_tells_the_line() {
+fn errors_of_a_text_have_the_line() {
     for cut in (0..RING.len()).filter(|at| RING.is_char_boundary(*at)) {
         if let Err(error) = parse(&RING[..cut]) {
             assert!(error.line <= 60 && !error.message.is_empty());

@@ -97,7 +97,7 @@ fn blocks_lead_on_and_numbers_are_there() {
 }
 
 #[test]
-fn what_is_no_kernel_is_told_by_line() {
+fn errors_of_a_kernel_have_the_line() {
     for (text, line) in [
         ("", 1),
         ("kernels", 1),

@@ -202,7 +202,7 @@ mod models {
     }
 
     #[test]
-    fn who_has_it_alone_is_alone() {
+    fn exclusive_access_excludes() {
         model(&[Some(When::Between), None]);
         model(&[Some(When::Middle), None]);
     }

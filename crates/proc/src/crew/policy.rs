@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_all_the_time_must_be_many() {
+    fn short_steps_need_many_ready_processes() {
         assert_eq!(shares(10_000, &[2; 40]), [None; 40]);
         let many = [16; 3];
         assert_eq!(shares(10_000, &many), [None, None, Some(Share::Neighbours)]);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_that_were_cut_short_say_nothing() {
+    fn slices_that_were_cut_short_do_not_count() {
         let mut crowd = Crowd::default();
         let run = |ns| Run { ns, steps: 1, ready: 9 };
         let all = [SLICE_NS, 1000, SLICE_NS, 1000, SLICE_NS].map(|ns| crowd.after(run(ns)));

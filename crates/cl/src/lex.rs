@@ -198,9 +198,9 @@ impl Lexer<'_> {
             }
         }
         let span = self.cursor.span_since(self.file, start);
-        let (kind, wrong) = value::classify(self.cursor.since(start), span);
+        let (kind, error) = value::classify(self.cursor.since(start), span);
         self.push(kind, start);
-        self.lexed.diagnostics.extend(wrong);
+        self.lexed.diagnostics.extend(error);
     }
 
     fn text(&mut self, start: usize) {

@@ -231,15 +231,15 @@ fn a_side_that_dies_is_missed_although_its_socket_lives_on() {
     assert_eq!(lifelines.len(), 3, "a bell, the socket, the process: {lifelines:?}");
     let mut pores = Pores::new();
     let id = pores.open(OwnerId(1), Box::new(pore));
-    let mut said = String::new();
+    let mut output = String::new();
     other.wait().expect("it ends");
     let mut out = other.stdout.take().expect("its output");
     // The heir holds the output as well as the socket, so it is not read to its end.
     let since = Instant::now();
-    while !said.contains("heir") && since.elapsed() < Duration::from_secs(20) {
+    while !output.contains("heir") && since.elapsed() < Duration::from_secs(20) {
         let mut some = [0; 256];
         let count = std::io::Read::read(&mut out, &mut some).expect("its output");
-        said += &String::from_utf8_lossy(&some[..count]);
+        output += &String::from_utf8_lossy(&some[..count]);
     }
     assert!(pores.look_at_peer(id).is_err(), "its process has ended");
     pores.arm(OwnerId(1), id, Wants { readable: 1, writable: 0 }).expect("mine");
@@ -247,7 +247,7 @@ fn a_side_that_dies_is_missed_although_its_socket_lives_on() {
     pores.get(OwnerId(1), id).expect("mine").read(64, &mut Vec::new()).expect("fine");
     pores.arm(OwnerId(1), id, Wants { readable: 1, writable: 0 }).expect("mine");
     assert!(matches!(pores.take_event(id), Some(Event::Trouble(Error::PeerGone))));
-    let heir = said.split("heir ").nth(1).and_then(|it| it.split_whitespace().next());
+    let heir = output.split("heir ").nth(1).and_then(|it| it.split_whitespace().next());
     if let Some(heir) = heir {
         let _ = Command::new("kill").arg(heir).status();
     }

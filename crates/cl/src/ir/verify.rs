@@ -18,8 +18,8 @@ use crate::ir::{
 /// # Panics
 /// The program is not verified.
 pub(crate) fn expect_verified(program: &Program) {
-    let wrong = verify(program);
-    assert!(wrong.is_empty(), "the program breaks rules of the IR: {wrong:?}");
+    let errors = verify(program);
+    assert!(errors.is_empty(), "the program breaks rules of the IR: {errors:?}");
 }
 
 /// All that is wrong with the program, each with its place; empty if nothing is.

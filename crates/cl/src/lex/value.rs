@@ -18,21 +18,21 @@ pub(super) fn classify(text: &str, span: Span) -> (TokenKind, Option<Diagnostic>
         return (TokenKind::Integer, too_large(value, span));
     }
     if let Some(number) = text.strip_suffix('X').filter(|it| hexadecimal(it)) {
-        let wrong = u8::from_str_radix(number, 16).is_err().then(|| {
+        let error = u8::from_str_radix(number, 16).is_err().then(|| {
             let error = Diagnostic::error("literal-too-large", span, "no CHARACTER is that large");
             error.help("the greatest is `0FFX`")
         });
-        return (TokenKind::Character, wrong);
+        return (TokenKind::Character, error);
     }
-    let wrong = |help: &str| Some(Diagnostic::error("bad-number", span, "no number").help(help));
+    let error = |help: &str| Some(Diagnostic::error("bad-number", span, "no number").help(help));
     let Some((whole, fraction)) = text.split_once('.') else {
         let help = "hexadecimal numbers end with `H`, characters with `X`, reals have a point";
-        return (TokenKind::Integer, wrong(help));
+        return (TokenKind::Integer, error(help));
     };
     let (fraction, exponent) = fraction.split_once('E').unwrap_or((fraction, "0"));
     let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
     if ![whole, exponent].into_iter().all(digits) || !(fraction.is_empty() || digits(fraction)) {
-        return (TokenKind::Real, wrong("a real looks like `1.5`, `1.` or `1.5E-3`"));
+        return (TokenKind::Real, error("a real looks like `1.5`, `1.` or `1.5E-3`"));
     }
     let finite = text.parse::<f64>().is_ok_and(f64::is_finite);
     let error =

@@ -13,8 +13,8 @@ use tidemill_filter::optimise::optimise;
 use tidemill_filter::{Packet as Seen, Seen as View, Settings, compile, interpret_seen, write};
 use tidemill_jit::Body;
 use tidemill_jit::build::{Block, InstBuilder, types};
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
-use tidemill_packet::kernel::{Builder, Expr, PacketValues, Running, Test, PacketView};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
+use tidemill_packet::kernel::{Builder, Expr, PacketValues, PacketView, Running, Test};
 
 use crate::code;
 

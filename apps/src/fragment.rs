@@ -1,7 +1,7 @@
 //! IPv4 fragments (RFC 791), made.
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
 
 use crate::net::{Ipv4, checksum, ipv4};
 

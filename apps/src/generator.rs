@@ -1,6 +1,6 @@
 //! Frames as the graph writes them.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
 
 use crate::frame;
 

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
 use tidemill_stdx::keyed::Map;
 
 use crate::net::{Ipv4, Ports4, adjust, ipv4};

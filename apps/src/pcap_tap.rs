@@ -1,6 +1,6 @@
 //! A capture of passing packets.
 
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
 
 use crate::pcap_writer::{Capture, format};
 

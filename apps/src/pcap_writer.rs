@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::BufWriter;
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Start};
 
 use crate::capture::{Format, Writer};
 

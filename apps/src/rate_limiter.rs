@@ -1,6 +1,6 @@
 //! A token bucket.
 
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
 use tidemill_packet::kernel::{Builder, Expr, Operator, Running};
 
 use crate::code;

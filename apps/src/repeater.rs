@@ -1,7 +1,7 @@
 //! Repeats packets again and again.
 
 use tidemill_packet::Packet;
-use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
 
 /// Packets of one breath at most.
 const BURST: usize = 256;

@@ -1,6 +1,6 @@
 //! Packets of zeros, as fast as they are taken.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
 use tidemill_packet::kernel::{Builder, Running};
 use tidemill_packet::packet::BYTES_MAX;
 

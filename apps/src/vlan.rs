@@ -1,6 +1,6 @@
 //! VLAN tags (IEEE 802.1Q) on and off.
 
-use tidemill_packet::app::{App, Fault, Io, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Reconfigured, Start};
 use tidemill_packet::kernel::{Builder, Operator, Running, Width};
 
 use crate::code;

@@ -1,6 +1,6 @@
 //! Apps for measurements, written as anybody's would be.
 
-use tidemill_packet::app::{App, Bell, Fault, Io, Progress, Start, ConfigError};
+use tidemill_packet::app::{App, Bell, ConfigError, Fault, Io, Progress, Start};
 
 /// Packets of one breath at most, as the sources of the house have it.
 pub const BURST: usize = 256;

@@ -60,5 +60,5 @@ mod wait;
 pub mod xenstore;
 
 pub use error::Error;
-pub use pore::{Avail, PoreKind, Pore, Signal, Wants, Width};
+pub use pore::{Avail, Pore, PoreKind, Signal, Wants, Width};
 pub use registry::{Event, OwnerId, PoreId, Pores};

@@ -34,7 +34,7 @@ use crate::region::Region;
 use crate::ring::Layout;
 use crate::ring::bytes::{Consumer, Producer};
 use crate::ring::messages::{Receiver, Sender};
-use crate::{Avail, Error, PoreKind, Pore, Signal, Wants, Width, handover};
+use crate::{Avail, Error, Pore, PoreKind, Signal, Wants, Width, handover};
 
 const MAGIC: u32 = u32::from_le_bytes(*b"PORE");
 const VERSION: u32 = 1;

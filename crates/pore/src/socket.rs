@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 
-use crate::{Avail, Error, PoreKind, Pore, Signal};
+use crate::{Avail, Error, Pore, PoreKind, Signal};
 
 /// Bytes that the kernel is assumed to accept; a write returns what it did.
 const ROOM: usize = 1 << 16;

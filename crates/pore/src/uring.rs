@@ -21,7 +21,7 @@ use rustix::io_uring::{
 
 use crate::doorbell::Doorbell;
 use crate::region::Region;
-use crate::{Avail, Error, PoreKind, Pore, Signal, Width};
+use crate::{Avail, Error, Pore, PoreKind, Signal, Width};
 
 /// Requests that can be written before they are submitted; twice this number can be under way.
 const ENTRIES: u32 = 64;

@@ -10,7 +10,7 @@ use crate::layout::OK;
 use crate::machine::Context;
 use crate::machine::Worker;
 use crate::pieces;
-use crate::program::{WordKind, Shape};
+use crate::program::{Shape, WordKind};
 use crate::words::FreeWord;
 
 /// An array taken apart.

@@ -7,7 +7,7 @@ use crate::crew;
 use crate::fault::{self, process_name};
 use crate::handle::ComponentRef;
 use crate::machine::Worker;
-use crate::process::{Role, ProcessState};
+use crate::process::{ProcessState, Role};
 use crate::program::Port;
 
 /// A component as it is now.

@@ -35,7 +35,6 @@
 //! worker each and share what a worker's desk leads to (`crew`).
 
 mod array;
-mod scheduler;
 mod channel;
 mod clock;
 mod collection;
@@ -46,6 +45,7 @@ mod crew;
 pub mod entry;
 mod executable;
 pub mod fault;
+mod fault_text;
 mod handle;
 mod inspect;
 pub mod interpret;
@@ -64,7 +64,7 @@ mod process;
 pub mod program;
 mod ready;
 mod runner;
-mod fault_text;
+mod scheduler;
 mod system;
 mod tear;
 mod text;
@@ -77,9 +77,9 @@ pub use component::{ComponentId, Life};
 pub use inspect::{ClientView, ComponentView, ProcessView};
 pub use machine::Worker;
 pub use machine::{Count, Counts};
-pub use outside::{Received, Over, SendError};
+pub use outside::{Over, Received, SendError};
 pub use paused::Paused;
-pub use process::{Role, ProcessState};
+pub use process::{ProcessState, Role};
 pub use runner::{Home, Runner, arm};
 pub use system::{Refused, Request};
 pub use worker::{NotTheNext, Options, STACK_MAX};

@@ -9,7 +9,7 @@ use crate::component;
 use crate::fault::Ended;
 use crate::machine::Worker;
 use crate::paused::Paused;
-use crate::process::{Role, ProcessState};
+use crate::process::{ProcessState, Role};
 use crate::{clock, crew, fault, monitor, pieces, system, tear};
 
 /// Components that are advanced towards their end in one increment.

@@ -8,7 +8,7 @@ use tidemill_proc::layout::{
     ANY, FINISH, Frame, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, Process,
     port as port_number,
 };
-use tidemill_proc::program::{ComponentType, Direction, Key, WordKind, Port, Program, Shape};
+use tidemill_proc::program::{ComponentType, Direction, Key, Port, Program, Shape, WordKind};
 
 const A: u32 = slot_at(2);
 const B: u32 = A + 8;
@@ -57,7 +57,8 @@ fn program(entry: tidemill_proc::layout::Code) -> Program {
     let speak = b.function("ACTIVITY", say_to_set, 2, &[]);
     let wrap = b.function("BEGIN", wrap, 1, &[]);
     let set = Port { interface: say, low: 1, high: None, slot: slot_at(0), implementation: None };
-    let variables = vec![owned("a", A, WordKind::Component, 0), owned("b", B, WordKind::Component, 0)];
+    let variables =
+        vec![owned("a", A, WordKind::Component, 0), owned("b", B, WordKind::Component, 0)];
     b.component(ComponentType {
         name: "Main".into(),
         size: SIZE,

@@ -6,7 +6,7 @@ use tidemill_proc::Worker;
 use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::{Ended, Reason};
 use tidemill_proc::layout::{Frame, Process};
-use tidemill_proc::program::{ComponentType, Direction, Key, WordKind, Program, Shape};
+use tidemill_proc::program::{ComponentType, Direction, Key, Program, Shape, WordKind};
 
 const CHILD: u32 = slot_at(0);
 const LEFT: u32 = CHILD + 8;
@@ -421,8 +421,10 @@ fn a_component_goes_with_the_message() {
     let begin = b.function("BEGIN", hand_over, 1, &[]);
     let dot = b.function("FINALLY", write_dot, 0, &[]);
     let take = b.function("Take", take_over, 1, &[]);
-    let variables =
-        vec![owned("a", SERVER, WordKind::Component, 0), owned("b", CLIENT, WordKind::Component, 0)];
+    let variables = vec![
+        owned("a", SERVER, WordKind::Component, 0),
+        owned("b", CLIENT, WordKind::Component, 0),
+    ];
     b.component(ComponentType {
         name: "Main".into(),
         size: SEEN,

@@ -10,7 +10,7 @@ use tidemill_proc::fault::Ended;
 use tidemill_proc::layout::{
     Frame, NEXT_FREE, PORT_OFFERED, PORT_REQUIRED, Process, port as port_number,
 };
-use tidemill_proc::program::{ComponentType, Direction, Key, WordKind, Program, Shape};
+use tidemill_proc::program::{ComponentType, Direction, Key, Program, Shape, WordKind};
 
 const ROOM: u64 = 10;
 

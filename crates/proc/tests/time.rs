@@ -14,8 +14,8 @@ use tidemill_proc::entry::operations as op;
 use tidemill_proc::fault::Ended;
 use tidemill_proc::interpret::{Activation, Interpreter, Status, interpret};
 use tidemill_proc::layout::{FRAME_HEADER, Frame, Process, WorkerHead};
-use tidemill_proc::program::{ComponentType, Direction, Executable, Key, WordKind, Program, Shape};
-use tidemill_proc::{Communication, Home, Paused, Request, Runner, ProcessState, arm};
+use tidemill_proc::program::{ComponentType, Direction, Executable, Key, Program, Shape, WordKind};
+use tidemill_proc::{Communication, Home, Paused, ProcessState, Request, Runner, arm};
 
 // --- Virtual time: sleepers below one clock, and one clock that is not theirs.
 
@@ -600,8 +600,10 @@ fn with_many(code: tidemill_proc::layout::Code, is_owner_deleted: bool) -> Progr
     };
     component("Root", root, vec![owned("owner", OWNER, WordKind::Component, 0)]);
     component("One", nothing, vec![]);
-    let all =
-        vec![owned("c", CHILDREN, WordKind::Collection, 0), owned("names", NAMES, WordKind::Collection, 1)];
+    let all = vec![
+        owned("c", CHILDREN, WordKind::Collection, 0),
+        owned("names", NAMES, WordKind::Collection, 1),
+    ];
     component("Owner", many, all);
     b.program.entry = if is_owner_deleted { 0 } else { 2 };
     b.program

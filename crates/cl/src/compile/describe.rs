@@ -5,8 +5,8 @@ use tidemill_proc::layout::{
     COMPONENT_HEADER, PORT_IMPLEMENTATION, PORT_OFFERED, PORT_REQUIRED, SLOT_SIZE,
 };
 use tidemill_proc::program::{
-    ComponentType, Direction, Facet, Function, FunctionCode, Interface, Key, WordKind, Message, Port,
-    Position, Program, Shape, Variable,
+    ComponentType, Direction, Facet, Function, FunctionCode, Interface, Key, Message, Port,
+    Position, Program, Shape, Variable, WordKind,
 };
 use tidemill_stdx::id::Id;
 use tidemill_stdx::sorted::SortedMap;

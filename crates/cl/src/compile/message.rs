@@ -12,7 +12,8 @@ use crate::compile::describe::port_parts;
 use crate::compile::translate::{Translator, sound};
 use crate::compile::unit::machine;
 use crate::ir::{
-    Instruction, InterfaceId, FunctionKind, MessageId, Party, Pattern, Payload, Port, Register, Type,
+    FunctionKind, Instruction, InterfaceId, MessageId, Party, Pattern, Payload, Port, Register,
+    Type,
 };
 
 impl Translator<'_, '_, '_> {

@@ -30,7 +30,7 @@ use crate::compile::describe::{Descriptors, Ports};
 use crate::compile::frame::Frame;
 use crate::ir::succession::Succession;
 use crate::ir::suspending::Suspending;
-use crate::ir::{self, BlockId, ComponentId, FunctionId, Instruction, FunctionKind, Place};
+use crate::ir::{self, BlockId, ComponentId, FunctionId, FunctionKind, Instruction, Place};
 use crate::optimise::optimise;
 
 mod call;

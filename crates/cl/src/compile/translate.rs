@@ -14,7 +14,7 @@ use tidemill_proc::program::WordKind as Owned;
 use tidemill_stdx::id::{IdMap, IdSet, IdVec};
 
 use crate::compile::describe::storage_kind;
-use crate::compile::facts::{Facts, BlockFacts};
+use crate::compile::facts::{BlockFacts, Facts};
 use crate::compile::frame::Frame;
 use crate::compile::registers::Registers;
 use crate::compile::section::Sections;
@@ -22,8 +22,8 @@ use crate::compile::unit::{Checkpoints, Unit, machine};
 use crate::compile::unwind::Unwind;
 use crate::compile::watch::Writes;
 use crate::ir::{
-    BlockId, Constant, Function, FunctionId, Group, Instruction, FunctionKind, LocalId, Parameter, Pattern,
-    Payload, Place, Register, Terminator, Type,
+    BlockId, Constant, Function, FunctionId, FunctionKind, Group, Instruction, LocalId, Parameter,
+    Pattern, Payload, Place, Register, Terminator, Type,
 };
 
 /// Instructions that a process which is resumed has code of its own for, at most.

@@ -10,8 +10,8 @@ use tidemill_stdx::id::{Id, IdMap, IdVec};
 
 use crate::compile::describe::Ports;
 use crate::ir::{
-    self, ComponentId, Function, FunctionId, Instruction, FunctionKind, Part, Place, Register, Terminator,
-    Type, VariableId,
+    self, ComponentId, Function, FunctionId, FunctionKind, Instruction, Part, Place, Register,
+    Terminator, Type, VariableId,
 };
 
 /// The bit that the last variables share; the one above is what is no variable.

@@ -14,8 +14,8 @@ use tidemill_stdx::id::{Id, IdSet, IdVec};
 use crate::ir::form::Form;
 use crate::ir::parts::Rename;
 use crate::ir::{
-    Component, ComponentId, Function, FunctionId, Instruction, Interface, InterfaceId, FunctionKind,
-    Program, Reason, Terminator, TextId,
+    Component, ComponentId, Function, FunctionId, FunctionKind, Instruction, Interface,
+    InterfaceId, Program, Reason, Terminator, TextId,
 };
 
 /// Two versions of a program in one.
@@ -317,7 +317,9 @@ fn renamed_function(function: &Function, numbers: &dyn Rename) -> Function {
     let mut function = function.clone();
     function.component = numbers.component(function.component);
     function.kind = match function.kind {
-        FunctionKind::Implementation(interface) => FunctionKind::Implementation(numbers.interface(interface)),
+        FunctionKind::Implementation(interface) => {
+            FunctionKind::Implementation(numbers.interface(interface))
+        }
         FunctionKind::Condition { of } => FunctionKind::Condition { of: numbers.function(of) },
         other => other,
     };

@@ -16,7 +16,8 @@ impl Suspending {
         let mut functions = IdSet::<FunctionId>::default();
         for (id, function) in program.functions.iter_enumerated() {
             // The run-time starts these with a frame.
-            let started = !matches!(function.kind, FunctionKind::Procedure | FunctionKind::Condition { .. });
+            let started =
+                !matches!(function.kind, FunctionKind::Procedure | FunctionKind::Condition { .. });
             if started || calls_or(function, |_| false) {
                 functions.insert(id);
             }

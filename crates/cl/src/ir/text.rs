@@ -32,8 +32,8 @@ use tidemill_stdx::id::IdVec;
 use crate::ir::form::{Form, in_order, quoted_name};
 use crate::ir::protocol::{Protocol, State};
 use crate::ir::{
-    Block, BlockId, Component, ComponentId, Function, FunctionId, Instruction, Interface,
-    InterfaceId, FunctionKind, Local, LocalId, Message, MessageId, Offer, Program, Register, Require,
+    Block, BlockId, Component, ComponentId, Function, FunctionId, FunctionKind, Instruction,
+    Interface, InterfaceId, Local, LocalId, Message, MessageId, Offer, Program, Register, Require,
     Storage, Terminator, TextId, Type, Variable, VariableId,
 };
 
@@ -150,7 +150,9 @@ impl Form for FunctionKind {
         match self {
             FunctionKind::Begin => *out += "begin",
             FunctionKind::Activity => *out += "activity",
-            FunctionKind::Implementation(interface) => *out += &format!("implementation {interface}"),
+            FunctionKind::Implementation(interface) => {
+                *out += &format!("implementation {interface}")
+            }
             FunctionKind::Procedure => *out += "procedure",
             FunctionKind::Finally => *out += "finally",
             FunctionKind::Condition { of } => *out += &format!("condition {of}"),

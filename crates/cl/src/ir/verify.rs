@@ -9,7 +9,7 @@ use crate::ir::liveness::Liveness;
 use crate::ir::memory::{Effects, Memory};
 use crate::ir::{
     Access, Argument, Binary, Block, BlockId, Constant, Conversion, Function, FunctionId,
-    Instruction, InterfaceId, Key, FunctionKind, MessageId, Parameter, Part, Party, Payload, Place,
+    FunctionKind, Instruction, InterfaceId, Key, MessageId, Parameter, Part, Party, Payload, Place,
     Program, Reason, Register, Storage, Terminator, TextId, Type, Unary,
 };
 

@@ -79,7 +79,8 @@ fn component(context: &mut Context<'_>, id: ComponentId, component: &Component) 
         })
     };
     let begin = part(&component.begin, "BEGIN", FunctionKind::Begin, Routine::Begin(id));
-    let activity = part(&component.activity, "ACTIVITY", FunctionKind::Activity, Routine::Activity(id));
+    let activity =
+        part(&component.activity, "ACTIVITY", FunctionKind::Activity, Routine::Activity(id));
     let finally = part(&component.finally, "FINALLY", FunctionKind::Finally, Routine::Finally(id));
     context.program.components.push(ir::Component {
         name: component.name.clone(),

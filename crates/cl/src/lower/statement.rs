@@ -3,8 +3,8 @@
 use tidemill_diag::Span;
 
 use crate::ir::{
-    Access, Binary, ComponentId, Constant, FunctionId, Guard, Instruction, Key, FunctionKind, Payload,
-    Place, Reason, Storage, Terminator, Type, Written,
+    Access, Binary, ComponentId, Constant, FunctionId, FunctionKind, Guard, Instruction, Key,
+    Payload, Place, Reason, Storage, Terminator, Type, Written,
 };
 use crate::lower::builder::{Builder, Home};
 use crate::lower::place::{Prepared, is_immediate};

@@ -17,8 +17,8 @@ use tidemill_diag::Span;
 use tidemill_stdx::id::Id;
 
 use crate::ir::{
-    Binary, Block, BlockId, Constant, Function, FunctionId, Instruction, FunctionKind, Program, Register,
-    Terminator, Type,
+    Binary, Block, BlockId, Constant, Function, FunctionId, FunctionKind, Instruction, Program,
+    Register, Terminator, Type,
 };
 
 /// Rounds from one checkpoint to the next.

@@ -10,8 +10,8 @@ use tidemill_stdx::id::{Id, IdMap, IdSet, IdVec};
 use crate::ir::parts::Rename;
 use crate::ir::suspending::Suspending;
 use crate::ir::{
-    Argument, Block, BlockId, Function, FunctionId, Instruction, FunctionKind, Parameter, Payload, Place,
-    Program, Register, Terminator,
+    Argument, Block, BlockId, Function, FunctionId, FunctionKind, Instruction, Parameter, Payload,
+    Place, Program, Register, Terminator,
 };
 
 /// Instructions of a small procedure at most.

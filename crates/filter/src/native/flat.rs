@@ -266,7 +266,8 @@ impl Writer<'_, '_, '_> {
     pub(super) fn is_inside(&self, base: Option<ValueId>, end: u64) -> bool {
         let checked = base.and_then(|base| self.ends.get(base));
         let most = base.map_or(0, |base| self.graph.values.range(base).max);
-        checked.is_some_and(|&checked| end <= checked.into()) || u64::from(most) + end <= NEAR.into()
+        checked.is_some_and(|&checked| end <= checked.into())
+            || u64::from(most) + end <= NEAR.into()
     }
 
     /// Where a load lies from the first byte of the packet on, or 0 if the packet ends before its

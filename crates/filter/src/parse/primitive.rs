@@ -4,7 +4,7 @@ use tidemill_diag::Diagnostic;
 
 use super::{Parsed, Parser};
 use crate::ast::{
-    Direction, Expr, IsisKind, IdKind, LlcKind, Primitive, PrimitiveKind, Protocol, Qualifiers,
+    Direction, Expr, IdKind, IsisKind, LlcKind, Primitive, PrimitiveKind, Protocol, Qualifiers,
     Relation,
 };
 use crate::lex::TokenKind;

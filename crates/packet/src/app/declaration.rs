@@ -1,7 +1,7 @@
 //! The declaration of an app type: one place for its name, keys and ports.
 
 use super::config::{Config, Value};
-use super::fault::{Fault, ConfigError};
+use super::fault::{ConfigError, Fault};
 use super::instance::Instance;
 use super::io::Start;
 

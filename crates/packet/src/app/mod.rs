@@ -78,7 +78,7 @@ pub use declaration::{
     Count, Declaration, Declared, Default, Direction, Flow, Key, Port, Settings,
 };
 pub use declare::key_name;
-pub use fault::{Fault, ConfigError};
+pub use fault::{ConfigError, Fault};
 pub use instance::Instance;
 pub(crate) use instance::{Status, contained};
 pub(crate) use io::{Common, Input, Output};

@@ -10,7 +10,7 @@ use super::App;
 use super::bell::Bell;
 use super::config::Config;
 use super::declaration::Settings;
-use super::fault::{Fault, ConfigError};
+use super::fault::{ConfigError, Fault};
 use super::instance::{Erased, Instance, Status, contained};
 use super::io::{Io, Ports, Start};
 use super::progress::{Progress, Reconfigured};

@@ -10,7 +10,9 @@ use tidemill_stdx::id::IdVec;
 
 use super::known::Known;
 use super::run::Writer;
-use crate::kernel::{Address, BlockId, End, Expr, Facts, Kernel, PacketValues, Operator, Step, Value};
+use crate::kernel::{
+    Address, BlockId, End, Expr, Facts, Kernel, Operator, PacketValues, Step, Value,
+};
 use crate::packet::{BYTES_MAX, offsets as buffer};
 
 /// A kernel while it is written.

@@ -63,7 +63,8 @@ impl Shape {
         let pulls = order.iter().copied().filter(|&at| graph.apps[at].kind.pulls);
         let pulls: Vec<usize> = pulls.collect();
         let pushes = order.iter().copied().filter(|&at| graph.apps[at].kind.pushes());
-        let steps = pulls.iter().map(|&at| BreathStep::Pull(at)).chain(pushes.map(BreathStep::Push));
+        let steps =
+            pulls.iter().map(|&at| BreathStep::Pull(at)).chain(pushes.map(BreathStep::Push));
         let steps: Vec<BreathStep> = steps.collect();
         let flags = flags(steps.len());
         Shape { order, pulls, steps, flags }

@@ -87,7 +87,9 @@ impl Parser<'_> {
             let key = self.key_definition();
             let is_right = key.is_some();
             keys.extend(key);
-            if is_right && (self.takes(&TokenKind::Mark(',')) || self.kind() == &TokenKind::Mark(')')) {
+            if is_right
+                && (self.takes(&TokenKind::Mark(',')) || self.kind() == &TokenKind::Mark(')'))
+            {
                 continue;
             }
             if is_right {
@@ -349,7 +351,8 @@ impl Parser<'_> {
     }
 
     fn statement(&mut self, depth: u32) -> Option<Statement> {
-        let is_set = self.tokens.get(self.at + 1).map(|next| &next.kind) == Some(&TokenKind::Mark('='));
+        let is_set =
+            self.tokens.get(self.at + 1).map(|next| &next.kind) == Some(&TokenKind::Mark('='));
         let keyword = if is_set { String::new() } else { self.source().to_owned() };
         let made = match keyword.as_str() {
             "if" => return self.branch(depth),

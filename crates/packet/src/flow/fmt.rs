@@ -13,7 +13,7 @@ use tidemill_stdx::hash::Set;
 use tidemill_stdx::sort;
 
 use super::fmt_body::{Body, Space};
-use super::lex::{TokenKind, Token, lex};
+use super::lex::{Token, TokenKind, lex};
 use super::parse::{Item, parse};
 
 /// Columns that keys and broken chains are indented by.

@@ -1,6 +1,6 @@
 //! The layout of definitions of apps: lines stay as they are and are indented by their braces.
 
-use super::lex::{TokenKind, Token};
+use super::lex::{Token, TokenKind};
 
 /// The state within a definition.
 #[derive(Default)]
@@ -42,7 +42,8 @@ impl Body {
         }
         if lines > 0 {
             let begins =
-                matches!(before.kind, TokenKind::Mark('{' | '}' | ';' | ',') | TokenKind::Comment) || closes;
+                matches!(before.kind, TokenKind::Mark('{' | '}' | ';' | ',') | TokenKind::Comment)
+                    || closes;
             let is_comment = token.kind == TokenKind::Comment;
             let more = usize::from(!begins && !is_comment);
             let in_keys = self.open == 0 && !closes && !opened;

@@ -78,11 +78,23 @@ pub fn lex(file: FileId, text: &str) -> Lexed {
 }
 
 impl Lexer<'_> {
-    fn invalid(&mut self, code: &'static str, start: usize, message: &str, help: &str) -> TokenKind {
+    fn invalid(
+        &mut self,
+        code: &'static str,
+        start: usize,
+        message: &str,
+        help: &str,
+    ) -> TokenKind {
         self.invalid_at(code, self.cursor.span_since(self.file, start), message, help)
     }
 
-    fn invalid_at(&mut self, code: &'static str, span: Span, message: &str, help: &str) -> TokenKind {
+    fn invalid_at(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: &str,
+        help: &str,
+    ) -> TokenKind {
         self.out.diagnostics.push(Diagnostic::error(code, span, message).help(help));
         TokenKind::Invalid
     }

@@ -4,7 +4,7 @@ use tidemill_diag::{Diagnostic, FileId, Span};
 
 use super::code::ast::Definition;
 pub use super::code::ast::Word;
-use super::lex::{TokenKind, Token, lex};
+use super::lex::{Token, TokenKind, lex};
 use crate::app::Value;
 
 /// Findings of one file at most.

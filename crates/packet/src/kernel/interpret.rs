@@ -8,7 +8,7 @@ use tidemill_stdx::id::IdVec;
 use super::table::Table;
 use super::table::spec::KEY_WORDS_MAX;
 use super::{
-    Address, Block, BlockId, End, Expr, HEADER_MAX, Handler, Kernel, Step, Value, PacketView, Width,
+    Address, Block, BlockId, End, Expr, HEADER_MAX, Handler, Kernel, PacketView, Step, Value, Width,
 };
 use crate::app::Io;
 use crate::packet::Packet;
@@ -41,7 +41,11 @@ pub(super) enum Verdict {
 }
 
 /// A verified kernel and a packet.
-pub(super) fn interpret(kernel: &Kernel, packet: &mut Packet, environment: &mut Environment<'_>) -> Verdict {
+pub(super) fn interpret(
+    kernel: &Kernel,
+    packet: &mut Packet,
+    environment: &mut Environment<'_>,
+) -> Verdict {
     let mut at = BlockId::new(0);
     loop {
         let block = &kernel.blocks[at];

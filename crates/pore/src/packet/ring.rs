@@ -14,7 +14,7 @@ use tidemill_stdx::internet::complete;
 
 use super::{FRAME_BYTES_MAX, check, get, index_of, last, set};
 use crate::region::Region;
-use crate::{Avail, Error, PoreKind, Pore, Signal, Width};
+use crate::{Avail, Error, Pore, PoreKind, Signal, Width};
 
 /// Bytes of a block.
 const BLOCK_BYTES: u32 = 1 << 18;

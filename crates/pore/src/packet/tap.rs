@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
 use super::{FRAME_BYTES_MAX, check};
-use crate::{Avail, Error, PoreKind, Pore, Signal};
+use crate::{Avail, Error, Pore, PoreKind, Signal};
 
 /// A device, which goes when this is dropped.
 #[derive(Debug)]

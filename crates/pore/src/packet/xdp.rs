@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::{check, get, index_of, last, set};
 use crate::region::Region;
-use crate::{Avail, Error, PoreKind, Pore, Signal, Width};
+use crate::{Avail, Error, Pore, PoreKind, Signal, Width};
 
 const FRAME_BYTES: u32 = 2048;
 /// Entries of each ring, and frames in each direction.

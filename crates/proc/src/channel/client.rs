@@ -1,6 +1,6 @@
 //! The client's side of a communication.
 
-use super::open::{Probe, Opening};
+use super::open::{Opening, Probe};
 use super::{finish, guard, head_from, interface_of, is_full, notify_server, open, put, take};
 use crate::channel::entries::hands_over;
 use crate::handle::{ChannelRef, SlotRef, Words};
@@ -31,7 +31,13 @@ fn channel_of(cx: &mut Context, slot: SlotRef, position: u32) -> Result<ChannelR
 }
 
 /// Waits, unless the server waits too or is done.
-fn block(cx: &mut Context, slot: SlotRef, channel: ChannelRef, state: ProcessState, position: u32) -> u32 {
+fn block(
+    cx: &mut Context,
+    slot: SlotRef,
+    channel: ChannelRef,
+    state: ProcessState,
+    position: u32,
+) -> u32 {
     if channel.has(SERVER_ENDED) {
         return match launched::retires(cx.worker, cx.component(), channel) {
             Some(root) => cx.retire(root),

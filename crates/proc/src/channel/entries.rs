@@ -6,7 +6,7 @@ use crate::handle::{ChannelRef, ComponentRef, Words};
 use crate::layout::{ENTRIES, FROM_CLIENT, FROM_SERVER, SYSTEM, tag};
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::program::{Interface, WordKind, Message};
+use crate::program::{Interface, Message, WordKind};
 use crate::{crew, words};
 
 #[inline]

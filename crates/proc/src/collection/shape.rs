@@ -3,9 +3,10 @@
 use super::head::Head;
 use super::key::Form;
 use crate::machine::Worker;
-use crate::program::{Key, WordKind, Shape};
+use crate::program::{Key, Shape, WordKind};
 
-static PLAIN: Shape = Shape::Collection { keys: Vec::new(), element: WordKind::Scalar, pinned: true };
+static PLAIN: Shape =
+    Shape::Collection { keys: Vec::new(), element: WordKind::Scalar, pinned: true };
 
 /// The shape of the collection that a word owns.
 pub(crate) fn shape_of<'a>(worker: &Worker, word: u64) -> &'a Shape {

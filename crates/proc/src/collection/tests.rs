@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::layout::quick;
-use crate::program::{WordKind, Program, Shape};
+use crate::program::{Program, Shape, WordKind};
 use crate::worker::Options;
 
 fn free(worker: &mut Worker, word: u64) {

@@ -11,7 +11,7 @@ use crate::layout::CLIENT_FINISHED;
 use crate::machine::{Machine, Worker};
 use crate::outside::launched as outside;
 use crate::pieces;
-use crate::process::{self, INNER, Role, ProcessState};
+use crate::process::{self, INNER, ProcessState, Role};
 use crate::words;
 use crate::{channel, monitor};
 use tidemill_stdx::ordered::OrderedSet;
@@ -37,7 +37,8 @@ pub(crate) fn begun(worker: &mut Worker, component: ComponentRef) {
 pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
     component.clear_ending();
     let life = Life::of(component);
-    let is_called_for = component.is_terminating() || matches!(life, Life::Failing | Life::Emptying);
+    let is_called_for =
+        component.is_terminating() || matches!(life, Life::Failing | Life::Emptying);
     if !is_called_for || component.is_doomed() && life != Life::Failed {
         return;
     }
@@ -56,7 +57,8 @@ pub(crate) fn advance(worker: &mut Worker, component: ComponentRef) {
             if all_processes(component, |process| process.has(INNER)) {
                 terminate_children(worker, component);
             }
-            if all_processes(component, |process| ProcessState::of(process) == ProcessState::Finish) {
+            if all_processes(component, |process| ProcessState::of(process) == ProcessState::Finish)
+            {
                 finish_slots(worker, component);
             }
             finish_done_clients(worker, component);
@@ -116,7 +118,8 @@ pub(crate) fn finish_done_clients(worker: &mut Worker, component: ComponentRef) 
     let mut open = Vec::new();
     let mut process = component.processes();
     while !process.is_null() {
-        let waits = matches!(ProcessState::of(process), ProcessState::Receive | ProcessState::Finish);
+        let waits =
+            matches!(ProcessState::of(process), ProcessState::Receive | ProcessState::Finish);
         if waits && Role::of(process) == Role::Server {
             open.push(process.channel());
         }

@@ -26,7 +26,9 @@ mod terminating;
 pub(crate) use crate::component::called::Callers;
 pub(crate) use crate::component::circles::advance_early;
 pub(crate) use crate::component::delete::{delete, end_scope};
-pub(crate) use crate::component::terminate::{may_end, one_less, terminate_all, terminate, wait_for};
+pub(crate) use crate::component::terminate::{
+    may_end, one_less, terminate, terminate_all, wait_for,
+};
 pub(crate) use crate::component::terminating::TerminatingSet;
 pub(crate) use circles::break_circles as break_call_circles;
 pub(crate) use connect::{connect, disconnect};

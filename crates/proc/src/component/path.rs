@@ -2,7 +2,7 @@
 
 use crate::handle::{ComponentRef, Words};
 use crate::machine::Worker;
-use crate::program::{Key, WordKind, Shape, Variable};
+use crate::program::{Key, Shape, Variable, WordKind};
 use crate::{array, collection, text};
 
 /// Levels shown; deeper trees lose their middle.

@@ -42,8 +42,7 @@ impl Crew {
         let busy = self.total(|member| member.busy_until(now));
         let crossings = self.total(|member| member.crossings.load(Ordering::Relaxed));
         let stops = self.total(|member| member.stops.load(Ordering::Relaxed));
-        let cost =
-            (crossings - policy.crossings) * CROSSING_NS + (stops - policy.stops) * STOP_NS;
+        let cost = (crossings - policy.crossings) * CROSSING_NS + (stops - policy.stops) * STOP_NS;
         let useful = busy.saturating_sub(policy.busy_ns).saturating_sub(cost);
         (policy.busy_ns, policy.crossings, policy.stops) = (busy, crossings, stops);
         policy.window_start_ns = now;

@@ -9,7 +9,7 @@ use crate::handle::{ComponentRef, ProcessRef};
 use crate::layout::CLIENT_FINISHED;
 use crate::machine::Worker;
 use crate::monitor;
-use crate::process::{self, Role, ProcessState};
+use crate::process::{self, ProcessState, Role};
 
 impl Worker {
     /// Puts a process on the ready queue of its own loop.

@@ -8,7 +8,7 @@ use crate::monitor::enter::lock;
 use crate::monitor::evaluate::evaluate;
 use crate::monitor::lock::{enter, grant_is_taken, is_open};
 use crate::monitor::queue::{push, push_first};
-use crate::process::{OUTSIDE, SAME, ProcessState};
+use crate::process::{OUTSIDE, ProcessState, SAME};
 
 /// How often a process is woken without getting the lock before it is handed the lock.
 pub(crate) const LOST_WAKES_MAX: u8 = 3;

@@ -7,7 +7,7 @@ use crate::layout::{CLOSED, DONE, OK, UNLOCKED, UNWINDING};
 use crate::machine::{Context, Worker};
 use crate::monitor::lock::{grant, hand_over, is_free, release, wait_for_lock};
 use crate::monitor::{Turn, outside, watch};
-use crate::process::{SAME, ProcessState};
+use crate::process::{ProcessState, SAME};
 
 /// Hands a free monitor on. Returns 2 if a condition failed.
 pub(crate) fn pass(worker: &mut Worker, component: ComponentRef, turn: Turn) -> u32 {

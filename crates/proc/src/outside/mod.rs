@@ -10,10 +10,10 @@
 //! A channel of this kind has no client component. Its client's slot is a block of its own, whose
 //! target is the name of the communication. It stays on the first loop, with its server component.
 
+mod client;
 pub(crate) mod launched;
 pub(crate) mod note;
 mod root;
-mod client;
 pub(crate) mod state;
 
 pub use client::{Received, SendError};

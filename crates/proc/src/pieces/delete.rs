@@ -24,7 +24,12 @@ pub(crate) fn schedule_children(worker: &mut Worker, component: ComponentRef) ->
 
 /// Takes over what a word owns, to terminate the components there; false if it can be done at once.
 /// The process waits for one component more: for the end of this list.
-pub(crate) fn delete(worker: &mut Worker, deleter: ProcessRef, kind: WordKind, word: Words) -> bool {
+pub(crate) fn delete(
+    worker: &mut Worker,
+    deleter: ProcessRef,
+    kind: WordKind,
+    word: Words,
+) -> bool {
     let owner = word.get(0);
     if worker.machine.desk.is_some() || count(worker, kind, owner) <= PIECE {
         return false;

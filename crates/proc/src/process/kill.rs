@@ -6,7 +6,7 @@ use crate::layout::FROM_CLIENT;
 use crate::machine::Worker;
 use crate::process::end::{forget, unlink};
 use crate::process::{DEAD, free_frame};
-use crate::{Role, ProcessState, channel, component, lines, words};
+use crate::{ProcessState, Role, channel, component, lines, words};
 
 /// Kills a process in any state: what its frames own is dropped, its communications fail. The
 /// caller repairs the queues of its component.

@@ -22,4 +22,4 @@ pub(crate) use end::{bury, end, forget};
 pub(crate) use frame::{call_deferred, frame_free, frame_new, free_frame, pause};
 pub(crate) use kill::kill;
 pub(crate) use state::{ACTIVITY, DEAD, INNER, OUTSIDE, SAME, StackMeasured};
-pub use state::{Role, ProcessState};
+pub use state::{ProcessState, Role};

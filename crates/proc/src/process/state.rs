@@ -48,7 +48,10 @@ impl ProcessState {
 
     /// What a process waits for.
     pub(crate) fn of(process: ProcessRef) -> ProcessState {
-        ProcessState::ALL.get(usize::from(process.state())).copied().unwrap_or(ProcessState::Running)
+        ProcessState::ALL
+            .get(usize::from(process.state()))
+            .copied()
+            .unwrap_or(ProcessState::Running)
     }
 
     /// For reports: `waits to receive`.
@@ -170,7 +173,9 @@ impl ProcessRef {
 
     /// Prevents wake-ups at the channel where it waits as a client.
     pub(crate) fn stop_waiting(self) {
-        if matches!(ProcessState::of(self), ProcessState::Send | ProcessState::Receive) && self.wait() != 0 {
+        if matches!(ProcessState::of(self), ProcessState::Send | ProcessState::Receive)
+            && self.wait() != 0
+        {
             let channel = self.waits_at();
             let open = !channel.is_null() && channel.0 != FAILED;
             if open && channel.client_process() == self {

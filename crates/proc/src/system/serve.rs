@@ -9,7 +9,7 @@ use crate::layout::{
 };
 use crate::machine::Worker;
 use crate::memory::OutOfMemory;
-use crate::program::{Direction, WordKind, Message};
+use crate::program::{Direction, Message, WordKind};
 use crate::system::lines::{HELD, NOTED, PENDING, name_of, system_of};
 use crate::system::note::note;
 use crate::system::state::Systems;

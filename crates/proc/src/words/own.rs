@@ -8,8 +8,14 @@ use crate::{array, collection, crew, text};
 /// The kind of this number.
 #[inline]
 pub(crate) fn kind_of(number: u32) -> WordKind {
-    const ALL: [WordKind; 6] =
-        [WordKind::Scalar, WordKind::Reference, WordKind::Text, WordKind::Component, WordKind::Array, WordKind::Collection];
+    const ALL: [WordKind; 6] = [
+        WordKind::Scalar,
+        WordKind::Reference,
+        WordKind::Text,
+        WordKind::Component,
+        WordKind::Array,
+        WordKind::Collection,
+    ];
     ALL.get(number as usize).copied().unwrap_or(WordKind::Scalar)
 }
 
@@ -95,7 +101,9 @@ pub(crate) fn owns_tied(worker: &Worker, kind: WordKind, word: Words) -> bool {
     match kind {
         WordKind::Component => crew::is_tied(worker, ComponentRef::of_word(word.get(0))),
         WordKind::Array if word.get(0) != 0 => owns(array::View::new(worker, word.get(0)).element),
-        WordKind::Collection if word.get(0) != 0 => owns(collection::element_of(worker, word.get(0))),
+        WordKind::Collection if word.get(0) != 0 => {
+            owns(collection::element_of(worker, word.get(0)))
+        }
         _ => false,
     }
 }

@@ -15,8 +15,8 @@ use tidemill_proc::layout::{
     COMPONENT_HEADER, Code, Component, FRAME_HEADER, Frame, Process, SLOT_SIZE, Slot,
 };
 use tidemill_proc::program::{
-    ComponentType, Direction, Executable, Function, FunctionCode, Interface, WordKind, Message, Port,
-    Program, Variable,
+    ComponentType, Direction, Executable, Function, FunctionCode, Interface, Message, Port,
+    Program, Variable, WordKind,
 };
 
 /// Runs an operation; returns from the state machine unless it is done, to resume at `$at`.
@@ -115,7 +115,13 @@ impl Builder {
     }
 
     /// A function with `locals` locals, some of which own something.
-    pub fn function(&mut self, name: &str, code: Code, locals: u32, owned: &[(u32, WordKind)]) -> u32 {
+    pub fn function(
+        &mut self,
+        name: &str,
+        code: Code,
+        locals: u32,
+        owned: &[(u32, WordKind)],
+    ) -> u32 {
         let owned = owned.iter().map(|&(index, kind)| Variable {
             name: format!("local{index}"),
             offset: FRAME_HEADER as u32 + 8 * index,

@@ -9,7 +9,7 @@ use tidemill_proc::layout::{
     SYSTEM, WORKER_READY, WORKER_READY_HEAD, WORKER_READY_MASK, WORKER_READY_TAIL,
     port as port_number, tag,
 };
-use tidemill_proc::program::{ComponentType, Direction, Key, WordKind, Program, Shape};
+use tidemill_proc::program::{ComponentType, Direction, Key, Program, Shape, WordKind};
 
 use super::*;
 use crate::{code, wait};

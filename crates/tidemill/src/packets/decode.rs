@@ -3,7 +3,7 @@
 //! What it does is done by the machine, which has the rules and the files (`borders/decode`): the
 //! app itself says what a graph may ask for.
 
-use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
 use tidemill_packet::fields::{FieldType, Fields};
 
 use crate::borders::files::FileName;
@@ -58,11 +58,16 @@ impl App for Decode {
         let from = fields("from", &config.from)?;
         let types: Vec<FieldType> = from.types().map(|(_, kind)| kind).collect();
         if types != [FieldType::Bytes] {
-            return Err(ConfigError::new("from", "it is one field that is bytes, such as `udp.payload`"));
+            return Err(ConfigError::new(
+                "from",
+                "it is one field that is bytes, such as `udp.payload`",
+            ));
         }
         match (config.event.is_empty(), config.output.is_empty()) {
             (true, true) => Err(ConfigError::new("event", "say `event`, or `output`")),
-            (false, false) => Err(ConfigError::new("output", "say `event` or `output`, and not both")),
+            (false, false) => {
+                Err(ConfigError::new("output", "say `event` or `output`, and not both"))
+            }
             (false, true) => Ok(()),
             (true, false) => match FileName::parse(&config.output) {
                 Ok(_) => Ok(()),

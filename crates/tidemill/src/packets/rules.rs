@@ -42,7 +42,7 @@ use tidemill_overlog::fleet::{self, Fleet, NodeId, World};
 use tidemill_overlog::net::mail::Fabric;
 use tidemill_overlog::node::{Event, Identity, Observer, Program, Sighting, Stages};
 use tidemill_overlog::program::{Compiled, Watch};
-use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Ports, Progress, Reconfigured, Start};
 use tidemill_packet::fields::Fields;
 use tidemill_relation::Value;
 use tidemill_relation::plan::RelationId;

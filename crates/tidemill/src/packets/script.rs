@@ -37,7 +37,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tidemill_event::Time;
-use tidemill_packet::app::{App, Fault, Io, Ports, Progress, Reconfigured, Start, ConfigError};
+use tidemill_packet::app::{App, ConfigError, Fault, Io, Ports, Progress, Reconfigured, Start};
 
 use crate::borders::flows::{FLOWS_MAX, IDLE_SECONDS, Limits, QUEUE_MAX, Room, per};
 use crate::components::hosted::{Hosted, HostedState};
@@ -142,7 +142,9 @@ impl App for Script {
             return Err(ConfigError::new("per", unknown.to_string()));
         }
         match (config.component.is_empty(), config.file.is_empty()) {
-            (true, true) => return Err(ConfigError::new("component", "say `component`, or `file`")),
+            (true, true) => {
+                return Err(ConfigError::new("component", "say `component`, or `file`"));
+            }
             (false, false) => {
                 let text = "the component of a file is its entry component: say one of them";
                 return Err(ConfigError::new("component", text));

@@ -10,8 +10,8 @@ use tidemill_diag::Diagnostic;
 use super::ast::{Definition, KeyDef, PortDef};
 use super::lower::{KEY_TYPES, lower, number_of};
 use crate::app::{
-    App, Config, Count, Declaration, Declared, Default, Fault, Flow, Instance, Io, Key, Port,
-    Reconfigured, Setting, Settings, Start, Value, ConfigError,
+    App, Config, ConfigError, Count, Declaration, Declared, Default, Fault, Flow, Instance, Io,
+    Key, Port, Reconfigured, Setting, Settings, Start, Value,
 };
 use crate::kernel::Running;
 use crate::kernel::table::spec::TableSpec;

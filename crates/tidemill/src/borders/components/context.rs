@@ -97,7 +97,9 @@ impl StageContext<'_> {
                 }
                 self.machine.node.runner.worker().renote(name);
             }
-            Err(SendError::Gone | SendError::Protocol | SendError::Full | SendError::OutOfMemory) => {
+            Err(
+                SendError::Gone | SendError::Protocol | SendError::Full | SendError::OutOfMemory,
+            ) => {
                 self.stage.counters.refused.add(1);
             }
         }

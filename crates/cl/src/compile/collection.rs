@@ -64,16 +64,16 @@ impl Translator<'_, '_, '_> {
 
     /// The address of an element, or 0.
     fn sought(&mut self, collection: Place, shape: &Storage, keys: &[Key]) -> Value {
-        let (key, place) = (self.lookup_key(keys), self.place(collection));
+        let (wanted, place) = (self.lookup_key(keys), self.place(collection));
         let word = self.load(place, Type::Integer);
-        let Some(key) = self.quick(shape, key) else { return self.find(word, key) };
+        let Some(key) = self.quick(shape, wanted) else { return self.find(word, wanted) };
         let ways = self.ways();
         let (next, zero) = (ways.found, self.word(0));
         self.search(word, key, ways);
         self.body.switch_to_block(ways.missing);
         self.body.ins().jump(next, &[zero.into()]);
         self.body.switch_to_block(ways.unclear);
-        let found = self.find(word, key);
+        let found = self.find(word, wanted);
         self.body.ins().jump(next, &[found.into()]);
         self.body.switch_to_block(next);
         self.body.block_params(next)[0]
@@ -81,11 +81,11 @@ impl Translator<'_, '_, '_> {
 
     /// The address of an element that is made if it is missing.
     fn made(&mut self, collection: Place, shape: &Storage, keys: &[Key]) -> Value {
-        let (key, place) = (self.lookup_key(keys), self.place(collection));
+        let (wanted, place) = (self.lookup_key(keys), self.place(collection));
         let number = self.unit.descriptors.shape(shape);
-        let quick = self.quick(shape, key);
+        let quick = self.quick(shape, wanted);
         let (word, number, position) = (self.pointer(place), self.half(number), self.position());
-        let key = match key {
+        let key = match wanted {
             LookupKey::Row(row) => {
                 let words = self.row_address(row);
                 return self.finds("collection_at", &[word, number, words, position]);
@@ -114,10 +114,10 @@ impl Translator<'_, '_, '_> {
 
     /// The address of an element whose absence is a fault.
     fn expected(&mut self, collection: Place, shape: &Storage, keys: &[Key]) -> Value {
-        let (key, place) = (self.lookup_key(keys), self.place(collection));
+        let (wanted, place) = (self.lookup_key(keys), self.place(collection));
         let position = self.position();
         let word = self.load(place, Type::Integer);
-        let key = match key {
+        let key = match wanted {
             LookupKey::Row(row) => {
                 let words = self.row_address(row);
                 return self.finds("collection_get", &[word, words, position]);
@@ -125,16 +125,16 @@ impl Translator<'_, '_, '_> {
             LookupKey::Word(key) => key,
         };
         let missing = self.outside();
-        let found = if self.quick(shape, key).is_some() {
+        let found = if self.quick(shape, wanted).is_some() {
             let ways = Ways { missing, ..self.ways() };
             self.search(word, key, ways);
             self.body.switch_to_block(ways.unclear);
-            let found = self.find(word, key);
+            let found = self.find(word, wanted);
             self.body.ins().brif(found, ways.found, &[found.into()], missing, &[]);
             self.body.switch_to_block(ways.found);
             self.body.block_params(ways.found)[0]
         } else {
-            let (found, there) = (self.find(word, key), self.body.create_block());
+            let (found, there) = (self.find(word, wanted), self.body.create_block());
             self.body.ins().brif(found, there, &[], missing, &[]);
             self.body.switch_to_block(there);
             found

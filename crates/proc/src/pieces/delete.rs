@@ -14,7 +14,7 @@ pub(crate) fn schedule_children(worker: &mut Worker, component: ComponentRef) ->
         return false;
     }
     let (id, left) = (component.id(), component.child_count());
-    let is_known = |termination: &Termination| matches!(termination, Termination::Children { of, .. } if *of == id);
+    let is_known = |it: &Termination| matches!(it, Termination::Children { of, .. } if *of == id);
     if !worker.machine.pieces.terminations.iter().any(is_known) {
         worker.machine.pieces.terminations.push(Termination::Children { of: id, left });
         worker.machine.attention = true;

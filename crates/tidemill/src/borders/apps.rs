@@ -10,8 +10,7 @@ pub(super) fn links(engine: &Engine, app: &str) -> (Vec<usize>, Option<usize>) {
     (of(Direction::Input).collect(), of(Direction::Output).next())
 }
 
-/// The first app of a graph that is a border of this kind, and none of those that were checked, as
-/// they were.
+/// The first app of a graph that is a border of this kind and differs from all checked ones.
 pub(super) fn unchecked<'g, 'k>(
     graph: &'g Graph,
     is_border: impl Fn(&AppSpec) -> bool,

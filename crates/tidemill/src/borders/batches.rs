@@ -1,4 +1,4 @@
-//! Batches in the inbox of a node: how long what another engine handed over waits there.
+//! Batches in the inbox of a node, which measure how long events from another engine wait there.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::latency::Latency;
 pub(crate) struct Batches(pub(super) VecDeque<Batch>);
 
 pub(super) struct Batch {
-    /// The turn of its first event, as the node counts them.
+    /// The node's number of the turn that processes its first event.
     pub(super) first: u64,
     pub(super) handed: Time,
     pub(super) latency: Latency,

@@ -6,7 +6,7 @@ use tidemill_stdx::sorted::SortedSet;
 use crate::program::Program;
 
 impl Program {
-    /// Checks that both sides of each border fit; as far as both sides could be read.
+    /// Checks that both sides of each border fit, as far as both sides were parsed.
     pub(crate) fn check_borders(&mut self) {
         self.check_settings_border();
         self.check_table_borders();
@@ -21,7 +21,7 @@ impl Program {
         self.borders.schemas = self.border.clone();
     }
 
-    /// The events that come from other parts, where it is known what their columns hold.
+    /// The events that come from other parts, where the types of their columns are known.
     pub(crate) fn given_events(&self) -> Vec<Given> {
         self.packets_given().chain(self.messages_given()).collect()
     }

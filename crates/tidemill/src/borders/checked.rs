@@ -51,13 +51,13 @@ impl Checked {
         (!table.is_written_by_rules()).then(|| table.name())
     }
 
-    /// Has components and interfaces the numbers that they have in a succession of programs.
+    /// Renumbers components and interfaces for a succession of programs.
     pub(crate) fn renumber(&mut self, succession: &Succession) {
         self.flows.iter_mut().for_each(|flow| flow.renumber(succession));
         self.components.iter_mut().for_each(|stage| stage.renumber(succession));
     }
 
-    /// The relations whose tuples concern others than nodes.
+    /// The relations whose tuples leave the node.
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
         let packets = self.packets.iter().flat_map(PacketBorder::crossing);
         let settings = self.settings.iter().map(|settings| settings.config);

@@ -1,4 +1,4 @@
-//! Relations of rules that have taken the place of others.
+//! Maps relations of the old rules to those of their successors.
 
 use tidemill_overlog::node::Program as Rules;
 use tidemill_relation::plan::RelationId;
@@ -10,7 +10,7 @@ pub(crate) struct Counterparts<'p> {
 }
 
 impl Counterparts<'_> {
-    /// The relation of the new rules that is this one of the old: tuples of either fit the other.
+    /// The relation of the new rules with the same columns as the old one, so that tuples fit both.
     pub(super) fn of(&self, old: RelationId) -> Option<RelationId> {
         self.old.same_in(self.new, old)
     }

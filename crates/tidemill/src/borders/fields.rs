@@ -3,7 +3,7 @@
 use tidemill_packet::fields::{FieldType, FieldValue};
 use tidemill_relation::{Type, TypeSet, Value};
 
-/// What a field of a packet may be to the rules.
+/// The types of the column of a packet field.
 pub(super) fn types_of(kind: FieldType) -> TypeSet {
     let types = match kind {
         FieldType::Integer => TypeSet::INT,
@@ -13,7 +13,7 @@ pub(super) fn types_of(kind: FieldType) -> TypeSet {
     types.union(TypeSet::of(Type::Null))
 }
 
-/// What a field of a packet is to the rules.
+/// The value of a packet field in rules.
 pub(super) fn value_of(field: FieldValue<'_>) -> Value<'_> {
     match field {
         FieldValue::Absent => Value::Null,

@@ -1,5 +1,5 @@
-//! The inbox of a node, as borders fill it: what comes from other engines waits on their side while
-//! many events of the node wait.
+//! The inbox of a node, as borders fill it: input from other engines stays on their side while many
+//! events of the node wait.
 
 use tidemill_event::{Loop, Time};
 use tidemill_overlog::fleet;
@@ -13,7 +13,7 @@ use super::batches::Batch;
 use super::latency::Latency;
 use crate::machine::Machine;
 
-/// Events of a node that may wait while more is taken.
+/// The number of waiting events up to which borders take input.
 const EVENTS_MAX: usize = 1024;
 
 impl Machine {
@@ -21,27 +21,27 @@ impl Machine {
         self.fleet.node(self.node.id).map_or(0, |node| node.waiting())
     }
 
-    /// Whether so many events of the node wait that nothing more is taken.
+    /// Whether too many events of the node wait for borders to take input.
     pub(super) fn is_inbox_full(&self) -> bool {
         self.waiting_events() >= EVENTS_MAX
     }
 
-    /// Whether what was not taken, as the inbox was full, is taken now.
+    /// Whether input that was held back is taken now.
     pub(super) fn has_inbox_room(&self) -> bool {
         self.waiting_events() <= EVENTS_MAX / 2
     }
 
-    /// Whether packets wait for the rules to keep up, and they do now.
+    /// Whether packets were held back, and the rules have caught up.
     pub(crate) fn may_take_packets(&self) -> bool {
         self.node.borders.hold_packets() && self.has_inbox_room()
     }
 }
 
-/// Puts a tuple into the inbox of the node: `fill` appends its columns there, and is given the
-/// address of the node. False if it has no room, which the node counts.
+/// Puts a tuple into the inbox of the node: `fill` appends its columns, and gets the address of the
+/// node. Returns false if the inbox has no room, which the node counts.
 ///
 /// # Errors
-/// What `fill` says: then nothing is put there.
+/// Those of `fill`; then nothing is put there.
 pub(super) fn put<E>(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -84,16 +84,16 @@ pub(super) fn turned(machine: &mut Machine, events: &Loop<Machine>) {
     }
 }
 
-/// What packets become.
+/// What packets are turned into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Become {
-    /// Events: as many are taken as the inbox has room for.
+    /// Events: taken while the inbox has room.
     Events,
     /// Something else.
     Other,
 }
 
-/// What became of the packets on links.
+/// The result of taking packets from links.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Taken {
     packets: usize,
@@ -101,7 +101,7 @@ pub(super) struct Taken {
     has_left: bool,
 }
 
-/// Takes the packets that have come to apps, each by `take`; whether some were left.
+/// Takes the packets on the links of apps, each by `take`; returns whether some were left.
 pub(super) fn take_each<A>(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -111,14 +111,14 @@ pub(super) fn take_each<A>(
     let mut taken = Taken::default();
     apps.iter_mut().for_each(|app| take(machine, events, app, &mut taken));
     if taken.packets > 0 {
-        // Links that are empty now may be the end of the graph.
+        // An empty link may let the graph finish.
         drive::wake(machine, events);
     }
     taken.has_left
 }
 
 impl Taken {
-    /// Takes the packets from a link of the node's graph, and calls `f` with each.
+    /// Takes the packets from a link of the graph, and calls `f` with each.
     pub(super) fn link(
         &mut self,
         machine: &mut Machine,

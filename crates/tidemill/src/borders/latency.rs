@@ -1,15 +1,15 @@
 //! How long batches wait on the other side of a border: `border/<name>/latency_ns`.
 //!
-//! From the turn that hands a batch over to the turn in which its receiver begins with it, by the
-//! clock of the loop, which each turn reads anyway: so in virtual time it repeats. A batch is what
-//! one turn hands over; its first event counts.
+//! Measured from the turn that hands a batch over to the turn in which its receiver starts on it,
+//! by the clock of the loop, so that it repeats in virtual time. A batch is what one turn hands
+//! over; its first event counts.
 
 use std::rc::Rc;
 
 use tidemill_event::Time;
 use tidemill_stat::{Histogram, Registry};
 
-/// Of one border. Clones are the same.
+/// The histogram of one border. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Latency(Rc<Histogram>);
 
@@ -23,18 +23,18 @@ impl Latency {
         Rc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A batch that was handed over has been begun with.
+    /// The receiver has started on a batch.
     pub(super) fn record(&self, handed: Time, begun: Time) {
         self.0.record(begun.0.saturating_sub(handed.0));
     }
 
-    /// Of a file: from the first tuple that waits to its being written.
+    /// For a file: from the first buffered tuple to its write.
     pub(super) fn record_wall(&self, handed_ns: i64, now_ns: i64) {
         self.0.record(now_ns.saturating_sub(handed_ns).max(0).cast_unsigned());
     }
 }
 
-/// A border whose batches are begun with one after the other.
+/// A border whose batches are received in order.
 pub(super) struct Handover {
     latency: Latency,
     handed: Option<Time>,
@@ -50,12 +50,12 @@ impl Handover {
         &self.latency
     }
 
-    /// Something is handed over.
+    /// A batch is handed over.
     pub(super) fn hand(&mut self, now: Time) {
         self.handed.get_or_insert(now);
     }
 
-    /// The receiver begins with what there is.
+    /// The receiver starts on all pending batches.
     pub(super) fn begin(&mut self, now: Time) {
         if let Some(handed) = self.handed.take() {
             self.latency.record(handed, now);

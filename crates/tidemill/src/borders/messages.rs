@@ -1,5 +1,5 @@
-//! Components that hold messages, checked when the program is loaded. What they do at run time is
-//! the interface `Messages` (`components/system/messages`).
+//! Components that hold messages, checked when the program is loaded. The run-time part is the
+//! interface `Messages` (`components/system/messages`).
 
 use tidemill_cl::ast::{Component, Declaration, Definition, ExprKind, Literal};
 use tidemill_cl::system::messages::NAME as MESSAGES;
@@ -11,10 +11,10 @@ use crate::program::{FileKind, Program};
 const TYPED: [&str; 2] = ["New", "Decode"];
 
 impl Program {
-    /// Checks that the program has the types that components name.
+    /// Checks that the program has the types named by components.
     pub(crate) fn check_messages(&mut self) {
         let tree = &self.components.tree;
-        // A component that offers it takes the place of the system's.
+        // A component that offers the interface replaces that of the system.
         let offers =
             |component: &Component| component.offers.iter().any(|it| it.name.text == MESSAGES);
         let is_offered = tree.definitions().any(|definition| match definition {

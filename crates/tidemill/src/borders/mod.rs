@@ -1,5 +1,4 @@
-//! Where the parts of a program reach each other: how that is checked when it is loaded, and what
-//! goes over when it runs.
+//! Borders between the parts of a program: the checks at load, and the transfer at run time.
 //!
 //! | border | between | how it is written |
 //! |---|---|---|
@@ -17,11 +16,11 @@
 //!
 //! In simulations packets go from node to node by `devices`.
 //!
-//! In most, `check` says what of it does not fit, with places on both sides; `border` is what has
-//! been checked, and `state` what there is of it in a node that runs. What crosses is a call of the
-//! other engine on the same loop: the functions of each `mod` take the machine, which holds all the
-//! states. What finds no room there is counted. [`schemas`] is operators and functions that a node
-//! calls itself, and has no such state. [`files`] has how tuples become files.
+//! In most, `check` reports misfits with spans on both sides; `border` is the checked form, and
+//! `state` its state in a running node. A transfer is a call of the other engine on the same loop:
+//! the functions of each `mod` take the machine, which holds all the states. What finds no room
+//! there is counted. [`schemas`] provides operators and functions that a node calls itself, and has
+//! no such state. [`files`] writes tuples to files.
 
 mod apps;
 mod batches;
@@ -64,10 +63,10 @@ use files::{Destination, Existing};
 pub(crate) use rebind::{rebind, rebind_schemas};
 pub(crate) use state::Borders;
 
-/// How often what waits to be written to files is.
+/// The period of writes to files.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
-/// Reports what failed in files.
+/// Reports errors of files.
 fn report(machine: &Machine, faults: &[String]) {
     faults.iter().for_each(|fault| machine.journal.get_mut().console.note(fault));
 }
@@ -81,8 +80,8 @@ pub(crate) fn link(machine: &mut Machine) {
     flows::link(machine);
 }
 
-/// The graph has breathed, for the last time if it is finished: takes the packets that have come to
-/// apps that are borders.
+/// The graph has breathed, for the last time if it is finished: takes the packets on the links of
+/// border apps.
 pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>, is_finished: bool) {
     settings::breathed(machine, events.now());
     tables::breathed(machine, events, is_finished);
@@ -92,9 +91,9 @@ pub(crate) fn take(machine: &mut Machine, events: &mut Loop<Machine>, is_finishe
     flows::take(machine, events);
 }
 
-/// Opens the files that rules write, of all nodes, below a folder, and those of the one node of a
-/// run. In a run what waits for them is written each second; in virtual time nobody waits, and a
-/// timer would keep time going.
+/// Opens the files of rules below a folder, for all nodes, and those of the one node of a run. A
+/// run writes them each second; virtual time has no such timer, which would keep the simulation
+/// going.
 ///
 /// # Errors
 /// There is no such folder.
@@ -121,7 +120,7 @@ pub(crate) fn open_files(
 }
 
 impl Machine {
-    /// From now on writes each second what waits for files, unless in virtual time.
+    /// Starts to write buffered rows each second, unless in virtual time.
     fn write_each_second(&mut self, events: &mut Loop<Machine>) {
         if !self.sinks.begin_flushing() {
             return;
@@ -137,7 +136,7 @@ impl Machine {
     }
 }
 
-/// Opens the files of the node whose turn it is.
+/// Opens the files of the current node.
 ///
 /// # Errors
 /// There is no such folder.
@@ -156,21 +155,21 @@ pub(crate) fn open_node_files(
     Ok(())
 }
 
-/// Ends the files of the node whose turn it is; gives what was lost.
+/// Ends the files of the current node; returns reports of lost rows.
 pub(crate) fn finish_node_files(machine: &mut Machine) -> Vec<String> {
     let faults = machine.node.borders.decoders.finish();
     report(machine, &faults);
     machine.node.borders.decoders.problems().collect()
 }
 
-/// Ends the files that rules write; gives what was lost.
+/// Ends the files of rules; returns reports of lost rows.
 pub(crate) fn finish_files(machine: &mut Machine) -> Vec<String> {
     let faults = machine.sinks.finish();
     report(machine, &faults);
     machine.sinks.problems().collect()
 }
 
-/// Takes over what rules have derived in a turn.
+/// Passes the tuples derived in a turn to other engines.
 pub(crate) fn crossed(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -185,7 +184,7 @@ pub(crate) fn crossed(
     rules::take(machine, events, tuples);
 }
 
-/// A turn has ended: what waited for the node to have room may go on.
+/// A turn has ended: resumes transfers that waited for room in the inbox.
 pub(crate) fn turned(machine: &mut Machine, events: &mut Loop<Machine>) {
     inbox::turned(machine, events);
     components::go_on(machine, events);

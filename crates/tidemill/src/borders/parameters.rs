@@ -19,7 +19,7 @@ use tidemill_proc::{Value as Word, Values};
 use tidemill_relation::text::parse_value;
 use tidemill_relation::{SeqBuilder, Type, TypeSet, Value};
 
-/// What a parameter is in the component language.
+/// The type of a parameter in the component language.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ParameterKind {
     Integer,
@@ -29,11 +29,11 @@ pub(super) enum ParameterKind {
     Text,
 }
 
-/// A parameter of a message, and the column that it is.
+/// A parameter of a message, and its column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Parameter {
     pub(super) kind: ParameterKind,
-    /// What the column may hold.
+    /// The types of the column.
     pub(super) column: TypeSet,
 }
 
@@ -45,19 +45,19 @@ pub(super) struct Declared {
     pub(super) span: Option<Span>,
 }
 
-/// Why a value is no parameter.
+/// Why a value does not fit a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Misfit {
     /// It is null.
     Null,
-    /// It is of another type, or has no such form.
+    /// It has another type, or no such form.
     Type,
 }
 
 const NULL: TypeSet = TypeSet::of(Type::Null);
 
 impl ParameterKind {
-    /// Of a type that is one of these.
+    /// The kind of a type, if it is one of these.
     pub(super) fn of(parameter: ir::Type) -> Option<ParameterKind> {
         Some(match parameter {
             ir::Type::Integer => ParameterKind::Integer,
@@ -69,7 +69,7 @@ impl ParameterKind {
         })
     }
 
-    /// As the component language writes it.
+    /// Its name in the component language.
     pub(super) fn name(self) -> &'static str {
         match self {
             ParameterKind::Integer => "INTEGER",
@@ -80,7 +80,7 @@ impl ParameterKind {
         }
     }
 
-    /// The types of values that are parameters of this kind.
+    /// The types of values that fit this kind.
     const fn values(self) -> TypeSet {
         match self {
             ParameterKind::Integer => TypeSet::INT.union(TypeSet::TIME).union(TypeSet::INTERVAL),
@@ -91,12 +91,12 @@ impl ParameterKind {
         }
     }
 
-    /// What a column may hold that is this parameter; a null is found when it comes.
+    /// The types that a column may have to be passed as this parameter; null is found at run time.
     pub(super) const fn takes(self) -> TypeSet {
         self.values().union(NULL)
     }
 
-    /// What a column holds that is filled by this parameter alone.
+    /// The types of a column that is filled from this parameter alone.
     pub(super) const fn gives(self) -> TypeSet {
         match self {
             ParameterKind::Integer => TypeSet::INT,
@@ -107,13 +107,13 @@ impl ParameterKind {
         }
     }
 
-    /// Whether a column may be this parameter. One that may hold anything is filled from outside
-    /// the program, and looked at when something comes.
+    /// Whether a column may be passed as this parameter. A column of any type is filled from
+    /// outside the program, and checked at run time.
     pub(super) fn fits(self, column: TypeSet) -> bool {
         column == TypeSet::ANY || column.without(self.takes()).is_empty()
     }
 
-    /// A value as this parameter.
+    /// Converts a value to this parameter.
     pub(super) fn word(self, value: Value<'_>) -> Result<Word<'_>, Misfit> {
         let word = match (self, value) {
             (_, Value::Null) => return Err(Misfit::Null),
@@ -138,7 +138,7 @@ impl ParameterKind {
 }
 
 impl ParameterKind {
-    /// Whether a value is this parameter.
+    /// Checks whether a value fits this parameter.
     fn check(self, value: Value<'_>) -> Result<(), Misfit> {
         match (self, value) {
             (ParameterKind::Text, Value::Str(_) | Value::Bytes(_) | Value::Id(_)) => Ok(()),
@@ -155,7 +155,7 @@ fn character(text: &str) -> Option<u64> {
 }
 
 impl Parameter {
-    /// Appends the next of some values as a column holds it.
+    /// Appends the next of `values` in the form of the column.
     fn push(self, values: &Values, row: &mut SeqBuilder) -> Result<(), Misfit> {
         let holds = |one: TypeSet, other: TypeSet| {
             self.column.meets(one) && !self.column.meets(other) && self.column != TypeSet::ANY
@@ -195,8 +195,7 @@ impl Parameter {
     }
 }
 
-/// The parameters of a message as its interface declares them; those that no column can be are an
-/// error, by name.
+/// The parameters of a message as declared by its interface.
 pub(super) fn declared(
     message: &ir::Message,
     written: Option<&ast::Message>,
@@ -213,7 +212,7 @@ pub(super) fn declared(
     declared.collect()
 }
 
-/// Appends the columns of a tuple: its location in one of them, the others from values.
+/// Appends the columns of a tuple: its location in one of them, the others from `values`.
 pub(super) fn fill(
     row: &mut SeqBuilder,
     (location, address): (usize, &str),
@@ -235,7 +234,7 @@ pub(super) fn fill(
 /// The columns of a tuple but its location, as the parameters of a message.
 ///
 /// # Errors
-/// The first that is none; then words are left that mean nothing.
+/// The first misfit; the words are then incomplete.
 pub(super) fn words<'v>(
     columns: impl Iterator<Item = Value<'v>>,
     location: usize,
@@ -249,10 +248,10 @@ pub(super) fn words<'v>(
     })
 }
 
-/// Whether the columns of a tuple but its location are the parameters of a message.
+/// Checks that the columns of a tuple but its location fit the parameters of a message.
 ///
 /// # Errors
-/// The first that is none.
+/// The first misfit.
 pub(super) fn check<'v>(
     columns: impl Iterator<Item = Value<'v>>,
     location: usize,
@@ -278,7 +277,7 @@ fn each<'v>(
     Ok(())
 }
 
-/// An empty list in the memory of one that has been used: of words that live for another time.
+/// Reuses the memory of a vector for words of another lifetime.
 pub(super) fn emptied<'v>(mut words: Vec<Word<'_>>) -> Vec<Word<'v>> {
     words.clear();
     words.into_iter().map(|_| unreachable!("it is empty")).collect()

@@ -1,4 +1,4 @@
-//! Other rules have taken the place of those that ran: borders go on with the relations of these.
+//! Rebinds borders to the relations of rules that replace the running ones.
 //!
 //! | border | keeps |
 //! |---|---|
@@ -11,8 +11,8 @@
 //! | components | the instances of stages that are the same |
 //! | rules | what waits for components, of relations that are the same |
 //!
-//! What has no counterpart ends: files are finished, instances parted with, and what waited for
-//! them is counted as dropped.
+//! What has no counterpart ends: files are finished, instances ended, and inputs queued for them
+//! counted as dropped.
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet::{self, Switched};
@@ -27,7 +27,7 @@ use super::programs::Programs;
 use super::{components, crossed, packets, report, tables};
 use crate::machine::Machine;
 
-/// Has messages decoded and encoded by other schemas from now on.
+/// Decodes and encodes messages by other schemas from now on.
 pub(crate) fn rebind_schemas(machine: &mut Machine, events: &mut Loop<Machine>, checked: &Checked) {
     machine.at_each_node(events, |machine, _| {
         machine.node.systems.know(&checked.schemas);
@@ -35,8 +35,8 @@ pub(crate) fn rebind_schemas(machine: &mut Machine, events: &mut Loop<Machine>, 
     });
 }
 
-/// Has all borders go on with the rules that nodes run now. `graph` is the packet graph as its
-/// files say.
+/// Rebinds all borders to the rules that nodes run now. `graph` is the packet graph of the new
+/// files.
 pub(crate) fn rebind(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -85,7 +85,7 @@ fn rebind_node(
         machine.note(&format!("the graph stays as it is: {refused}"));
     }
     let begun = components::rebind(machine, events, &checked.components, counterparts);
-    // An instance for each row of a table is also there for rows that were there before.
+    // A new stage with an instance per row also gets the existing rows.
     for stage in begun {
         let mut rows = TupleBuf::new();
         let (relation, kind) = (checked.components[stage].input, CrossingKind::Insert);

@@ -1,4 +1,4 @@
-//! The rows of a relation at the node of this run, and how one comes or goes.
+//! The rows of a relation at the node of this run, and changes to them.
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet;
@@ -8,7 +8,7 @@ use tidemill_relation::{OwnedValue, SeqBuilder, Value};
 
 use crate::machine::Machine;
 
-/// The rows that a table has, without the location.
+/// The rows of a table, without the location.
 pub(super) fn relation_rows(machine: &Machine, name: &str) -> Vec<Vec<OwnedValue>> {
     let mut rows = Vec::new();
     fleet::rows(&machine.fleet, machine.node.id, name, |row| {
@@ -17,8 +17,8 @@ pub(super) fn relation_rows(machine: &Machine, name: &str) -> Vec<Vec<OwnedValue
     rows
 }
 
-/// Has a tuple come or go, given without the location, in a turn of its own; false if the node
-/// takes nothing, which it counts.
+/// Inserts or deletes a tuple, given without the location, in a turn of its own; returns false if
+/// the node does not accept it, which it counts.
 pub(super) fn put<'v>(
     machine: &mut Machine,
     events: &mut Loop<Machine>,

@@ -1,4 +1,4 @@
-//! The borders of a node that runs.
+//! The borders of a running node.
 
 use tidemill_packet::graph::Graph;
 use tidemill_proc::Worker;
@@ -17,33 +17,33 @@ use super::rules::Desk;
 use super::settings::{Settings, SettingsBorder};
 use super::tables::Tables;
 
-/// The borders of a node that runs.
+/// The borders of a running node.
 #[derive(Default)]
 pub(crate) struct Borders {
     /// Between packets and rules.
     pub(crate) packets: Packets,
-    /// What rules say of the settings of apps, where they do.
+    /// Settings of apps, if rules have them.
     pub(crate) settings: Option<Settings>,
     /// The tables of apps that rules name.
     pub(crate) tables: Tables,
-    /// What rules say is to be installed, where they do.
+    /// Rules to install, if rules install some.
     pub(crate) programs: Option<Programs>,
     /// Between packets and messages.
     pub(crate) decoders: Decoders,
     /// Between packets and components.
     pub(crate) flows: Flows,
-    /// Stages that components work on.
+    /// Stages of components.
     pub(crate) components: Stages,
-    /// Rules as components reach them.
+    /// Rules as an interface of components.
     pub(crate) rules: Desk,
-    /// Devices of a simulation that are at links.
+    /// Simulated devices at links.
     pub(crate) devices: Devices,
-    /// What is on its way to the rules.
+    /// Batches in the inbox, to measure their latency.
     pub(super) batches: Batches,
 }
 
 impl Borders {
-    /// Of a program that has these; keys that come from outside are hashed with the secret.
+    /// Of a program with these borders; keys from outside the program are hashed with the secret.
     pub(crate) fn new(
         checked: &Checked,
         graph: Option<&Graph>,
@@ -66,18 +66,18 @@ impl Borders {
         }
     }
 
-    /// Offers components what is on the other side, before they begin.
+    /// Offers the borders to components, before they start.
     pub(crate) fn offer(&mut self, worker: &mut Worker) {
         self.rules.offer(worker);
         self.flows.know(worker);
         if self.components.is_some() {
-            // Rules may wake what waits.
+            // Rules may wake idle components, so the worker stays.
             worker.hold();
         }
     }
 
-    /// Rules say by other relations what settings are, or no more, or from now on. Gives the graph
-    /// that its node has to go on with, if it is another: as its files say.
+    /// Rebinds settings to other rules, which may have none or be the first to have some. Returns
+    /// the graph to switch to, if that changes: the one of the files.
     pub(super) fn rebind_settings(
         &mut self,
         border: Option<SettingsBorder>,
@@ -96,15 +96,15 @@ impl Borders {
         None
     }
 
-    /// Whether its graph writes files.
+    /// Whether the graph of the node writes files.
     pub(crate) fn have_files(&self) -> bool {
         self.decoders.have_files()
     }
 
-    /// Whether apps of another graph are as they were checked.
+    /// Checks that the apps of another graph are as they were when the borders were checked.
     ///
     /// # Errors
-    /// The first that is not, and why that matters; as text.
+    /// The first app that differs, and why that matters, as text.
     pub(crate) fn check(&self, graph: &Graph) -> Result<(), String> {
         let settled = |app: &str, what| {
             Err(format!("app {app}: {what} is settled when the program is loaded"))
@@ -116,14 +116,14 @@ impl Borders {
         }
     }
 
-    /// Whether packets were left on links, or changes of tables in the engine, because many events
-    /// wait.
+    /// Whether packets on links, or changes of tables in the engine, are held back because many
+    /// events wait.
     pub(crate) fn hold_packets(&self) -> bool {
         let packets_are = self.packets.are_held() || self.decoders.are_held;
         packets_are || self.flows.are_held() || self.tables.are_held
     }
 
-    /// Whether nothing is under way.
+    /// Whether nothing is in transit.
     pub(crate) fn are_idle(&self) -> bool {
         let packets_are = self.packets.are_idle() && !self.decoders.are_held;
         let packets_are = packets_are && !self.tables.are_held;

@@ -10,22 +10,22 @@ use crate::borders::parameters::Parameter;
 /// A stage that a component works on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StageBorder {
-    /// The component.
+    /// The name of the component.
     pub component: String,
-    /// What it is handed.
+    /// The relation whose tuples are its input.
     pub input: RelationId,
-    /// What it yields.
+    /// The relation of its output.
     pub output: RelationId,
-    /// The columns of the input, from 0, for each value of which there is an instance.
+    /// The columns of the input, from 0, that form the key of an instance.
     pub keys: Vec<usize>,
     pub(super) talk: Talk,
     pub(super) inputs: Vec<Parameter>,
     pub(super) outputs: Vec<Parameter>,
-    /// Where the location stands in the input, and in the output.
+    /// The location column of the input, and of the output.
     pub(super) locations: (usize, usize),
     /// Whether the input is a table.
     pub(super) reads_table: bool,
-    /// `stage::fault(@N, Component, Key, Reason)`, if rules read it, and where its location stands.
+    /// `stage::fault(@N, Component, Key, Reason)`, if rules read it, with its location column.
     pub(super) fault: Option<(RelationId, usize)>,
 }
 
@@ -35,14 +35,14 @@ impl StageBorder {
         self.talk.kind as usize
     }
 
-    /// Whether a stage of other rules is the same but for the numbers of its relations.
+    /// Whether a stage of the new rules is the same but for the numbers of its relations.
     pub(super) fn goes_on(&self, new: &StageBorder, counterparts: &Counterparts<'_>) -> bool {
         let StageBorder { input, output, fault, .. } = *new;
         counterparts.are(self.input, input)
             && StageBorder { input, output, fault, ..self.clone() } == *new
     }
 
-    /// Has the component and its interface the numbers that they have in a succession of programs.
+    /// Renumbers the component and its interface for a succession of programs.
     pub(in crate::borders) fn renumber(&mut self, succession: &Succession) {
         let Talk { kind, interface, .. } = &mut self.talk;
         *kind = succession.components[ComponentId::new(*kind)].raw();
@@ -60,7 +60,7 @@ impl StageBorder {
     }
 }
 
-/// How one talks with a component: numbers in the program.
+/// The interface of a component: numbers in the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Talk {
     pub(super) kind: u32,

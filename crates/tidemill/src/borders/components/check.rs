@@ -19,7 +19,7 @@ impl Program {
         is_used.then(|| FAULT.to_owned()).into_iter()
     }
 
-    /// Takes the stages that components work on, whose two sides have been checked with the rules.
+    /// Takes over the stages of components, whose two sides have been checked with the rules.
     pub(in crate::borders) fn check_stage_borders(&mut self) {
         match self.stage_borders() {
             Ok(stages) => self.borders.components = stages,

@@ -1,4 +1,4 @@
-//! A stage at work: what becomes of inputs, and of what instances do.
+//! A stage during one call: passes inputs to its instances, and their outputs on.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use crate::borders::inbox;
 use crate::borders::parameters::{emptied, fill};
 use crate::machine::Machine;
 
-/// A stage at work.
+/// A stage during one call, with the machine.
 pub(super) struct StageContext<'h> {
     pub(super) machine: &'h mut Machine,
     pub(super) number: usize,
@@ -24,7 +24,7 @@ pub(super) struct StageContext<'h> {
 }
 
 impl StageContext<'_> {
-    /// Gives a tuple to the instance of its key.
+    /// Passes a tuple to the instance of its key.
     pub(super) fn input(&mut self, columns: Seq<'_>, scratch: &mut Scratch) {
         let mut words = emptied(std::mem::take(&mut scratch.words));
         match self.stage.words(columns, &mut words) {
@@ -53,10 +53,10 @@ impl StageContext<'_> {
         self.say(name, columns, words);
     }
 
-    /// Gives a tuple that has waited to an instance that has nothing to do.
+    /// Sends a queued tuple to an idle instance.
     fn say_next(&mut self, name: Communication, row: SeqBuilder, scratch: &mut Scratch) {
         let mut words = emptied(std::mem::take(&mut scratch.words));
-        // It has been found to fit when it came.
+        // `input` has checked that the tuple fits.
         if self.stage.words(row.as_seq(), &mut words).is_ok() {
             self.say(name, row.as_seq(), &words);
         }
@@ -64,7 +64,7 @@ impl StageContext<'_> {
         scratch.rows.give(row);
     }
 
-    /// A new instance for a key; none, if there is no memory for it.
+    /// Makes an instance for a key; `None` if there is no memory for it.
     fn make(&mut self, key: OwnedValue) -> Option<Communication> {
         let talk = self.stage.checked.talk;
         let worker = self.machine.node.runner.worker();
@@ -78,7 +78,7 @@ impl StageContext<'_> {
         Some(name)
     }
 
-    /// Gives an input to an instance that has nothing to do.
+    /// Sends an input to an idle instance.
     fn say(&mut self, name: Communication, columns: Seq<'_>, words: &[Word<'_>]) {
         let talk = self.stage.checked.talk;
         match self.machine.node.runner.worker().send(name, talk.input, words) {
@@ -88,8 +88,8 @@ impl StageContext<'_> {
                     instance.is_at_work = true;
                 }
             }
-            // It failed when it had nothing to do: that is heard of, and the input is for the next.
-            Err(SendError::Failed) => {
+            // It failed while idle. The input goes to its successor, which `fault` makes.
+            Err(Unsaid::Failed) => {
                 if let Some(instance) = self.instances.get_mut(name) {
                     let mut row = SeqBuilder::new();
                     row.extend(columns);
@@ -105,7 +105,7 @@ impl StageContext<'_> {
         }
     }
 
-    /// An instance has ended its input: it is given the next.
+    /// An instance has completed its input: sends it the next.
     pub(super) fn done(&mut self, name: Communication, scratch: &mut Scratch) {
         let Some(instance) = self.instances.get_mut(name) else { return };
         instance.is_at_work = false;
@@ -125,8 +125,8 @@ impl StageContext<'_> {
         self.machine.node.runner.worker().close(name);
     }
 
-    /// A row has gone: the instance of its key ends, once it has done what waits for it; unless
-    /// another row of that key has come in the same turn.
+    /// A row was deleted: the instance of its key ends after its queued inputs, unless another row
+    /// of that key was inserted in the same turn.
     pub(super) fn delete(&mut self, columns: Seq<'_>, scratch: &mut Scratch) {
         if self.stage.checked.keys.is_empty() {
             return;
@@ -144,7 +144,7 @@ impl StageContext<'_> {
         }
     }
 
-    /// Derives what an instance has yielded.
+    /// Derives the output of an instance.
     pub(super) fn output(&mut self, events: &mut Loop<Machine>, values: &Values) {
         let StageBorder { output, outputs, locations, .. } = &self.stage.checked;
         let to = (*output, &self.stage.latency);
@@ -158,7 +158,8 @@ impl StageContext<'_> {
         }
     }
 
-    /// An instance has failed: rules are told, and what waits for it is for a new one.
+    /// An instance has failed: derives `stage::fault`, and moves the queued inputs to a new
+    /// instance.
     pub(super) fn fault(
         &mut self,
         events: &mut Loop<Machine>,
@@ -177,7 +178,7 @@ impl StageContext<'_> {
         if let Some((relation, location)) = self.stage.checked.fault {
             let (component, why) = (Value::Str(&self.stage.checked.component), Value::Str(why));
             let to = (relation, &self.stage.latency);
-            // What the node does not take it counts.
+            // The node counts events that it does not accept.
             let Ok(_) = inbox::put(self.machine, events, to, |address, row| {
                 let mut columns = vec![component, key.get(), why];
                 columns.insert(location.min(columns.len()), Value::Str(address));
@@ -188,7 +189,7 @@ impl StageContext<'_> {
         self.restart(key, queue, is_ending, scratch);
     }
 
-    /// Makes a new instance for what waited for one that has failed.
+    /// Makes a new instance for the queue of a failed one.
     fn restart(
         &mut self,
         key: OwnedValue,

@@ -4,21 +4,21 @@ use std::collections::VecDeque;
 
 use tidemill_relation::{OwnedValue, SeqBuilder};
 
-/// An instance, and what waits for it.
+/// An instance and its queued inputs.
 pub(super) struct Instance {
     /// Which of the stages.
     pub(super) stage: u32,
-    /// The turn that had the last input.
+    /// The turn of its last input.
     pub(super) turn: u32,
-    /// The key that it is for.
+    /// Its key.
     pub(super) key: OwnedValue,
-    /// Tuples that wait until it has ended the one before.
+    /// Tuples queued until it completes the current input.
     pub(super) queue: VecDeque<SeqBuilder>,
-    /// It has an input that it has not ended.
+    /// It has not completed its current input.
     pub(super) is_at_work: bool,
-    /// It has yielded something for which the node had no room.
+    /// The inbox of the node had no room for its output.
     pub(super) is_held: bool,
-    /// It ends when it has done all.
+    /// It ends when its queue is empty.
     pub(super) is_ending: bool,
 }
 
@@ -28,7 +28,7 @@ impl Instance {
         Instance { stage, turn: 0, key, queue, is_at_work: false, is_held: false, is_ending: false }
     }
 
-    /// Whether it has nothing to do.
+    /// Whether it has no input.
     pub(super) fn is_idle(&self) -> bool {
         !self.is_at_work && self.queue.is_empty()
     }

@@ -4,13 +4,13 @@
 //! in(@N, ...)  -> turn, after its commit -> [queue] -> IN A(..)  instance of the component
 //! out(@N, ...) <- inbox of the node      <------------ OUT B(..)
 //! ```
-//! An instance is made when the first tuple of its key comes, and is given one input after the
-//! other: the next when it has answered the one before with the message that ends it. Meanwhile
-//! inputs wait, `state::WAITING_MAX` for each instance; what comes then is dropped
-//! and counted. What an instance yields is taken while few events of the node wait; else it stays
-//! with the instance, which stops when it cannot send.
+//! The first tuple of a key makes an instance. An instance gets one input at a time: the next one
+//! follows when it has answered with the message that ends the current one. Until then inputs are
+//! queued, up to `state::WAITING_MAX` per instance; further ones are dropped and counted. Output is
+//! taken while few events of the node wait; otherwise it stays with the instance, which blocks when
+//! it cannot send.
 //!
-//! An instance that fails has lost the input that it was at; the next one makes a new instance.
+//! An instance that fails loses its current input; the next input makes a new instance.
 
 mod border;
 mod check;
@@ -41,7 +41,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     }
 }
 
-/// Hands the rows of a table to a stage that has just begun.
+/// Hands the rows of a table to a stage that has just started.
 pub(super) fn begin(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -51,7 +51,7 @@ pub(super) fn begin(
     hand(machine, events, rows, |number| number == stage);
 }
 
-/// Hands tuples to the stages that are meant.
+/// Hands tuples to the given stages.
 fn hand(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -79,7 +79,7 @@ fn hand(
             }
             marks::arrive("components/channel");
         }
-        // Afterwards, as a row that goes may have been replaced by another of its key.
+        // Deletions come last, as another row of the same key may have replaced the deleted one.
         let is_gone = |crossing: Crossing| crossing.kind == CrossingKind::Delete;
         let gone = own().filter(|(crossing, _)| has_deleted && is_gone(*crossing));
         for (_, columns) in gone {
@@ -93,7 +93,7 @@ fn hand(
     }
 }
 
-/// Goes on with the stages of other rules; the numbers of those that begin and have an instance for
+/// Rebinds the stages to other rules; returns the numbers of new stages that have an instance for
 /// each row of a table.
 pub(super) fn rebind(
     machine: &mut Machine,
@@ -115,7 +115,7 @@ pub(super) fn rebind(
     let has_parted = !parted.is_empty();
     parted.into_iter().for_each(|name| worker.close(name));
     match (had_some, !checked.is_empty()) {
-        // Rules may wake what waits.
+        // Rules may wake idle instances, so the worker stays.
         (false, true) => worker.hold(),
         (true, false) => worker.unhold(),
         _ => {}
@@ -126,7 +126,7 @@ pub(super) fn rebind(
     begun.into_iter().filter(|&stage| checked[stage].has_rows()).collect()
 }
 
-/// Something has come from an instance.
+/// An instance has sent a message, ended or failed.
 pub(crate) fn noted(machine: &mut Machine, events: &mut Loop<Machine>, from: Communication) {
     let mut all = std::mem::take(&mut machine.node.borders.components);
     if all.instances.get(from).is_some_and(|instance| instance.is_held) {
@@ -143,7 +143,7 @@ pub(crate) fn noted(machine: &mut Machine, events: &mut Loop<Machine>, from: Com
     machine.node.borders.components = all;
 }
 
-/// Takes what has come from instances while many events waited, as far as there is room now.
+/// Takes the output that was held back while the inbox was full, as far as there is room now.
 pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
     if machine.node.borders.components.held.is_empty() || !machine.has_inbox_room() {
         return;
@@ -160,7 +160,7 @@ pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
     arm(machine, events);
 }
 
-/// Takes all that has come from an instance; false if something was left, as many events wait.
+/// Takes all output of an instance; returns false if the inbox is full and some is left.
 fn hear(
     machine: &mut Machine,
     events: &mut Loop<Machine>,

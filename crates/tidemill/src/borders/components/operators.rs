@@ -12,10 +12,10 @@ use tidemill_stdx::sorted::{SortedMap, SortedSet};
 use super::border::Talk;
 use crate::borders::parameters::{Declared, Parameter, declared};
 
-/// What names of these stages begin with.
+/// The prefix of operator names of components.
 pub(super) const PREFIX: &str = "cl:";
 
-/// What the interface has to be.
+/// The required form of the interface.
 const FORM: &str = "`{ IN A(..) { OUT B(..) } OUT Done }`";
 
 /// The components of a program as operators of stages.
@@ -35,7 +35,7 @@ pub(super) struct Offered {
     span: Span,
 }
 
-/// Why a stage cannot name a component, and where that shows.
+/// Why a stage cannot name a component, and where to show that.
 #[derive(Clone, Debug)]
 struct Wrong {
     missing: Missing,
@@ -43,7 +43,7 @@ struct Wrong {
 }
 
 impl Operators {
-    /// Of a program that has no errors.
+    /// Collects the operators of a program without errors.
     pub(crate) fn new(program: &ir::Program, tree: &ast::Program) -> Operators {
         let components = tree.definitions().filter_map(|it| match it {
             Definition::Component(it) => Some(it),
@@ -96,7 +96,7 @@ impl Family for Operators {
     }
 }
 
-/// The interface of a component by which a stage talks with it.
+/// The interface by which a stage uses a component.
 fn offered(
     program: &ir::Program,
     tree: &ast::Program,
@@ -159,7 +159,7 @@ fn offered(
     Ok(Offered { talk, inputs, outputs, span })
 }
 
-/// Input, output and end, if the interface is one for stages.
+/// The messages for input, output and end, if the interface has the form for stages.
 fn form(interface: &ir::Interface) -> Option<[MessageId; 3]> {
     let of = |direction| -> Vec<MessageId> {
         let all = interface.messages.iter_enumerated();
@@ -206,7 +206,7 @@ pub(crate) fn named(rules: &Tree) -> SortedSet<String> {
     operators.map(str::to_owned).collect()
 }
 
-/// Parameters with the columns of a relation that they are.
+/// Parameters with the columns of a relation that they correspond to.
 pub(in crate::borders) fn parameters(declared: &[Declared], relation: &Relation) -> Vec<Parameter> {
     let location = relation.location as usize;
     let columns = relation.columns.iter().enumerate().filter(|(at, _)| *at != location);

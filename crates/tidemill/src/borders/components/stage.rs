@@ -17,9 +17,9 @@ pub(super) struct Stage {
     /// Its instances by key.
     by_key: HashTable<(u64, Communication)>,
     secret: Secret,
-    /// Counts the turns that had something for it.
+    /// The number of turns that had input for it.
     pub(super) turns: u32,
-    /// Tuples on their way to instances, and what these yield on its way back.
+    /// Measures the latency of tuples to instances, and of their output.
     pub(super) handover: Handover,
     pub(super) latency: Latency,
     pub(super) counters: Counters,
@@ -31,12 +31,12 @@ pub(super) struct Counters {
     pub(super) outputs: Counter,
     pub(super) instances: Counter,
     pub(super) faults: Counter,
-    /// Inputs that instances were at when they failed.
+    /// Inputs that were being processed when an instance failed.
     pub(super) lost: Counter,
     pub(super) full: Counter,
     pub(super) null: Counter,
     pub(super) misfit: Counter,
-    /// Inputs for which there was no memory, or no components any more.
+    /// Inputs refused for lack of memory, or as the components have ended.
     pub(super) refused: Counter,
 }
 
@@ -77,8 +77,8 @@ impl Stage {
         }
     }
 
-    /// The key of a tuple, which rules see when its instance fails. Where several columns are, a
-    /// list is made in `list`.
+    /// The key of a tuple, which rules see when its instance fails. A key of several columns is a
+    /// list, built in `list`.
     pub(super) fn key<'v>(&self, columns: Seq<'v>, list: &'v mut SeqBuilder) -> Value<'v> {
         let value = |at: usize| columns.get(at).unwrap_or(Value::Null);
         match self.checked.keys[..] {
@@ -92,7 +92,7 @@ impl Stage {
         }
     }
 
-    /// A tuple without its location, as the parameters of a message.
+    /// A tuple without its location as the parameters of a message.
     pub(super) fn words<'v>(
         &self,
         columns: Seq<'v>,
@@ -113,7 +113,7 @@ impl Stage {
         self.by_key.find(key.hash(&self.secret), is_it).map(|&(_, name)| name)
     }
 
-    /// The next tuple of this key makes a new instance.
+    /// Unlinks an instance from its key: the next tuple of the key makes a new one.
     pub(super) fn forget(&mut self, name: Communication, key: Value<'_>) {
         let hash = key.hash(&self.secret);
         if let Ok(entry) = self.by_key.find_entry(hash, |&(_, other)| other == name) {

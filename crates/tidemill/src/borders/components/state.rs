@@ -12,7 +12,7 @@ use super::instance::Instance;
 use super::stage::Stage;
 use crate::borders::counterparts::Counterparts;
 
-/// Inputs that wait for an instance.
+/// The maximum number of inputs queued for an instance.
 pub(super) const WAITING_MAX: usize = 1024;
 
 /// The stages that components work on, with their instances.
@@ -20,24 +20,24 @@ pub(super) const WAITING_MAX: usize = 1024;
 pub(crate) struct Stages {
     pub(super) stages: Vec<Stage>,
     pub(super) instances: CommunicationMap<Instance>,
-    /// Instances that have yielded something when many events of the node waited.
+    /// Instances whose output is held back, as many events of the node waited.
     pub(super) held: VecDeque<Communication>,
-    /// Memory for what instances yield.
+    /// A buffer for output of instances.
     pub(super) values: Values,
     pub(super) scratch: Scratch,
 }
 
-/// Memory for what is done with one tuple.
+/// Buffers for processing one tuple.
 #[derive(Default)]
 pub(super) struct Scratch {
     pub(super) words: Vec<Word<'static>>,
     pub(super) key: SeqBuilder,
-    /// Of tuples that have waited.
+    /// Spare buffers of queued tuples.
     pub(super) rows: SpareRows,
 }
 
 impl Stages {
-    /// Of a program that has these; keys are hashed with the secret.
+    /// Of a program with these borders; keys are hashed with the secret.
     pub(in crate::borders) fn new(
         checked: &[StageBorder],
         registry: &Registry,
@@ -47,9 +47,8 @@ impl Stages {
         Stages { stages: checked.iter().map(stage).collect(), ..Stages::default() }
     }
 
-    /// Goes on with the stages of other rules: those that are the same keep their instances. Gives
-    /// the instances of the others, with which it has parted, and the numbers of the stages that
-    /// begin.
+    /// Rebinds to the stages of other rules. Unchanged stages keep their instances. Returns the
+    /// instances of the others, which are to be ended, and the numbers of new stages.
     pub(super) fn rebind(
         &mut self,
         checked: &[StageBorder],
@@ -101,7 +100,7 @@ impl Stages {
         !self.stages.is_empty()
     }
 
-    /// Whether no instance has anything left to do for the rules.
+    /// Whether no instance has input.
     pub(in crate::borders) fn are_idle(&self) -> bool {
         self.held.is_empty() && self.instances.iter().all(|(_, one)| one.is_idle())
     }

@@ -16,23 +16,23 @@ pub(crate) const DECODE: &str = "Decode";
 pub struct DecodeBorder {
     /// The app.
     pub app: String,
-    /// What the graph says of it.
+    /// Its config in the graph.
     pub(super) config: Config,
     /// The schemas of the program.
     pub(super) schemas: Schemas,
     pub(super) schema: Schema,
     /// The type of the messages.
     pub(super) message: MessageId,
-    /// Where they are.
+    /// The field that holds the message.
     pub(super) from: Fields,
-    /// The fields of the packet that come before.
+    /// The fields of the packet that precede those of the message.
     pub(super) fields: Fields,
-    /// The fields of the message, if not all.
+    /// The selected fields of the message; `None`: all.
     pub(super) selection: Option<Selection>,
     pub(super) target: Target,
 }
 
-/// Where the fields go.
+/// The destination of decoded messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Target {
     /// `event(@N, fields.., selected..)`.
@@ -47,7 +47,7 @@ impl DecodeBorder {
         self.event().is_some()
     }
 
-    /// What reads its messages.
+    /// A reader of its messages.
     pub(super) fn reader(&self) -> MessageReader {
         let DecodeBorder { schemas, schema, message, selection, .. } = self;
         match selection {
@@ -56,7 +56,7 @@ impl DecodeBorder {
         }
     }
 
-    /// The event that its messages are.
+    /// The event of its messages.
     pub(crate) fn event(&self) -> Option<RelationId> {
         match self.target {
             Target::Event(event) => Some(event),

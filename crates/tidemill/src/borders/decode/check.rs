@@ -18,7 +18,7 @@ use crate::borders::schemas::{Selection, all_columns};
 use crate::borders::sinks::file_name;
 use crate::program::{FileKind, Program};
 
-/// An app that decodes, as it stands in the graph.
+/// An app that decodes, as declared in the graph.
 struct Written {
     name: String,
     message: String,
@@ -32,12 +32,12 @@ struct Written {
 }
 
 impl Program {
-    /// The events that messages are.
+    /// The events of decoded messages.
     pub(crate) fn events_of_messages(&self) -> impl Iterator<Item = String> {
         self.decoders().map(|written| written.event).filter(|event| !event.is_empty())
     }
 
-    /// What their columns hold, as far as the app says it rightly.
+    /// The types of their columns, as far as the config of the app is valid.
     pub(crate) fn messages_given(&self) -> impl Iterator<Item = Given> {
         self.decoders().filter(|written| !written.event.is_empty()).filter_map(|written| {
             let (schema, message) = self.border.message(&written.message).ok()?;
@@ -56,7 +56,7 @@ impl Program {
         })
     }
 
-    /// Checks what packets are decoded into; as far as all sides could be read.
+    /// Checks the destinations of decoded messages, as far as all sides were parsed.
     pub(crate) fn check_decoders(&mut self) {
         let written: Vec<Written> = self.decoders().collect();
         for written in written {
@@ -86,7 +86,7 @@ impl Program {
         })
     }
 
-    /// Both sides of a border; nothing, if one of them has errors.
+    /// The border of an app; `None` if one side has errors of its own.
     fn decoder(&self, written: &Written) -> Result<Option<DecodeBorder>, Box<Diagnostic>> {
         let Written { name, span, .. } = written;
         if self.schema.is_none() && self.kinds.has(FileKind::Schemas) {
@@ -95,7 +95,7 @@ impl Program {
         let found = self.border.message(&written.message);
         let (schema, message) = found
             .map_err(|(message, help)| Diagnostic::error("border", *span, message).help(help))?;
-        // That these names are right has been checked with the app.
+        // The check of the app has reported invalid names.
         let (Ok(from), Ok(fields)) = (Fields::parse(&written.from), Fields::parse(&written.fields))
         else {
             return Ok(None);
@@ -146,7 +146,7 @@ impl Program {
         })
     }
 
-    /// The event of the rules, if these could be read.
+    /// The event in the rules, if these were parsed.
     fn event(
         &self,
         written: &Written,
@@ -189,7 +189,7 @@ impl Program {
             selected.iter().map(|column| (column.name.to_string(), column.types, column.source));
         let known = relation.columns.iter().enumerate().skip(1);
         for ((at, known), (field, types, source)) in known.zip(of_packet.chain(of_message)) {
-            // What may be absent alone says nothing of what a column is for.
+            // Null alone, from an optional field, does not make the types meet.
             let types = types.without(TypeSet::of(Type::Null));
             if known.is_empty() || known.meets(types) {
                 continue;
@@ -259,7 +259,7 @@ impl Program {
     }
 }
 
-/// What the event of messages looks like.
+/// The expected form of the event of messages.
 fn form(event: &str, fields: &Fields, selected: &[stage::Column]) -> String {
     let names = fields.types().map(|(name, _)| variable(name));
     let names = names.chain(selected.iter().map(|column| variable(&column.name)));

@@ -6,7 +6,7 @@
 //!             rest -> link
 //! ```
 //! Packets are taken from links while few events of the node wait; the others stay, and the link
-//! drops and counts what it has no room for. A packet whose message has been read is done with.
+//! drops and counts packets that it has no room for. A packet whose message was decoded is dropped.
 
 mod border;
 mod check;
@@ -37,7 +37,7 @@ pub(super) fn link(machine: &mut Machine) {
     }
 }
 
-/// Decodes the packets that have come to apps, as far as the rules keep up.
+/// Decodes the packets on the links of apps, as far as the rules keep up.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
     if machine.node.borders.decoders.apps.is_empty() {
         return;
@@ -65,7 +65,7 @@ fn take_from(
     }
 }
 
-/// A packet has no such message; why is counted.
+/// A packet has no such message; the reason has been counted.
 struct Undecoded;
 
 impl DecodeApp {
@@ -87,7 +87,7 @@ impl DecodeApp {
         })
     }
 
-    /// Hands the message of a packet to the rules, or to its file.
+    /// Passes the message of a packet to the rules, or to its file.
     fn deliver(
         &mut self,
         machine: &mut Machine,
@@ -118,7 +118,7 @@ impl DecodeApp {
         read
     }
 
-    /// Sends a packet without a message where the rest goes.
+    /// Sends a packet without a message to the output for the rest.
     fn pass_on(&mut self, machine: &mut Machine, packet: Packet) {
         let engine = &mut machine.node.driver.engine;
         let is_sent = self.rest.is_some_and(|link| engine.send_link(link, packet).is_ok());

@@ -26,7 +26,7 @@ pub(super) struct DecodeApp {
     /// The links to it, and from it.
     pub(super) inputs: Vec<usize>,
     pub(super) rest: Option<usize>,
-    /// Memory of the last row of the file.
+    /// A buffer for the row of a file.
     pub(super) row: SeqBuilder,
     pub(super) counters: DecodeCounters,
 }
@@ -58,7 +58,7 @@ impl DecodeCounters {
 }
 
 impl Decoders {
-    /// Of a program that has these.
+    /// Of a program with these borders.
     pub(in crate::borders) fn new(checked: &[DecodeBorder], registry: &Registry) -> Decoders {
         let border = |checked: &DecodeBorder| {
             let DecodeBorder { app, target, .. } = checked;
@@ -77,8 +77,7 @@ impl Decoders {
         Decoders { apps: checked.iter().map(border).collect(), are_held: false }
     }
 
-    /// Goes on with other schemas, and with the relations of other rules, as far as these apps are
-    /// the same.
+    /// Rebinds unchanged apps to other schemas and to the relations of other rules.
     pub(in crate::borders) fn rebind(&mut self, checked: &[DecodeBorder]) {
         for app in &mut self.apps {
             if let Some(border) = checked.iter().find(|it| it.app == app.checked.app) {
@@ -87,7 +86,7 @@ impl Decoders {
         }
     }
 
-    /// The app whose file would have other columns.
+    /// An app whose file would get other columns.
     pub(crate) fn of_other_columns<'c>(&self, checked: &'c [DecodeBorder]) -> Option<&'c str> {
         let is_it = |new: &&DecodeBorder| {
             let own = self.apps.iter().map(|app| &app.checked).find(|own| own.app == new.app);
@@ -96,8 +95,8 @@ impl Decoders {
         checked.iter().find(is_it).map(|border| &*border.app)
     }
 
-    /// The app of another graph that is not one of these, as it was checked: what it decodes
-    /// into was settled when the program was loaded.
+    /// The app of another graph that differs from all checked ones: its destination was settled
+    /// when the program was loaded.
     pub(in crate::borders) fn unchecked<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
         let checked = self.apps.iter().map(|it| (&*it.checked.app, &it.checked.config));
         apps::unchecked(graph, |app| app.kind.name == DECODE, checked)
@@ -108,7 +107,7 @@ impl Decoders {
         self.apps.iter().any(|border| border.files.is_some())
     }
 
-    /// Opens the files. Gives faults.
+    /// Opens the files. Returns errors.
     pub(in crate::borders) fn open(
         &mut self,
         destination: &Destination,
@@ -117,17 +116,17 @@ impl Decoders {
         self.each(|files| files.open(destination.clone(), time_ns))
     }
 
-    /// Writes what waits, and ends files whose time is over. Gives faults.
+    /// Writes buffered rows, and ends files whose period is over. Returns errors.
     pub(in crate::borders) fn tick(&mut self, time_ns: i64) -> Vec<String> {
         self.each(|files| files.tick(time_ns))
     }
 
-    /// Ends all files. Gives faults.
+    /// Ends all files. Returns errors.
     pub(in crate::borders) fn finish(&mut self) -> Vec<String> {
         self.each(Files::finish)
     }
 
-    /// What was lost.
+    /// Reports of lost rows.
     pub(in crate::borders) fn problems(&self) -> impl Iterator<Item = String> {
         self.apps.iter().filter_map(|border| border.files.as_ref()?.problem())
     }

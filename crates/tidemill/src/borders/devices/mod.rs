@@ -1,4 +1,4 @@
-//! Devices of a simulation that are at links: frames go from one node to another.
+//! Simulated devices at links, which carry frames from node to node.
 //!
 //! ```text
 //! link -> [app] -> switch of the link -> network of the simulation -> [app] -> link
@@ -19,10 +19,10 @@ use crate::switch::Plug;
 pub(crate) use state::Devices;
 use state::{Port, PortCounters};
 
-/// Bytes of a datagram at most.
+/// The maximum size of a datagram in bytes.
 const BYTES_MAX: usize = 1 << 16;
 
-/// Plugs in the devices of the node whose turn it is, before its graph starts.
+/// Plugs in the devices of the current node, before its graph starts.
 ///
 /// # Errors
 /// Two devices have one name.
@@ -54,7 +54,7 @@ pub(crate) fn open(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<
     Ok(())
 }
 
-/// Unplugs the devices of a node that ends: what is under way to it is lost.
+/// Unplugs the devices of a node that ends: frames in flight to it are lost.
 pub(crate) fn close(machine: &mut Machine, events: &mut Loop<Machine>) {
     for port in machine.node.borders.devices.ports.drain(..) {
         events.host().close(port.endpoint);
@@ -69,7 +69,7 @@ pub(super) fn link(machine: &mut Machine) {
     }
 }
 
-/// Sends the frames that have come to devices.
+/// Sends the frames that have arrived at devices.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
     if machine.node.borders.devices.ports.is_empty() {
         return;
@@ -91,7 +91,7 @@ fn take_from(
             let Some(sim) = &mut machine.sim else { return };
             let Some(switch) = sim.switches.get_mut(&plug.link) else { return };
             for to in switch.route(*member, packet.bytes()) {
-                // What the network loses, it counts.
+                // The network counts lost frames.
                 let _ = events.host().send(*endpoint, to, packet.bytes());
             }
             counters.sent.add(1);
@@ -99,7 +99,7 @@ fn take_from(
     }
 }
 
-/// Puts the frames that have come for a device on its link, which counts what it has no room for.
+/// Puts the received frames of a device on its link, which counts those that it has no room for.
 fn receive(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
     let Devices { ports, buffer } = &mut machine.node.borders.devices;
     let Some(port) = ports.get(number) else { return };

@@ -9,11 +9,11 @@ use crate::switch::Plug;
 #[derive(Default)]
 pub(crate) struct Devices {
     pub(super) ports: Vec<Port>,
-    /// Memory for what is received.
+    /// A receive buffer.
     pub(super) buffer: Vec<u8>,
 }
 
-/// A device of a node that lives.
+/// A device of a live node.
 pub(super) struct Port {
     pub(super) plug: Plug,
     /// Its number among the devices at its link.

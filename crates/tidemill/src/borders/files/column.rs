@@ -1,4 +1,4 @@
-//! What files are made of, and what is wrong with what is not written.
+//! Columns of files, and why a tuple could not be written.
 
 use std::io;
 
@@ -7,24 +7,24 @@ use tidemill_relation::TypeSet;
 /// A column of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Column {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it holds.
+    /// The types of its values.
     pub types: TypeSet,
 }
 
-/// What becomes of files of earlier runs whose names follow the time. Others are replaced.
+/// What to do with files of earlier runs whose names contain the time. Others are replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Existing {
-    /// The new ones get a number.
+    /// Keep them; new files get a number.
     Kept,
-    /// They are replaced, so that a simulation repeats.
+    /// Replace them, so that a simulation repeats.
     Replaced,
 }
 
 /// Why a tuple was not written.
 pub(super) enum Wrong {
-    /// It has other values than the file has columns for.
+    /// Its values do not fit the columns of the file.
     Misfit,
     /// The file cannot be written.
     Failed(String),

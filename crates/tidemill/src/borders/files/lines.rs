@@ -1,8 +1,8 @@
 //! Tuples as lines: objects of JSON, and comma-separated values.
 //!
-//! Values stand as in the lines of `--json`: numbers, texts, booleans, null and lists as they are,
-//! all else in its text form. In CSV a list is JSON, and null is nothing, which an empty text is
-//! not: that is `""`.
+//! Values have the form of `--json` lines: numbers, strings, booleans, null and lists as JSON, all
+//! else in its text form. In CSV a list is JSON, null is an empty field and an empty string is
+//! `""`.
 
 use tidemill_relation::json::JsonWriter;
 use tidemill_relation::{Value, text};
@@ -63,7 +63,7 @@ fn separated<T>(
 /// A field, in quotes where it needs them (RFC 4180).
 fn quoted(out: &mut Vec<u8>, text: &str) {
     let needs = |byte: u8| matches!(byte, b',' | b'"' | b'\n' | b'\r');
-    // No branch within, so that many bytes are looked at at once.
+    // Without a branch in the loop, so that it is vectorised.
     let special = text.bytes().fold(false, |special, byte| special | needs(byte));
     if !text.is_empty() && !special {
         return out.extend_from_slice(text.as_bytes());

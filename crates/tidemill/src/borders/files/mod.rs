@@ -3,9 +3,9 @@
 //! ```text
 //! tuple -> [Files: rotation, faults, counters] -> [Open: one file] -> lines | frames | parquet
 //! ```
-//! What waits to be written is bounded, and is written each second (Parquet at its end). A name
-//! with `%` means a file per stretch of time, which has its name once it is whole; until then it
-//! ends in `.part`. What cannot be written stops these files, and nothing else.
+//! The buffer is bounded and written each second (Parquet at its end). A name with `%` means a file
+//! per period, which has the suffix `.part` until it is complete. A write error stops these files,
+//! and nothing else.
 
 mod column;
 mod lines;
@@ -31,32 +31,32 @@ use column::Wrong;
 pub use name::{BadName, FileForm, FileName};
 use open::Open;
 
-/// Where files lie, and what becomes of those that are there.
+/// The folder of files, and what to do with existing ones.
 #[derive(Clone)]
 pub(crate) struct Destination {
     pub(crate) root: Rc<Root>,
     pub(crate) existing: Existing,
 }
 
-/// A file, or a row of them, that tuples are written to.
+/// A file that tuples are written to, or a sequence of files by time.
 pub(crate) struct Files {
     name: FileName,
     columns: Vec<Column>,
     counters: Counters,
     latency: Latency,
-    /// When the first tuple came that waits.
+    /// The arrival time of the first buffered tuple.
     since_ns: Option<i64>,
     state: FilesState,
-    /// The second that the name has been looked at last.
+    /// The second for which the name was last computed.
     second: i64,
 }
 
 enum FilesState {
-    /// Before the run.
+    /// Before the run, or finished.
     Closed,
-    /// The file of now, if there is one.
+    /// The current file, if there is one.
     Open(Destination, Option<Open>),
-    /// It could not be written.
+    /// A write has failed.
     Stopped,
 }
 
@@ -71,7 +71,7 @@ struct Counters {
 }
 
 impl Files {
-    /// Files that count under a name.
+    /// Closed files with counters under `name`.
     pub(crate) fn new(
         name: FileName,
         columns: Vec<Column>,
@@ -92,8 +92,7 @@ impl Files {
         Files { name, columns, counters, latency, since_ns: None, state, second }
     }
 
-    /// Opens the file, unless its name follows the time: then the first tuple does. Gives the
-    /// fault, if there is one.
+    /// Opens the file; one named by time opens with the first tuple. Returns the error.
     pub(crate) fn open(&mut self, place: Destination, time_ns: i64) -> Option<String> {
         self.state = FilesState::Open(place, None);
         match self.name.rotates() {
@@ -102,7 +101,7 @@ impl Files {
         }
     }
 
-    /// Whether these are files of this name with these columns.
+    /// Whether these files have this name and these columns.
     pub(crate) fn are(&self, name: &FileName, columns: &[Column]) -> bool {
         self.name == *name && self.columns == columns
     }
@@ -112,7 +111,7 @@ impl Files {
         matches!(self.state, FilesState::Closed)
     }
 
-    /// Writes a tuple. Gives the fault, the first time.
+    /// Writes a tuple. Returns the first error.
     pub(crate) fn write(&mut self, time_ns: i64, values: &[Value<'_>]) -> Option<String> {
         self.counters.tuples.add(1);
         if !matches!(self.state, FilesState::Open(..)) {
@@ -137,7 +136,7 @@ impl Files {
         fault
     }
 
-    /// Writes what waits, and ends the file if its time is over. Gives the fault, the first time.
+    /// Writes the buffer, and ends the file if its period is over. Returns the first error.
     pub(crate) fn tick(&mut self, time_ns: i64) -> Option<String> {
         let fault = self.attempt(|files| {
             files.rotate(time_ns)?;
@@ -150,7 +149,7 @@ impl Files {
         fault
     }
 
-    /// Ends the file. Gives the fault, the first time.
+    /// Ends the file. Returns the first error.
     pub(crate) fn finish(&mut self) -> Option<String> {
         let fault = self.attempt(Files::end);
         if fault.is_none() && matches!(self.state, FilesState::Open(..)) {
@@ -159,7 +158,7 @@ impl Files {
         fault
     }
 
-    /// What was lost, at the end of a run.
+    /// A report of lost tuples, at the end of a run.
     pub(crate) fn problem(&self) -> Option<String> {
         let Counters { tuples, dropped, wrong_type, faults, .. } = &self.counters;
         let lost = dropped.get() + wrong_type.get();
@@ -167,7 +166,7 @@ impl Files {
             .then(|| format!("{}: {lost} of {} tuples were not written", self.name, tuples.get()))
     }
 
-    /// The file of a time, open.
+    /// Makes sure that the file of a time is open.
     fn file(&mut self, time_ns: i64) -> Result<(), Wrong> {
         self.rotate(time_ns)?;
         if let FilesState::Open(place, file @ None) = &mut self.state {
@@ -178,7 +177,7 @@ impl Files {
         Ok(())
     }
 
-    /// Ends the file that is open if another one's time has come.
+    /// Ends the open file if its period is over.
     fn rotate(&mut self, time_ns: i64) -> Result<(), Wrong> {
         let second = time_ns.div_euclid(1_000_000_000);
         if second == self.second || !self.name.rotates() {
@@ -204,7 +203,7 @@ impl Files {
         ended
     }
 
-    /// Does something with the file; what fails stops it.
+    /// Runs an operation on the file; an error stops the files.
     fn attempt(&mut self, what: impl FnOnce(&mut Files) -> Result<(), Wrong>) -> Option<String> {
         match what(self) {
             Ok(()) => None,
@@ -224,7 +223,7 @@ impl Files {
         }
     }
 
-    /// Counts what has been written, at a time if that is known.
+    /// Counts written tuples, and their latency if the time is known.
     fn count_flushed(&mut self, time_ns: Option<i64>) {
         let FilesState::Open(_, Some(open)) = &mut self.state else { return };
         let flushed = open.take_flushed();

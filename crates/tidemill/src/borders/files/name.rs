@@ -1,4 +1,4 @@
-//! Names of files: what their endings and their `%` say.
+//! Names of files: the form by the ending, and `%` as parts of the time.
 
 use std::fmt;
 use std::path::{Component, Path};
@@ -6,7 +6,7 @@ use std::path::{Component, Path};
 use tidemill_diag::nearest;
 use tidemill_stdx::calendar::civil_from_days;
 
-/// What a file holds, by its ending.
+/// The form of a file, by its ending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileForm {
     /// An object of JSON a line: `.jsonl`.
@@ -34,13 +34,13 @@ impl FileForm {
         }
     }
 
-    /// Whether this build writes it.
+    /// Whether this build supports it.
     pub fn is_built(self) -> bool {
         self != FileForm::Parquet || cfg!(feature = "arrow")
     }
 }
 
-/// The name of a file, or, with `%`, of a row of files, each for a stretch of time.
+/// The name of a file or, with `%`, of a sequence of files, one for each period.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileName {
     written: String,
@@ -65,12 +65,12 @@ enum Unit {
     Second,
 }
 
-/// What is wrong with a name, and what helps.
+/// What is wrong with a name, and a hint.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadName {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What helps.
+    /// The hint.
     pub help: String,
 }
 
@@ -81,11 +81,10 @@ impl BadName {
 }
 
 impl FileName {
-    /// Reads a name.
+    /// Parses a name.
     ///
     /// # Errors
-    /// An ending that says nothing, a `%` that stands for nothing, a path that leads out of the
-    /// folder.
+    /// An unknown ending, an unknown `%` sequence, or a path that leaves the folder.
     pub fn parse(written: &str) -> Result<FileName, BadName> {
         let path = Path::new(written);
         let leads_out = |part| !matches!(part, Component::Normal(_) | Component::CurDir);
@@ -103,17 +102,17 @@ impl FileName {
         &self.written
     }
 
-    /// What the file holds.
+    /// The form of the file.
     pub fn form(&self) -> FileForm {
         self.form
     }
 
-    /// Whether the name follows the time.
+    /// Whether the name contains the time.
     pub fn rotates(&self) -> bool {
         self.pieces.iter().any(|piece| matches!(piece, Piece::Time(_)))
     }
 
-    /// Whether both are the same file.
+    /// Whether both name the same file.
     pub(crate) fn is(&self, other: &FileName) -> bool {
         let parts = |name: &FileName| -> Vec<String> {
             let parts = Path::new(&name.written).components();

@@ -6,7 +6,7 @@ use tidemill_relation::Value;
 
 use super::column::{Column, Wrong};
 
-/// None of them is ever made.
+/// Never constructed.
 pub(super) enum Rows {}
 
 impl Rows {

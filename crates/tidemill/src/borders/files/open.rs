@@ -1,8 +1,8 @@
 //! A file that is being written.
 //!
-//! What waits in memory are whole records, so a file that cannot be written further ends with a
-//! whole one. A file that is of use only when it is finished, or that others fetch then, is written
-//! under its name and `.part`, and gets its name at the end.
+//! The buffer holds whole records, so a file whose write fails ends with a whole one. A file that
+//! is usable only when finished, or that others fetch then, is written as `NAME.part` and renamed
+//! at the end.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,21 +16,21 @@ use super::name::{FileForm, FileName};
 use super::parquet::Rows;
 use crate::components::system::confined::{Over, Purpose, Root};
 
-/// Bytes that wait at most.
+/// The maximum size of the buffer.
 const BUFFER_BYTES: usize = 1 << 16;
-/// Files of one name that are told apart by a number.
+/// The maximum number of files of one name, distinguished by a number.
 const NUMBERS_MAX: u32 = 10_000;
 
 /// A file that is open.
 pub(super) struct Open {
-    /// The name that it will have.
+    /// Its final name.
     pub(super) name: String,
     path: String,
     over: Over,
     records: Records,
-    /// Tuples that have been taken and are not in the file yet.
+    /// Tuples in the buffer.
     pub(super) waiting: u64,
-    /// Those that are, and have not been counted.
+    /// Tuples written and not counted yet.
     flushed: u64,
 }
 
@@ -47,12 +47,12 @@ struct Buffered {
 }
 
 impl Buffered {
-    /// Writes the records in a buffer; if that fails, the file ends before them.
+    /// Writes the records in a buffer; on an error truncates the file to the records before them.
     fn write(&mut self, records: &mut Vec<u8>) -> io::Result<()> {
         let written = self.file.write_all(records);
         match &written {
             Ok(()) => self.length += records.len() as u64,
-            // What cannot be cut off either stays.
+            // If truncation fails too, the partial record stays.
             Err(_) => drop(self.file.set_len(self.length)),
         }
         records.clear();
@@ -61,7 +61,7 @@ impl Buffered {
 }
 
 impl Open {
-    /// Begins the file that a name means at this time.
+    /// Creates the file that a name means at this time.
     pub(super) fn new(
         root: &Root,
         name: &FileName,
@@ -83,12 +83,12 @@ impl Open {
         let over = if is_kept { Over::Nothing } else { Over::Others };
         let records = Records::new(file, name.form(), columns)?;
         let mut open = Open { name: name_then, path, over, records, waiting: 0, flushed: 0 };
-        // The head is there from the beginning, and a disk that is full is found now.
+        // Writes the head now, so that a full disk is found at once.
         open.flush()?;
         Ok(open)
     }
 
-    /// Takes a tuple.
+    /// Buffers a tuple.
     pub(super) fn write(
         &mut self,
         columns: &[Column],
@@ -123,7 +123,7 @@ impl Open {
         if waits >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what waits, as far as the form allows that before the end.
+    /// Writes the buffer, as far as the form allows before the end.
     pub(super) fn flush(&mut self) -> Result<(), Wrong> {
         match &mut self.records {
             Records::Lines(_, file, buffer) => file.write(buffer)?,
@@ -134,12 +134,12 @@ impl Open {
         Ok(())
     }
 
-    /// Tuples that are in the file since this was asked last.
+    /// The number of tuples written since the last call.
     pub(super) fn take_flushed(&mut self) -> u64 {
         std::mem::take(&mut self.flushed)
     }
 
-    /// Ends a file that is flushed, and gives it its name.
+    /// Closes a flushed file, and renames it to its final name.
     pub(super) fn finish(self, root: &Root) -> Result<(), Wrong> {
         if let Records::Rows(rows) = self.records {
             rows.finish()?;
@@ -174,7 +174,7 @@ fn partial(name: &str) -> String {
     format!("{name}.part")
 }
 
-/// A file of that name, or with a number, that neither is there nor being written by others.
+/// Creates a file of that name, with a number if it exists or is being written by another process.
 fn numbered(root: &Root, wanted: &str) -> Result<(File, String, String), Wrong> {
     let (stem, ending) = wanted.rsplit_once('.').unwrap_or((wanted, ""));
     for number in 0..NUMBERS_MAX {

@@ -27,14 +27,14 @@ pub(super) struct Rows {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Plain(Kind),
-    /// Integers as doubles.
+    /// Integers or doubles, as doubles.
     Number,
     /// 20 bytes.
     Id,
     Json,
 }
 
-/// Doubles hold integers of so many bits exactly.
+/// Doubles represent integers of up to this many bits exactly.
 const EXACT_BITS: u32 = 53;
 const ID_BYTES: u8 = 20;
 
@@ -98,7 +98,7 @@ fn form(types: TypeSet) -> Form {
     }
 }
 
-/// What a cell of a column refers to, where it is not the value itself.
+/// An owned form of a cell, where the column does not borrow the value itself.
 enum Held {
     Text(String),
     Id([u8; ID_BYTES as usize]),

@@ -10,7 +10,7 @@ use super::counts::Counters;
 use super::flow::NO_PORT;
 use super::table::Index;
 
-/// A link that has gone.
+/// A port without a link in the current graph.
 const NO_LINK: usize = usize::MAX;
 
 /// An app.
@@ -19,9 +19,9 @@ pub(super) struct App {
     pub(super) inputs: Vec<Port>,
     pub(super) outputs: Vec<Port>,
     pub(super) index: Index,
-    /// Instances, those that come to their end included.
+    /// The number of instances, ending ones included.
     pub(super) count: usize,
-    /// Looks for flows without packets.
+    /// Fires when the oldest flow may be idle.
     pub(super) timer: Option<TimerId>,
     pub(super) counters: Counters,
 }
@@ -53,14 +53,14 @@ impl App {
         renew(&mut self.outputs, outputs);
     }
 
-    /// Takes the names of its ports, which go by their numbers.
+    /// Sets the names of its ports, in the order of their numbers.
     pub(super) fn name(&mut self, inputs: &[String], outputs: &[String]) {
         let numbered = |names: &[String]| names.iter().cloned().enumerate().collect();
         renew(&mut self.inputs, numbered(inputs));
         renew(&mut self.outputs, numbered(outputs));
     }
 
-    /// The numbers of an input and an output, or why there are no such ports.
+    /// The numbers of an input and an output, or an error if there are no such ports.
     pub(super) fn port_numbers(&self, from: &str, to: &str) -> Result<(u16, u16), String> {
         let (input, output) = (number(&self.inputs, from), number(&self.outputs, to));
         match (from == to, input, output) {

@@ -1,4 +1,4 @@
-//! A packet that has been taken from its link and not handed over yet.
+//! A packet that has been taken from its link and not delivered yet.
 
 use tidemill_packet::packet::Packet;
 use tidemill_proc::Communication;
@@ -12,8 +12,8 @@ pub(super) struct Arrival {
     pub(super) packet: Packet,
     pub(super) key: Key,
     pub(super) hash: u64,
-    /// The flow that it seems to be of.
+    /// The likely flow, found by hash.
     pub(super) at: u32,
-    /// The communication of the ports that this has opened first.
+    /// The first communication of the flow, to prefetch.
     pub(super) name: Communication,
 }

@@ -1,9 +1,9 @@
-//! Packets on their way to flows, some at a time.
+//! Delivers packets to flows in groups, with prefetching.
 //!
-//! With very many flows nothing that a packet leads to is in the cache: entry, flow, neighbours of
-//! that, the communication, the process and the component that wait at its other end. One after the
-//! other these would be waited for. So all of some packets are asked for step by step: what one
-//! packet needs comes while the others ask.
+//! With very many flows, all that a packet leads to misses the cache: table entry, flow, its
+//! neighbours in the list, the communication, and the process and component at its other end. So
+//! the packets of a group are prefetched step by step: the misses of one step overlap across the
+//! group.
 
 use std::hint::black_box;
 
@@ -16,7 +16,7 @@ use super::flow::NONE;
 use super::key::Key;
 use super::state::Flows;
 
-/// Packets that are asked for together: about as many as lines of memory come at a time.
+/// Packets of a group: about as many as cache misses that a core has in flight.
 const TOGETHER: usize = 32;
 
 fn arrival(flows: &mut Flows, (app, input): (u16, u16), packet: Packet) -> Arrival {
@@ -26,9 +26,9 @@ fn arrival(flows: &mut Flows, (app, input): (u16, u16), packet: Packet) -> Arriv
 }
 
 impl FlowContext<'_> {
-    /// Takes some packets from the link of an input; how many.
+    /// Takes up to a group of packets from the link of an input; returns their number.
     pub(super) fn fetch(&mut self, app: usize, input: usize) -> usize {
-        // A program that is an app is given them.
+        // In a program that is an app, the engine hands packets over itself.
         let Exit::Graph(engine) = &mut self.exit else { return 0 };
         let link = self.flows.apps[app].inputs[input].link;
         for _ in 0..TOGETHER {
@@ -42,7 +42,7 @@ impl FlowContext<'_> {
         taken
     }
 
-    /// Asks for all that the packets lead to.
+    /// Prefetches all that the packets lead to.
     fn ask(&mut self) {
         let Flows { apps, table, arrivals, .. } = &mut *self.flows;
         for arrival in arrivals.iter_mut() {
@@ -66,7 +66,7 @@ impl FlowContext<'_> {
         }
     }
 
-    /// Hands packets over until a flow is filled up; how many.
+    /// Delivers packets until the queue of a flow is full; returns their number.
     pub(super) fn hand_over(&mut self) -> (usize, Room) {
         let (mut count, mut room) = (0, Room::Left);
         while room == Room::Left
@@ -78,7 +78,7 @@ impl FlowContext<'_> {
         (count, room)
     }
 
-    /// Gives a packet to the instance of its flow.
+    /// Delivers a packet to the instance of its flow.
     pub(super) fn give_packet(&mut self, app: u16, input: u16, packet: Packet) -> Room {
         let arrival = arrival(self.flows, (app, input), packet);
         self.arrive(arrival)
@@ -88,7 +88,7 @@ impl FlowContext<'_> {
         let Arrival { app, input, packet, key, hash, at, .. } = arrival;
         let Flows { apps, table, .. } = &mut *self.flows;
         let index = &mut apps[usize::from(app)].index;
-        // Others may have come between.
+        // The flow of `at` may have been replaced since the guess.
         let known = match table.is_of(at, app, &key) {
             true => Some(at),
             false => table.find(index, hash, &key),

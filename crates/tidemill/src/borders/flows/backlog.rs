@@ -1,4 +1,4 @@
-//! What few flows have at a time: packets that wait, and further ports.
+//! What few flows have at a time: queued packets, and further ports.
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,25 @@ use tidemill_packet::packet::Packet;
 
 use super::flow::OpenPorts;
 
-/// Of one flow. Most never have more than one packet that waits, while the instance begins.
+/// The backlog of one flow. Most flows never queue more than one packet, while the instance starts.
 #[derive(Default)]
 pub(super) struct Backlog {
     first: Option<Packet>,
     first_input: u16,
     /// Packets behind the first, with the numbers of their inputs.
     rest: VecDeque<(Packet, u16)>,
-    /// Further ports that its instance has opened.
+    /// Further ports opened by the instance.
     pub(super) further_ports: Vec<OpenPorts>,
 }
 
 impl Backlog {
-    /// How many packets wait.
+    /// The number of queued packets.
     #[inline]
     pub(super) fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.rest.len()
     }
 
-    /// Whether there is nothing.
+    /// Whether it is empty.
     pub(super) fn is_nothing(&self) -> bool {
         self.first.is_none() && self.further_ports.is_empty()
     }
@@ -37,13 +37,13 @@ impl Backlog {
         }
     }
 
-    /// The input of the packet that waits for longest.
+    /// The input of the oldest packet.
     #[inline]
     pub(super) fn first_input(&self) -> Option<u16> {
         self.first.as_ref().map(|_| self.first_input)
     }
 
-    /// Takes the packet that waits for longest.
+    /// Removes the oldest packet.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<(Packet, u16)> {
         let first = (self.first.take()?, self.first_input);
@@ -53,7 +53,7 @@ impl Backlog {
         Some(first)
     }
 
-    /// Takes the first packet of an input; one of another that stands before it stays.
+    /// Removes the first packet of an input; earlier ones of other inputs stay.
     pub(super) fn take(&mut self, input: u16) -> Option<Packet> {
         if self.first_input().is_none_or(|of| of == input) {
             return self.pop().map(|(packet, _)| packet);

@@ -11,7 +11,7 @@ use tidemill_packet::graph::AppSpec;
 /// The type of the apps.
 const SCRIPT: &str = "Script";
 
-/// What is not said in the graph.
+/// The default idle time.
 pub(crate) const IDLE_SECONDS: u64 = 60;
 pub(crate) const FLOWS_MAX: u64 = 100_000;
 pub(crate) const QUEUE_MAX: u64 = 64;
@@ -21,17 +21,17 @@ pub(crate) const QUEUE_MAX: u64 = 64;
 pub struct FlowBorder {
     /// The app.
     pub app: String,
-    /// What the graph says of it.
+    /// Its config in the graph.
     pub(super) config: Config,
     /// The type of the component: its number in the program.
     pub(super) kind: u32,
-    /// What flows are told apart by; none: all packets are one flow.
+    /// The fields that distinguish flows; without any, all packets are one flow.
     pub(super) per: Fields,
-    /// How long a flow goes on without a packet.
+    /// The idle time after which a flow ends.
     pub(super) idle: Option<Duration>,
-    /// The most flows at a time.
+    /// The maximum number of flows.
     pub(super) flows_max: usize,
-    /// The most packets that wait for one.
+    /// The maximum number of packets queued for a flow.
     pub(super) queue_max: usize,
 }
 
@@ -41,12 +41,12 @@ impl FlowBorder {
         self.kind as usize
     }
 
-    /// Has the component the number that it has in a succession of programs.
+    /// Renumbers the component for a succession of programs.
     pub(in crate::borders) fn renumber(&mut self, succession: &Succession) {
         self.kind = succession.components[ComponentId::new(self.kind)].raw();
     }
 
-    /// Of a program that is an app itself, for whose flows it makes components of this type.
+    /// The border of a program that is an app itself and has one instance of `kind` per flow.
     pub(crate) fn own(app: &str, kind: u32, per: Fields, limits: Limits) -> FlowBorder {
         let Limits { idle, flows_max, queue_max } = limits;
         FlowBorder {
@@ -61,16 +61,16 @@ impl FlowBorder {
     }
 }
 
-/// How long flows go on, how many there are, and what waits for them.
+/// The idle time of flows, and the maxima of flows and queued packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Seconds; 0: for ever.
+    /// In seconds; 0: no limit.
     pub(crate) idle: u64,
     pub(crate) flows_max: u64,
     pub(crate) queue_max: u64,
 }
 
-/// All packets that are one flow may come again at any time.
+/// The one flow of all packets never ends as idle.
 fn idle_of(per: &Fields, seconds: u64) -> Option<Duration> {
     (!per.is_empty() && seconds > 0).then(|| Duration::from_secs(seconds))
 }

@@ -15,7 +15,7 @@ use crate::program::{FileKind, Program};
 /// The message of Packets that names ports.
 const OPEN: &str = "Open";
 
-/// An app of this kind, as it stands in the graph.
+/// An app of this kind, as declared in the graph.
 struct Written {
     name: String,
     component: String,
@@ -31,7 +31,7 @@ impl Program {
         self.written_flows().into_iter().map(|written| written.component).collect()
     }
 
-    /// Checks the components that apps make; as far as both sides could be read.
+    /// Checks the components of apps, as far as both sides were parsed.
     pub(in crate::borders) fn check_flow_borders(&mut self) {
         for written in self.written_flows() {
             match self.flow_border(&written) {
@@ -67,7 +67,7 @@ impl Program {
         written.collect()
     }
 
-    /// Both sides of a border; nothing, if one of them has errors.
+    /// The border of an app; `None` if one side has errors of its own.
     fn flow_border(&self, written: &Written) -> Result<Option<FlowBorder>, Box<Diagnostic>> {
         let Written { name, component, config, span, .. } = written;
         let error = |message: String| Diagnostic::error("border", *span, message);
@@ -106,16 +106,16 @@ impl Program {
         }
         self.check_ports(written, tree)?;
         let found = program.components.iter_enumerated().find(|(_, it)| it.name == *component);
-        // That the names are right has been checked with the app.
+        // The check of the app has reported invalid names.
         let (Some((kind, _)), Ok(per)) = (found, per(&written.per)) else { return Ok(None) };
-        // One flow is all that there can be then.
+        // Without key fields there is one flow at most.
         let flows_max = if per.is_empty() { 1 } else { written.limits.flows_max };
         let limits = Limits { flows_max, ..written.limits };
         let border = FlowBorder::own(name, kind.index() as u32, per, limits);
         Ok(Some(FlowBorder { config: config.clone(), ..border }))
     }
 
-    /// Checks the ports that a component opens by names that are known.
+    /// Checks the ports that a component opens by literal names.
     fn check_ports(&self, written: &Written, tree: &Component) -> Result<(), Box<Diagnostic>> {
         let Some(graph) = &self.packets else { return Ok(()) };
         let Some(app) = graph.find(&written.name) else { return Ok(()) };
@@ -151,7 +151,7 @@ impl Program {
     }
 }
 
-/// Whether a component, or one in it, asks for packets.
+/// Whether a component, or one nested in it, requires `Packets`.
 fn reaches_packets(component: &Component) -> bool {
     component.requires.iter().any(|it| it.name.text == PACKETS)
 }

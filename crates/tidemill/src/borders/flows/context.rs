@@ -1,4 +1,4 @@
-//! Flows at work: what becomes of packets, and of what instances say.
+//! Flows during one call: passes packets to instances, and serves their requests.
 
 use tidemill_cl::system::Response as _;
 use tidemill_cl::system::packets::Response;
@@ -12,7 +12,7 @@ use super::key::Key;
 use super::state::{Flows, WAITING_MAX};
 use crate::components::system::ports::Ports;
 
-/// Where packets that instances send go.
+/// The destination of packets that instances send.
 pub(super) enum Exit<'h> {
     /// To the links of the graph of the node.
     Graph(&'h mut Engine),
@@ -44,12 +44,12 @@ pub(super) struct FlowContext<'h> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Room {
     Left,
-    /// As many wait now as may.
+    /// Its queue is full now.
     Filled,
 }
 
 impl FlowContext<'_> {
-    /// A new instance for the flow of a packet; why there is none is counted.
+    /// Makes an instance for the flow of a packet; on failure counts the reason.
     pub(super) fn make(&mut self, app: u16, key: Key, hash: u64) -> Option<u32> {
         let Flows { apps, table, secret, is_ending, .. } = &mut *self.flows;
         let here = &mut apps[usize::from(app)];
@@ -92,7 +92,7 @@ impl FlowContext<'_> {
         if table.waiting(at) == most { Room::Filled } else { Room::Left }
     }
 
-    /// Gives a packet to who waits for it.
+    /// Answers a pending `Receive` with a packet.
     fn give(&mut self, at: u32, ports: Communication, packet: Packet) {
         let Some(flow) = self.flows.table.get_mut(at) else { return };
         let counters = &self.flows.apps[usize::from(flow.app)].counters;
@@ -125,7 +125,7 @@ impl FlowContext<'_> {
             Err(why) => Response::Failed { reason: why.into_bytes().into() },
         };
         let answered = answer.send(|number, values| self.worker.answer(name, number, values));
-        // One that has gone meanwhile, or has no memory for the reason, needs no answer.
+        // A client that has ended, or has no memory for the reason, gets no answer.
         debug_assert!(answered != Err(Refused::Protocol));
     }
 
@@ -135,7 +135,7 @@ impl FlowContext<'_> {
         let Some(ports) = table.ports(at, name) else { return };
         let Some((app, stage)) = table.get(at).map(|flow| (flow.app, flow.stage)) else { return };
         *waiting -= table.waiting(at);
-        // Those of inputs that it has not opened by now stand in the way.
+        // Packets of inputs that the instance has not opened would block the queue.
         while let Some(of) = table.backlog(at).and_then(Backlog::first_input)
             && of != ports.input
             && table.open_ports(at).all(|ports| ports.input != of)
@@ -152,19 +152,19 @@ impl FlowContext<'_> {
         }
     }
 
-    /// An instance asks when the packet that it received last was captured.
+    /// Answers with the capture time of the packet that the instance received last.
     pub(super) fn tell_time(&mut self, at: u32, name: Communication) {
         let Some(flow) = self.flows.table.get(at) else { return };
         if self.flows.table.ports(at, name).is_none() {
             return;
         }
         let answer = Response::Time { time: flow.time_ns().unwrap_or(0) };
-        // One that has gone meanwhile needs no answer.
+        // A client that has ended needs no answer.
         let answered = answer.send(|number, values| self.worker.answer(name, number, values));
         debug_assert!(answered != Err(Refused::Protocol));
     }
 
-    /// An instance sends a packet; whether there is a link for it, and memory.
+    /// Sends a packet of an instance; returns whether it had a link and memory.
     pub(super) fn send(&mut self, at: u32, name: Communication, bytes: &[u8]) -> bool {
         let Some(flow) = self.flows.table.get(at) else { return false };
         let here = &self.flows.apps[usize::from(flow.app)];
@@ -175,18 +175,18 @@ impl FlowContext<'_> {
         let counter = if is_sent { &here.counters.sent } else { &here.counters.not_sent };
         counter.add(1);
         let answer = Response::Sent { is_sent };
-        // One that has gone meanwhile needs no answer.
+        // A client that has ended needs no answer.
         let answered = answer.send(|number, values| self.worker.answer(name, number, values));
         debug_assert!(answered != Err(Refused::Protocol));
         is_sent
     }
 
-    /// An instance has finished a communication.
+    /// An instance has closed a communication.
     pub(super) fn close(&mut self, at: u32, name: Communication) {
         self.flows.table.close(at, name);
     }
 
-    /// Tells an instance to end. When it has taken what waits for it, it sees FINISH.
+    /// Asks an instance to end. It sees FINISH once it has taken its queued packets.
     pub(super) fn end(&mut self, at: u32) {
         self.leave(at, Stage::Ends);
         let Some(flow) = self.flows.table.get(at) else { return };
@@ -196,14 +196,14 @@ impl FlowContext<'_> {
         }
     }
 
-    /// Ends an instance where it stands, as its app has failed.
+    /// Ends an instance at once, as its app has failed.
     pub(super) fn fail(&mut self, at: u32) {
         let Some(instance) = self.flows.table.get(at).map(|flow| flow.instance) else { return };
         self.failed(at);
         self.worker.retire(instance);
     }
 
-    /// An instance has failed: what waits for it goes.
+    /// An instance has failed: drops its queued packets.
     pub(super) fn failed(&mut self, at: u32) {
         self.leave(at, Stage::Failed);
         let Flows { apps, table, waiting, .. } = &mut *self.flows;
@@ -215,7 +215,7 @@ impl FlowContext<'_> {
         while table.pop(at).is_some() {}
     }
 
-    /// No more packets go to an instance.
+    /// Stops the delivery of packets to an instance.
     fn leave(&mut self, at: u32, stage: Stage) {
         let Flows { apps, table, secret, .. } = &mut *self.flows;
         let Some(flow) = table.get_mut(at) else { return };
@@ -226,8 +226,8 @@ impl FlowContext<'_> {
         }
     }
 
-    /// An instance is gone. What has waited for one that ended by itself goes to another, unless
-    /// it has not received anything: then the next would be no better.
+    /// An instance has ended. Packets queued for one that returned go to a new instance, unless it
+    /// received none: then the next would do no better.
     pub(super) fn gone(&mut self, at: u32) {
         let was = self.flows.table.get(at).map(|flow| flow.stage);
         self.leave(at, Stage::Ends);
@@ -252,7 +252,7 @@ impl FlowContext<'_> {
         }
     }
 
-    /// Something has become of an instance.
+    /// An instance has ended or failed.
     pub(super) fn over(&mut self, Over { component, fault }: Over) {
         let Some(at) = self.flows.table.of_instance(component) else { return };
         match fault {

@@ -6,8 +6,7 @@ use tidemill_stat::{Counter, Registry};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $field:ident,)+) => {
-        /// `border/<app>/taken` and so on. Packets taken are those received, those dropped, and
-        /// those that wait.
+        /// `border/<app>/taken` and so on. Packets taken are those received, dropped and queued.
         pub(super) struct Counters {
             $($(#[$doc])* pub(super) $field: Counter,)+
         }
@@ -18,7 +17,7 @@ macro_rules! counters {
                 Counters { $($field: counter(stringify!($field)),)+ }
             }
 
-            /// What they are now, by name.
+            /// Their values, by name.
             pub(super) fn read(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($field), self.$field.get()),)+]
             }
@@ -32,37 +31,37 @@ macro_rules! counters {
 counters! {
     /// Packets from links.
     taken,
-    /// Packets that instances have been given.
+    /// Packets delivered to instances.
     received,
-    /// Packets that instances have sent.
+    /// Packets sent by instances.
     sent,
-    /// Packets that they have not: without a link for them, or memory.
+    /// Packets that instances failed to send, for lack of a link or memory.
     not_sent,
     /// Instances made.
     flows,
-    /// Instances now.
+    /// Current instances.
     alive,
-    /// Instances that were told to end as no packet came for a while.
+    /// Instances asked to end as they were idle.
     ended_idle,
-    /// Instances that ended otherwise: by themselves, or with the graph.
+    /// Instances that ended otherwise: by returning, or with the graph.
     ended,
     /// Instances that failed.
     failed,
-    /// Packets of new flows, when there were as many as there may be.
+    /// Packets of new flows, beyond the maximum of flows.
     dropped_no_room,
-    /// Packets for which memory was used up: of a new flow, or on their way to an instance.
+    /// Packets dropped for lack of memory: for a new flow, or for delivery.
     dropped_no_memory,
-    /// Packets for instances for which as many waited as may.
+    /// Packets dropped as the queue of the instance was full.
     dropped_queue_full,
-    /// Packets from inputs that the instance had not opened when it asked for packets.
+    /// Packets of inputs that the instance had not opened when it received.
     dropped_not_open,
-    /// Packets that waited for an instance that ended.
+    /// Packets queued for an instance that ended.
     dropped_ended,
-    /// Packets that waited for an instance that failed.
+    /// Packets queued for an instance that failed.
     dropped_failed,
 }
 
-/// What an app has counted at all nodes, in all their lives, out of all counters.
+/// The counters of an app, summed over all nodes and their lives.
 pub(crate) fn of_app(app: &str, counters: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
     let count = |name: &&str| {
         let count = counters.get(&format!("border/{app}/{name}"));

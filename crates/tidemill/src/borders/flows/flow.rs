@@ -1,4 +1,4 @@
-//! One flow: its instance, and how it stands with that.
+//! One flow: its instance, and the stage of that.
 
 use tidemill_packet::packet::Packet;
 use tidemill_proc::{Communication, ComponentId};
@@ -10,12 +10,12 @@ pub(super) const NONE: u32 = u32::MAX;
 /// No port.
 pub(super) const NO_PORT: u16 = u16::MAX;
 
-/// What communications of a flow are marked with.
+/// The mark of the communications of a flow.
 pub(super) fn mark(at: u32) -> u32 {
     at + 1
 }
 
-/// The flow that a communication is marked with.
+/// The flow of a mark.
 pub(super) fn marked(mark: u32) -> Option<u32> {
     mark.checked_sub(1)
 }
@@ -24,48 +24,49 @@ pub(super) fn marked(mark: u32) -> Option<u32> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenPorts {
     pub(super) name: Communication,
-    /// Ports by their number among those of the app.
+    /// The number of the input port in the app.
     pub(super) input: u16,
     pub(super) output: u16,
-    /// It has asked for a packet.
+    /// A `Receive` is pending.
     pub(super) is_waiting: bool,
 }
 
-/// How it stands with an instance.
+/// The stage of an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
-    /// The packets of its flow are for it.
+    /// It gets the packets of its flow.
     Lives,
-    /// It has been told to end.
+    /// It was asked to end.
     Ends,
     /// It has failed.
     Failed,
 }
 
-/// A flow. There may be a million: what few have at a time, as packets that wait, is elsewhere.
+/// A flow. There may be a million, so what few have at a time is in the backlog.
 pub(super) struct Flow {
     pub(super) key: Key,
     pub(super) instance: ComponentId,
-    /// When the last packet came.
+    /// The arrival of the last packet.
     pub(super) last_ns: u64,
-    /// The time of the packet received last, which those sent then bear; the least: none.
+    /// The capture time of the last received packet, which sent packets inherit; the least value:
+    /// none.
     time_ns: i64,
-    /// Its neighbours in the order of their last packets.
+    /// Neighbours in the list ordered by last packet.
     pub(super) older: u32,
     pub(super) newer: u32,
-    /// The ports that it has opened, as [`OpenPorts`]; none: a name of nothing.
+    /// The first ports that it opened, as [`OpenPorts`]; none: `Communication::NONE`.
     name: Communication,
     input: u16,
     output: u16,
     pub(super) app: u16,
     pub(super) stage: Stage,
-    /// Of the flags below.
+    /// The flags below.
     flags: u8,
 }
 
 /// Flag: it has received a packet.
 const HAS_RECEIVED: u8 = 1;
-/// Flag: its ports wait for a packet.
+/// Flag: a `Receive` of its first ports is pending.
 const IS_WAITING: u8 = 2;
 /// Flag: it has a [`Backlog`](super::backlog::Backlog).
 const HAS_BACKLOG: u8 = 4;
@@ -118,7 +119,7 @@ impl Flow {
         self.time_ns = packet.time_ns().unwrap_or(i64::MIN);
     }
 
-    /// The first of the ports that it has opened.
+    /// The first ports that it opened.
     #[inline]
     pub(super) fn ports(&self) -> Option<OpenPorts> {
         let Flow { name, input, output, .. } = *self;

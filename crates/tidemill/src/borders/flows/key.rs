@@ -1,4 +1,4 @@
-//! What tells one flow from another: some fields of a packet, as bytes.
+//! The key of a flow: some fields of a packet, as bytes.
 //!
 //! ```text
 //! each field: length, or 255 if there is none; then so many bytes; of integers, no zeros before
@@ -7,13 +7,13 @@
 use tidemill_packet::fields::{FieldValue, Fields};
 use tidemill_packet::packet::Packet;
 
-/// Bytes of a key that needs no block of its own: five fields of IPv4 have 20 at most.
+/// The maximum length of a key without a heap block: five fields of IPv4 have 20 bytes at most.
 const SHORT: usize = 22;
 
-/// A field that the packet does not have.
+/// A field that the packet lacks.
 const ABSENT: u8 = u8::MAX;
 
-/// The fields of a flow.
+/// The key of a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Key {
     Short { len: u8, bytes: [u8; SHORT] },
@@ -21,7 +21,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// That of a packet; `spare` is memory for it.
+    /// The key of a packet; `spare` is a buffer.
     #[inline]
     pub(super) fn of(per: &Fields, packet: &Packet, spare: &mut Vec<u8>) -> Key {
         spare.clear();
@@ -54,7 +54,7 @@ impl Key {
     }
 }
 
-/// Longer fields, which are payloads, have their length in front in full.
+/// A long field, such as a payload, is preceded by its full length.
 fn put(all: &mut Vec<u8>, field: &[u8]) {
     match u8::try_from(field.len()) {
         Ok(len) if len < ABSENT - 1 => all.push(len),

@@ -5,15 +5,15 @@
 //! link -> [app Script] -> flow by its key -> Packets?Packet   instance of the component
 //! link <- [app Script] <--------------------- Packets!Send <-'
 //! ```
-//! The first packet of a flow makes its instance, which is a component that nobody owns, run by
-//! the worker of the node. An instance that asks for a packet is given the next; those it has not
-//! asked for yet wait, as many as the app says, and what comes then is dropped and counted. Packets
-//! are taken from links as long as no flow has been filled up, then components run: an instance
-//! that keeps up loses none, however they come.
+//! The first packet of a flow makes its instance, a component without an owner, run by the worker
+//! of the node. An instance gets a packet for each `Receive`; others are queued, up to the maximum
+//! of the app, and further ones dropped and counted. Packets are taken from links until the queue
+//! of a flow is full, then components run: an instance that keeps up loses none, in whatever bursts
+//! they come.
 //!
-//! An instance ends when its body does, or is told to when no packet has come for a while, and when
-//! the graph has come to its end. It then sees FINISH once it has taken all that waits; if it asks
-//! for more all the same, it ends there. In both cases its FINALLY runs.
+//! An instance ends when its body returns, or is asked to end when it is idle or the graph has
+//! finished. It then sees FINISH once its queue is empty; if it receives again, it ends there. In
+//! both cases its FINALLY runs.
 
 mod app;
 mod arrival;
@@ -47,13 +47,13 @@ pub(crate) use counts::of_app;
 use flow::{Stage, marked};
 pub(crate) use state::Flows;
 
-/// Packets that are taken before components run.
+/// Packets taken before components run.
 const BATCH: usize = 256;
 
-/// Instances that are told to end at a stretch, before components run.
+/// Instances asked to end before components run.
 const ENDS: usize = 1024;
 
-/// Calls `f` with the flows of the node whose turn it is.
+/// Calls `f` with the flows of the current node.
 fn at<R>(
     machine: &mut Machine,
     events: &Loop<Machine>,
@@ -68,7 +68,7 @@ fn at<R>(
     f(&mut FlowContext { flows, worker, exit, now_ns: events.now().0 })
 }
 
-/// Lets the graph go on, where the node has one.
+/// Schedules the graph, if the node has one.
 fn wake_graph(machine: &mut Machine, events: &mut Loop<Machine>) {
     if machine.node.systems.ports().is_none() {
         drive::wake(machine, events);
@@ -81,15 +81,15 @@ pub(super) fn link(machine: &mut Machine) {
     borders.flows.apps.iter_mut().for_each(|app| app.link(&driver.engine));
 }
 
-/// Gives the packets that have come to apps to their flows.
+/// Delivers the packets on the links of apps to their flows.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
-    // What is held is taken when components have run.
+    // If packets are held, the next batch is already scheduled.
     if !machine.node.borders.flows.apps.is_empty() && !machine.node.borders.flows.are_held {
         pump(machine, events);
     }
 }
 
-/// Takes a batch of packets, and more when components have run.
+/// Takes a batch of packets, and schedules the next for when components have run.
 fn pump(machine: &mut Machine, events: &mut Loop<Machine>) {
     let (taken, is_more) = at(machine, events, take_some);
     let flows = &mut machine.node.borders.flows;
@@ -108,14 +108,15 @@ fn pump(machine: &mut Machine, events: &mut Loop<Machine>) {
         if events.event(owner, more).is_ok() {
             return;
         }
-        // The queue is full: the next breath of the graph goes on.
+        // The event queue is full: the next breath of the graph continues.
         machine.node.borders.flows.are_held = false;
     }
     // Links that are empty now may be the end of the graph.
     wake_graph(machine, events);
 }
 
-/// Takes packets until a flow is filled up; how many, and whether there are more.
+/// Takes packets until the queue of a flow is full; returns their number, and whether there are
+/// more.
 fn take_some(context: &mut FlowContext<'_>) -> (usize, bool) {
     let (mut taken, mut room) = context.hand_over();
     for app in 0..context.flows.apps.len() {
@@ -132,7 +133,7 @@ fn take_some(context: &mut FlowContext<'_>) -> (usize, bool) {
     (taken, is_more || links.any(|port| engine.waits_at(port.link)))
 }
 
-/// Gives a packet to its flow, in a program that is an app itself and has one border, its own.
+/// Delivers a packet to its flow, in a program that is an app itself and has one border.
 pub(crate) fn give(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -147,13 +148,13 @@ pub(crate) fn give(
     room
 }
 
-/// Whether timers are set for anything else than flows without packets.
+/// Whether timers other than those of idle flows are set.
 pub(crate) fn has_other_timers(machine: &Machine, events: &Loop<Machine>) -> bool {
     let timers = machine.node.borders.flows.apps.iter().filter_map(|app| app.timer);
     events.timers_armed() > timers.filter(|&timer| events.is_armed(timer)).count()
 }
 
-/// Serves a request of an instance for packets; gives back one that is of somebody else.
+/// Serves a request of an instance to `Packets`; returns a request to another interface.
 pub(crate) fn serve(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -178,7 +179,7 @@ pub(crate) fn serve(
             Some(packets::Request::Send { packet }) => {
                 return Some(context.send(of, name, packet));
             }
-            // The client finishes when it has closed; what is open is not opened again.
+            // `Close` needs no answer: the client then finishes. Open ports cannot be opened again.
             Some(packets::Request::Close | packets::Request::Open { .. }) => {}
             None => context.close(of, name),
         }
@@ -196,7 +197,7 @@ pub(crate) fn serve(
     }
 }
 
-/// Something has become of a component that nobody owns.
+/// A component without an owner has ended or failed.
 pub(crate) fn over(machine: &mut Machine, events: &mut Loop<Machine>, over: Over) {
     let is_last = at(machine, events, |context| {
         context.over(over);
@@ -212,7 +213,7 @@ pub(crate) fn over(machine: &mut Machine, events: &mut Loop<Machine>, over: Over
     arm(machine, events);
 }
 
-/// Has the flow to which no packet has come for longest looked at in its time.
+/// Sets the timer for the flow that is idle for longest.
 fn watch(machine: &mut Machine, events: &mut Loop<Machine>) {
     for number in 0..machine.node.borders.flows.apps.len() {
         let Flows { apps, table, .. } = &mut machine.node.borders.flows;
@@ -234,7 +235,7 @@ fn watch(machine: &mut Machine, events: &mut Loop<Machine>) {
     }
 }
 
-/// Ends the flows of an app that have been idle for the time the app says.
+/// Ends the idle flows of an app.
 fn end_idle(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
     at(machine, events, |context| {
         let Some(idle) = context.flows.apps[number].checked.idle else { return };
@@ -253,7 +254,7 @@ fn end_idle(machine: &mut Machine, events: &mut Loop<Machine>, number: usize) {
     watch(machine, events);
 }
 
-/// Tells all instances to end, as no more packets come; whether none is left.
+/// Asks all instances to end, as no more packets come; returns whether none is left.
 pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) -> bool {
     if machine.node.runner.worker().ended().is_some() {
         clear(machine);
@@ -274,7 +275,7 @@ pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) -> bool {
     false
 }
 
-/// Tells a batch of instances to end, and more when components have run.
+/// Asks a batch of instances to end, and schedules the next for when components have run.
 fn tell_some(machine: &mut Machine, events: &mut Loop<Machine>) {
     let is_more = at(machine, events, |context| {
         let all = context.flows.table.places();
@@ -293,18 +294,18 @@ fn tell_some(machine: &mut Machine, events: &mut Loop<Machine>) {
     if is_more {
         let owner = own(machine, events);
         if events.event(owner, tell_some).is_err() {
-            // The queue is full: what is in it comes first.
+            // The event queue is full: a timer runs after its events.
             events.timer(events.now(), tell_some);
         }
     }
 }
 
-/// Whose events these are.
+/// The owner of the events of flows.
 fn own(machine: &mut Machine, events: &mut Loop<Machine>) -> Owner {
     *machine.node.borders.flows.owner.get_or_insert_with(|| events.owner("flows"))
 }
 
-/// An app has failed, and with it its flows.
+/// An app has failed: fails its flows.
 pub(crate) fn app_failed(machine: &mut Machine, events: &mut Loop<Machine>, app: &str) {
     let flows = &machine.node.borders.flows;
     let Some(number) = flows.apps.iter().position(|it| it.checked.app == app) else { return };
@@ -320,7 +321,7 @@ pub(crate) fn app_failed(machine: &mut Machine, events: &mut Loop<Machine>, app:
     arm(machine, events);
 }
 
-/// The instances are gone, or forgotten: what waits for them goes.
+/// The instances are gone or abandoned: drops the flows and their packets.
 pub(crate) fn clear(machine: &mut Machine) {
     let flows = &mut machine.node.borders.flows;
     for (flow, waiting) in flows.table.drain() {
@@ -336,7 +337,7 @@ pub(crate) fn clear(machine: &mut Machine) {
     flows.waiting = 0;
 }
 
-/// What is counted of the flows of a program that is an app itself.
+/// The counters of the flows of a program that is an app itself.
 pub(crate) fn counted(machine: &Machine) -> Vec<(&'static str, u64)> {
     machine.node.borders.flows.apps.iter().flat_map(|app| app.counters.read()).collect()
 }

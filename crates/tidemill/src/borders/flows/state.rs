@@ -1,4 +1,4 @@
-//! The flows of a node, and what is known of those they are of.
+//! The flows of a node, and the apps that they belong to.
 
 use std::collections::VecDeque;
 
@@ -14,28 +14,28 @@ use super::border::{FlowBorder, is_of_program};
 use super::table::Table;
 use crate::borders::apps;
 
-/// Packets that wait at a time, of all flows of a node: each has a buffer of the pool.
+/// The maximum number of packets queued for all flows of a node, each in a buffer of the pool.
 pub(super) const WAITING_MAX: usize = 16_384;
 
 /// The apps of a graph that run components of the program, with their flows.
 pub(crate) struct Flows {
     pub(super) apps: Vec<App>,
     pub(super) table: Table,
-    /// Packets that have been taken and not handed over yet.
+    /// Packets that have been taken and not delivered yet.
     pub(super) arrivals: VecDeque<Arrival>,
     pub(super) secret: Secret,
-    /// Packets that wait, of all flows.
+    /// The number of packets queued for all flows.
     pub(super) waiting: usize,
-    /// Memory for keys.
+    /// A buffer for keys.
     pub(super) spare: Vec<u8>,
     pub(super) owner: Option<Owner>,
-    /// More packets are taken when components have run.
+    /// More packets will be taken when components have run.
     pub(super) are_held: bool,
-    /// The graph has come to its end, or the run does.
+    /// The graph has finished, or the run is ending.
     pub(super) is_ending: bool,
-    /// The first that has not been told of that.
+    /// The first flow that has not been asked to end.
     pub(super) to_tell: u32,
-    /// Ends the wait for instances that do not end.
+    /// Bounds the wait for instances to end.
     pub(super) deadline: Option<TimerId>,
 }
 
@@ -47,7 +47,7 @@ impl Default for Flows {
 }
 
 impl Flows {
-    /// Of a program that has these; keys are hashed with the secret.
+    /// Of a program with these borders; keys are hashed with the secret.
     pub(crate) fn new(checked: &[FlowBorder], registry: &Registry, secret: Secret) -> Flows {
         Flows::of(checked.iter().map(|checked| App::new(checked, registry)).collect(), secret)
     }
@@ -68,7 +68,7 @@ impl Flows {
         }
     }
 
-    /// Takes the names of its ports, of a program that is an app itself.
+    /// Sets the names of its ports, in a program that is an app itself.
     pub(crate) fn name(&mut self, inputs: &[String], outputs: &[String]) {
         self.apps.iter_mut().for_each(|app| app.name(inputs, outputs));
     }
@@ -83,10 +83,10 @@ impl Flows {
         self.apps.is_empty()
     }
 
-    /// Has the worker of a program go on that will be asked for instances.
+    /// Keeps the worker of a program running that will have instances.
     pub(crate) fn know(&mut self, worker: &mut Worker) {
         if !self.apps.is_empty() {
-            // Packets may wake what waits.
+            // Packets may wake idle instances, so the worker stays.
             worker.hold();
         }
     }
@@ -96,12 +96,12 @@ impl Flows {
         self.are_held
     }
 
-    /// Whether no instance has to end yet.
+    /// Whether no instance is still to end.
     pub(in crate::borders) fn are_idle(&self) -> bool {
         !self.are_held && (!self.is_ending || self.table.len() == 0)
     }
 
-    /// The app of another graph that is not one of these, as it was checked.
+    /// The app of another graph that differs from all checked ones.
     pub(in crate::borders) fn unchecked<'g>(&self, graph: &'g Graph) -> Option<&'g str> {
         let checked = self.apps.iter().map(|it| (&*it.checked.app, &it.checked.config));
         apps::unchecked(graph, is_of_program, checked)

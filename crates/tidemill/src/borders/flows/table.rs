@@ -11,23 +11,23 @@ use super::backlog::Backlog;
 use super::flow::{Flow, NONE, OpenPorts, Stage};
 use super::key::Key;
 
-/// All flows of a node, by numbers that are used again.
+/// All flows of a node, by reusable numbers.
 #[derive(Default)]
 pub(super) struct Table {
     flows: Vec<Option<Flow>>,
     free: Vec<u32>,
     /// What few flows have; never walked.
     backlogs: HashMap<u32, Backlog, Build>,
-    /// The flow of an instance, by the number of that.
+    /// The flow of an instance, by the instance's number.
     by_instance: Vec<u32>,
     count: usize,
 }
 
-/// The flows of one app to which packets still go.
+/// The live flows of one app.
 #[derive(Default)]
 pub(super) struct Index {
     by_key: HashTable<u32>,
-    /// The ends of the list by last packets.
+    /// The ends of the list ordered by last packet.
     pub(super) oldest: u32,
     newest: u32,
 }
@@ -62,7 +62,7 @@ impl Table {
         self.get(at).filter(|flow| flow.instance == instance).map(|_| at)
     }
 
-    /// One more than the greatest number that a flow has.
+    /// One more than the greatest number of a flow.
     pub(super) fn places(&self) -> u32 {
         self.flows.len() as u32
     }
@@ -93,14 +93,14 @@ impl Table {
         Some(flow)
     }
 
-    /// Takes all of them out, with how many packets have waited for each.
+    /// Removes all flows, each with the number of its queued packets.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (Flow, usize)> {
         let Table { flows, backlogs, .. } = std::mem::take(self);
         let all = (0..).zip(flows).filter_map(|(at, flow)| Some((at, flow?)));
         all.map(move |(at, flow)| (flow, backlogs.get(&at).map_or(0, Backlog::len)))
     }
 
-    /// What waits for a flow, and further ports of it.
+    /// The queued packets and further ports of a flow.
     #[inline]
     pub(super) fn backlog(&self, at: u32) -> Option<&Backlog> {
         let has = self.get(at).is_some_and(Flow::has_backlog);
@@ -113,7 +113,7 @@ impl Table {
         if has { self.backlogs.get_mut(&at) } else { None }
     }
 
-    /// Takes the backlog of a flow that goes.
+    /// Removes the backlog of a flow that ends.
     pub(super) fn take_backlog(&mut self, at: u32) -> Option<Backlog> {
         self.backlogs.remove(&at)
     }
@@ -132,25 +132,25 @@ impl Table {
         }
     }
 
-    /// The packets that wait for a flow.
+    /// The number of packets queued for a flow.
     #[inline]
     pub(super) fn waiting(&self, at: u32) -> usize {
         self.backlog(at).map_or(0, Backlog::len)
     }
 
-    /// Puts a packet behind those that wait.
+    /// Queues a packet.
     pub(super) fn push(&mut self, at: u32, packet: Packet, input: u16) {
         self.make_backlog(at).push(packet, input);
     }
 
-    /// Takes the packet that waits for longest.
+    /// Removes the oldest packet of a flow.
     pub(super) fn pop(&mut self, at: u32) -> Option<(Packet, u16)> {
         let popped = self.backlog_mut(at)?.pop();
         self.drop_nothing(at);
         popped
     }
 
-    /// Takes the first packet of an input that waits.
+    /// Removes the first packet of an input.
     pub(super) fn take(&mut self, at: u32, input: u16) -> Option<Packet> {
         let taken = self.backlog_mut(at)?.take(input);
         self.drop_nothing(at);
@@ -165,13 +165,13 @@ impl Table {
         self.get(at).and_then(Flow::ports).into_iter().chain(further)
     }
 
-    /// One of them.
+    /// The ports of a communication.
     #[inline]
     pub(super) fn ports(&self, at: u32, name: Communication) -> Option<OpenPorts> {
         self.open_ports(at).find(|ports| ports.name == name)
     }
 
-    /// Takes the waiting from ports whose input it is.
+    /// Clears a pending `Receive` of an input, and returns its communication.
     #[inline]
     pub(super) fn take_waiting(&mut self, at: u32, input: u16) -> Option<Communication> {
         let ports = self.open_ports(at).find(|ports| ports.is_waiting && ports.input == input)?;
@@ -191,7 +191,7 @@ impl Table {
         further_ports.filter(|other| other.name == ports.name).for_each(|other| *other = ports);
     }
 
-    /// Ports have been opened.
+    /// Adds opened ports.
     pub(super) fn open(&mut self, at: u32, ports: OpenPorts) {
         match self.get_mut(at) {
             Some(flow) if flow.ports().is_none() => flow.set_ports(Some(ports)),
@@ -200,7 +200,7 @@ impl Table {
         }
     }
 
-    /// Ports are closed.
+    /// Removes closed ports.
     pub(super) fn close(&mut self, at: u32, name: Communication) {
         let first = self.get(at).and_then(Flow::ports);
         if first.is_some_and(|ports| ports.name == name) {
@@ -218,27 +218,27 @@ impl Table {
         index.by_key.find(hash, is_it).copied()
     }
 
-    /// The flow to which packets of this hash seem to go; without a look at any.
+    /// The likely flow of a hash, found without reading any flow.
     #[inline]
     pub(super) fn guess(&self, index: &Index, hash: u64) -> u32 {
         index.by_key.find(hash, |_| true).copied().unwrap_or(NONE)
     }
 
-    /// Whether packets of an app that have this key go to a flow.
+    /// Whether a flow gets the packets of an app with this key.
     #[inline]
     pub(super) fn is_of(&self, at: u32, app: u16, key: &Key) -> bool {
         let is_it = |flow: &Flow| flow.stage == Stage::Lives && flow.app == app && flow.key == *key;
         self.get(at).is_some_and(is_it)
     }
 
-    /// From now on packets of its key go to this flow, whose last has just come.
+    /// Enters a flow under its key, as the most recent one.
     pub(super) fn enter(&mut self, index: &mut Index, secret: &Secret, hash: u64, at: u32) {
         let rehash = |&at: &u32| self.get(at).map_or(0, |flow| secret.bytes(flow.key.bytes()));
         index.by_key.insert_unique(hash, at, rehash);
         self.append(index, at);
     }
 
-    /// No more packets go to this flow.
+    /// Removes a flow from the index: it gets no more packets.
     pub(super) fn leave(&mut self, index: &mut Index, secret: &Secret, at: u32) {
         let Some(hash) = self.get(at).map(|flow| secret.bytes(flow.key.bytes())) else { return };
         if let Ok(entry) = index.by_key.find_entry(hash, |&other| other == at) {
@@ -247,7 +247,7 @@ impl Table {
         self.unlink(index, at);
     }
 
-    /// A packet has come for this flow.
+    /// Moves a flow to the recent end of the list.
     #[inline]
     pub(super) fn touch(&mut self, index: &mut Index, at: u32) {
         if index.newest != at {

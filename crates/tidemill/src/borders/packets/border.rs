@@ -8,20 +8,21 @@ use tidemill_relation::plan::RelationId;
 pub struct PacketBorder {
     /// The app.
     pub app: String,
-    /// What a packet is to the rules: `event(@N, Port, Bytes)`, or, with fields,
-    /// `event(@N, Port, Id, FIELD, ...)`.
+    /// The event of a packet: `event(@N, Port, Bytes)` or, with fields, `event(@N, Port, Id, FIELD,
+    /// ...)`.
     pub event: RelationId,
-    /// What sends a packet: `verdict(@N, Port, Bytes)`, or `verdict(@N, Port, Id)`. Without it, the
-    /// app is a sink.
+    /// The relation that sends a packet: `verdict(@N, Port, Bytes)`, or `verdict(@N, Port, Id)`.
+    /// Without it, the app is a sink.
     pub verdict: Option<RelationId>,
-    /// What keeps a packet: `hold(@N, Port, Id, Seconds)`, with fields.
+    /// The relation that holds a packet: `hold(@N, Port, Id, Seconds)`, with fields.
     pub hold: Option<RelationId>,
-    /// What of a packet the rules are handed in place of its bytes.
+    /// The fields of a packet that rules get in place of its bytes.
     pub fields: Option<Fields>,
 }
 
 impl PacketBorder {
-    /// The events that the machine has to see: with fields also packets, whose turns end then.
+    /// The relations that the machine observes; with fields also the events of packets, whose turns
+    /// end their packets.
     pub(crate) fn crossing(&self) -> impl Iterator<Item = RelationId> {
         let event = self.fields.is_some().then_some(self.event);
         [self.verdict, self.hold, event].into_iter().flatten()

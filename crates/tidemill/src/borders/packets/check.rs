@@ -18,14 +18,14 @@ use crate::program::{FileKind, Program};
 /// The columns of a packet in rules: location and port, then its bytes, or its number.
 const PACKET_COLUMNS: usize = 3;
 
-/// The event that keeps a packet: location, port, number, seconds.
+/// The event that holds a packet: location, port, number, seconds.
 const HOLD: &str = "hold";
 const HOLD_COLUMNS: usize = 4;
 
 /// The type of the apps that hand packets to rules.
 const RULES: &str = "Rules";
 
-/// An app that is a border, as it stands in the graph.
+/// An app that is a border, as declared in the graph.
 struct Written {
     name: String,
     event: String,
@@ -35,12 +35,12 @@ struct Written {
 }
 
 impl Program {
-    /// The events that packets are.
+    /// The events of packets.
     pub(crate) fn events_of_packets(&self) -> impl Iterator<Item = String> {
         self.written().map(|border| border.event)
     }
 
-    /// What their columns hold.
+    /// The types of their columns.
     pub(crate) fn packets_given(&self) -> impl Iterator<Item = Given> {
         self.written().filter_map(|written| {
             let fields = Fields::parse(&written.fields).ok()?;
@@ -57,7 +57,7 @@ impl Program {
         })
     }
 
-    /// Checks that both sides of each of them fit; as far as both sides could be read.
+    /// Checks that both sides of each border fit, as far as both sides were parsed.
     pub(crate) fn check_packet_borders(&mut self) {
         let written: Vec<Written> = self.written().collect();
         for border in written {
@@ -86,7 +86,7 @@ impl Program {
         })
     }
 
-    /// Both sides of a border; nothing, if the rules have errors.
+    /// The border of an app; `None` if the rules have errors of their own.
     fn packet_border(&self, written: &Written) -> Result<Option<PacketBorder>, Diagnostic> {
         let Written { name, event, verdict, fields, span } = written;
         if !self.kinds.has(FileKind::Rules) {
@@ -97,7 +97,7 @@ impl Program {
             return Err(Diagnostic::error("border", *span, message).help(help));
         }
         let Some(rules) = &self.rules.program else { return Ok(None) };
-        // That the names are right has been checked with the app.
+        // The check of the app has reported invalid names.
         let fields = Fields::parse(fields).ok().filter(|fields| !fields.is_empty());
         let columns = PACKET_COLUMNS + fields.as_ref().map_or(0, Fields::len);
         let Some(event) = self.relation(rules, written, event, columns)? else {
@@ -147,7 +147,7 @@ impl Program {
         Ok(())
     }
 
-    /// A relation of packets with so many columns.
+    /// A relation of packets with the given number of columns.
     fn relation(
         &self,
         rules: &Compiled,
@@ -173,7 +173,7 @@ impl Program {
         Err(self.error_at(written, name, message).help(format!("it is {form}")))
     }
 
-    /// An error that shows both sides.
+    /// An error with the spans of both sides.
     fn error_at(&self, written: &Written, relation: &str, message: String) -> Diagnostic {
         let error = Diagnostic::error("border", written.span, message);
         match first_use(&self.rules.tree, relation) {
@@ -183,7 +183,7 @@ impl Program {
     }
 }
 
-/// What the event of packets looks like.
+/// The expected form of the event of packets.
 fn form(event: &str, fields: Option<&Fields>) -> String {
     match fields {
         None => format!("`{event}(@N, Port, Bytes)`"),

@@ -1,38 +1,38 @@
-//! Packets that rules may still decide about.
+//! Packets whose verdict is pending.
 //!
-//! Turns of a node come in the order of their events, so packets wait in a queue in the order of
-//! their numbers; what is held for longer moves to a table of its own.
+//! A node processes events in order, so packets wait in a queue in the order of their numbers; held
+//! packets move to a table.
 
 use std::collections::{HashMap, VecDeque};
 
 use tidemill_packet::packet::Packet;
 
-/// Packets that rules may hold beyond their turns.
+/// The maximum number of packets held beyond their turns.
 const HELD_MAX: usize = 4096;
 
 /// Packets by number.
 #[derive(Default)]
 pub(super) struct Kept {
-    /// Those whose turn has not ended; the first has the number `first`.
+    /// Packets whose turn has not ended; the first has the number `first`.
     waiting: VecDeque<Option<Entry>>,
     first: i64,
     held: HashMap<i64, Entry>,
-    /// Numbers of packets that go somewhere at the end of this turn.
+    /// Numbers of the packets that are sent at the end of this turn.
     decided: Vec<i64>,
 }
 
-/// A packet, and the link that it goes to at the end of the turn.
+/// A packet, and the link that it is sent to at the end of the turn.
 struct Entry {
     packet: Packet,
     link: Option<usize>,
     is_held: bool,
 }
 
-/// What became of the wish to send a packet.
+/// The result of a verdict that sends a packet.
 pub(super) enum Verdict {
-    /// It goes at the end of the turn.
+    /// It is sent at the end of the turn.
     Waits,
-    /// It was to go to another link already: a copy goes there, if there was room for one.
+    /// It already has another link: this is a copy for the new one, if there was a buffer.
     Again(usize, Option<Packet>),
     /// It is gone.
     Stale,
@@ -71,7 +71,7 @@ impl Kept {
         }
     }
 
-    /// Keeps a packet beyond its turn; false if it is gone, or too many are held.
+    /// Holds a packet beyond its turn; returns false if it is gone, or too many are held.
     pub(super) fn hold(&mut self, id: i64) -> bool {
         let is_full = self.held.len() >= HELD_MAX;
         match self.get(id) {
@@ -83,7 +83,7 @@ impl Kept {
         }
     }
 
-    /// Takes the packets that this turn has sent, in order, with the links that they go to.
+    /// Removes the packets that this turn sends, in order, with their links.
     pub(super) fn each_decided(&mut self, mut take: impl FnMut(usize, Packet)) {
         let mut decided = std::mem::take(&mut self.decided);
         for id in decided.drain(..) {
@@ -91,7 +91,7 @@ impl Kept {
                 take(link, packet);
             }
         }
-        // The memory is used again.
+        // Keeps the buffer.
         self.decided = decided;
     }
 
@@ -104,8 +104,8 @@ impl Kept {
         Some((entry.link?, entry.packet))
     }
 
-    /// The turn of a packet has ended: it is dropped, as are those before it whose turns were given
-    /// up, unless they are held.
+    /// The turn of a packet has ended: drops it, and earlier ones whose turns were abandoned,
+    /// unless they are held.
     pub(super) fn end(&mut self, id: i64) {
         while self.first <= id
             && let Some(entry) = self.waiting.pop_front()
@@ -117,7 +117,7 @@ impl Kept {
         }
     }
 
-    /// Drops all; how many they were. Numbers go on.
+    /// Drops all packets; returns their number. Numbering continues.
     pub(super) fn clear(&mut self) -> u64 {
         let waiting = self.waiting.iter().flatten().count() + self.held.len();
         self.first = self.next_id();
@@ -127,7 +127,7 @@ impl Kept {
         waiting as u64
     }
 
-    /// The time of a packet that was held is over.
+    /// The hold time of a packet is over: drops it.
     pub(super) fn release(&mut self, id: i64) {
         self.held.remove(&id);
     }
@@ -157,7 +157,7 @@ mod tests {
             [(8, 1)]
         );
         assert!(kept.hold(2));
-        // The turn of 0 was given up.
+        // The turn of 0 was abandoned.
         kept.end(2);
         drop((copy, sent));
         assert_eq!(pool.stats().alive(), 3);

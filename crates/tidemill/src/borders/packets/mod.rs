@@ -5,8 +5,8 @@
 //! link <- [app Rules] <- verdict(@N, Port, ...) <- turn, after its commit
 //! ```
 //! Packets are taken from links while few events of the node wait; the others stay, and the link
-//! drops and counts what it has no room for. Nothing waits between: a verdict goes to its link at
-//! once. With fields, a packet stays in `kept` until the turn of its event ends.
+//! drops and counts packets that it has no room for. A verdict is sent to its link at once, without
+//! a queue. With fields, a packet stays in `kept` until the turn of its event ends.
 
 mod border;
 mod check;
@@ -43,7 +43,7 @@ pub(super) fn link(machine: &mut Machine) {
     }
 }
 
-/// Hands the packets that have come to apps to the rules, as far as these keep up.
+/// Passes the packets on the links of apps to the rules, as far as these keep up.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>) {
     if machine.node.borders.packets.apps.is_empty() {
         return;
@@ -79,7 +79,7 @@ fn take_from(
     }
 }
 
-/// Appends what a packet is to the rules.
+/// Appends the columns of a packet's event.
 fn columns(
     (address, port): (&str, &str),
     id: i64,
@@ -94,7 +94,7 @@ fn columns(
     fields.of(packet).for_each(|field| row.push(value_of(field)));
 }
 
-/// Does what rules have derived in a turn, in order: sends packets, and holds them.
+/// Applies the verdicts of a turn in order: sends packets, and holds them.
 pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
     if machine.node.borders.packets.apps.is_empty() {
         return;
@@ -119,10 +119,10 @@ pub(super) fn send(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     }
 }
 
-/// What a turn does at one border.
+/// One turn at one border.
 struct Turn<'b> {
     border: &'b mut RulesApp,
-    /// The packet whose event it was.
+    /// The packet whose event the turn processed.
     ended: Option<i64>,
     is_sent: bool,
 }
@@ -153,7 +153,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Drops a packet that is held when its time is over.
+    /// Sets the timer that drops a held packet.
     fn release_later(&self, events: &mut Loop<Machine>, id: i64, after: Duration) {
         let (at, name) = (events.now() + after, self.border.name.clone());
         events.timer(at, move |machine: &mut Machine, _| {
@@ -178,7 +178,7 @@ impl Turn<'_> {
             (Value::Bytes(bytes), None) => engine.pool().packet_of(bytes),
             (_, None) => return counters.no_bytes.add(1),
             (id, Some(_)) => match kept.send(id.as_int(), link) {
-                // It goes when it is known whether it goes once more.
+                // It is sent when the turn ends, as a later verdict may need a copy.
                 Verdict::Waits => return counters.verdicts.add(1),
                 Verdict::Again(before, copy) => {
                     match copy.map(|copy| engine.send_link(before, copy).is_ok()) {
@@ -199,8 +199,8 @@ impl Turn<'_> {
         }
     }
 
-    /// Sends what the turn has decided to send, and drops the packet of its event, unless it is
-    /// held. Whether something was sent.
+    /// Sends the packets of the turn's verdicts, and drops the packet of its event, unless it is
+    /// held. Returns whether something was sent.
     fn end(mut self, machine: &mut Machine) -> bool {
         let engine = &mut machine.node.driver.engine;
         let is_sent = &mut self.is_sent;
@@ -214,7 +214,7 @@ impl Turn<'_> {
     }
 }
 
-/// How long a value says: an interval, or seconds.
+/// The duration of a value: an interval, or seconds.
 fn seconds(value: Value<'_>) -> Option<Duration> {
     match value {
         Value::Int(seconds) => Some(Duration::from_secs(u64::try_from(seconds).ok()?)),

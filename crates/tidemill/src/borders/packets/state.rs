@@ -15,7 +15,7 @@ pub(crate) struct Packets {
     pub(super) apps: Vec<RulesApp>,
     /// Packets were left on links because many events wait.
     pub(super) are_held: bool,
-    /// Packets are on their way through the graph.
+    /// Packets have been sent into the graph, which is to run.
     pub(crate) move_on: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct RulesApp {
     /// The links to it and from it, with the names of its ports.
     pub(super) inputs: Vec<(usize, String)>,
     pub(super) outputs: Vec<(usize, String)>,
-    /// Packets whose turn has not come or not ended, and those held.
+    /// Packets whose turn has not ended, and held ones.
     pub(super) kept: Kept,
     pub(super) counters: RulesAppCounters,
 }
@@ -68,13 +68,13 @@ impl RulesApp {
 }
 
 impl Packets {
-    /// Of a program that has these.
+    /// Of a program with these borders.
     pub(in crate::borders) fn new(checked: Vec<PacketBorder>, registry: &Registry) -> Packets {
         let app = |checked: PacketBorder| RulesApp::new(checked, registry);
         Packets { apps: checked.into_iter().map(app).collect(), ..Packets::default() }
     }
 
-    /// Goes on with the relations of other rules.
+    /// Rebinds to the relations of other rules.
     pub(in crate::borders) fn rebind(
         &mut self,
         checked: &[PacketBorder],
@@ -91,7 +91,7 @@ impl Packets {
             let is_same = counterparts.are(app.checked.event, checked.event)
                 && app.checked.fields == checked.fields;
             if !is_same {
-                // Their events are gone.
+                // The events of these packets are gone.
                 app.counters.stale.add(app.kept.clear());
             }
             app.checked = checked;

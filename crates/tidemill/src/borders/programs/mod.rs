@@ -1,9 +1,9 @@
 //! Rules that install rules: the table `program::rules(@N, Name, Text)`.
 //!
-//! A row that comes installs its text under its name, in the place of what has that name, as
-//! `tidemill install` does, and one that goes takes it away: between two turns, at all nodes of the
-//! process. What cannot be installed changes nothing, and is derived as
-//! `program::refused(@N, Name, Reason)`. Of several nodes the last change of a name counts.
+//! An inserted row installs its text under its name, replacing the rules of that name, as `tidemill
+//! install` does, and a deleted one removes them: between two turns, at all nodes of the process.
+//! An error changes nothing, and is derived as `program::refused(@N, Name, Reason)`. Among several
+//! nodes the last change of a name wins.
 
 mod border;
 mod check;
@@ -20,13 +20,13 @@ use crate::machine::Machine;
 pub use border::ProgramsBorder;
 pub(crate) use state::Programs;
 
-/// Notes what the rules of a turn say is to be installed, which happens when it has ended.
+/// Records the changes of a turn, which are installed when it has ended.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
     let Some(programs) = &mut machine.node.borders.programs else { return };
     let relation = programs.border.rules;
     let own = || tuples.iter().filter(|(crossing, _)| crossing.relation == relation);
     let had_some = !programs.changes.is_empty();
-    // What goes first, as a row that goes may have been replaced by another of its name.
+    // Deletions come first, as another row of the same name may have replaced the deleted one.
     for is_gone in [true, false] {
         for (crossing, columns) in own() {
             let text = |at| columns.get(at).and_then(|value| value.as_str());
@@ -42,7 +42,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     }
 }
 
-/// Installs what rules have said, each name for itself.
+/// Installs the recorded changes, each name on its own.
 fn install(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(programs) = &mut machine.node.borders.programs else { return };
     for (name, text) in programs.take() {
@@ -59,14 +59,14 @@ fn count(machine: &mut Machine, f: impl FnOnce(&Programs)) {
     }
 }
 
-/// Tells the rules, and who runs them, that something is not installed.
+/// Derives `program::refused`, and logs it.
 fn refuse(machine: &mut Machine, events: &mut Loop<Machine>, name: &str, reason: &str) {
     machine.note(&format!("rules {name} are not installed: {reason}"));
     count(machine, |programs| programs.refused.add(1));
     let Some(programs) = &machine.node.borders.programs else { return };
     let Some(relation) = programs.border.refused else { return };
     let latency = programs.latency.clone();
-    // What the node does not take it counts.
+    // The node counts events that it does not accept.
     let Ok(_) = inbox::put(machine, events, (relation, &latency), |address, row| {
         [address, name, reason].into_iter().for_each(|text| row.push(Value::Str(text)));
         Ok::<(), Infallible>(())

@@ -1,4 +1,4 @@
-//! What rules say is to be installed.
+//! Rules to install.
 
 use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::sorted::SortedMap;
@@ -9,10 +9,10 @@ use crate::borders::latency::Latency;
 /// The table, which it counts under.
 const TABLE: &str = "program::rules";
 
-/// What rules say is to be installed, of a node.
+/// The rules that a node has to install.
 pub(crate) struct Programs {
     pub(super) border: ProgramsBorder,
-    /// By name: the text, or that there is none any more.
+    /// By name: the text, or `None` to remove it.
     pub(super) changes: SortedMap<String, Option<String>>,
     pub(super) installed: Counter,
     pub(super) refused: Counter,
@@ -20,7 +20,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Of a program that has these.
+    /// Of a program with these borders.
     pub(in crate::borders) fn new(border: ProgramsBorder, registry: &Registry) -> Programs {
         let counter = |name: &str| registry.counter(&format!("border/{TABLE}/{name}"));
         Programs {
@@ -32,7 +32,7 @@ impl Programs {
         }
     }
 
-    /// Goes on with the relations of other rules, if they have some.
+    /// Rebinds to the relations of other rules, if they have some.
     pub(in crate::borders) fn rebind(
         own: &mut Option<Programs>,
         border: Option<ProgramsBorder>,
@@ -45,12 +45,12 @@ impl Programs {
         }
     }
 
-    /// Notes a change of a row.
+    /// Records a change of a row.
     pub(super) fn change(&mut self, name: &str, text: Option<&str>) {
         self.changes.insert(name.to_owned(), text.map(str::to_owned));
     }
 
-    /// What is to be done.
+    /// Takes the recorded changes.
     pub(super) fn take(&mut self) -> SortedMap<String, Option<String>> {
         std::mem::take(&mut self.changes)
     }

@@ -14,18 +14,18 @@ pub struct RulesBorder {
     pub(super) messages: Vec<Meaning>,
 }
 
-/// What a message of such an interface is.
+/// The meaning of a message of such an interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
-    /// An event or fact for the rules.
+    /// Puts an event or fact into the inbox.
     Put(Relation),
-    /// It has been taken.
+    /// Acknowledges a put.
     Taken,
-    /// Asks for the next of what changes.
+    /// Requests the next change.
     Next,
     /// An event or a change of a table.
     Change(Relation),
-    /// No more comes.
+    /// No more changes follow.
     End,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Relation {
     pub(super) id: RelationId,
     /// Its columns without the location.
     pub(super) parameters: Vec<Parameter>,
-    /// Where the location stands.
+    /// The location column.
     pub(super) location: usize,
     /// The columns of the key of a table that has one, with the location where it is one of them.
     pub(super) key: Option<Vec<usize>>,
@@ -58,7 +58,7 @@ impl RulesBorder {
         })
     }
 
-    /// Whether what waits as a message is still that message, with other rules.
+    /// Whether a queued message keeps its meaning with the new rules.
     pub(super) fn goes_on(
         &self,
         new: &RulesBorder,
@@ -77,7 +77,7 @@ impl RulesBorder {
         }
     }
 
-    /// Whether components hear something through it.
+    /// Whether it delivers changes to components.
     pub(super) fn is_heard(&self) -> bool {
         self.messages.contains(&Meaning::Next)
     }

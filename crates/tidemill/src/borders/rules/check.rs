@@ -17,7 +17,7 @@ use crate::borders::components::{interface_of, messages, parameters};
 use crate::borders::parameters::{Declared, Parameter, ParameterKind, declared};
 use crate::program::{FileKind, Program};
 
-/// An interface at hand.
+/// An interface being checked.
 struct Written<'p> {
     interface: &'p ir::Interface,
     /// Its messages as they are declared.
@@ -31,14 +31,13 @@ impl Written<'_> {
         &self.interface.name
     }
 
-    /// Where a message stands.
+    /// The declaration of a message.
     fn message(&self, id: MessageId) -> Option<&ast::Message> {
         let name = &self.interface.messages[id].name;
         self.messages.iter().copied().find(|it| it.name.text == *name)
     }
 
-    /// The parameters of a message that are columns: without the CHARACTER that says what has
-    /// happened.
+    /// The parameters of a message that are columns: without the CHARACTER for the kind of change.
     fn columns(&self, id: MessageId) -> Result<Vec<Declared>, Diagnostic> {
         let message = &self.interface.messages[id];
         let mut own = declared(message, self.message(id)).map_err(|parameter| {
@@ -68,8 +67,8 @@ impl Written<'_> {
 }
 
 impl Program {
-    /// The interfaces that lead to rules, of what the system connects: the entry component, and
-    /// those that stages and apps make.
+    /// The interfaces to rules of components that the system connects: the entry component, and
+    /// those made by stages and apps.
     fn written_rules(&self) -> Vec<Written<'_>> {
         let Some(program) = &self.components.program else { return Vec::new() };
         let tree = &self.components.tree;
@@ -92,7 +91,7 @@ impl Program {
         written.collect()
     }
 
-    /// The events and facts that components give the rules.
+    /// The events and facts that components put.
     pub(in crate::borders) fn events_of_components(&self) -> impl Iterator<Item = String> {
         let written = self.written_rules().into_iter();
         let names = written.flat_map(|it| {
@@ -103,7 +102,7 @@ impl Program {
         names.collect::<SortedSet<_>>().into_iter()
     }
 
-    /// What the columns, without the location, of those hold that components give.
+    /// The types of the columns, without the location, of relations that components put.
     pub(crate) fn given_by_components(&self) -> SortedMap<String, Vec<TypeSet>> {
         let mut given: SortedMap<String, Vec<TypeSet>> = SortedMap::new();
         for written in self.written_rules() {
@@ -111,7 +110,7 @@ impl Program {
             for message in messages.filter(|it| it.direction == Direction::In && it.name != NEXT) {
                 let Ok(own) = declared(message, None) else { continue };
                 let types = own.iter().map(|it| it.kind.gives());
-                // Two interfaces may give one relation.
+                // Two interfaces may put tuples of one relation.
                 let known = given.entry(relation_name(&message.name));
                 let known = known.or_insert_with(|| vec![TypeSet::NONE; own.len()]);
                 known.iter_mut().zip(types).for_each(|(known, types)| *known = known.union(types));
@@ -120,7 +119,7 @@ impl Program {
         given
     }
 
-    /// Checks that both sides of each of them fit; as far as both sides could be read.
+    /// Checks that both sides of each border fit, as far as both sides were parsed.
     pub(in crate::borders) fn check_rules_borders(&mut self) {
         let (mut checked, mut found) = (Vec::new(), Vec::new());
         for written in self.written_rules() {
@@ -158,7 +157,7 @@ impl Program {
         Ok(Some(RulesBorder { interface: name.to_owned(), messages }))
     }
 
-    /// The relation that a message is.
+    /// The relation of a message.
     fn relation_of(
         &self,
         rules: &Compiled,
@@ -189,7 +188,7 @@ impl Program {
         })
     }
 
-    /// The parameters of a message with the columns of its relation, which they fit.
+    /// The parameters of a message, matched with the columns of its relation.
     fn matched(
         &self,
         (written, id): (&Written<'_>, MessageId),
@@ -241,7 +240,7 @@ fn message_name<'w>(written: &'w Written<'_>, id: MessageId) -> &'w str {
     &written.interface.messages[id].name
 }
 
-/// Where an interface is required that is not declared outermost.
+/// The span of a requirement of an interface that is not declared outermost.
 fn requirement(tree: &ast::Program, interface: &ir::Interface) -> Option<Span> {
     let components = tree.definitions().filter_map(|it| match it {
         Definition::Component(it) => Some(it),
@@ -256,7 +255,7 @@ fn relation_name(message: &str) -> String {
     message.replace("__", "::")
 }
 
-/// What a relation looks like in rules.
+/// The form of a relation in rules.
 fn shape(name: &str, parameters: &[Declared]) -> String {
     let column = |it: &Declared| {
         let mut letters = it.name.chars();

@@ -1,4 +1,4 @@
-//! Who speaks to the rules: requests served, and what they hear.
+//! Serves the clients of rules: accepts puts, and delivers changes.
 
 use std::convert::Infallible;
 
@@ -43,7 +43,7 @@ impl Desk {
         }
     }
 
-    /// Puts what a component has given into the inbox, when there is room.
+    /// Puts a tuple of a component into the inbox, or holds it until there is room.
     fn give(
         &mut self,
         machine: &mut Machine,
@@ -73,15 +73,15 @@ impl Desk {
         });
         match is_in {
             Ok(true) => counters.inputs.add(1),
-            // The node is gone: nobody can take it.
+            // The node is gone.
             Ok(false) => counters.full.add(1),
-            // It has been dealt with.
+            // The misfit is counted; the put is acknowledged all the same.
             Err(why) => counters.misfits(why),
         }
         self.answer(machine, (interface, name), &Meaning::Taken);
     }
 
-    /// Puts what waited for room into the inbox, which has some.
+    /// Puts a held tuple into the inbox, which has room.
     pub(super) fn give_held(
         &mut self,
         machine: &mut Machine,
@@ -110,7 +110,7 @@ impl Desk {
         self.answer(machine, (interface, name), &Meaning::Taken);
     }
 
-    /// Answers a component that asks for the next delivery, if there is one.
+    /// Answers `Next` with the next delivery, if there is one.
     pub(super) fn next(
         &mut self,
         machine: &mut Machine,
@@ -133,7 +133,7 @@ impl Desk {
         }
     }
 
-    /// Tells a component what has happened to a tuple.
+    /// Sends a change of a tuple to a component.
     fn deliver(
         &mut self,
         (machine, events): (&mut Machine, &Loop<Machine>),
@@ -150,10 +150,11 @@ impl Desk {
         let mut words = emptied(std::mem::take(&mut self.words));
         words.push(Word::Word(change as u64));
         let Relation { location, parameters, .. } = relation;
-        // That the columns are parameters has been found when they came.
+        // `notify` has checked that the columns fit.
         if parameters::words(columns.iter(), *location, parameters, &mut words).is_ok() {
             counters.outputs.add(1);
-            // One that has gone meanwhile needs no answer; that it is allowed has been checked.
+            // A client that has ended needs no answer; `form::check` has checked that the answer is
+            // allowed.
             let _ = machine.node.runner.worker().answer(name, message, &words);
         }
         self.words = emptied(words);
@@ -167,13 +168,13 @@ impl Desk {
         meaning: &Meaning,
     ) {
         if let Some(number) = self.interfaces[interface].checked.number(meaning) {
-            // As in `deliver`.
+            // See `deliver` for both errors.
             let _ = machine.node.runner.worker().answer(name, number, &[]);
         }
     }
 
-    /// Has all clients of an interface hear what has happened: at once who waits for an event, and
-    /// else when they ask.
+    /// Passes a change to all clients of an interface: sends an event at once to a client that
+    /// waits for one, and queues all else.
     pub(super) fn tell(
         &mut self,
         (machine, events): (&mut Machine, &Loop<Machine>),
@@ -194,7 +195,8 @@ impl Desk {
         let key = key(message, relation, columns);
         let (message, mut now) = (message as u32, None);
         for (name, client) in self.open.iter_mut().filter(|(_, it)| it.interface == interface) {
-            // Of rows the last change of the turn counts, which is not known yet.
+            // Of the rows of a key only the turn's last change is delivered, which is not known
+            // yet.
             let may_hear = client.is_waiting && client.queue.is_empty();
             if may_hear && key.is_none() && now.is_none() {
                 client.is_waiting = false;

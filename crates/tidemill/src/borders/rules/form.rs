@@ -2,19 +2,19 @@
 
 use tidemill_cl::ir::{self, Direction, MessageId};
 
-/// What the interface has to be.
+/// The required form of the interface.
 pub(super) const FORM: &str =
     "`{ IN p(..) OUT Taken | IN Next ( OUT q(change: CHARACTER; ..) | OUT End ) }`";
-/// The messages that are no relations.
+/// The names of the messages that are not relations.
 pub(super) const NEXT: &str = "Next";
 pub(super) const TAKEN: &str = "Taken";
 pub(super) const END: &str = "End";
 
-/// Whether an interface can be served: what is put is answered by `Taken`, and `Next` by any change
+/// Checks that an interface can be served: a put is answered by `Taken`, and `Next` by any change
 /// or by `End`.
 ///
 /// # Errors
-/// What is wrong, and with which message.
+/// The error, and the message at fault.
 pub(super) fn check(interface: &ir::Interface) -> Result<(), (Option<MessageId>, String)> {
     let wrong = |id: Option<MessageId>, message: String| Err((id, message));
     let after = |last: Option<MessageId>| &interface.protocol.after(last).next;

@@ -1,4 +1,4 @@
-//! Rules as an interface that components require: what they give the rules, and hear of them.
+//! Rules as an interface that components require: they put tuples, and receive changes.
 //!
 //! ```text
 //! { IN p(..) OUT Taken | IN Next ( OUT q(change: CHARACTER; ..) | OUT End ) }
@@ -6,10 +6,10 @@
 //! component -> p -> inbox of the node              Taken, when there was room
 //! component <- q <- [queue] <- turn, after its commit
 //! ```
-//! A communication hears of what happens from its first message on. Events and changes wait until
-//! the component asks for them, `queue::WAITING_MAX` for each communication; of the
-//! rows of a table that have the same key, the last change only. What finds no room is dropped and
-//! counted. `End` comes when the run is about to end.
+//! A communication receives changes from its first message on. Changes are queued until the
+//! component sends `Next`, up to `queue::WAITING_MAX` per communication; of the rows of a table
+//! with the same key, only the last change. What finds no room is dropped and counted. `End`
+//! follows when the run is about to end.
 
 mod border;
 mod check;
@@ -30,7 +30,7 @@ use border::Meaning;
 pub use border::RulesBorder;
 pub(crate) use state::Desk;
 
-/// Serves a request of a component, if it is for the rules; else gives it back.
+/// Serves a request of a component to rules; returns a request to another interface.
 pub(crate) fn serve(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -46,7 +46,7 @@ pub(crate) fn serve(
     None
 }
 
-/// Tells components what has happened in a turn.
+/// Passes the changes of a turn to components.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
     if machine.node.borders.rules.open.is_empty() {
         return;
@@ -69,7 +69,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
             }
         }
     }
-    // When all is known: a row that another has replaced in the turn is not told of.
+    // After all changes, as a row that was replaced in the turn is not delivered.
     if has_told {
         let waiting = desk.open.iter().filter(|(_, it)| it.is_waiting && !it.queue.is_empty());
         let waiting: Vec<Communication> = waiting.map(|(name, _)| name).collect();
@@ -82,7 +82,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     machine.node.borders.rules = desk;
 }
 
-/// Takes what components have given while many events waited, as far as there is room now.
+/// Puts held tuples of components into the inbox, as far as there is room now.
 pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
     if machine.node.borders.rules.held.is_empty() || !machine.has_inbox_room() {
         return;
@@ -97,7 +97,7 @@ pub(super) fn go_on(machine: &mut Machine, events: &mut Loop<Machine>) {
     arm(machine, events);
 }
 
-/// The run is about to end: nothing more comes.
+/// The run is about to end: clients get `End` after their queued changes.
 pub(crate) fn end(machine: &mut Machine, events: &mut Loop<Machine>) {
     let mut desk = std::mem::take(&mut machine.node.borders.rules);
     desk.is_ending = true;

@@ -1,4 +1,4 @@
-//! What waits for one communication.
+//! The deliveries queued for one communication.
 
 use std::collections::VecDeque;
 
@@ -6,17 +6,17 @@ use hashbrown::HashTable;
 use tidemill_relation::{OwnedValue, SeqBuilder};
 use tidemill_stdx::keyed::Secret;
 
-/// Deliveries that wait for a communication.
+/// The maximum number of deliveries queued for a communication.
 pub(super) const WAITING_MAX: usize = 1000;
 
-/// What has happened to a tuple: the code of the character that says so.
+/// A change of a tuple, by the code of its character.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
     Come = b'+' as isize,
     Gone = b'-' as isize,
 }
 
-/// A message for a component: what has happened to a tuple.
+/// A message to a component: the change of a tuple.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Delivery {
     pub(super) message: u32,
@@ -28,35 +28,35 @@ pub(super) struct Delivery {
 /// Deliveries in order. Of the rows of a table with one key there is one at most.
 #[derive(Default, Debug)]
 pub(super) struct Queue {
-    /// Numbered in their order; the first has the number `first`. Those that were undone are empty.
+    /// In the order of their numbers, from `first`. Cancelled ones are empty.
     entries: VecDeque<Option<Entry>>,
     first: u64,
-    /// Those with keys: hash and number. With so few no choice of keys makes it slow.
+    /// Deliveries with keys: hash and number. The queue is short, so colliding keys cannot make it
+    /// slow.
     by_key: HashTable<(u64, u64)>,
 }
 
 #[derive(Debug)]
 struct Entry {
     delivery: Delivery,
-    /// Of a row: its key and the hash of that.
+    /// Of a row: its key and hash.
     key: Option<(u64, OwnedValue)>,
-    /// Of a row: the component has not been told of any with this key.
+    /// Of a row: the component has not seen any row of this key.
     is_new: bool,
 }
 
-/// What became of a delivery.
+/// The result of queueing a delivery.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Put {
     Waits,
-    /// It has replaced another one, or undone it.
+    /// It has replaced or cancelled an earlier one.
     Coalesced,
     /// There was no room.
     Dropped,
 }
 
 impl Queue {
-    /// Puts a delivery behind the others; a row in the place of the one that waits with its key,
-    /// which is unlike the keys of other relations.
+    /// Queues a delivery; a row replaces the queued one of its key, which includes the relation.
     pub(super) fn put(&mut self, delivery: Delivery, key: Option<OwnedValue>) -> Put {
         let key = key.map(|key| (key.get().hash(&Secret::FIXED), key));
         let known = key.as_ref().and_then(|(hash, key)| self.find(*hash, key));
@@ -73,7 +73,7 @@ impl Queue {
             }
             return Put::Coalesced;
         }
-        // What was undone takes room until its turn comes, which bounds the rest as well.
+        // A cancelled delivery keeps its place until it is at the front, so the length bounds all.
         if self.entries.len() >= WAITING_MAX {
             return Put::Dropped;
         }
@@ -106,7 +106,7 @@ impl Queue {
         }
     }
 
-    /// Drops the messages that do not go on; how many they were.
+    /// Drops the messages that have no successor; returns their number.
     pub(super) fn retain(&mut self, goes_on: impl Fn(u32) -> bool) -> u64 {
         let mut dropped = 0;
         for at in 0..self.entries.len() {
@@ -162,9 +162,9 @@ mod tests {
         let mut queue = Queue::default();
         assert_eq!(put(&mut queue, Come, 1, 10), Put::Waits);
         assert_eq!(put(&mut queue, Gone, 2, 20), Put::Waits);
-        // What the component has not seen comes and goes unseen.
+        // A row that the component has not seen is inserted and deleted unseen.
         assert_eq!(put(&mut queue, Gone, 1, 10), Put::Coalesced);
-        // What it has seen is replaced, and goes after all.
+        // A row that it has seen is replaced, then deleted.
         assert_eq!(put(&mut queue, Come, 2, 21), Put::Coalesced);
         assert_eq!(put(&mut queue, Come, 1, 11), Put::Waits);
         assert_eq!(all(&mut queue), [(Come, 21), (Come, 11)]);

@@ -14,16 +14,16 @@ use crate::borders::latency::{Handover, Latency};
 use crate::borders::parameters::Misfit;
 use crate::components::system;
 
-/// The interfaces that lead to the rules, and who speaks through them.
+/// The interfaces to the rules, and their clients.
 #[derive(Default)]
 pub(crate) struct Desk {
     pub(super) interfaces: Vec<RulesInterface>,
-    /// Those for which something may wait. Boxed, as places are those of all communications.
+    /// Clients by communication. Boxed, as the map has a slot for each communication.
     pub(super) open: CommunicationMap<Box<Client>>,
-    /// Clients that wait for the inbox to have room, in order.
+    /// Clients whose put waits for room in the inbox, in order.
     pub(super) held: VecDeque<Communication>,
     pub(super) is_ending: bool,
-    /// Memory for the parameters of a message, and for tuples that wait.
+    /// Buffers for the parameters of a message, and for queued tuples.
     pub(super) words: Vec<Word<'static>>,
     pub(super) rows: SpareRows,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Desk {
 /// An interface.
 pub(super) struct RulesInterface {
     pub(super) checked: RulesBorder,
-    /// What has happened, on its way to components.
+    /// Measures the latency of changes to components.
     pub(super) handover: Handover,
     pub(super) counters: Counters,
 }
@@ -41,12 +41,12 @@ pub(super) struct Client {
     /// Which of the interfaces.
     pub(super) interface: usize,
     pub(super) queue: Queue,
-    /// It has asked for the next delivery.
+    /// A `Next` is pending.
     pub(super) is_waiting: bool,
-    /// What it has given, for which the inbox had no room: a tuple, with its location; without a
-    /// relation if the rules that have been replaced meanwhile had that.
+    /// The put that waits for room in the inbox: a tuple with its location; without a relation if
+    /// the new rules lack it.
     pub(super) given: Option<(Option<RelationId>, SeqBuilder)>,
-    /// It has been told that no more comes.
+    /// It has received `End`.
     pub(super) has_ended: bool,
 }
 
@@ -96,7 +96,7 @@ impl Counters {
 }
 
 impl Desk {
-    /// Of a program that has these.
+    /// Of a program with these borders.
     pub(in crate::borders) fn new(checked: &[RulesBorder], registry: &Registry) -> Desk {
         let border = |checked: &RulesBorder| RulesInterface {
             counters: Counters::new(registry, &checked.interface),
@@ -106,7 +106,7 @@ impl Desk {
         Desk { interfaces: checked.iter().map(border).collect(), ..Desk::default() }
     }
 
-    /// Goes on with the relations of other rules; the interfaces are the same.
+    /// Rebinds to the relations of other rules; the interfaces are the same.
     pub(in crate::borders) fn rebind(
         &mut self,
         checked: &[RulesBorder],
@@ -126,18 +126,18 @@ impl Desk {
         }
     }
 
-    /// Offers them, behind what the system offers.
+    /// Offers the interfaces to components, numbered after those of the system.
     pub(in crate::borders) fn offer(&self, worker: &mut Worker) {
         for (number, border) in (system::count()..).zip(&self.interfaces) {
             match border.checked.is_heard() {
                 true => worker.offer(&border.checked.interface, number),
-                // What is given needs no communication that stays open.
+                // A put alone needs no open communication.
                 false => worker.offer_stateless(&border.checked.interface, number),
             }
         }
     }
 
-    /// Whether nothing waits, and all who were told of the end have finished.
+    /// Whether nothing is queued, and all clients that received `End` have finished.
     pub(in crate::borders) fn is_idle(&self) -> bool {
         self.held.is_empty() && self.open.iter().all(|(_, client)| !client.has_ended)
     }

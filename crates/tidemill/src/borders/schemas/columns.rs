@@ -26,7 +26,7 @@ pub(super) fn of(
     fields.map(column).collect()
 }
 
-/// What the column of a field holds, or may hold.
+/// The types of the column of a field.
 pub(super) fn types(field: &Field, direction: Direction) -> TypeSet {
     if field.label() == Label::Repeated {
         return match direction {
@@ -48,7 +48,7 @@ pub(super) fn types(field: &Field, direction: Direction) -> TypeSet {
     };
     let text = FieldType::Scalar(Scalar::String);
     let value = match direction {
-        // Where its file does not ask for UTF-8, a string may be any bytes.
+        // Unless its file requires UTF-8, a string may be any bytes.
         Direction::Decode if field.field_type() == text && !field.checks_utf8() => {
             value.union(TypeSet::BYTES)
         }

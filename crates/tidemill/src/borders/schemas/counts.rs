@@ -1,4 +1,4 @@
-//! What passes a border, and what does not, by reason.
+//! Counters of messages that pass a border, and of those that do not, by reason.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,26 +9,26 @@ use tidemill_wire::{AccessError, EncodeError, ErrorKind};
 pub enum Reason {
     /// The bytes end inside a field.
     Truncated,
-    /// The bytes are wrong in another way.
+    /// The bytes are malformed in another way.
     Malformed,
     /// A string that is not UTF-8.
     InvalidUtf8,
     /// A required field is missing.
     MissingRequired,
-    /// Messages nest deeper than values may.
+    /// The message nests deeper than values may.
     TooDeep,
-    /// More than a value may have.
+    /// The value exceeds the size limit.
     TooLarge,
-    /// A number that the other side does not have, such as an unsigned one above 2^63 - 1.
+    /// A number outside the range of the target type, such as an unsigned one above 2^63 - 1.
     OutOfRange,
-    /// A value of another type than the field.
+    /// A value whose type does not fit the field.
     WrongType,
-    /// Another number of values than fields.
+    /// The number of values differs from the number of fields.
     WrongCount,
 }
 
 impl Reason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Reason; 9] = [
         Reason::Truncated,
         Reason::Malformed,
@@ -41,7 +41,7 @@ impl Reason {
         Reason::WrongCount,
     ];
 
-    /// The counter's name.
+    /// The name of the counter.
     pub fn name(self) -> &'static str {
         match self {
             Reason::Truncated => "failed_truncated",
@@ -63,7 +63,7 @@ impl From<ErrorKind> for Reason {
             ErrorKind::Truncated => Reason::Truncated,
             ErrorKind::InvalidUtf8 => Reason::InvalidUtf8,
             ErrorKind::TooDeep => Reason::TooDeep,
-            // A message in memory stops the walk where it has all the memory that it may have.
+            // A message that reaches its memory limit stops the decoder.
             ErrorKind::TooLarge | ErrorKind::Stopped => Reason::TooLarge,
             ErrorKind::MissingRequired => Reason::MissingRequired,
             ErrorKind::PastParent
@@ -76,7 +76,7 @@ impl From<ErrorKind> for Reason {
     }
 }
 
-/// Why something did not pass, for the counter and for people.
+/// Why a message or field did not pass: the reason to count, and a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Failed {
     pub(crate) reason: Reason,
@@ -112,8 +112,8 @@ impl From<EncodeError> for Failed {
     }
 }
 
-/// Counters of one border, of all nodes of a run. Relaxed throughout: nothing is read by them but
-/// the numbers themselves.
+/// The counters of one border, summed over all nodes of a run. All accesses are relaxed, as the
+/// counters publish no other data.
 #[derive(Debug, Default)]
 pub struct Counts {
     passed: AtomicU64,
@@ -121,7 +121,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts what was done; gives the failure as text.
+    /// Counts a result; returns the failure as text.
     pub(super) fn note(&self, done: Result<(), Failed>) -> Result<(), String> {
         match done {
             Ok(()) => {
@@ -135,7 +135,7 @@ impl Counts {
         }
     }
 
-    /// Adds the numbers of another border.
+    /// Adds the counts of another border.
     pub(super) fn add(&self, other: &Counts) {
         self.passed.fetch_add(other.passed(), Ordering::Relaxed);
         for (own, reason) in self.failed.iter().zip(Reason::ALL) {
@@ -143,17 +143,17 @@ impl Counts {
         }
     }
 
-    /// Messages that passed.
+    /// The number of messages that passed.
     pub fn passed(&self) -> u64 {
         self.passed.load(Ordering::Relaxed)
     }
 
-    /// Messages that did not, for this reason.
+    /// The number of messages that failed for this reason.
     pub fn failed(&self, reason: Reason) -> u64 {
         self.failed[reason as usize].load(Ordering::Relaxed)
     }
 
-    /// All of them by name, always in one order.
+    /// Calls `show` with each counter, in a fixed order.
     pub fn each(&self, mut show: impl FnMut(&'static str, u64)) {
         show("passed", self.passed());
         Reason::ALL.iter().for_each(|reason| show(reason.name(), self.failed(*reason)));

@@ -9,29 +9,29 @@ use super::counts::{Failed, Reason};
 use super::loaded::Schemas;
 use super::select::Selection;
 
-/// Memory of one message: some times what the largest value has as bytes.
+/// The memory limit of one message: a multiple of the largest value.
 const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;
-/// Memory that is kept from one message to the next.
+/// The capacity kept from one message to the next.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// Reads messages of one type.
+/// Decodes messages of one type.
 pub(crate) struct MessageReader {
     schemas: Schemas,
     schema: Schema,
     message: MessageId,
     selected: Option<Selected>,
-    /// The memory of the last message.
+    /// The previous message, whose memory is reused.
     kept: Option<Message<'static>>,
 }
 
 impl MessageReader {
-    /// Of all fields.
+    /// Reads all fields.
     pub(crate) fn new(schemas: &Schemas, schema: &Schema, message: MessageId) -> MessageReader {
         let (schemas, schema) = (schemas.clone(), schema.clone());
         MessageReader { schemas, schema, message, selected: None, kept: None }
     }
 
-    /// Of these fields; all others are skipped.
+    /// Reads the selected fields; all others are skipped.
     pub(crate) fn selecting(
         schemas: &Schemas,
         schema: &Schema,
@@ -42,7 +42,7 @@ impl MessageReader {
         MessageReader { selected: Some(selected), ..MessageReader::new(schemas, schema, message) }
     }
 
-    /// Appends the fields of the message that `bytes` are; lists in them nest at most `depth` deep.
+    /// Appends the fields of the encoded message `bytes`; lists in them nest at most `depth` deep.
     pub(crate) fn read(
         &mut self,
         bytes: &[u8],
@@ -73,7 +73,7 @@ impl MessageReader {
     }
 }
 
-/// The fields that are read of messages, and what decodes them only.
+/// The selected fields, and tables that decode only these.
 struct Selected {
     selection: Selection,
     tables: Tables,
@@ -82,7 +82,7 @@ struct Selected {
 
 impl Selected {
     fn new(schema: &Schema, message: MessageId, selection: &Selection) -> Selected {
-        // The names have been found before, so all of them lead to fields.
+        // The names have been resolved before, so each leads to a field.
         let tables = Tables::select(schema, message, &selection.names);
         let tables = tables.unwrap_or_else(|_| Tables::new(schema));
         let native = Native::for_messages(schema, &tables, Strings::Viewed, Listing::Dropped).ok();
@@ -98,7 +98,7 @@ impl Selected {
     }
 }
 
-/// Appends the field that a path leads to: null, if a message on the way is not there.
+/// Appends the field at a path; null, if a message on the path is missing.
 fn follow(
     message: MessageRef<'_>,
     path: &[FieldId],
@@ -148,7 +148,7 @@ fn field(
     if out.bytes() > VALUE_BYTES_MAX { Err(too_large()) } else { Ok(()) }
 }
 
-/// What is wrong with a value, before it is known which field has it.
+/// What is wrong with a value, without the field's name.
 enum Wrong {
     OutOfRange(u64),
     Failed(Failed),
@@ -209,7 +209,7 @@ fn within(list: &SeqBuilder) -> Result<(), Failed> {
     if list.bytes() > VALUE_BYTES_MAX { Err(too_large()) } else { Ok(()) }
 }
 
-/// Appends a list of what `fill` puts in, one level deeper.
+/// Appends a list filled by `fill`, one level deeper.
 fn list(
     out: &mut SeqBuilder,
     depth: usize,

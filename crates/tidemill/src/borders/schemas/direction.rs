@@ -1,18 +1,17 @@
 //! Names of stages that read and write messages.
 
-/// What names of this family begin with.
+/// The prefix of their names.
 pub(super) const PREFIX: &str = "proto:";
-/// What follows it for the way back.
+/// Follows the prefix for the encoder.
 const ENCODE: &str = "encode ";
-/// Which way messages go.
+/// Whether messages are decoded or encoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Direction {
     Decode,
     Encode,
 }
 
-/// What a stage of that name does, with messages of which type; nothing, if it is of another
-/// family.
+/// The direction and message type of a stage name; `None` for stages of another family.
 pub(crate) fn named(stage: &str) -> Option<(Direction, &str)> {
     let rest = stage.strip_prefix(PREFIX)?;
     Some(match rest.strip_prefix(ENCODE) {

@@ -12,17 +12,17 @@ use tidemill_wire::{
 use super::counts::{Failed, Reason};
 use super::loaded::Schemas;
 
-/// Memory of one message.
+/// The memory limit of one message.
 const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;
-/// Memory that is kept from one message to the next.
+/// The capacity kept from one message to the next.
 const KEPT_BYTES: usize = 64 << 10;
 
-/// Writes messages of one type.
+/// Encodes messages of one type.
 pub(super) struct MessageWriter {
     schema: Schema,
     message: MessageId,
     native: Option<NativeEncoder>,
-    /// The memory of the last message.
+    /// The previous message, whose memory is reused.
     kept: Option<Message<'static>>,
 }
 
@@ -33,12 +33,12 @@ impl MessageWriter {
         MessageWriter { schema: schema.clone(), message, native, kept: None }
     }
 
-    /// How many fields the message has.
+    /// The number of fields of the message.
     pub(super) fn fields(&self) -> usize {
         self.schema.message(self.message).fields().len()
     }
 
-    /// Hands over the message whose fields, by number, have these values.
+    /// Encodes a message with these values as its fields, by number.
     pub(super) fn write<'v>(
         &mut self,
         values: impl ExactSizeIterator<Item = Value<'v>>,
@@ -68,7 +68,7 @@ impl MessageWriter {
     }
 }
 
-/// Sets the fields of a message. Values nest no deeper than values may, and so do messages.
+/// Sets the fields of a message. The nesting limit of values bounds that of messages.
 fn fill<'v>(
     schema: &Schema,
     of: MessageId,
@@ -150,7 +150,7 @@ fn entries(
             FieldType::Message(inner) | FieldType::Group(inner) => {
                 let values = sequence(field, value)?;
                 let mut inside = map.message_mut(key)?;
-                // A key that stands twice has its last value.
+                // A duplicate key takes its last value.
                 inside.clear_all();
                 fill(schema, inner, inside, values.iter())?;
             }
@@ -172,7 +172,7 @@ fn wrong_type(field: &Field, wanted: &str, given: Value<'_>) -> Failed {
     Failed::new(Reason::WrongType, format!("field {name} takes {wanted}, not {given}"))
 }
 
-/// The value of a field that is no message.
+/// The value of a scalar field.
 pub(crate) fn scalar<'v>(
     schema: &Schema,
     field: &Field,

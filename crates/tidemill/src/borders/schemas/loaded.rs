@@ -1,4 +1,4 @@
-//! The schemas of a program as rules see them, with the code and the counts that nodes share.
+//! The schemas of a program as rules see them, with the code and counters that nodes share.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,20 +17,21 @@ use super::direction::{Direction, named};
 pub(super) const DECODE_FUNCTION: &str = "f_decode";
 pub(super) const ENCODE_FUNCTION: &str = "f_encode";
 
-/// The schemas of a program as rules see them. Clones are the same.
+/// The schemas of a program as rules see them. Clones share their state.
 #[derive(Clone)]
 pub struct Schemas(Arc<Inner>);
 
 struct Inner {
-    /// `None` where the program has none: then every name is an error that says so.
+    /// `None` in a program without schemas: then each name is an error that says so.
     schema: Option<Schema>,
     spans: Spans,
-    /// What decodes into messages, made when it is first needed; only tables where no code can be
-    /// made for this machine.
+    /// The code that decodes messages, made on first use; only tables on machines that the code
+    /// generator does not support.
     code: OnceLock<(Tables, Option<Native>)>,
-    /// By type. A lock, as nodes may be on several threads; it is taken when a node is made.
+    /// Encoders by type. Nodes on several threads share them; the lock is taken when a node is
+    /// made.
     encoders: Mutex<SortedMap<MessageId, EncoderCode>>,
-    /// By name of the border. Likewise.
+    /// Counters by the name of the border, shared likewise.
     counts: Mutex<SortedMap<String, Arc<Counts>>>,
 }
 
@@ -42,7 +43,7 @@ impl Default for Schemas {
 }
 
 impl Schemas {
-    /// The message types of a schema, which stand there in the program's sources.
+    /// The message types of a schema, whose declarations have these spans.
     pub fn new(schema: Option<Schema>, spans: Spans) -> Schemas {
         let schemas = Schemas(Arc::new(Inner {
             schema,
@@ -51,7 +52,8 @@ impl Schemas {
             encoders: Mutex::default(),
             counts: Mutex::default(),
         }));
-        // Those who show counters expect the same ones each time; stages have theirs before a run.
+        // Registers the counters of functions now, so that `top` always shows the same ones; stages
+        // register theirs before a run.
         if schemas.is_some() {
             for border in [DECODE_FUNCTION, ENCODE_FUNCTION] {
                 schemas.counts(border);
@@ -60,24 +62,24 @@ impl Schemas {
         schemas
     }
 
-    /// Goes on counting where those count whose place these take.
+    /// Continues the counters of the schemas that these replace.
     pub(crate) fn count_on(&self, before: &Schemas) {
         for (border, counts) in before.counters() {
             self.counts(&border).add(&counts);
         }
     }
 
-    /// Whether messages of a schema are messages of these.
+    /// Whether messages of `schema` are messages of these schemas.
     pub(crate) fn are_of(&self, schema: &Schema) -> bool {
         self.0.schema.as_ref().is_some_and(|own| own.is(schema))
     }
 
-    /// True if there are message types.
+    /// Whether there are message types.
     pub fn is_some(&self) -> bool {
         self.0.schema.is_some()
     }
 
-    /// The schema, and the type of that name.
+    /// The schema, and the type of the name.
     pub(super) fn find(&self, message: &str) -> Result<(&Schema, MessageId), Missing> {
         let Some(schema) = &self.0.schema else {
             let message = format!("`{message}` needs a schema, and none belongs to the program");
@@ -105,17 +107,17 @@ impl Schemas {
         Err(Missing { message, help })
     }
 
-    /// The schema, and the type of that name; or what is wrong with the name, and what helps.
+    /// The schema, and the type of the name; or an error with a hint.
     pub(crate) fn message(&self, name: &str) -> Result<(&Schema, MessageId), (String, String)> {
         self.find(name).map_err(|Missing { message, help }| (message, help))
     }
 
-    /// Where the names of messages and fields stand.
+    /// The spans of the names of messages and fields.
     pub(crate) fn spans(&self) -> &Spans {
         &self.0.spans
     }
 
-    /// What a stage of that name does.
+    /// The operation of a stage name.
     pub(super) fn understand(
         &self,
         name: &str,
@@ -150,7 +152,8 @@ impl Schemas {
         }
     }
 
-    /// The code that encodes messages of a type; `None` where none can be made.
+    /// The code that encodes messages of a type; `None` on machines that the code generator does
+    /// not support.
     pub(crate) fn encoder(&self, schema: &Schema, message: MessageId) -> Option<EncoderCode> {
         let mut encoders = self.0.encoders.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(code) = encoders.get(&message) {

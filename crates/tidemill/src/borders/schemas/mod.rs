@@ -6,9 +6,9 @@
 //! f_decode("pkg.Type", Bytes)                the fields as a list
 //! f_encode("pkg.Type", [..])                 the bytes
 //! ```
-//! Fields stand by number. A field that is not set is null if it has presence, else its default;
-//! repeated fields are lists, maps lists of `[key, value]`, messages lists of their fields, enums
-//! numbers. Extensions and unknown fields are left out.
+//! Fields are in the order of their numbers. A field that is not set is null if it has presence,
+//! else its default; repeated fields are lists, maps lists of `[key, value]`, messages lists of
+//! their fields, enums numbers. Extensions and unknown fields are left out.
 //!
 //! A message is decoded into memory by native code and read from there; encoded, it is built there
 //! and written by native code. Code is made once per type and shared by all nodes of a run.
@@ -42,9 +42,9 @@ use loaded::{DECODE_FUNCTION, ENCODE_FUNCTION};
 pub(crate) use select::all_columns;
 pub use select::{Selection, WrongPath};
 
-/// What most rows have room in.
+/// The initial capacity of a row.
 const ROW_BYTES: usize = 256;
-/// The column that is the message.
+/// The name of the column that holds the message.
 const MESSAGE: &str = "message";
 
 impl Family for Schemas {
@@ -93,7 +93,7 @@ impl Family for Schemas {
     }
 }
 
-/// Turns the last column of inputs, a message, into columns.
+/// Decodes the last column of inputs into columns.
 struct Decode {
     reader: MessageReader,
     counts: Arc<Counts>,
@@ -115,7 +115,7 @@ impl Operator for Decode {
     }
 }
 
-/// Turns the last columns of inputs into a message.
+/// Encodes the last columns of inputs into a message.
 struct Encode {
     writer: MessageWriter,
     counts: Arc<Counts>,
@@ -152,7 +152,7 @@ impl Messages for Schemas {
     fn decode(&self, message: &str, bytes: &[u8]) -> Result<OwnedValue, String> {
         let (schema, message) = self.find(message).map_err(|missing| missing.message)?;
         let mut fields = SeqBuilder::new();
-        // They are in a list themselves.
+        // The fields are in a list themselves.
         let depth = NESTING_MAX - 1;
         let done = MessageReader::new(self, schema, message).read(bytes, &mut fields, depth);
         self.counts(DECODE_FUNCTION).note(done)?;

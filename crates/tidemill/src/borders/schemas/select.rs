@@ -9,23 +9,23 @@ use tidemill_wire::{FieldId, FieldType, Label, MessageId, Schema};
 use super::columns;
 use super::direction::Direction;
 
-/// Fields of a message, and of messages in it.
+/// Fields of a message, and of messages nested in it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Selection {
-    /// As they were written, each without blanks around it.
+    /// The paths as written, trimmed.
     pub(super) names: Vec<String>,
-    /// The fields on the way to each, and itself.
+    /// The fields along each path.
     pub(super) paths: Vec<Vec<FieldId>>,
 }
 
-/// Why a path leads nowhere.
+/// Why a path is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WrongPath {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What helps.
+    /// The hint.
     pub help: String,
-    /// The message that it was followed to.
+    /// The message up to which it could be followed.
     pub at: MessageId,
 }
 
@@ -33,7 +33,7 @@ impl Selection {
     /// The fields of a list of paths, separated by commas.
     ///
     /// # Errors
-    /// The first path that leads nowhere.
+    /// The first invalid path.
     pub fn parse(schema: &Schema, message: MessageId, text: &str) -> Result<Selection, WrongPath> {
         let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
         let paths = names.iter().map(|name| path(schema, message, name));
@@ -41,12 +41,12 @@ impl Selection {
         Ok(Selection { names, paths })
     }
 
-    /// The columns that they are.
+    /// The columns of the selected fields.
     pub(crate) fn columns(&self, schema: &Schema, spans: &Spans) -> Vec<Column> {
         let of_path = |(name, path): (&String, &Vec<FieldId>)| {
             let &last = path.last()?;
             let types = columns::types(schema.field(last), Direction::Decode);
-            // A message on the way may be missing.
+            // A message on the path may be missing.
             let types = if path.len() > 1 { types.union(TypeSet::of(Type::Null)) } else { types };
             Some(Column { name: name.clone().into(), types, source: spans.field(last) })
         };
@@ -88,7 +88,7 @@ fn path(schema: &Schema, outermost: MessageId, name: &str) -> Result<Vec<FieldId
     Ok(fields)
 }
 
-/// The beginning of a path that leads to the last of these fields.
+/// The beginning of a path up to the last of these fields.
 fn fields_text(name: &str, fields: &[FieldId]) -> String {
     name.split('.').take(fields.len()).collect::<Vec<_>>().join(".")
 }

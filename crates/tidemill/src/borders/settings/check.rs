@@ -7,7 +7,7 @@ use tidemill_relation::plan::RelationId;
 use super::border::SettingsBorder;
 use crate::program::{FileKind, Program};
 
-/// The table of settings, the event of those that are refused, and its columns.
+/// The table of settings, the event of refused ones, and its columns.
 const CONFIG: &str = "flow::config";
 const REFUSED: &str = "flow::refused";
 const REFUSED_COLUMNS: usize = 5;
@@ -28,7 +28,7 @@ impl Program {
         Ok(Some(SettingsBorder { config, refused: self.refused_settings()? }))
     }
 
-    /// The event of what apps refuse, where the rules read it.
+    /// The event of refused settings, where the rules read it.
     ///
     /// # Errors
     /// It has other columns.
@@ -47,12 +47,12 @@ impl Program {
         Ok(refused)
     }
 
-    /// The events of settings that are refused.
+    /// The events of refused settings.
     pub(crate) fn events_of_settings(&self) -> impl Iterator<Item = String> {
         self.packets.iter().map(|_| REFUSED.to_owned())
     }
 
-    /// Checks that the graph has what they change.
+    /// Checks the relations of settings against the graph.
     pub(crate) fn check_settings_border(&mut self) {
         match self.settings_border() {
             Ok(settings) => self.borders.settings = settings,

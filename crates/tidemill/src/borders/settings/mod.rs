@@ -1,7 +1,7 @@
 //! Settings of apps that rules change: the table `flow::config(@N, App, Key, Value)`.
 //!
 //! The changes of a commit are one reconfiguration of the graph, between two breaths. Deleting a
-//! row restores what the files of the graph say. A row that does not fit changes nothing, and is
+//! row restores the setting in the graph's files. A row that does not fit changes nothing, and is
 //! derived as `flow::refused(@N, App, Key, Value, Reason)`.
 
 mod border;
@@ -22,7 +22,7 @@ pub use border::SettingsBorder;
 use state::Refused;
 pub(crate) use state::Settings;
 
-/// Changes settings of apps as the rules of a turn say.
+/// Applies the settings that the rules of a turn have changed.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
     let Some(settings) = &machine.node.borders.settings else { return };
     let config = settings.relations.config;
@@ -40,7 +40,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     if !undo.is_empty()
         && let Err(error) = drive::prepare(machine, events, settings.graph())
     {
-        // No row is wrong by itself; together they give a graph that does not start.
+        // Each row is valid by itself; the graph with all of them does not start.
         settings.take_back(undo);
         refused.extend(of_table().filter_map(|(_, columns)| {
             let mut columns = columns.iter().skip(1);
@@ -58,7 +58,7 @@ pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &T
     }
 }
 
-/// The graph has breathed: as it was changed, unless code for that is still being made.
+/// The graph has breathed with the new settings, unless their code is still being compiled.
 pub(super) fn breathed(machine: &mut Machine, now: Time) {
     let Some(settings) = &mut machine.node.borders.settings else { return };
     if !machine.node.driver.engine.is_preparing() {

@@ -1,4 +1,4 @@
-//! What rules say of the settings of apps, and the graph as its files say.
+//! The settings of apps in `flow::config`, and the graph of the files.
 
 use std::collections::HashMap;
 
@@ -15,17 +15,17 @@ use crate::borders::decode::DECODE;
 use crate::borders::flows::is_of_program;
 use crate::borders::latency::Handover;
 
-/// The table, which it counts under.
+/// The table, and the name of its counters.
 const TABLE: &str = "flow::config";
 
-/// What rules say of the settings of apps.
+/// The settings of apps in `flow::config`.
 pub(crate) struct Settings {
     pub(super) relations: SettingsBorder,
-    /// The graph as its files say.
+    /// The graph of the files.
     written: Graph,
     /// The numbers of its apps, by name.
     apps: HashMap<String, usize>,
-    /// What rules say in its place: by app, and by key.
+    /// Settings that replace those of the files: by app, then by key.
     rows: Vec<SortedMap<String, Setting>>,
     pub(super) handover: Handover,
 }
@@ -38,7 +38,7 @@ pub(super) struct Refused {
     pub(super) reason: String,
 }
 
-/// What a row has replaced.
+/// The previous value of a changed row.
 pub(super) struct Undo {
     app: usize,
     key: String,
@@ -46,7 +46,7 @@ pub(super) struct Undo {
 }
 
 impl Settings {
-    /// Of a graph that is as its files say.
+    /// Of a graph with the settings of its files.
     pub(in crate::borders) fn new(
         relations: SettingsBorder,
         written: Graph,
@@ -63,17 +63,17 @@ impl Settings {
         settings
     }
 
-    /// Goes on with the relations of other rules.
+    /// Rebinds to the relations of other rules.
     pub(in crate::borders) fn rebind(&mut self, relations: SettingsBorder) {
         self.relations = relations;
     }
 
-    /// The graph as its files say.
+    /// The graph of the files.
     pub(in crate::borders) fn into_written(self) -> Graph {
         self.written
     }
 
-    /// Of a graph of which rules have said nothing.
+    /// Replaces the graph of the files, without settings.
     fn rewrite(&mut self, written: Graph) {
         let names = written.apps.iter().map(|app| app.name.clone());
         self.apps = names.enumerate().map(|(at, name)| (name, at)).collect();
@@ -81,8 +81,8 @@ impl Settings {
         self.written = written;
     }
 
-    /// The files of the graph have changed; the graph with what rules say of it. Rows that fit no
-    /// more are forgotten.
+    /// Replaces the graph of the files; returns it with the settings applied. Rows that no longer
+    /// fit are dropped.
     pub(crate) fn rewritten(&mut self, written: Graph) -> Graph {
         let (apps, rows) = (std::mem::take(&mut self.written.apps), std::mem::take(&mut self.rows));
         self.rewrite(written);
@@ -102,7 +102,7 @@ impl Settings {
         graph
     }
 
-    /// Takes a change, and notes how it is undone; why it is refused, if so.
+    /// Applies a change, and records how to undo it; returns the reason if it is refused.
     pub(super) fn take(
         &mut self,
         kind: CrossingKind,
@@ -160,7 +160,7 @@ impl Settings {
     }
 }
 
-/// Whether an app takes a setting.
+/// Checks whether an app accepts a setting.
 fn fits(known: &AppSpec, key: &str, value: &Setting) -> Result<(), String> {
     if known.kind.name == DECODE {
         return Err("what it decodes is settled when the program is loaded".to_owned());

@@ -4,16 +4,16 @@ use tidemill_relation::plan::RelationId;
 
 use crate::borders::files::{Column, FileName};
 
-/// The files that the tuples of a relation go to.
+/// The files of the tuples of a relation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SinkBorder {
     /// The files.
     pub file: FileName,
     /// The relation.
     pub relation: RelationId,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its columns, as the files call them.
+    /// Its columns, with their names in the files.
     pub columns: Vec<Column>,
     /// `file:line:column` of the statement.
     pub place: String,

@@ -14,7 +14,7 @@ use crate::program::Program;
 /// The sinks of a program.
 ///
 /// # Errors
-/// A name that says nothing, as text; never, if the program was checked with all its borders.
+/// An invalid file name, as text; never, if the program was checked with all its borders.
 pub fn sinks_of(rules: &Compiled) -> Result<Vec<SinkBorder>, String> {
     let sink = |sink: &SinkUse| {
         let SinkUse { file, relation, place } = sink;
@@ -27,14 +27,14 @@ pub fn sinks_of(rules: &Compiled) -> Result<Vec<SinkBorder>, String> {
     rules.sinks.iter().map(sink).collect()
 }
 
-/// The columns of a relation are called as they are in its message.
+/// The columns of a relation, named as in its message.
 fn columns(relation: &Relation) -> Vec<Column> {
     let column = |(at, types): (usize, &TypeSet)| Column { name: format!("a{at}"), types: *types };
     (1..).zip(&relation.columns).map(column).collect()
 }
 
 impl Program {
-    /// Checks the sinks of the rules, as far as these could be read.
+    /// Checks the sinks of the rules, as far as these were parsed.
     pub(crate) fn check_sinks(&mut self) {
         let sinks = self.rules.tree.flat().filter_map(|statement| match statement {
             Statement::Sink(sink) => Some(sink),
@@ -69,7 +69,7 @@ impl Program {
         }
     }
 
-    /// What keeps the tuples of a relation from being frames.
+    /// Why the tuples of a relation cannot be frames.
     fn frames_error(&self, sink: &ast::Sink, name: &FileName) -> Option<Diagnostic> {
         let rules = self.rules.program.as_ref()?;
         let relation = rules.plan.relation(rules.plan.find(&sink.name.resolved)?);
@@ -92,7 +92,7 @@ impl Program {
     }
 }
 
-/// The name of a file that something writes.
+/// Parses the file name of a sink or app.
 pub(crate) fn file_name(
     text: &str,
     span: Span,

@@ -1,7 +1,7 @@
 //! Tuples of rules in files: `sink("FILE", name).`
 //!
-//! Each tuple of an event, each row that is inserted into a table, is a record of the file when its
-//! turn has committed. Columns are called `a1` and so on, as in the messages between nodes.
+//! Each tuple of an event, and each row inserted into a table, becomes a record of the file when
+//! its turn has committed. Columns are named `a1` and so on, as in the messages between nodes.
 
 mod border;
 mod check;
@@ -17,7 +17,7 @@ pub(crate) use check::file_name;
 pub use check::sinks_of;
 pub(crate) use state::Sinks;
 
-/// Writes what a turn has derived.
+/// Writes the tuples derived in a turn.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
     if machine.sinks.is_empty() {
         return;

@@ -9,15 +9,15 @@ use tidemill_stdx::marks;
 use super::border::SinkBorder;
 use crate::borders::files::{Destination, Existing, Files};
 
-/// The sinks of all nodes: each tuple has its node.
+/// The sinks of all nodes: each tuple contains its node.
 #[derive(Default)]
 pub(crate) struct Sinks {
     sinks: Vec<Sink>,
-    /// Where files lie, once they are open.
+    /// The folder of the files, once they are open.
     destination: Option<Destination>,
-    /// What waits is written each second.
+    /// The timer that writes each second is running.
     are_flushed: bool,
-    /// What was lost of those that have ended.
+    /// Reports of lost rows of sinks that have ended.
     lost: Vec<String>,
 }
 
@@ -29,14 +29,14 @@ struct Sink {
 }
 
 impl Sinks {
-    /// Of a program that has these.
+    /// Of a program with these sinks.
     pub(crate) fn new(checked: &[SinkBorder], registry: &Registry) -> Sinks {
         let sinks = checked.iter().map(|checked| Sink::new(checked, registry)).collect();
         Sinks { sinks, ..Sinks::default() }
     }
 
-    /// Goes on with the sinks of other rules: files that both name are written on, the others of
-    /// those before end. Gives faults.
+    /// Rebinds to the sinks of other rules: files named by both stay open, the others end. Returns
+    /// errors.
     pub(crate) fn rebind(
         &mut self,
         checked: &[SinkBorder],
@@ -60,7 +60,7 @@ impl Sinks {
             faults.extend(sink.files.finish().map(|fault| sink.says(&fault)));
             self.lost.extend(sink.files.problem());
         }
-        // Afterwards, as one may have the name of one that has ended.
+        // After the others, as a file may have the name of one that has just ended.
         for sink in self.sinks.iter_mut().filter(|sink| sink.files.are_closed()) {
             let fault = match &self.destination {
                 Some(destination) => sink.files.open(destination.clone(), time_ns),
@@ -71,8 +71,7 @@ impl Sinks {
         faults
     }
 
-    /// Whether what waits for files is to be written each second from now on: not yet, and not in
-    /// virtual time.
+    /// Whether to start the timer that writes each second: false if it runs, or in virtual time.
     pub(crate) fn begin_flushing(&mut self) -> bool {
         let waits = |it: &Destination| it.existing == Existing::Kept;
         let begins = !self.are_flushed && self.destination.as_ref().is_none_or(waits);
@@ -85,14 +84,14 @@ impl Sinks {
         self.sinks.is_empty()
     }
 
-    /// Opens the files. What fails is a fault of its sink; faults are for people to read.
+    /// Opens the files. Returns the errors of sinks that failed, as text.
     pub(crate) fn open(&mut self, destination: Destination, time_ns: i64) -> Vec<String> {
         let faults = self.each(|files| files.open(destination.clone(), time_ns));
         self.destination = Some(destination);
         faults
     }
 
-    /// Writes what a turn has derived. Gives faults.
+    /// Writes the tuples derived in a turn. Returns errors.
     pub(crate) fn take(&mut self, time_ns: i64, tuples: &TupleBuf<Crossing>) -> Vec<String> {
         let mut faults = Vec::new();
         for sink in &mut self.sinks {
@@ -109,17 +108,17 @@ impl Sinks {
         faults
     }
 
-    /// Writes what waits, and ends files whose time is over. Gives faults.
+    /// Writes buffered rows, and ends files whose period is over. Returns errors.
     pub(crate) fn tick(&mut self, time_ns: i64) -> Vec<String> {
         self.each(|files| files.tick(time_ns))
     }
 
-    /// Ends all files. Gives faults.
+    /// Ends all files. Returns errors.
     pub(crate) fn finish(&mut self) -> Vec<String> {
         self.each(Files::finish)
     }
 
-    /// What was lost.
+    /// Reports of lost rows.
     pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
         let problems = self.sinks.iter().filter_map(|sink| sink.files.problem());
         self.lost.iter().cloned().chain(problems)
@@ -142,7 +141,7 @@ impl Sink {
         Sink { relation, name, place, files }
     }
 
-    /// A fault, with its place.
+    /// An error with the place of its sink.
     fn says(&self, fault: &str) -> String {
         format!("{}: fault[sink]: {fault} ({})", self.place, self.name)
     }

@@ -8,7 +8,7 @@ use tidemill_relation::plan::RelationId;
 pub struct TableBorder {
     /// The app.
     pub app: String,
-    /// What the table is declared as.
+    /// The declaration of the table.
     pub spec: TableSpec,
     /// `App::table(@N, KEY, ..., VALUE, ...)`.
     pub relation: RelationId,
@@ -22,7 +22,7 @@ impl TableBorder {
         format!("{}::{}", self.app, self.spec.name)
     }
 
-    /// Whether rules write it, and the kernel reads; else it is the other way round.
+    /// Whether rules write the table and the kernel reads it; otherwise the reverse.
     pub fn is_written_by_rules(&self) -> bool {
         self.spec.writer == TableWriter::Program
     }

@@ -1,5 +1,5 @@
-//! Tables of apps that rules name, checked when the program is loaded. Columns, types and who may
-//! write are checked with the rules, which are given each table as it is declared.
+//! Tables of apps that rules name, checked when the program is loaded. Columns, types and write
+//! access are checked with the rules, which get the declaration of each table.
 
 use tidemill_diag::{Diagnostic, meant};
 use tidemill_overlog::ForeignTable;
@@ -13,7 +13,7 @@ use super::columns::{form, key, types};
 use crate::program::Program;
 
 impl Program {
-    /// The tables of apps as rules may name them.
+    /// The tables of apps, as declarations for the rules.
     pub(crate) fn tables_of_apps(&self) -> Vec<ForeignTable> {
         let table = |(app, table): (&str, &AppTable)| ForeignTable {
             relation: format!("{app}::{}", table.spec.name),
@@ -34,7 +34,7 @@ impl Program {
         })
     }
 
-    /// Notes which of them the rules name; refuses names of tables that their apps do not have.
+    /// Records the tables that rules name; refuses names of tables that the app does not have.
     pub(crate) fn check_table_borders(&mut self) {
         let Some(rules) = &self.rules.program else { return };
         let mut tables: SortedMap<&str, Vec<&AppTable>> = SortedMap::new();

@@ -5,14 +5,14 @@
 //! prefix   @N, KEY, ..., bits of the last key,  VALUE, ...
 //! ternary  @N, KEY, ..., MASK, ..., priority,   VALUE, ...
 //! ```
-//! Addresses are bytes, as they stand in a packet; truth values are such; all else is an integer. A
-//! number of 64 bits is the integer of the same bits, so one above 2^63-1 is negative.
+//! Addresses are bytes, in network order; booleans are bool; all else is an integer. A number of 64
+//! bits is the integer of the same bits, so one above 2^63-1 is negative.
 
 use tidemill_packet::kernel::table::Row;
 use tidemill_packet::kernel::table::spec::{Column, Meaning, TableKind, TableSpec, low_bits};
 use tidemill_relation::{OwnedValue, TypeSet, Value};
 
-/// What the columns hold; the first is the location.
+/// The types of the columns; the first is the location.
 pub(super) fn types(spec: &TableSpec) -> Vec<TypeSet> {
     let types = |columns: &[Column]| columns.iter().map(type_of).collect::<Vec<_>>();
     let mut all = vec![TypeSet::TEXT];
@@ -37,7 +37,7 @@ fn type_of(column: &Column) -> TypeSet {
     }
 }
 
-/// The columns, from 0, that make up the key; not the location.
+/// The columns of the key, from 0, without the location.
 pub(super) fn key(spec: &TableSpec) -> Vec<u32> {
     let found_by = match spec.kind {
         TableKind::Exact => spec.key.len(),
@@ -47,7 +47,7 @@ pub(super) fn key(spec: &TableSpec) -> Vec<u32> {
     (1..=found_by as u32).collect()
 }
 
-/// The relation as a rule writes it.
+/// The relation in the syntax of rules.
 pub(super) fn form(app: &str, spec: &TableSpec) -> String {
     let mut names: Vec<String> = spec.key.iter().map(|it| variable(&it.name)).collect();
     match spec.kind {
@@ -72,7 +72,7 @@ fn variable(column: &str) -> String {
     column.split('_').map(part).collect()
 }
 
-/// A row without the location.
+/// The columns of a row, without the location.
 pub(super) fn columns_of(spec: &TableSpec, row: &Row) -> Vec<OwnedValue> {
     let mut all = Vec::new();
     let mut put = |columns: &[Column], numbers: &[u64]| {
@@ -104,11 +104,11 @@ fn value_of(column: &Column, number: u64) -> OwnedValue {
     })
 }
 
-/// The row that columns are; the location is left out. Bits of a key that do not count are 0, so
-/// that no two rows of the relation are one entry.
+/// The row with these columns; the location is skipped. Masked bits of a key are set to 0, so that
+/// two rows of the relation are never one entry.
 ///
 /// # Errors
-/// Which column does not fit, and why.
+/// The column that does not fit, and why.
 pub(super) fn row_of<'v>(
     spec: &TableSpec,
     columns: impl IntoIterator<Item = Value<'v>>,

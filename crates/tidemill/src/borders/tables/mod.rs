@@ -1,13 +1,13 @@
 //! Tables of apps that rules name: `App::table(@N, KEY, ..., VALUE, ...)`.
 //!
-//! With `writer kernel` the relation has a row for each entry. What comes, expires, is evicted or
-//! deleted there is a change here; values that kernels change in place are brought every `report`
-//! seconds, never by the packet. With `writer program` rules write the relation, and the changes of
-//! a turn are seen together from the next breath on, or refused.
+//! With `writer kernel` the relation has a row for each entry. Entries that are inserted, expire,
+//! are evicted or deleted become changes of the relation; values that kernels update in place are
+//! reported every `report` seconds, never per packet. With `writer program` rules write the
+//! relation, and the changes of a turn take effect together at the next breath, or are refused.
 //!
-//! The engine keeps changes while many events wait for the rules, by entry, so that they coalesce.
-//! A table that has taken the place of another one (its app was made anew, or the graph is another)
-//! is compared with the relation: who writes it is right.
+//! While many events wait for the rules, the engine keeps changes by entry, so that they coalesce.
+//! A new table (of an app that was made anew, or in another graph) is compared with the relation:
+//! the writer's side wins.
 //!
 //! | part | does |
 //! |---|---|
@@ -47,14 +47,14 @@ pub(super) fn breathed(machine: &mut Machine, events: &mut Loop<Machine>, is_fin
     });
 }
 
-/// Takes over what rules have derived in a turn.
+/// Applies the changes that rules have derived in a turn.
 pub(super) fn take(machine: &mut Machine, events: &mut Loop<Machine>, tuples: &TupleBuf<Crossing>) {
     with_tables(machine, |machine, tables| {
         write::take(machine, events, &mut tables.tables, tuples);
     });
 }
 
-/// Other rules have taken the place of those that ran.
+/// Other rules replace the running ones.
 pub(super) fn rebind(machine: &mut Machine, events: &mut Loop<Machine>, borders: &[TableBorder]) {
     let registry = machine.registry.clone();
     let mut tables = std::mem::take(&mut machine.node.borders.tables);
@@ -68,7 +68,7 @@ pub(super) fn rebind(machine: &mut Machine, events: &mut Loop<Machine>, borders:
     breathed(machine, events, false);
 }
 
-/// The rows that a table of an app has now, without the location, for queries.
+/// The current rows of a table of an app, without the location, for queries.
 pub(crate) fn rows(machine: &Machine, name: &str) -> Option<Vec<Vec<OwnedValue>>> {
     let (app, table) = name.split_once("::")?;
     read::rows_now(machine, app, table)

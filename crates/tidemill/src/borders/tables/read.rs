@@ -1,7 +1,7 @@
-//! Tables that kernels write: what comes and goes there are rows that rules read.
+//! Tables that kernels write: their changes become rows that rules read.
 //!
-//! The engine notes changes by entry, and keeps them while many events wait for the rules, so
-//! nothing is dropped here and nothing grows: what changes again meanwhile coalesces.
+//! The engine records changes by entry, and keeps them while many events wait for the rules.
+//! Nothing is dropped here, and repeated changes of an entry coalesce, so nothing grows.
 
 use tidemill_event::{Loop, Time};
 use tidemill_packet::kernel::table::{Delta, Row};
@@ -12,7 +12,7 @@ use super::state::Table;
 use crate::borders::rows::{put, relation_rows};
 use crate::machine::Machine;
 
-/// The graph has breathed: hands over what has changed. With the last breath of all, values too.
+/// The graph has breathed: passes changes on. After the last breath, values too.
 pub(super) fn breathed(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -32,7 +32,7 @@ pub(super) fn breathed(
     are_held
 }
 
-/// Has changes noted of a table that has taken the place of another one, or is new.
+/// Starts to observe a table that is new or replaces another one.
 fn follow(machine: &mut Machine, events: &mut Loop<Machine>, table: &mut Table) {
     let engine = &machine.node.driver.engine;
     if table.place.is_some_and(|place| engine.observes_table(place)) {
@@ -41,7 +41,7 @@ fn follow(machine: &mut Machine, events: &mut Loop<Machine>, table: &mut Table) 
     table.place = engine.find_table(&table.border.app, &table.border.spec.name);
     let Some(place) = table.place else { return };
     if engine.table_spec(place) != Some(&table.border.spec) {
-        // Rules that know its columns are about to come.
+        // The rules with the new columns are about to be installed.
         table.place = None;
         return;
     }
@@ -59,7 +59,7 @@ fn follow(machine: &mut Machine, events: &mut Loop<Machine>, table: &mut Table) 
     machine.node.driver.engine.observe_table(place, known);
 }
 
-/// Hands over changes as long as there is room for them; whether that was all.
+/// Passes changes to the inbox while it has room; returns whether that was all.
 fn hand_over(machine: &mut Machine, events: &mut Loop<Machine>, table: &mut Table) -> bool {
     let Some(place) = table.place else { return true };
     while machine.node.driver.engine.has_table_changes(place) {
@@ -84,8 +84,8 @@ fn hand_over(machine: &mut Machine, events: &mut Loop<Machine>, table: &mut Tabl
     true
 }
 
-/// Sets the timer that reports values, at the next multiple of their time, if packets may have
-/// changed some. It is not set again by itself, so a graph that rests is left alone.
+/// Sets the timer that reports values, at the next multiple of the period, if packets may have
+/// changed some. It does not rearm itself, so an idle graph has no timer.
 fn await_report(machine: &Machine, events: &mut Loop<Machine>, table: &mut Table) {
     let busy = machine.node.driver.engine.stats().breaths_busy;
     let every_ns = table.border.spec.report_ns;
@@ -111,7 +111,7 @@ fn report_values(machine: &mut Machine, table: &mut Table) {
     table.place.into_iter().for_each(|place| machine.node.driver.engine.report_table(place));
 }
 
-/// The rows that a table has now, as columns without the location.
+/// The current rows of a table, as columns without the location.
 pub(super) fn rows_now(machine: &Machine, app: &str, table: &str) -> Option<Vec<Vec<OwnedValue>>> {
     let engine = &machine.node.driver.engine;
     let (spec, rows) = (engine.named_table_spec(app, table)?, engine.table_rows(app, table)?);
@@ -119,7 +119,7 @@ pub(super) fn rows_now(machine: &Machine, app: &str, table: &str) -> Option<Vec<
     Some(rows.iter().map(columns).collect())
 }
 
-/// The rules name a table no more.
+/// Stops to observe a table that the rules no longer name.
 pub(super) fn leave(machine: &mut Machine, table: &Table) {
     let place = table.place.into_iter();
     place.for_each(|place| machine.node.driver.engine.unobserve_table(place));

@@ -7,26 +7,26 @@ use tidemill_stat::{Counter, Registry};
 use super::border::TableBorder;
 use crate::borders::latency::Handover;
 
-/// Those of a node.
+/// The tables of one node.
 #[derive(Default)]
 pub(crate) struct Tables {
     pub(super) tables: Vec<Table>,
-    /// Changes wait in the engine, as many events wait for the rules.
+    /// Changes are held back in the engine, as many events wait for the rules.
     pub(crate) are_held: bool,
 }
 
-/// One of them.
+/// One table.
 pub(super) struct Table {
     pub(super) border: TableBorder,
     /// The name of the relation.
     pub(super) name: String,
-    /// Where the table is, if its kernel writes it and it is followed.
+    /// The place of the table in the engine, if its kernel writes it and it is observed.
     pub(super) place: Option<TablePlace>,
-    /// The table may not be what the relation says: rules write it, and it has just come.
+    /// Rules write the table, and it has not been filled from the relation yet.
     pub(super) is_behind: bool,
-    /// A timer will report values that have changed.
+    /// The timer that reports changed values is set.
     pub(super) awaits_report: bool,
-    /// How many breaths had moved something when it was last reported.
+    /// The count of busy breaths at the last report.
     pub(super) reported_at: u64,
     pub(super) inserted: Counter,
     pub(super) deleted: Counter,
@@ -41,25 +41,25 @@ pub(super) struct Refused {
     pub(super) undo: Undo,
 }
 
-/// How the relation gets as it was before a row was changed.
+/// How to restore the relation after a refused change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Undo {
-    /// The row goes again.
+    /// Delete the row.
     Delete,
-    /// The row comes back, in the place of one with its key, if there is one.
+    /// Insert the row again, replacing one of the same key.
     Insert,
-    /// The row that it has replaced comes back.
+    /// Nothing: another entry restores the replaced row.
     Replaced,
 }
 
 impl Tables {
-    /// Those that rules name.
+    /// The tables that rules name.
     pub(in crate::borders) fn new(borders: &[TableBorder], registry: &Registry) -> Tables {
         let tables = borders.iter().map(|border| Table::new(border, registry)).collect();
         Tables { tables, are_held: false }
     }
 
-    /// Goes on with those that other rules name; gives those that they do not.
+    /// Rebinds to the tables that other rules name; returns those that they no longer name.
     pub(super) fn rebind(&mut self, borders: &[TableBorder], registry: &Registry) -> Vec<Table> {
         let mut old = std::mem::take(&mut self.tables);
         for border in borders {

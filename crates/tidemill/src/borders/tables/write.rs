@@ -1,8 +1,9 @@
-//! Tables that rules write: the changes of a turn are made at once between two breaths, or refused.
+//! Tables that rules write: the changes of a turn are applied together between two breaths, or
+//! refused.
 //!
-//! What is refused is taken back in the relation as well, and derived as
-//! `flow::refused(@N, App, Table, Row, Reason)`: so the relation is what the kernel sees, but for
-//! the turns in between.
+//! A refused change is undone in the relation too, and derived as `flow::refused(@N, App, Table,
+//! Row, Reason)`: so the relation equals the table that the kernel sees, except during the turns in
+//! between.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +18,17 @@ use super::state::{Refused, Table, Undo};
 use crate::borders::rows::{put, relation_rows};
 use crate::machine::Machine;
 
-/// What a turn does to an entry, by key and mask.
+/// The identity of an entry: key and mask.
 type Entry = (Vec<u64>, Vec<u64>);
 
-/// Changes of a table, with the rows that they are in the relation.
+/// Changes of a table, with their rows in the relation.
 #[derive(Default)]
 struct Batch {
     gone: BTreeMap<Entry, (Row, Vec<OwnedValue>)>,
     come: BTreeMap<Entry, (Row, Vec<OwnedValue>)>,
-    /// The first row that is none of the table.
+    /// Why the first row does not fit the table.
     wrong: Option<String>,
-    /// Rows that are none of the table.
+    /// Rows that do not fit the table.
     strange: Vec<Vec<OwnedValue>>,
 }
 
@@ -38,7 +39,7 @@ impl Batch {
                 let changes = if is_gone { &mut self.gone } else { &mut self.come };
                 changes.insert((entry.key.clone(), entry.mask.clone()), (entry, row));
             }
-            // It was never there.
+            // The table never had it.
             Err(_) if is_gone => {}
             Err(why) => {
                 self.wrong.get_or_insert(why);
@@ -51,14 +52,14 @@ impl Batch {
         self.gone.is_empty() && self.come.is_empty() && self.wrong.is_none()
     }
 
-    /// What goes, unless it comes with other values, then what comes: so there is room.
+    /// The changes in order: deletions of entries that are not replaced come first, to make room.
     fn changes(&self) -> Vec<Change> {
         let gone = self.gone.iter().filter(|(entry, _)| !self.come.contains_key(*entry));
         let gone = gone.map(|(_, (row, _))| Change::Delete(row.clone()));
         gone.chain(self.come.values().map(|(row, _)| Change::Insert(row.clone()))).collect()
     }
 
-    /// All of it, as what is refused.
+    /// All changes, as refused ones.
     fn refused(self) -> Vec<Refused> {
         let Batch { gone, come, strange, .. } = self;
         let come = come.into_iter().map(|(entry, (_, row))| {
@@ -73,7 +74,7 @@ impl Batch {
     }
 }
 
-/// Makes the changes that rules say of a turn.
+/// Applies the changes of a turn.
 pub(super) fn take(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -89,7 +90,7 @@ pub(super) fn take(
             }
         }
         if batch.is_empty() || table.is_behind {
-            // All of the relation goes there once the table does.
+            // `breathed` will fill the new table from the whole relation.
             continue;
         }
         table.handover.hand(events.now());
@@ -99,8 +100,8 @@ pub(super) fn take(
     }
 }
 
-/// Makes a table that has just come what the relation says. Where that is refused it is left for
-/// [`breathed`], which can say so.
+/// Fills a new table from the relation. If that is refused, [`breathed`] tries again and reports
+/// it.
 pub(super) fn link(machine: &mut Machine, tables: &mut [Table]) {
     for table in tables.iter_mut().filter(|table| table.border.is_written_by_rules()) {
         table.is_behind = true;
@@ -124,7 +125,7 @@ pub(super) fn breathed(machine: &mut Machine, events: &mut Loop<Machine>, tables
     }
 }
 
-/// What makes a table of what it is what the relation says; nothing, if there is no table of these
+/// The changes that make the table equal to the relation; `None` if the graph has no table of these
 /// columns.
 fn difference(machine: &Machine, table: &Table) -> Option<Batch> {
     let (app, spec) = (&table.border.app, &table.border.spec);
@@ -148,10 +149,10 @@ fn difference(machine: &Machine, table: &Table) -> Option<Batch> {
     Some(batch)
 }
 
-/// Makes all changes, or none.
+/// Applies all changes, or none.
 ///
 /// # Errors
-/// All that is refused, and why.
+/// All refused changes, and the reason.
 fn write(machine: &mut Machine, table: &Table, batch: Batch) -> Result<(), (Vec<Refused>, String)> {
     if batch.is_empty() {
         return Ok(());
@@ -181,7 +182,7 @@ fn write(machine: &mut Machine, table: &Table, batch: Batch) -> Result<(), (Vec<
     }
 }
 
-/// Takes back in the relation what the table refuses, and derives why.
+/// Undoes refused changes in the relation, and derives the reason.
 fn refuse(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -203,12 +204,12 @@ fn refuse(
     }
 }
 
-/// The rules name a table no more: what they had written goes with the relation.
+/// The rules no longer name a table: deletes the entries of the relation.
 pub(super) fn leave(machine: &mut Machine, table: &Table) {
     let (app, name) = (&table.border.app, &table.border.spec.name);
     let engine = &mut machine.node.driver.engine;
     let rows = engine.table_rows(app, name).unwrap_or_default();
     let gone: Vec<Change> = rows.into_iter().map(Change::Delete).collect();
-    // A table of another declaration has nothing of what rules had written.
+    // A table of another declaration has no entries of the rules.
     let _ = engine.write_table(app, name, &gone);
 }

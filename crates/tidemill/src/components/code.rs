@@ -6,11 +6,11 @@ use tidemill_cl::compile::{Checkpoints, Choices, compile};
 
 use crate::program::Program;
 
-/// The machine code of every function, as it is on one loop, then their sizes and how long each
-/// took to compile.
+/// The machine code of every function, as compiled for a single loop, followed by sizes and compile
+/// times.
 ///
 /// # Errors
-/// If the program has errors, or no code can be made for this machine.
+/// If the program has errors, or the code generator does not support this machine.
 pub fn listing(program: &Program) -> Result<String, String> {
     let components = &program.components;
     let ir = components.program.as_ref().ok_or("the program has errors")?;

@@ -1,8 +1,8 @@
-//! A program of components inside something else, which gives it time and packets: the app `Script`
-//! of packet graphs.
+//! A program of components embedded in a host, which provides time and packets: the app `Script` of
+//! packet graphs.
 //!
-//! It runs on a loop of its own, in virtual time that whoever hosts it moves on. Nothing of it
-//! blocks and nothing runs longer than the steps it is given; what it writes goes to the log.
+//! It runs on a loop of its own, in virtual time that the host advances. Nothing in it blocks or
+//! runs longer than its budget of steps; its output goes to the log.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -28,29 +28,29 @@ use crate::machine::{Machine, components, silent_journal};
 use crate::program::Program;
 use crate::run::{ComponentOptions, DRAIN_MAX};
 
-/// What this file says at most.
+/// The maximum log level of this file.
 const CEILING: Level = Level::Info;
 
-/// A line of the log; what is longer goes on in the next.
+/// The maximum length of a log line; longer output continues on the next.
 const LINE_BYTES_MAX: usize = 4096;
 
-/// Steps that instances have at the end, about.
+/// The approximate budget of steps for instances at the end.
 const END_STEPS_MAX: u64 = 100_000_000;
 
-/// How it stands with a program after a stretch.
+/// The state of a program after a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum HostedState {
-    /// Its steps were not enough for all it has to do.
+    /// The budget was used up before the work was done.
     Busy,
     /// It waits for packets, or for this time at the latest.
     Waits(Option<Time>),
-    /// It has come to its end.
+    /// It has ended.
     Over,
-    /// It failed, and why.
+    /// It failed, for this reason.
     Failed(String),
 }
 
-/// A program that runs when it is told to.
+/// A program that runs when its host calls [`run`](Hosted::run).
 pub(crate) struct Hosted {
     machine: Machine,
     lp: Loop<Machine>,
@@ -58,16 +58,16 @@ pub(crate) struct Hosted {
     has_begun: bool,
 }
 
-/// What was reported of the program.
+/// Reports about the program.
 #[derive(Default)]
 struct Reported {
-    /// Why the whole program failed.
+    /// The reason for which the whole program failed.
     end: Option<String>,
-    /// Components that failed.
+    /// The number of components that failed.
     faults: u64,
 }
 
-/// Keeps what concerns the host, and tells the log of the rest.
+/// Records failures for the host, and logs the rest.
 struct Reporter {
     name: String,
     reported: Rc<RefCell<Reported>>,
@@ -89,7 +89,7 @@ impl Reports for Reporter {
     }
 }
 
-/// The type of the component that is made for each flow: the number of the entry component.
+/// The number of the entry component, of which each flow has an instance.
 fn per_flow(program: &Program) -> Result<u32, String> {
     let program = program.components.program.as_ref().ok_or("the program has errors")?;
     let entry = program.entry.ok_or("the program has no component")?;
@@ -138,10 +138,10 @@ impl Drop for Logged {
 }
 
 impl Hosted {
-    /// Compiles a program, which the log calls `name`. It begins when it first runs.
+    /// Compiles a program, named `name` in the log. It starts on the first run.
     ///
     /// # Errors
-    /// The program has errors, or cannot be run here.
+    /// The program has errors, or is not supported here.
     pub(crate) fn new(
         program: &Program,
         name: &str,
@@ -180,7 +180,7 @@ impl Hosted {
         Ok(hosted)
     }
 
-    /// Takes the names of the ports.
+    /// Sets the names of the ports.
     pub(crate) fn name(&mut self, inputs: &[String], outputs: &[String]) {
         self.machine.node.borders.flows.name(inputs, outputs);
         if let Some(ports) = self.ports() {
@@ -188,34 +188,34 @@ impl Hosted {
         }
     }
 
-    /// Whether it has an instance for each flow, and is [given](Hosted::give) packets.
+    /// Whether it has an instance for each flow, and gets packets by [`give`](Hosted::give).
     pub(crate) fn has_flows(&self) -> bool {
         !self.machine.node.borders.flows.is_empty()
     }
 
-    /// Gives a packet to its flow.
+    /// Delivers a packet to its flow.
     pub(crate) fn give(&mut self, input: usize, packet: Packet) -> Room {
         flows::give(&mut self.machine, &mut self.lp, (input, packet))
     }
 
-    /// Whether only packets make it go on, and flows without them.
+    /// Whether it only waits for packets, and timers only for idle flows.
     pub(crate) fn rests(&self) -> bool {
         !flows::has_other_timers(&self.machine, &self.lp)
     }
 
-    /// Tells its instances to end, and lets them do so.
+    /// Asks its instances to end, and runs them.
     pub(crate) fn end(&mut self, now: Time) {
         if !flows::end(&mut self.machine, &mut self.lp) {
             self.lp.run_within(&mut self.machine, now + DRAIN_MAX, END_STEPS_MAX);
         }
     }
 
-    /// What has been counted of its flows.
+    /// The counters of its flows.
     pub(crate) fn counted(&self) -> Vec<(&'static str, u64)> {
         flows::counted(&self.machine)
     }
 
-    /// What Packets leads to.
+    /// The ports that `Packets` leads to.
     pub(crate) fn ports(&mut self) -> Option<&mut Ports> {
         self.machine.node.systems.ports()
     }
@@ -225,12 +225,13 @@ impl Hosted {
         self.machine.node.systems.has_opened(input)
     }
 
-    /// How many components have failed.
+    /// The number of failed components.
     pub(crate) fn faults(&self) -> u64 {
         self.reported.borrow().faults
     }
 
-    /// Runs what is due by `now`, for about so many steps at most. Not after it is over.
+    /// Runs what is due by `now`, for about `steps` steps at most. Must not be called after the
+    /// end.
     pub(crate) fn run(&mut self, now: Time, steps: u64) -> HostedState {
         let Hosted { machine, lp, has_begun, .. } = self;
         let begins = !std::mem::replace(has_begun, true) && machine.has.entry;

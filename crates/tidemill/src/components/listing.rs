@@ -1,4 +1,4 @@
-//! What a program of components tells tools: its component tree, as text.
+//! The component tree of a program, as text for tools.
 
 use tidemill_proc::Worker;
 use tidemill_proc::{ComponentView, ProcessView, Role};
@@ -6,7 +6,7 @@ use tidemill_stdx::sort;
 
 use crate::top::columns;
 
-/// Components that a listing shows.
+/// The maximum number of components in a listing.
 const LISTED_MAX: usize = 200;
 
 /// The component tree with its processes.

@@ -8,7 +8,7 @@
 //! | `output` | what the program writes |
 //! | `report` | faults in the form that users read |
 //! | `listing` | the component tree for `top` |
-//! | `watchdog` | the end of runs that nothing else ends |
+//! | `watchdog` | ends runs that do not end by themselves |
 
 pub mod code;
 pub(crate) mod hosted;

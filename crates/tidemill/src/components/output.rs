@@ -1,8 +1,8 @@
-//! What a program writes, and what becomes of it when nobody can read it any more.
+//! The output of a program, and what happens when it cannot be written.
 //!
-//! The run-time gathers the program's output and hands it to a [`Tap`]. The first failure (a
-//! closed pipe, a full disk) is kept, and somebody is *called*: a byte in a pipe that the loop
-//! watches, for a program that only writes comes to no other point where it could be asked.
+//! The run-time buffers the program's output and passes it to a [`Tap`]. The first failure (a
+//! closed pipe, a full disk) is kept, and the loop is woken through a [`Bell`]: a program that only
+//! writes reaches no other point at which the loop could check for it.
 
 use std::io::{PipeWriter, Write};
 use std::sync::Arc;
@@ -12,35 +12,35 @@ use tidemill_proc::console::Sink;
 
 use crate::journal::SharedJournal;
 
-/// Whom a failure to write is told.
+/// Signals a write failure.
 pub(crate) enum Bell {
-    /// A loop that waits for the system: a byte is written.
+    /// For a loop that waits in the kernel: a byte is written to a pipe that it watches.
     Pipe(PipeWriter),
-    /// A loop that does not wait.
+    /// For a loop that does not wait.
     Flag(Arc<AtomicBool>),
 }
 
-/// The sink of a program's output: the data of its run.
+/// The sink of a program's output, which passes it to the data of the run.
 pub(crate) struct Tap {
     to: SharedJournal,
     bell: Bell,
 }
 
 impl Tap {
-    /// Writes to the console of `to`; after a failure `bell` is rung.
+    /// Writes to the console of `to`; rings `bell` on a failure.
     pub(crate) fn new(to: SharedJournal, bell: Bell) -> Tap {
         Tap { to, bell }
     }
 }
 
-/// The sink of one of several nodes: whole lines, with the name of the node before them.
+/// The sink of one of several nodes: writes whole lines, prefixed by the name of the node.
 pub(crate) struct Named {
     name: String,
     line: Vec<u8>,
     to: Tap,
 }
 
-/// A line that is longer is written in pieces.
+/// The maximum length of a line; longer ones are split.
 const LINE_BYTES_MAX: usize = 1 << 16;
 
 impl Named {
@@ -86,10 +86,10 @@ impl Sink for Tap {
         }
         journal.console.write(bytes);
         if journal.console.has_failed() {
-            // If it cannot be rung the run ends when the program does.
+            // If ringing fails, the run ends when the program does.
             match &mut self.bell {
                 Bell::Pipe(pipe) => drop(pipe.write_all(&[1])),
-                // Relaxed: a wish, which nothing else is published with.
+                // Relaxed: the flag publishes no other data.
                 Bell::Flag(flag) => flag.store(true, Ordering::Relaxed),
             }
         }

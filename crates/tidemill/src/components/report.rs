@@ -8,7 +8,7 @@ use crate::journal::SharedJournal;
 /// Writes reports as notes.
 pub(crate) struct Reporter {
     pub(crate) journal: SharedJournal,
-    /// The node, if there are several.
+    /// The name of the node, if there are several.
     pub(crate) node: String,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn fault_text(fault: &Fault, node: &str) -> String {
     format!("{file}:{line}:{column}: fault[{code}]: {reason} ({node}{slash}{path}, {process})")
 }
 
-/// Who waits, a line each below the first.
+/// The waiting processes, one per line after the first.
 pub(super) fn deadlock_text(waiting: u64, some: &[String]) -> String {
     let processes = if waiting == 1 { "process waits" } else { "processes wait" };
     let mut text = format!("{waiting} {processes} for what cannot come any more:");

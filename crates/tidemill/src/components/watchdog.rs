@@ -1,8 +1,8 @@
-//! What ends a run whose processes nothing cuts off: without checkpoints a process runs until it
-//! waits, and the loop does not see that the run shall end.
+//! Ends a run whose processes cannot be preempted: without checkpoints a process runs until it
+//! waits, and the loop does not see a request to end.
 //!
-//! **This is a thread**, as the loop cannot look: it waits for what shall end the run, gives that a
-//! moment to end in order, and then calls its embedder, who ends the process.
+//! **This is a thread**, as the loop is blocked: it waits for the request to end, grants the run a
+//! moment to end in order, and then calls its embedder, which ends the process.
 
 use std::io::{self, PipeWriter};
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// How long a run may take to end in order.
+/// The time that a run has to end in order.
 const GRACE: Duration = Duration::from_millis(60);
 
 /// Watches until it is dropped.
@@ -21,7 +21,7 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// Watches a run that shall end when `stop` can be read, or nanoseconds from now.
+    /// Watches a run that has to end when `stop` is readable, or after `end_ns` nanoseconds.
     pub(crate) fn start(
         stop: Option<&OwnedFd>,
         end_ns: Option<u64>,
@@ -42,16 +42,16 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // The other end of a closed pipe can be read.
+        // Closing the pipe makes its other end readable.
         self.done = None;
         if let Some(thread) = self.thread.take() {
-            // It cannot have panicked.
+            // The thread does not panic.
             let _ = thread.join();
         }
     }
 }
 
-/// Waits until the run shall end, true, or is over.
+/// Waits for the request to end, then returns true; false if the run is over.
 fn shall_end(stop: Option<&OwnedFd>, over: &impl AsFd, end: Option<Instant>) -> bool {
     loop {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));

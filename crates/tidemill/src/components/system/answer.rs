@@ -1,4 +1,4 @@
-//! Answers to clients.
+//! Responses to clients.
 
 use tidemill_cl::system::Response;
 use tidemill_event::Loop;
@@ -7,7 +7,7 @@ use tidemill_proc::{Communication, Refused, arm};
 use crate::machine::Machine;
 
 impl Machine {
-    /// Answers a client. One that has gone meanwhile needs no answer.
+    /// Responds to a client. An ended client needs no response.
     pub(super) fn answer(
         &mut self,
         lp: &mut Loop<Machine>,

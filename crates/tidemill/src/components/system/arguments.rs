@@ -1,4 +1,4 @@
-//! Arguments: what stands behind `--` on the command line. They are counted from 1.
+//! Arguments: what follows `--` on the command line, numbered from 1.
 
 use tidemill_cl::system::arguments::{Request, Response};
 use tidemill_event::Loop;

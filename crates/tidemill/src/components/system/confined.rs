@@ -1,9 +1,9 @@
 //! Opening files below a folder, and nowhere else.
 //!
-//! Neither `..`, nor a path from the root, nor a symbolic link leads out. The kernel sees to it
-//! (`openat2`, Linux 5.6); where it cannot, every part of the path is opened by itself, and
-//! neither `..` nor links are followed at all. Only regular files are opened, without waiting for
-//! them: pipes and devices would make the loop wait.
+//! Neither `..`, nor an absolute path, nor a symbolic link leads out. The kernel enforces that
+//! (`openat2`, Linux 5.6); where it cannot, each part of the path is opened by itself, and neither
+//! `..` nor links are followed. Only regular files are opened, and without blocking: pipes and
+//! devices would block the loop.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -21,7 +21,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-/// A folder that all paths are below.
+/// The folder that confines all paths.
 #[derive(Debug)]
 pub(crate) struct Root {
     folder: OwnedFd,
@@ -30,20 +30,20 @@ pub(crate) struct Root {
 /// What a file is opened for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// An empty file, in the place of what had the name.
+    /// An empty file, replacing an existing one.
     New,
-    /// An empty file of a name that nothing had.
+    /// An empty file under an unused name.
     Fresh,
-    /// A file that is there.
+    /// An existing file.
     Existing,
 }
 
-/// What a new name may take the place of.
+/// What a rename may replace.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
-    /// Of another file.
+    /// Another file.
     Others,
-    /// Of nothing.
+    /// Nothing.
     Nothing,
 }
 
@@ -63,7 +63,7 @@ fn regular(file: OwnedFd) -> io::Result<File> {
 
 const ALWAYS: OFlags = OFlags::CLOEXEC.union(OFlags::NOCTTY).union(OFlags::NONBLOCK);
 
-/// A socket that is listened at; its name goes with it.
+/// A listening socket, which is unlinked on drop.
 pub(crate) struct Listener {
     pub(crate) listener: UnixListener,
     folder: OwnedFd,
@@ -72,7 +72,7 @@ pub(crate) struct Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // Somebody else may have removed it.
+        // Another process may have removed it.
         let _ = unlinkat(&self.folder, self.name.as_slice(), AtFlags::empty());
     }
 }
@@ -83,7 +83,7 @@ impl Root {
         Ok(Root { folder: open(folder, flags, Mode::empty())? })
     }
 
-    /// Opens a file to be read and, if that is allowed, written.
+    /// Opens a file to read and, if permitted, to write.
     pub(crate) fn open(&self, name: &[u8], purpose: Purpose) -> io::Result<File> {
         let file = match purpose {
             Purpose::New => self.beneath(name, ALWAYS | OFlags::RDWR | OFlags::CREATE)?,
@@ -105,13 +105,13 @@ impl Root {
         Ok(file)
     }
 
-    /// Opens a file to be read only.
+    /// Opens a file to read only.
     pub(crate) fn open_to_read(&self, name: &[u8]) -> io::Result<File> {
         regular(self.beneath(name, ALWAYS | OFlags::RDONLY)?)
     }
 
-    /// Whether a file could be opened for such a purpose, as far as that can be known without
-    /// making it: its folder is there, and what has the name is a file.
+    /// Whether a file could be opened for such a purpose, as far as that can be determined without
+    /// creating it: its folder exists, and an existing entry of the name is a file.
     pub(crate) fn check_new(&self, name: &[u8], purpose: Purpose) -> io::Result<()> {
         let (folder, last) = split(name);
         self.beneath(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC)?;
@@ -123,7 +123,7 @@ impl Root {
         }
     }
 
-    /// A folder for sockets and the like, shared by those who look below it.
+    /// A shared folder for sockets and similar paths.
     pub(crate) fn open_folder(folder: Option<&Path>) -> Result<Rc<Root>, String> {
         let folder = folder.unwrap_or(Path::new("."));
         let root = Root::new(folder);
@@ -131,7 +131,7 @@ impl Root {
             .map_err(|error| format!("{}: cannot be the root: {error}", folder.display()))
     }
 
-    /// Connects to a socket below the folder, without waiting.
+    /// Connects to a socket below the folder, without blocking.
     pub(crate) fn connect(&self, name: &[u8]) -> io::Result<UnixStream> {
         let socket = self.beneath(name, OFlags::PATH | OFlags::CLOEXEC)?;
         let stream = socket_with(
@@ -140,18 +140,18 @@ impl Root {
             SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
             None,
         )?;
-        // The kernel connects to what the descriptor names, whatever now has the name.
+        // The kernel connects to the opened inode, whatever has the name now.
         let address = SocketAddrUnix::new(format!("/proc/self/fd/{}", socket.as_raw_fd()))?;
         connect(&stream, &address)?;
         Ok(UnixStream::from(stream))
     }
 
-    /// Whether something has the name, or nobody can tell.
+    /// Whether the name exists; true if that cannot be determined.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         !matches!(self.beneath(name, OFlags::PATH | OFlags::CLOEXEC), Err(Errno::NOENT))
     }
 
-    /// Gives a file another name in its folder, at once.
+    /// Renames a file within its folder, atomically.
     pub(crate) fn rename(&self, from: &[u8], to: &[u8], over: Over) -> io::Result<()> {
         let (folder, last) = split(from);
         let (_, new) = split(to);
@@ -161,7 +161,7 @@ impl Root {
             Over::Nothing => {
                 let renamed = renameat_with(&folder, last, &folder, new, RenameFlags::NOREPLACE);
                 match renamed {
-                    // Not every file system knows that.
+                    // Not every file system supports the flag.
                     Err(Errno::INVAL | Errno::NOSYS) if !self.has(to) => {
                         renameat(&folder, last, &folder, new)?;
                     }
@@ -189,7 +189,7 @@ impl Root {
         let mode = if flags.contains(OFlags::CREATE) { Mode::from(0o666) } else { Mode::empty() };
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         match openat2(&self.folder, name, flags, mode, resolve) {
-            // Older kernels, and sandboxes that do not know it or forbid what they do not know.
+            // Older kernels lack `openat2`, and some sandboxes forbid unknown system calls.
             Err(Errno::NOSYS | Errno::INVAL) => self.step_by_step(name, flags, mode),
             other => other,
         }

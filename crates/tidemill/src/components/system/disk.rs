@@ -1,7 +1,7 @@
-//! Where files are: on the disk, or, in simulations, in memory over it.
+//! The storage of files: the disk or, in simulations, memory over it.
 //!
-//! A file in memory is that of the disk until it is written to; then it is a copy, which all that
-//! have it open share, and which the node still has in its next life. The disk never changes.
+//! A file in memory reads from the disk until it is written to; then it is a copy shared by all
+//! that have it open, which the node still has in its next life. The disk never changes.
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
@@ -13,10 +13,10 @@ use tidemill_stdx::ordered::OrderedMap;
 
 use super::confined::{Purpose, Root};
 
-/// Bytes that the files of a node may have in memory; then its disk is full.
+/// The maximum size of the files of a node in memory; beyond it the disk is full.
 const BYTES_MAX: u64 = 1 << 28;
 
-/// What the files of a node are on.
+/// The storage of the files of a node.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Disk {
     /// The disk of the system.
@@ -26,7 +26,7 @@ pub(crate) enum Disk {
     Memory(Rc<Overlay>),
 }
 
-/// The files of a node that have been opened or written in memory.
+/// The files of a node opened or written in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Overlay {
     /// By path, without `.` and empty parts.
@@ -40,7 +40,7 @@ pub(super) enum Content {
     Memory(Vec<u8>),
 }
 
-/// A file that is open.
+/// An open file.
 pub(super) enum Body {
     Disk(File),
     Memory(Rc<Overlay>, Rc<RefCell<Content>>),
@@ -50,7 +50,7 @@ impl Disk {
     /// Opens a file.
     ///
     /// # Errors
-    /// As [`Root::open`]; in memory a file can be made wherever its folder is there.
+    /// As [`Root::open`]; in memory a file can be created wherever its folder exists.
     pub(super) fn open(&self, root: &Root, name: &[u8], purpose: Purpose) -> io::Result<Body> {
         let Disk::Memory(overlay) = self else { return root.open(name, purpose).map(Body::Disk) };
         let path = normal(name);
@@ -76,7 +76,7 @@ impl Disk {
     }
 }
 
-/// A path as it is looked up: names of one file that differ in no link are the same.
+/// Normalises a path for lookup: paths to one file that differ in no link become equal.
 fn normal(name: &[u8]) -> Vec<u8> {
     let mut parts: Vec<&[u8]> = Vec::new();
     for part in name.split(|&byte| byte == b'/') {
@@ -92,7 +92,7 @@ fn normal(name: &[u8]) -> Vec<u8> {
 }
 
 impl Overlay {
-    /// Gives a file other bytes, as far as there is room.
+    /// Replaces the contents of a file, if there is room.
     fn replace(&self, content: &mut Content, bytes: Vec<u8>) -> io::Result<()> {
         let before = match content {
             Content::Disk(_) => 0,
@@ -162,7 +162,7 @@ impl Body {
         }
     }
 
-    /// Writes bytes at an offset; what lies between the end and there is zero.
+    /// Writes bytes at an offset; a gap after the old end is zero.
     pub(super) fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         match self {
             Body::Disk(file) => file.write_all_at(bytes, offset),

@@ -1,8 +1,8 @@
-//! The components that the system offers to the entry component.
+//! The components that the system provides to the entry component.
 //!
-//! Clients send them messages as to any component. What arrives is a request ([`serve`]); it is
-//! answered at once, or when a timer or a descriptor of the loop allows it ([`Machine::answer`]).
-//! None of them blocks the loop, and nothing that a program asks for makes one fail.
+//! Clients send them messages like any component. A message arrives as a request ([`serve`]); it is
+//! answered at once, or when a timer or descriptor of the loop allows it ([`Machine::answer`]).
+//! None blocks the loop, and no request makes one fail.
 //!
 //! | part | interface |
 //! |---|---|
@@ -14,11 +14,11 @@
 //! | `network` | Network |
 //! | `pore` | Pore |
 //! | `messages` | Messages |
-//! | `packets` | Packets; `ports` is what it leads to in an app |
+//! | `packets` | Packets; `ports` replaces the graph in an app |
 //! | `xenstore` | Xenstore, the native driver; the one over a pore is a component |
 //!
-//! What each of them keeps is in a file below the machine (`state` has them all); the functions
-//! that take the machine send messages by `answer`.
+//! The state of each is in a file below the machine (`state` has them all); the functions that take
+//! the machine send messages by `answer`.
 
 mod answer;
 mod arguments;
@@ -77,7 +77,8 @@ pub(crate) fn serve(world: &mut Machine, lp: &mut Loop<Machine>, request: Reques
     world.node.runner.worker().reuse(values);
 }
 
-/// Nothing is ready: whether something comes that somebody waits for, within a short while.
+/// No process is ready: polls for a short while; returns whether something has arrived for a
+/// waiting client.
 pub(crate) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
     world.node.systems.serving = true;
     let has_come = pore::look(world, lp);
@@ -85,7 +86,7 @@ pub(crate) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
     has_come
 }
 
-/// A client has finished, or its component is gone.
+/// A client has finished, or its component has ended.
 pub(crate) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, communication: Communication) {
     match world.node.systems.open.remove(communication) {
         Some(System::Files) => world.node.systems.files.close(communication),

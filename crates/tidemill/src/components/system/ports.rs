@@ -1,34 +1,34 @@
-//! The ports of an app that components make: where Packets leads to when a program is one app of a
-//! graph, and not beside it.
+//! The ports of an app that is a program of components: Packets leads to them when a program is an
+//! app of a graph, not beside it.
 //!
 //! ```text
 //! link -> input: a queue -> a client receives  ...  a client sends -> output: a queue -> link
 //! ```
-//! The app fills the inputs and empties the outputs between two stretches of the program. Both
-//! have a limit: what an input has no room for stays on its link, and what an output has no room
-//! for is not sent, which the program is told and the app counts.
+//! The app fills the inputs and empties the outputs between two runs of the program. Both queues
+//! are bounded: packets that an input has no room for stay on its link, and packets that an output
+//! has no room for are not sent, which is reported to the program and counted by the app.
 
 use std::collections::VecDeque;
 
 use tidemill_packet::packet::Packet;
 
-/// Packets that an input or output holds.
+/// The maximum number of packets in an input or output.
 const QUEUED_MAX: usize = 1024;
 
-/// A port and what waits there.
+/// A port and its queue.
 struct Port<T> {
     name: String,
     queue: VecDeque<T>,
 }
 
-/// A packet of the program on its way out.
+/// A packet sent by the program.
 pub(crate) struct Outgoing {
     pub(crate) bytes: Vec<u8>,
-    /// The time of the packet that it follows, if there is one that has any.
+    /// The capture time that it inherits, if any.
     pub(crate) time_ns: Option<i64>,
 }
 
-/// The ends of what is opened: two names, or one for both.
+/// The two ports of a name: `FROM -> TO`, or one name for both.
 pub(crate) fn ends(name: &str) -> (&str, &str) {
     name.split_once("->").map_or((name, name), |(from, to)| (from.trim(), to.trim()))
 }
@@ -38,11 +38,11 @@ pub(crate) fn ends(name: &str) -> (&str, &str) {
 pub(crate) struct Ports {
     inputs: Vec<Port<Packet>>,
     outputs: Vec<Port<Outgoing>>,
-    /// Packets of the program that found their output full since this was last asked.
+    /// Packets refused by a full output since the last call of `refused`.
     refused: u64,
 }
 
-/// Ports under new names keep what waits under a name that stays.
+/// Renames ports; a port keeps its queue if its name stays.
 fn renamed<T>(old: Vec<Port<T>>, names: &[String]) -> Vec<Port<T>> {
     let mut old: Vec<Option<Port<T>>> = old.into_iter().map(Some).collect();
     let kept = |name: &String| {
@@ -54,18 +54,18 @@ fn renamed<T>(old: Vec<Port<T>>, names: &[String]) -> Vec<Port<T>> {
 }
 
 impl Ports {
-    /// Takes the names that the graph gives them, in its order.
+    /// Sets the names of the ports, in the order of the graph.
     pub(crate) fn name(&mut self, inputs: &[String], outputs: &[String]) {
         self.inputs = renamed(std::mem::take(&mut self.inputs), inputs);
         self.outputs = renamed(std::mem::take(&mut self.outputs), outputs);
     }
 
-    /// How many packets an input takes now.
+    /// The number of packets that an input has room for.
     pub(crate) fn room(&self, input: usize) -> usize {
         self.inputs.get(input).map_or(0, |port| QUEUED_MAX - port.queue.len().min(QUEUED_MAX))
     }
 
-    /// Puts a packet at an input, where there is room for it.
+    /// Queues a packet at an input, if there is room.
     pub(crate) fn put(&mut self, input: usize, packet: Packet) {
         if self.room(input) > 0 {
             self.inputs[input].queue.push_back(packet);
@@ -77,23 +77,23 @@ impl Ports {
         self.inputs.get(input).map_or("", |port| &port.name)
     }
 
-    /// Takes what the program has sent, by output.
+    /// Takes the sent packets, by output.
     pub(crate) fn sent(&mut self) -> impl Iterator<Item = (usize, VecDeque<Outgoing>)> {
         let queues = self.outputs.iter_mut().map(|port| std::mem::take(&mut port.queue));
         queues.enumerate().filter(|(_, queue)| !queue.is_empty())
     }
 
-    /// Takes the count of what outputs had no room for.
+    /// Takes the number of packets that outputs refused.
     pub(crate) fn refused(&mut self) -> u64 {
         std::mem::take(&mut self.refused)
     }
 
-    /// Drops what waits at inputs; how many they were.
+    /// Drops the packets at inputs; returns their number.
     pub(crate) fn forget(&mut self) -> usize {
         self.inputs.iter_mut().map(|port| std::mem::take(&mut port.queue).len()).sum()
     }
 
-    /// Why nobody can open this way in and out; a way that has neither end is none.
+    /// Checks that this pair of ports can be opened: one of them must exist.
     pub(super) fn check(&self, from: &str, to: &str) -> Result<(), String> {
         let has_input = self.inputs.iter().any(|port| port.name == from);
         let has_output = self.outputs.iter().any(|port| port.name == to);
@@ -106,13 +106,13 @@ impl Ports {
         }
     }
 
-    /// Sends a packet; whether there is such an output with room for it.
+    /// Sends a packet; returns whether there is such an output with room.
     pub(super) fn send(&mut self, to: &str, bytes: &[u8], time_ns: Option<i64>) -> bool {
         let at = self.outputs.iter().position(|port| port.name == to);
         at.is_some_and(|at| self.send_at(at, bytes, time_ns))
     }
 
-    /// The same by the number of the output.
+    /// Sends a packet to an output by number.
     pub(crate) fn send_at(&mut self, to: usize, bytes: &[u8], time_ns: Option<i64>) -> bool {
         let Some(port) = self.outputs.get_mut(to) else { return false };
         let has_room = port.queue.len() < QUEUED_MAX;

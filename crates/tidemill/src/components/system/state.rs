@@ -1,4 +1,4 @@
-//! What the system offers to one program, and what it keeps for its clients.
+//! The system components of a program, and their state for clients.
 
 use std::path::Path;
 
@@ -17,9 +17,9 @@ use crate::run::ComponentOptions;
 pub(crate) struct Systems {
     /// Those that the program uses.
     used: [bool; System::ALL.len()],
-    /// Communications that are open, with their system component.
+    /// Open communications, with their system component.
     pub(super) open: CommunicationMap<System>,
-    /// Requests are being served: the loop need not be told to look for what is ready.
+    /// Requests are being served, so the loop need not be scheduled for it.
     pub(super) serving: bool,
     pub(super) files: files::Files,
     pub(super) view: view::View,
@@ -29,12 +29,13 @@ pub(crate) struct Systems {
     pub(super) pores: pore::PoreSystem,
     pub(super) outlets: xenstore::Outlets,
     pub(super) packets: packets::Packets,
-    /// What clients of Messages hold.
+    /// The messages held by clients of Messages.
     pub(super) contents: messages::Messages,
 }
 
 impl Systems {
-    /// What a program needs of them. A folder that cannot be opened matters to who uses files.
+    /// Sets up the components for a program. A folder that cannot be opened is an error only if the
+    /// program uses files.
     pub(crate) fn new(
         program: &Program,
         options: &mut ComponentOptions,
@@ -68,7 +69,7 @@ impl Systems {
         })
     }
 
-    /// What one of them would need that is named here, and that was not there at the start.
+    /// The first of these names whose component needs something that was not set up at the start.
     pub(crate) fn lacks<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
         let is_known = |system: System| self.used[system as usize];
         let are_open = is_known(System::Pore) || is_known(System::Xenstore);
@@ -79,7 +80,7 @@ impl Systems {
         })
     }
 
-    /// Learns which of them a program uses.
+    /// Records which of them a program uses.
     pub(crate) fn learn(&mut self, program: &Program) {
         self.used = used_by(program);
     }
@@ -91,17 +92,17 @@ impl Systems {
         }
     }
 
-    /// Has Messages know the schemas of the program.
+    /// Sets the schemas of the program, for Messages.
     pub(crate) fn know(&mut self, schemas: &Schemas) {
         self.contents.know(schemas);
     }
 
-    /// Has Packets lead to the ports of an app; the program has not begun.
+    /// Connects Packets to the ports of an app, before the program starts.
     pub(crate) fn lead_to_ports(&mut self) {
         self.packets.lead_to_ports();
     }
 
-    /// The ports that Packets leads to.
+    /// The ports that Packets is connected to.
     pub(crate) fn ports(&mut self) -> Option<&mut ports::Ports> {
         self.packets.ports()
     }
@@ -116,7 +117,7 @@ impl Systems {
         self.open.iter().map(|(name, _)| name)
     }
 
-    /// Whether the network has still to take what was sent.
+    /// Whether sockets have unsent data.
     pub(crate) fn has_unsent(&self) -> bool {
         self.network.has_unsent()
     }
@@ -126,12 +127,12 @@ impl Systems {
         self.pores.dropped()
     }
 
-    /// The pores that are open, with the communication that owns each.
+    /// The open pores, each with the communication that owns it.
     pub(crate) fn list_pores(&mut self) -> Vec<(Communication, PoreView)> {
         self.pores.list()
     }
 
-    /// What went wrong behind the backs of the clients: files that could not be written.
+    /// Takes reports of errors that no client has seen: files that could not be written.
     pub(crate) fn problems(&mut self) -> Vec<String> {
         self.files.take_problems()
     }
@@ -142,7 +143,7 @@ impl Systems {
     }
 }
 
-/// How many there are: higher numbers are those of others.
+/// The number of system components: higher numbers are other interfaces.
 pub(crate) fn count() -> u32 {
     System::ALL.len() as u32
 }

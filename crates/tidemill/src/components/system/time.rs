@@ -22,7 +22,7 @@ pub(super) fn serve(
             world.answer(lp, from, Response::SystemTime { ticks });
         }
         Request::Wait { ms } => {
-            // A time that is past is over at once.
+            // A time in the past is over at once.
             let ms = u64::try_from(ms).unwrap_or(0);
             let at = lp.host().now() + Duration::from_millis(ms);
             lp.timer(at, move |world: &mut Machine, lp: &mut Loop<Machine>| {

@@ -1,9 +1,9 @@
 //! FileSystem: files below one folder; in simulations they are in memory ([`super::disk`]).
 //!
-//! Reads and writes go through a buffer, so that a byte at a time costs no system call each. Only
-//! regular files are opened, and each call moves a bounded number of bytes; so none of them waits
-//! for more than a disk. A large text is written piece by piece, an event of the loop each; its
-//! client is held off meanwhile.
+//! Reads and writes are buffered, so that a byte at a time does not cost a system call each. Only
+//! regular files are opened, and each call moves a bounded number of bytes, so none blocks for
+//! longer than a disk. A large text is written in pieces, one per event of the loop; its client is
+//! suspended meanwhile.
 mod open;
 
 use tidemill_cl::system::Text;
@@ -31,7 +31,7 @@ pub(super) fn serve(
     world.answer(lp, from, if is_open { Response::Done } else { Response::Failed });
 }
 
-/// Serves what is asked of an open file.
+/// Serves a request to an open file.
 fn serve_open(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -39,11 +39,11 @@ fn serve_open(
     request: Request<'_>,
 ) {
     let Some(open) = world.node.systems.files.open.get_mut(from) else { return };
-    // Only who has finished is not held off.
+    // Only a client that has finished is not suspended.
     open.write_rest();
     let answer = match request {
         Request::SetPosition { position } => {
-            // Before the beginning is the beginning.
+            // Positions before the beginning are clamped.
             open.position = u64::try_from(position).unwrap_or(0);
             return;
         }
@@ -62,7 +62,7 @@ fn serve_open(
         }
         Request::Update => return open.flush(),
         Request::Close => return world.node.systems.files.close(from),
-        // The protocol opens a file once.
+        // The protocol allows `New` and `Open` once, at the start.
         Request::New { .. } | Request::Open { .. } => return,
     };
     world.answer(lp, from, answer);
@@ -78,7 +78,7 @@ fn go_on(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         if lp.event(owner, next).is_ok() {
             return;
         }
-        // The loop has too much to do to do it bit by bit.
+        // The event queue is full: writes the rest at once.
         open.write_rest();
     }
     world.node.runner.worker().resume(from);

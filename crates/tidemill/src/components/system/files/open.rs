@@ -1,4 +1,4 @@
-//! Files that are open, and their buffers.
+//! Open files, and their buffers.
 
 use std::io;
 use std::path::Path;
@@ -9,16 +9,16 @@ use tidemill_proc::{Communication, CommunicationMap};
 use crate::components::system::confined::{Purpose, Root};
 use crate::components::system::disk::{Body, Disk};
 
-/// Bytes read or written at once.
+/// The size of a buffer.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// A line that is longer is handed out in pieces.
+/// The maximum length of a line; longer ones are split.
 const LINE_BYTES_MAX: usize = 1 << 24;
 
-/// Bytes of a text that are written at once.
+/// The bytes of a text written per event.
 pub(super) const PIECE_BYTES: usize = 1 << 20;
 
-/// The folder and the files that are open.
+/// The folder, and the open files.
 #[derive(Default)]
 pub(in crate::components::system) struct Files {
     root: Option<Root>,
@@ -28,8 +28,7 @@ pub(in crate::components::system) struct Files {
     pub(super) owner: Option<Owner>,
 }
 
-/// A file that is open. Either the buffer holds what was read at `start`, or what is to be written
-/// there.
+/// An open file. The buffer holds either bytes read at `start`, or bytes to be written there.
 pub(super) struct Open {
     file: Body,
     name: String,
@@ -50,12 +49,12 @@ impl Files {
         Ok(Files { root: Some(opened), disk, ..Files::default() })
     }
 
-    /// Files that could not be written, once.
+    /// Takes the reports of files that could not be written.
     pub(in crate::components::system) fn take_problems(&mut self) -> Vec<String> {
         std::mem::take(&mut self.problems)
     }
 
-    /// Writes what waits and closes a file.
+    /// Flushes and closes a file.
     pub(in crate::components::system) fn close(&mut self, communication: Communication) {
         let Some(mut open) = self.open.remove(communication) else { return };
         open.write_rest();
@@ -94,7 +93,7 @@ impl Open {
         }
     }
 
-    /// Writes a piece of a text; whether there is more.
+    /// Writes a piece of a text; returns whether there is more.
     pub(super) fn write_piece(&mut self) -> bool {
         let large = std::mem::take(&mut self.large);
         let end = large.len().min(self.done + PIECE_BYTES);
@@ -115,7 +114,7 @@ impl Open {
         self.file.length()
     }
 
-    /// Writes what waits. What fails is told once, when the file is closed.
+    /// Writes the buffer. An error is reported once, when the file is closed.
     pub(super) fn flush(&mut self) {
         if self.is_unwritten {
             let written = self.file.write_all_at(&self.buffer, self.start);
@@ -139,14 +138,14 @@ impl Open {
         self.position = self.position.saturating_add(bytes.len() as u64);
     }
 
-    /// The bytes from the position on that are in memory, read if there are none.
+    /// The buffered bytes from the position on; reads some if there are none.
     fn ahead(&mut self) -> &[u8] {
         self.flush();
         let end = self.start + self.buffer.len() as u64;
         if !(self.start..end).contains(&self.position) {
             self.start = self.position;
             self.buffer.resize(BUFFER_BYTES, 0);
-            // A position beyond what files can have is beyond the end, and so is a bad disk.
+            // A position beyond the maximum file size counts as the end, and so does a read error.
             let got = self.file.read_at(&mut self.buffer, self.start).unwrap_or(0);
             self.buffer.truncate(got);
         }
@@ -159,7 +158,7 @@ impl Open {
         Some(byte)
     }
 
-    /// Without its end; none at the end of the file.
+    /// The next line without its newline; `None` at the end of the file.
     pub(super) fn line(&mut self) -> Option<Vec<u8>> {
         let mut line = Vec::new();
         loop {

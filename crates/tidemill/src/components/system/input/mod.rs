@@ -1,8 +1,8 @@
 //! Input: the standard input, as bytes and lines.
 //!
-//! It is read only while somebody asks and nothing is left of what was read before. A terminal or
-//! pipe is watched by the loop; what cannot be watched (a file) is always ready. Clients are
-//! served in the order in which they asked.
+//! It is read only while a request is pending and the buffer is empty. The loop watches a terminal
+//! or pipe; what it cannot watch (a file) is always ready. Clients are served in the order of their
+//! requests.
 mod reader;
 
 use std::os::fd::AsRawFd;
@@ -30,7 +30,7 @@ pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, communicatio
     advance(world, lp);
 }
 
-/// Hands out what is there, and has the rest brought.
+/// Serves pending requests from the buffer, and has more input read for the rest.
 fn advance(world: &mut Machine, lp: &mut Loop<Machine>) {
     while let Some(&(to, wanted)) = world.node.systems.input.waiting.front() {
         let Some(found) = world.node.systems.input.take(wanted) else {
@@ -55,7 +55,7 @@ fn advance(world: &mut Machine, lp: &mut Loop<Machine>) {
     }
 }
 
-/// Has the loop tell when something can be read; false if it cannot.
+/// Watches the input; returns false if the loop cannot watch it.
 fn watch(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
     let reader = &mut world.node.systems.input;
     if reader.watch.is_some() {
@@ -68,7 +68,7 @@ fn watch(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
             advance(world, lp);
         })
         .error(|world: &mut Machine, lp: &mut Loop<Machine>, watch, _| {
-            // What was written before the other side went can still be read.
+            // Input written before the hang-up can still be read.
             lp.unwatch(watch);
             world.node.systems.input.watch = None;
             world.node.systems.input.read();

@@ -1,4 +1,4 @@
-//! What is read of the standard input, and who waits for it.
+//! A buffer for the standard input, and the pending requests.
 
 use std::collections::VecDeque;
 
@@ -9,20 +9,20 @@ use tidemill_proc::Communication;
 
 use crate::run::Input;
 
-/// Bytes read at once.
+/// The size of a read.
 const READ_BYTES: usize = 1 << 16;
 
-/// A line that is longer is handed out in pieces.
+/// The maximum length of a line; longer ones are split.
 const LINE_BYTES_MAX: usize = 1 << 24;
 
-/// What is read, and who waits for it.
+/// The buffered input, and the pending requests.
 pub(in crate::components::system) struct InputReader {
     pub(super) input: Input,
     ended: bool,
-    /// What was read; what lies before `taken` was handed out.
+    /// Input; the part before `taken` has been consumed.
     buffer: Vec<u8>,
     taken: usize,
-    /// How far there is no end of a line.
+    /// The position up to which no newline was found.
     searched: usize,
     pub(super) waiting: VecDeque<(Communication, Request)>,
     pub(super) watch: Option<WatchId>,
@@ -43,7 +43,7 @@ impl InputReader {
         }
     }
 
-    /// What is there for somebody: nothing yet, the end, or bytes.
+    /// Takes the input for a request: `None` if there is not enough yet, `Some(None)` at the end.
     pub(super) fn take(&mut self, wanted: Request) -> Option<Option<Vec<u8>>> {
         let left = self.buffer.len() - self.taken;
         if left == 0 {
@@ -72,7 +72,7 @@ impl InputReader {
         Some(Some(bytes))
     }
 
-    /// Reads once. Where nothing is there yet this waits, so it is called when something is.
+    /// Reads once. Blocks if there is no input yet, so it must be called when the input is ready.
     pub(super) fn read(&mut self) {
         let Input::Descriptor(descriptor) = &self.input else { return };
         let length = self.buffer.len();
@@ -82,7 +82,7 @@ impl InputReader {
         match got {
             Ok(0) => self.ended = true,
             Ok(_) | Err(Errno::AGAIN | Errno::INTR) => {}
-            // A terminal that is gone, a folder: nothing will come.
+            // A terminal that has hung up, or a folder: no input will come.
             Err(_) => self.ended = true,
         }
     }

@@ -1,4 +1,4 @@
-//! The messages that clients hold.
+//! The messages held by clients.
 
 use tidemill_cl::system::messages::Response;
 use tidemill_proc::{Communication, CommunicationMap};
@@ -13,29 +13,28 @@ use crate::borders::schemas::{Schemas, scalar};
 
 const NO_MESSAGE: &str = "there is no message: send New or Decode";
 
-/// Memory of one message.
+/// The memory limit of one message.
 const MESSAGE_BYTES_MAX: usize = 4 * VALUE_BYTES_MAX;
 
-/// The messages that clients hold.
+/// The messages held by clients.
 #[derive(Default)]
 pub(in crate::components::system) struct Messages {
     schemas: Schemas,
     held: CommunicationMap<Message<'static>>,
-    /// What `[]` in paths stands for, if not 0.
+    /// The index that `[]` in paths means, if not 0.
     pub(super) indices: CommunicationMap<i64>,
-    /// By type.
+    /// Encoders by type.
     encoders: SortedMap<MessageId, NativeEncoder>,
 }
 
 impl Messages {
-    /// Of a program that has these; or has these from now on, and messages that are held stay what
-    /// they are.
+    /// Sets the schemas. Messages that are already held keep theirs.
     pub(in crate::components::system) fn know(&mut self, schemas: &Schemas) {
         self.schemas = schemas.clone();
         self.encoders = SortedMap::new();
     }
 
-    /// A client has gone.
+    /// A client has ended.
     pub(in crate::components::system) fn finished(&mut self, from: Communication) {
         self.held.remove(from);
         self.indices.remove(from);
@@ -79,7 +78,7 @@ impl Messages {
         let (schema, id) = (message.schema(), message.message_type());
         let by_tables = || Encoder::new().check_required().encode(message.as_ref());
         let bytes = match encoders.get_mut(&id) {
-            // Ids of an earlier schema mean nothing to this one.
+            // Ids of an earlier schema are invalid in the current one.
             _ if !schemas.are_of(schema) => by_tables(),
             Some(native) => native.encode(message.as_ref()).map(<[u8]>::to_vec),
             None => {
@@ -113,12 +112,12 @@ impl Messages {
                 Err(_) => return Err(format!("field {} takes text in UTF-8", field.name())),
             },
         };
-        // Its type is known before anything is made on the way.
+        // The type is checked before messages on the path are created.
         let value = scalar(&schema, field, given).map_err(|failed| failed.text)?;
         path.set(message.as_mut(), value)
     }
 
-    /// Answers what the value at a path is, as one of these.
+    /// Responds with the value at a path, converted to the wanted kind.
     pub(super) fn get(
         &mut self,
         from: Communication,
@@ -192,7 +191,7 @@ pub(super) enum Put<'v> {
     Other(Given<'v>),
 }
 
-/// The kind of value that a client asks for.
+/// The kind of value that a client requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wanted {
     Integer,

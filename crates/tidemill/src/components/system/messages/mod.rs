@@ -1,8 +1,8 @@
-//! Messages: values of the types that the schemas of the program have.
+//! Messages: values of message types of the program's schemas.
 //!
-//! A communication holds one message. Paths lead into it, see [`path`]. What is wrong, be it a
-//! path, a value or bytes that are no message, is answered as Failed and changes nothing, but that
-//! messages on the way to what cannot be set may have been made.
+//! A communication holds one message. For paths into it see [`path`]. An invalid path, value or
+//! encoding is answered by Failed and changes nothing, except that messages on the path to a field
+//! that cannot be set may have been created.
 mod held;
 mod path;
 

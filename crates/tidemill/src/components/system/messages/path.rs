@@ -1,5 +1,5 @@
-//! Paths into a message: `position.latitude`, `samples[2]`, `labels[site]`; in `samples[]` the
-//! place is the one that the client has named before, as its language does not join texts.
+//! Paths into a message: `position.latitude`, `samples[2]`, `labels[site]`; `samples[]` uses the
+//! index that the client has set before, as its language cannot concatenate texts.
 
 use std::borrow::Cow;
 
@@ -8,32 +8,32 @@ use tidemill_wire::message::{MapRef, MessageMut};
 use tidemill_wire::schema::Field;
 use tidemill_wire::{FieldId, FieldType, Label, MessageId, MessageRef, Scalar, Schema, Value};
 
-/// Why a path, or a value at its end, is wrong; for people.
+/// Why a path, or the value at its end, is invalid, as text.
 pub(super) type Wrong = String;
 
-/// Parts of a path at most: as deep as messages may nest.
+/// The maximum number of parts of a path: the nesting limit of messages.
 const PARTS_MAX: usize = 100;
 
-/// A part of a path: a field, and what stands in brackets behind it.
+/// A part of a path: a field, and the text in brackets after it.
 struct Part<'p> {
     field: FieldId,
     at: Option<Cow<'p, str>>,
 }
 
-/// A path into messages of one type, of at least one part.
+/// A path into messages of one type, with at least one part.
 pub(super) struct Path<'p> {
     parts: Vec<Part<'p>>,
 }
 
-/// What a path leads to.
+/// The result of following a path.
 pub(super) enum Found<'m> {
     Value(Value<'m>),
-    /// A list or map has nothing there.
+    /// The list or map has no such element.
     Nothing(Wrong),
 }
 
 impl<'p> Path<'p> {
-    /// Reads a path; each field of it is there, and each bracket is behind a list or a map.
+    /// Parses a path; checks that each field exists, and that brackets follow lists and maps only.
     pub(super) fn parse(
         schema: &Schema,
         outermost: MessageId,
@@ -69,13 +69,13 @@ impl<'p> Path<'p> {
         }
     }
 
-    /// The field at its end, and whether the path leads into a list or map of it.
+    /// The field at its end, and whether the path selects an element of it.
     fn last(&self) -> (FieldId, bool) {
         let last = &self.parts[self.parts.len() - 1];
         (last.field, last.at.is_some())
     }
 
-    /// The field whose type a value at its end has.
+    /// The field that has the type of the value at its end.
     pub(super) fn value_field<'s>(&self, schema: &'s Schema) -> Result<&'s Field, Wrong> {
         let (id, is_inside) = self.last();
         let field = schema.field(id);
@@ -88,7 +88,7 @@ impl<'p> Path<'p> {
         }
     }
 
-    /// What it leads to; what is not set is its default.
+    /// The value at its end; a field that is not set has its default.
     pub(super) fn follow<'m>(&self, message: MessageRef<'m>) -> Result<Found<'m>, Wrong> {
         let (mut at, mut parts) = (message, self.parts.iter().peekable());
         loop {
@@ -117,7 +117,7 @@ impl<'p> Path<'p> {
         }
     }
 
-    /// Whether what it leads to has been set: each message on the way, too.
+    /// Whether the field at its end and each message on the path are set.
     pub(super) fn is_set(&self, message: MessageRef<'_>) -> Result<bool, Wrong> {
         let (mut at, mut parts) = (message, self.parts.iter().peekable());
         while let Some(part) = parts.next() {
@@ -136,13 +136,13 @@ impl<'p> Path<'p> {
         Ok(true)
     }
 
-    /// Sets the value at its end. Messages on the way are made; a place behind the last of a list
-    /// is a new one.
+    /// Sets the value at its end. Messages on the path are created; the index after the last
+    /// element of a list appends one.
     pub(super) fn set(&self, message: MessageMut<'_>, value: Value<'_>) -> Result<(), Wrong> {
         write(message, &self.parts, Deed::Set(value))
     }
 
-    /// Takes away what it leads to.
+    /// Clears the field or element at its end.
     pub(super) fn clear(&self, message: MessageMut<'_>) -> Result<(), Wrong> {
         if !self.is_set(message.as_ref())? {
             return Ok(());
@@ -205,7 +205,7 @@ fn field_of(schema: &Schema, message: MessageId, name: &str) -> Result<FieldId, 
     })
 }
 
-/// The message that a path may go on in.
+/// The message in which a path continues.
 fn next_message(
     schema: &Schema,
     field: &Field,
@@ -225,7 +225,7 @@ fn next_message(
     })
 }
 
-/// Key and value of a map.
+/// The key and value fields of a map.
 fn map_of(schema: &Schema, field: &Field) -> Option<(FieldId, FieldId)> {
     match field.field_type() {
         FieldType::Message(entry)
@@ -249,7 +249,7 @@ fn entry<'m>(schema: &Schema, map: MapRef<'m>, text: &str) -> Result<Option<Valu
     map.get(key_of(schema.field(key), text)?).map_err(|error| error.to_string())
 }
 
-/// A key as its text says.
+/// Parses a key of a map.
 fn key_of<'t>(field: &Field, text: &'t str) -> Result<Value<'t>, Wrong> {
     let number =
         |parsed: Option<Value<'t>>| parsed.ok_or_else(|| format!("`{text}` is no key of this map"));
@@ -304,7 +304,7 @@ mod tests {
         assert!(Path::parse(&schema, node, &deep, 0).is_err());
     }
 
-    /// Whatever a client asks for, it gets an answer.
+    /// Every request of a client gets a response.
     #[test]
     fn no_path_is_too_strange() {
         let (schema, node) = schema();

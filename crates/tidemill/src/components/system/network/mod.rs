@@ -5,11 +5,12 @@
 //! Connect, Take         a connection: Send, Receive
 //! Bind                  a port for datagrams: SendTo, ReceiveFrom
 //! ```
-//! A listener or connection is watched only while its client waits for it or something is left to
-//! be sent: what nobody asks for stays in the kernel, which holds the other side back. What does
-//! not fit what was opened has no effect: Accept gives the number 0, Receive the End, ReceiveFrom
-//! an empty datagram from nowhere. Who sends more than the other side takes waits: messages stay in
-//! its channel until the socket has taken most of what was sent before.
+//! A listener or connection is watched only while its client waits for it or data is left to send:
+//! other input stays in the kernel, which applies back pressure. A request that does not fit the
+//! kind of socket has no effect: Accept answers with the number 0, Receive with End, ReceiveFrom
+//! with an empty datagram without a sender. A client that sends faster than the peer receives is
+//! suspended: its messages stay in the channel until the socket has taken most of what was sent
+//! before.
 mod sockets;
 
 use std::borrow::Cow;
@@ -24,12 +25,12 @@ use crate::machine::Machine;
 pub(super) use sockets::Network;
 use sockets::{Socket, SocketKind};
 
-/// Bytes received at once.
+/// The size of a receive.
 const RECEIVE_BYTES: usize = 1 << 16;
-/// Bytes that wait to be sent on a connection; from there on its client is held off, until half of
-/// them are gone.
+/// Unsent bytes of a connection at which its client is suspended; it resumes at half of them.
 const UNSENT_MAX: usize = 1 << 20;
-/// Connections that were accepted and that nobody has taken; then accepting waits.
+/// The maximum number of accepted connections that no client has taken; beyond it, accepting
+/// pauses.
 const ACCEPTED_MAX: usize = 1 << 14;
 
 pub(super) fn serve(
@@ -61,7 +62,7 @@ pub(super) fn serve(
     }
 }
 
-/// What a client waits for.
+/// The request that a client waits for.
 #[derive(Clone, Copy)]
 enum Asked {
     Accept,
@@ -105,7 +106,7 @@ fn bind(
     Ok(())
 }
 
-/// The answer comes when the connection is made, or cannot be.
+/// The answer follows when the connection is established, or has failed.
 fn connect(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -134,14 +135,14 @@ fn take(
     Ok(())
 }
 
-/// Tells a client that it has something, and under which address.
+/// Answers Opened, with the address.
 fn open(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, socket: Socket) {
     let address = socket.peer.clone();
     world.node.systems.network.sockets.insert(from, socket);
     world.answer(lp, from, Response::Opened { address: address.into_bytes().into() });
 }
 
-/// Goes on with what a client asked for, as far as it can be done now.
+/// Continues the pending request of a client, as far as that is possible now.
 fn advance(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, asked: Asked) {
     let Some(socket) = world.node.systems.network.sockets.get(&from) else { return };
     let (kind, endpoint) = (socket.kind, socket.endpoint);
@@ -179,7 +180,7 @@ fn accept(world: &mut Machine, lp: &mut Loop<Machine>, listener: Endpoint) -> An
             Some(Response::Accepted { id: network.last_accepted })
         }
         Ok(None) => None,
-        // Too many descriptors, say: an answer that opens nothing.
+        // For example, too many descriptors: answers with a number that opens nothing.
         Err(_) => Some(Response::Accepted { id: 0 }),
     }
 }
@@ -210,7 +211,7 @@ fn receive_from(lp: &mut Loop<Machine>, port: Endpoint) -> Answer {
                 let address = sender.into_bytes().into();
                 return Some(Response::Datagram { address, data: buffer.into() });
             }
-            // An answer that an earlier datagram could not be delivered.
+            // An ICMP error for an earlier datagram.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(_) => return None,
         }
@@ -233,7 +234,7 @@ fn send_to(
     }
 }
 
-/// Sends what can be sent.
+/// Writes unsent data to the socket.
 fn push(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
     while !socket.unsent.is_empty() && socket.kind == SocketKind::Stream {
@@ -254,7 +255,7 @@ fn push(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     }
 }
 
-/// Has a client wait that sends faster than its socket, and go on.
+/// Suspends a client that sends faster than its socket, and resumes it.
 fn restrain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
     if !socket.is_held_off && socket.unsent.len() >= UNSENT_MAX {
@@ -267,7 +268,7 @@ fn restrain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     }
 }
 
-/// A client has gone: what it opened is closed as soon as all is sent.
+/// A client has ended: its socket is closed once all data is sent.
 pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
     socket.is_closing = true;
@@ -286,12 +287,12 @@ fn close(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         return;
     }
     if world.node.systems.open.is_empty() {
-        // The run is over, and this was the last that had something to send.
+        // The run is over, and this was the last socket with unsent data.
         lp.stop();
     }
 }
 
-/// Has the loop tell what a socket waits for.
+/// Watches a socket for its interest.
 fn watch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(socket) = world.node.systems.network.sockets.get_mut(&from) else { return };
     let wanted = socket.interest();
@@ -341,7 +342,7 @@ fn writable(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     push(world, lp, from);
 }
 
-/// What is watched has failed. What has arrived before can still be read.
+/// A watched socket has failed. Data that arrived before can still be read.
 fn trouble(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -362,7 +363,7 @@ fn trouble(
         return;
     }
     if socket.kind == SocketKind::Datagrams {
-        // An earlier datagram has come back; the port is as good as before.
+        // An ICMP error for an earlier datagram; the port remains usable.
         return watch(world, lp, from);
     }
     if socket.is_closing {

@@ -1,4 +1,4 @@
-//! The sockets that clients have opened.
+//! The sockets opened by clients.
 
 use std::collections::VecDeque;
 
@@ -9,29 +9,29 @@ use tidemill_stdx::ordered::OrderedMap;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketKind {
     Listener,
-    /// A connection that is being made.
+    /// A connection that is being established.
     Connecting,
     Stream,
     Datagrams,
 }
 
-/// What a client has opened.
+/// A socket opened by a client.
 pub(super) struct Socket {
     pub(super) kind: SocketKind,
     pub(super) endpoint: Endpoint,
-    /// The client waits for a connection, for bytes, for a datagram.
+    /// The client waits for a connection, for bytes, or for a datagram.
     pub(super) is_asking: bool,
     pub(super) watch: Option<(WatchId, Interest)>,
-    /// Where it leads, for the answer once it is connected.
+    /// The address of the peer, for the answer once it is connected.
     pub(super) peer: String,
     pub(super) unsent: VecDeque<u8>,
     pub(super) is_held_off: bool,
     pub(super) is_broken: bool,
-    /// The client has gone; what is left is sent.
+    /// The client has ended; unsent data is still sent.
     pub(super) is_closing: bool,
 }
 
-/// All that is open.
+/// All open sockets.
 #[derive(Default)]
 pub(in crate::components::system) struct Network {
     pub(super) sockets: OrderedMap<Communication, Socket>,
@@ -67,7 +67,7 @@ impl Socket {
         self.unsent.extend(bytes);
     }
 
-    /// What the loop has to tell.
+    /// The events that the loop watches for.
     pub(super) fn interest(&self) -> Interest {
         let asks = self.is_asking && !matches!(self.kind, SocketKind::Connecting);
         let sends = self.kind == SocketKind::Connecting || !self.unsent.is_empty();

@@ -1,4 +1,4 @@
-//! The apps that clients have opened, with the packets that wait for them.
+//! The apps opened by clients, with their queued packets.
 
 use std::collections::VecDeque;
 
@@ -12,31 +12,32 @@ use crate::components::system::ports::Ports;
 /// The type of the apps.
 const OUTSIDE: &str = "Outside";
 
-/// One app or way that clients have opened.
+/// An app, or a pair of ports, opened by clients.
 pub(super) struct OpenApp {
-    /// Whose packets clients receive, and who gets theirs: the same, but for ways of a `Script`.
+    /// The app or port that clients receive from, and that they send to; they differ only for pairs
+    /// of ports of a `Script`.
     pub(super) from: String,
     pub(super) to: String,
     pub(super) clients: usize,
     pub(super) waiting: VecDeque<Communication>,
     pub(super) packets: VecDeque<Packet>,
-    /// The time of the packet that was received last, if it has one, which those sent then follow.
+    /// The capture time of the last received packet, which sent packets inherit.
     pub(super) time_ns: Option<i64>,
 }
 
-/// Who uses the graph, or the ports of an app.
+/// The clients of the graph, or of the ports of an app.
 #[derive(Default)]
 pub(in crate::components::system) struct Packets {
-    /// Where it leads to in place of a graph, if the program is an app itself.
+    /// The ports that replace the graph, if the program is an app itself.
     pub(super) ports: Option<Ports>,
     pub(super) apps: SortedMap<String, OpenApp>,
     pub(super) clients: CommunicationMap<Client>,
 }
 
-/// Who has opened an app.
+/// A client that has opened an app.
 pub(super) struct Client {
     pub(super) app: String,
-    /// The link that packets go to, in the graph that runs.
+    /// The link for its sent packets, in the running graph.
     pub(super) link: Option<usize>,
 }
 
@@ -49,13 +50,13 @@ impl Packets {
         self.ports.as_mut()
     }
 
-    /// Whether somebody has opened an input.
+    /// Whether a client has opened an input.
     pub(in crate::components::system) fn is_open(&self, input: usize) -> bool {
         let name = self.ports.as_ref().map_or("", |ports| ports.input(input));
         self.apps.values().any(|app| app.from == name)
     }
 
-    /// Why no client can open this app.
+    /// Checks that clients can open this app.
     pub(super) fn check(
         &self,
         engine: &Engine,

@@ -1,9 +1,10 @@
-//! Packets: to and from the packet graph that runs beside the components, on the same loop.
+//! Packets: exchanges packets with the packet graph that runs beside the components, on the same
+//! loop.
 //!
-//! A client opens an app of the type `Outside` by its name. What it sends goes out of that app's
-//! `output`, what comes to its `input` it receives. Several clients of one app share what comes,
-//! each packet goes to the one that has waited longest; while nobody waits, as many packets wait as
-//! [`QUEUED_MAX`], and what comes then stays on the link, which drops and counts.
+//! A client opens an app of the type `Outside` by name. It sends to that app's `output`, and
+//! receives from its `input`. Several clients of one app share its packets: each packet goes to the
+//! client that has waited longest. Without a waiting client, up to [`QUEUED_MAX`] packets are
+//! queued; further ones stay on the link, which drops and counts.
 //!
 //! A program that is itself an app, of the type `Script`, opens a port of its own by name: it
 //! receives from the input of that name and sends to the output of that name. `FROM -> TO` opens
@@ -26,7 +27,7 @@ use crate::machine::Machine;
 pub(super) use clients::Packets;
 use clients::{Client, OpenApp};
 
-/// Packets that wait for a client at one app.
+/// The maximum number of packets queued at one app.
 const QUEUED_MAX: usize = 1024;
 
 pub(super) fn serve(
@@ -112,7 +113,7 @@ fn send(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, bytes:
     world.answer(lp, from, Response::Sent { is_sent });
 }
 
-/// Gives what has come for an app to those who wait, at all of them.
+/// Delivers the packets of all apps to waiting clients.
 pub(crate) fn deliver_all(world: &mut Machine, lp: &mut Loop<Machine>) {
     let names: Vec<String> = world.node.systems.packets.apps.keys().cloned().collect();
     for name in names {
@@ -120,12 +121,12 @@ pub(crate) fn deliver_all(world: &mut Machine, lp: &mut Loop<Machine>) {
     }
 }
 
-/// Takes what has come to an app, and gives it to those who wait.
+/// Delivers the packets of an app to waiting clients.
 fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
     let (Packets { ports, apps, .. }, driver) =
         (&mut world.node.systems.packets, &mut world.node.driver);
     let Some(app) = apps.get_mut(name) else { return };
-    // Ports have queues of their own, which several apps may share.
+    // Ports have queues of their own, which several opened apps may share.
     let most = if ports.is_some() { app.waiting.len() } else { QUEUED_MAX };
     while app.packets.len() < most
         && let Some(packet) = match ports {
@@ -144,7 +145,7 @@ fn deliver(world: &mut Machine, lp: &mut Loop<Machine>, name: &str) {
     }
 }
 
-/// A client has gone. What waits for the last of an app goes with it.
+/// A client has ended. The last client of an app drops its queued packets.
 pub(super) fn finished(world: &mut Machine, from: Communication) {
     let packets = &mut world.node.systems.packets;
     let Some(Client { app: name, .. }) = packets.clients.remove(from) else { return };

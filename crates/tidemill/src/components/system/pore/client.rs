@@ -1,4 +1,4 @@
-//! Clients: told, and gone.
+//! Messages to clients, and their end.
 
 use tidemill_cl::system::Response as _;
 use tidemill_cl::system::pore::Response;
@@ -8,7 +8,7 @@ use tidemill_proc::{Communication, Refused};
 use super::state::PoreClient;
 use crate::machine::Machine;
 
-/// A client has gone.
+/// A client has ended.
 pub(in crate::components::system) fn finished(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -17,7 +17,7 @@ pub(in crate::components::system) fn finished(
     let system = &mut world.node.systems.pores;
     let Some(mut client) = system.clients.remove(from) else { return };
     unwatch(lp, &mut client);
-    // What was handed over has another owner.
+    // A pore that was handed over has another owner.
     system.pores.close_all_of(client.owner);
 }
 
@@ -30,7 +30,7 @@ pub(super) fn unwatch(lp: &mut Loop<Machine>, client: &mut PoreClient) {
     }
 }
 
-/// Sends a client what it did not ask for just now; false if that is not its turn.
+/// Sends an unsolicited message to a client; returns false if the protocol does not allow one now.
 pub(super) fn send(world: &mut Machine, to: Communication, response: Response<'_>) -> bool {
     response.send(|number, values| {
         !matches!(world.node.runner.worker().answer(to, number, values), Err(Refused::Protocol))

@@ -1,18 +1,18 @@
-//! Pore: what is shared with the outside, for components that are drivers.
+//! Pore: memory and devices shared with other programs, for components that are drivers.
 //!
 //! | part | |
 //! |---|---|
-//! | `state` | what is open, for whom |
-//! | `client` | clients told, and gone |
-//! | `open` | kinds, and pores that wait for the other side |
+//! | `state` | open pores by client |
+//! | `client` | messages to clients, and their end |
+//! | `open` | kinds, and pores that wait for the peer |
 //! | `wake` | doorbells in and out, events |
 //!
-//! A communication owns its pore, so a pore closes with its client, however that ends. What a
-//! client asks of a pore that is broken has no effect (nothing is read, nothing accepted); Arm
-//! tells why, in Trouble. An offset outside the memory is the client's own fault, and faults it.
+//! A communication owns its pore, so a pore closes with its client, however that ends. Requests to
+//! a broken pore have no effect (nothing is read or accepted); Arm reports the reason, in Trouble.
+//! An offset outside the memory is an error of the client, which faults.
 //!
-//! An Event is sent between two answers, never between a question that was taken and its answer.
-//! A client that has armed may find it before the answer to a question that it has just sent.
+//! An Event is sent between two answers, never between a request and its answer. A client that has
+//! armed may receive it before the answer to a request that it has just sent.
 mod client;
 mod open;
 mod state;
@@ -29,11 +29,11 @@ pub(super) use state::PoreSystem;
 pub(crate) use state::PoreView;
 pub(super) use wake::look;
 
-/// Pores that were handed over and that nobody has taken.
+/// The owner of pores that were handed over and not taken yet.
 const HANDED: OwnerId = OwnerId(0);
-/// How many of them there may be.
+/// The maximum number of such pores.
 const HANDED_MAX: usize = 1 << 14;
-/// Bytes read at once.
+/// The maximum size of a read.
 const READ_MAX: usize = 1 << 20;
 
 pub(super) fn serve(
@@ -56,7 +56,7 @@ pub(super) fn serve(
     }
 }
 
-/// Serves what is asked of an open pore.
+/// Serves a request to an open pore.
 fn serve_open(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -94,12 +94,12 @@ fn serve_open(
     wake::deliver(world, from);
 }
 
-/// Of what there may be nothing, or much.
+/// Clamps a count from a client.
 fn amount(value: i64) -> usize {
     usize::try_from(value).unwrap_or(0)
 }
 
-/// Answers at once. What is the client's own fault faults it.
+/// Answers at once. An error of the client faults it.
 fn answer(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -133,18 +133,18 @@ fn answer(
 
 enum Answer {
     None,
-    /// What has been put into the buffer.
+    /// The contents of the buffer.
     Data,
-    /// So many bytes.
+    /// The number of accepted bytes.
     Accepted(i64),
     Loaded(i64),
     Available(Avail),
 }
 
-/// What is answered at once.
+/// The answer of a request that needs no wait.
 ///
 /// # Errors
-/// It is the client's fault.
+/// An error of the client.
 fn answer_of(
     pore: &mut dyn Pore,
     request: Request<'_>,
@@ -184,10 +184,10 @@ fn answer_of(
     }
 }
 
-/// Writes all of it, for a client that knows there is room.
+/// Writes all of a message, for a client that relies on having room.
 ///
 /// # Errors
-/// It was wrong about that.
+/// There is not enough room.
 fn send_whole(system: &mut PoreSystem, from: Communication, message: &[u8]) -> Result<(), Error> {
     let client = system.clients.get_mut(from).ok_or(Error::NoSuchPore)?;
     let pore = system.pores.get(client.owner, client.pore.ok_or(Error::NoSuchPore)?)?;
@@ -200,7 +200,7 @@ fn send_whole(system: &mut PoreSystem, from: Communication, message: &[u8]) -> R
     Ok(())
 }
 
-/// Offsets below 0 are far outside.
+/// Maps negative offsets far outside the memory.
 fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(u64::MAX)
 }
@@ -209,7 +209,7 @@ fn width(bytes: i64) -> Result<Width, Error> {
     Width::of(bytes).ok_or(Error::Malformed("a width is 1, 2, 4 or 8 bytes"))
 }
 
-/// A pore that the other side has broken reads and accepts nothing.
+/// A pore broken by the peer reads and accepts nothing.
 fn or_nothing(outcome: Result<usize, Error>) -> Result<i64, Error> {
     match outcome {
         Ok(count) => Ok(count as i64),
@@ -218,7 +218,7 @@ fn or_nothing(outcome: Result<usize, Error>) -> Result<i64, Error> {
     }
 }
 
-/// What the client asked for is its own mistake: it faults at its next use of the pore.
+/// The request was an error of the client: it faults at its next use of the pore.
 fn fail(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     finished(world, lp, from);
     world.node.systems.open.remove(from);

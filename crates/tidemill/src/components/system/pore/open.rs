@@ -29,11 +29,11 @@ use super::wake;
 use crate::components::system::confined::{Purpose, Root};
 use crate::machine::Machine;
 
-/// How far opening has come.
+/// The progress of opening.
 pub(super) enum Opened {
-    /// It is open, with so much memory.
+    /// It is open, with this many bytes of memory.
     Now(usize),
-    /// The other side is waited for.
+    /// It waits for the peer.
     Later,
 }
 
@@ -98,7 +98,7 @@ fn listen(root: &Rc<Root>, argument: &[u8]) -> Result<Opening, Error> {
     }
 }
 
-/// Tells the client, if there is something to tell.
+/// Answers the client, unless opening still waits for the peer.
 pub(super) fn tell(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -118,7 +118,7 @@ pub(super) fn tell(
     }
 }
 
-/// Gives a client its pore, and has the loop watch it.
+/// Hands an open pore to its client, and watches it.
 pub(super) fn keep(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -133,7 +133,7 @@ pub(super) fn keep(
     Ok(Opened::Now(size))
 }
 
-/// The other side may have done its part.
+/// The peer may have completed its part.
 fn go_on(
     world: &mut Machine,
     lp: &mut Loop<Machine>,

@@ -1,4 +1,4 @@
-//! The pores of a program, and what there is to be done for their clients.
+//! The pores of a program, and the pending work for their clients.
 
 use std::os::unix::net::UnixStream;
 use std::rc::Rc;
@@ -11,51 +11,51 @@ use tidemill_proc::{Communication, CommunicationMap};
 
 use crate::components::system::confined::{Listener, Root};
 
-/// Memory kept for the next read, at most.
+/// The maximum capacity kept for the next read.
 const KEPT_BYTES_MAX: usize = 1 << 16;
 
-/// A pore that waits for the other side before it is one.
+/// A pore that waits for the peer to complete the set-up.
 pub(super) enum Opening {
-    /// Somebody has to connect.
+    /// The peer has to connect.
     Listener(Listener, Shape, u32),
-    /// The other side has to send its descriptors.
+    /// The peer has to send its descriptors.
     Rings(UnixStream),
-    /// The same, of a page.
+    /// The peer has to send the descriptor of a page.
     Page(UnixStream),
 }
 
-/// What a client has.
+/// The state of a client.
 pub(super) struct PoreClient {
     pub(super) owner: OwnerId,
     pub(super) pore: Option<PoreId>,
     pub(super) opening: Option<Opening>,
     pub(super) watches: Vec<WatchId>,
-    /// The one among them that is watched only while an event is asked for.
+    /// The watch that is only enabled while the pore is armed.
     pub(super) ready: Option<WatchId>,
-    /// An event that could not be sent between a question and its answer.
+    /// An event held back until the pending request is answered.
     pub(super) event: Option<Notice>,
-    /// So much is to be read for the event.
+    /// The number of bytes to read when the event occurs.
     pub(super) reads: Option<usize>,
     /// Bytes accepted since it was opened.
     pub(super) accepted: i64,
-    /// It is among those that are looked at, and those that are at the end of the turn.
+    /// It is in the list of armed clients, and in the list of touched ones.
     pub(super) is_listed: bool,
     pub(super) is_touched: bool,
-    /// It has rung in this turn; rings again at its end, if asked to.
+    /// It has rung in this turn; it rings again at the end of the turn, if requested.
     pub(super) has_rung: bool,
     pub(super) shall_ring: bool,
-    /// Rings of the other side in a row that told nothing.
+    /// Spurious rings of the peer in a row.
     pub(super) vain: u32,
-    /// When its bell is looked at again, after too many of these.
+    /// Ends the pause of its watches after too many of these.
     pub(super) rest: Option<TimerId>,
 }
 
-/// A pore as it is now.
+/// The current state of a pore.
 pub(crate) struct PoreView {
-    /// What names it where it is handed over.
+    /// The number under which it is handed over.
     pub(crate) number: u64,
     pub(crate) kind: &'static str,
-    /// Something can be read; something would be accepted.
+    /// Whether bytes can be read, and whether some would be accepted.
     pub(crate) readable: bool,
     pub(crate) writable: bool,
 }
@@ -65,7 +65,7 @@ pub(in crate::components::system) struct PoreSystem {
     pub(super) root: Option<Rc<Root>>,
     pub(super) pores: Pores,
     pub(super) clients: CommunicationMap<PoreClient>,
-    /// Memory for what is read.
+    /// A buffer for reads.
     pub(super) data: Vec<u8>,
     last_owner: u64,
     pub(super) handed: usize,
@@ -90,14 +90,14 @@ impl PoreSystem {
         self.pores.dropped()
     }
 
-    /// What is open, with the communication that owns each.
+    /// The open pores, each with the communication that owns it.
     pub(in crate::components::system) fn list(&mut self) -> Vec<(Communication, PoreView)> {
         let PoreSystem { pores, clients, .. } = self;
         let open =
             clients.iter().filter_map(|(from, client)| Some((from, client.owner, client.pore?)));
         let view = |(from, owner, id): (Communication, OwnerId, PoreId)| {
             let pore = pores.get(owner, id).ok()?;
-            // A pore that the other side has broken gives and takes nothing.
+            // A pore broken by the peer reads and accepts nothing.
             let avail = pore.avail().unwrap_or_default();
             let (kind, number) = (pore.kind().name(), id.0);
             let (readable, writable) = (avail.readable > 0, avail.writable > 0);
@@ -106,7 +106,7 @@ impl PoreSystem {
         open.filter_map(view).collect()
     }
 
-    /// Takes the buffer back, unless it has become large.
+    /// Returns the buffer, unless it has become large.
     pub(super) fn keep_for_data(&mut self, mut data: Vec<u8>) {
         if data.capacity() <= KEPT_BYTES_MAX {
             data.clear();
@@ -119,7 +119,7 @@ impl PoreSystem {
         OwnerId(self.last_owner)
     }
 
-    /// Its owner and name, if it is open.
+    /// Its owner and id, if it is open.
     pub(super) fn pore_of(&self, from: Communication) -> Option<(OwnerId, PoreId)> {
         let client = self.clients.get(from)?;
         Some((client.owner, client.pore?))
@@ -147,37 +147,37 @@ impl PoreClient {
     }
 }
 
-/// What a client is told.
+/// An event for a client.
 pub(super) enum Notice {
     Event(Event),
-    /// What has been read, and how many bytes would be accepted in all.
+    /// The bytes that were read, and the total number of bytes that would be accepted.
     Came(Vec<u8>, i64),
 }
 
-/// What is to be done at the end of the turn, and what was learnt about polling.
+/// The work for the end of the turn, and the state of polling.
 #[derive(Default)]
 pub(super) struct Wake {
-    /// Who rang or armed in this turn.
+    /// Clients that rang or armed in this turn.
     pub(super) touched: Vec<Communication>,
-    /// Who is armed, and maybe some that no longer are.
+    /// Armed clients, and possibly some that no longer are.
     pub(super) armed: Vec<Communication>,
-    /// Memory for the names of those that can be polled.
+    /// A buffer for the ids of pollable pores.
     pub(super) pollable: Vec<PoreId>,
     pub(super) is_scheduled: bool,
-    /// What polling in this turn came to, if it was in vain.
+    /// The result of a fruitless poll in this turn.
     pub(super) polled_in_vain: Option<Polled>,
     pub(super) policy: AdaptivePoll,
-    /// When the loop began to look for what it waits for, whether it has slept since or not.
+    /// The start of the current wait, which may include sleeps.
     pub(super) waits_since: Option<Time>,
     pub(super) owner: Option<Owner>,
 }
 
-/// What became of a stretch of polling.
+/// The result of polling for a stretch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Polled {
-    /// Somebody has been told.
+    /// A client has received an event.
     Came,
-    /// Nothing yet, and it pays to go on after a look at the descriptors.
+    /// Nothing yet; polling should continue after the loop has checked its descriptors.
     Later,
     /// It is time to sleep.
     Over,

@@ -1,16 +1,16 @@
 //! Doorbells in both directions, and the events that follow.
 //!
-//! *Out.* The first Ring of a turn rings at once, so that the other side begins; further ones, and
-//! all while the other side polls, wait for the end of the turn. A ring that would tell nothing is
-//! left out ([`Pore::is_ring_due`]).
+//! *Out.* The first Ring of a turn rings at once, so that the peer starts; further ones, and all
+//! while the peer polls, are deferred to the end of the turn. A redundant ring is skipped
+//! ([`Pore::is_ring_due`]).
 //!
-//! *In.* When something was armed and nothing is left to run, in a turn or at its end, the pores
-//! are polled for a little while before the loop sleeps at their bells: a sleep and a wake-up cost
-//! more than most answers take. How long follows from how long answers have taken
-//! ([`tidemill_pore::adaptive_poll`]). It polls in stretches, between which the loop looks at its
-//! descriptors and timers; a stretch ends when a timer is due. Within one it gives its processor
-//! away now and then, for the other side may wait for it. While the loop polls, and while it has
-//! something to run after which it will look again, the other side knows that it need not ring.
+//! *In.* When something is armed and nothing is left to run, in a turn or at its end, the pores are
+//! polled for a while before the loop sleeps at their doorbells: a sleep and a wake-up cost more
+//! than most answers take. The poll time adapts to past waits ([`tidemill_pore::adaptive_poll`]).
+//! Polling runs in stretches, between which the loop checks its descriptors and timers; a stretch
+//! ends when a timer is due. Within a stretch the thread yields now and then, as the peer may wait
+//! for the processor. While the loop polls, and while it has work after which it will poll again,
+//! the peer knows that it need not ring.
 //!
 //! [`Pore::is_ring_due`]: tidemill_pore::Pore::is_ring_due
 
@@ -26,20 +26,20 @@ use super::client::{send, unwatch};
 use super::state::{Notice, Polled, PoreSystem};
 use crate::machine::Machine;
 
-/// So long a turn polls, or goes on with what is found: as long as the loop runs turns before it
-/// looks at its descriptors.
+/// The length of a stretch, in which a turn polls or continues with what it finds: as long as the
+/// loop runs turns before it checks its descriptors.
 const STRETCH: Duration = Duration::from_micros(50);
-/// Looks between two looks at the clock.
+/// Polls between two reads of the clock.
 const LOOKS: u32 = 16;
-/// Rings in a row that tell nothing, before a bell is only looked at now and then.
+/// Spurious rings in a row after which the watch of a doorbell is paused.
 const VAIN_MAX: u32 = 256;
-/// How often that is.
+/// The length of that pause.
 const REST: Duration = Duration::from_millis(1);
 
 pub(super) fn ring(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
     let Some(client) = system.clients.get_mut(from) else { return };
-    // Who polls has seen it; whether it still does is looked at when the turn ends.
+    // A polling peer has seen the data; whether it still polls is checked when the turn ends.
     let is_early =
         !client.has_rung && !client.pore.is_some_and(|id| system.pores.is_peer_polling(id));
     client.shall_ring = true;
@@ -55,11 +55,11 @@ pub(super) fn ring(world: &mut Machine, lp: &mut Loop<Machine>, from: Communicat
 fn ring_if_due(system: &mut PoreSystem, from: Communication) -> bool {
     let Some((owner, id)) = system.pore_of(from) else { return false };
     let Ok(pore) = system.pores.get(owner, id) else { return false };
-    // An other side that cannot be signalled is told of by the pore.
+    // A ring to a peer that cannot be signalled fails, and the pore reports that itself.
     pore.is_ring_due() && pore.ring().is_ok()
 }
 
-/// Has an event sent, with so much that is read for it if anything is.
+/// Arms an event, for which `reads` bytes are read, if given.
 pub(super) fn arm(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -81,7 +81,7 @@ pub(super) fn arm(
     touch(world, lp, from);
 }
 
-/// Changes what is watched of a descriptor that tells of more than rings.
+/// Sets the interest in a descriptor that signals more than rings.
 fn rest_of(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, interest: Interest) {
     let client = world.node.systems.pores.clients.get(from);
     if let Some(ready) = client.and_then(|client| client.ready) {
@@ -89,22 +89,22 @@ fn rest_of(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication, int
     }
 }
 
-/// Has the end of the turn look at this pore.
+/// Has the end of the turn check this pore.
 fn touch(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let PoreSystem { clients, wake, .. } = &mut world.node.systems.pores;
     let Some(client) = clients.get_mut(from) else { return };
     if !std::mem::replace(&mut client.is_touched, true) {
         wake.touched.push(from);
     }
-    // What is waited for now has not been asked for any earlier.
+    // The wait for this event starts now at the earliest.
     wake.waits_since = None;
     if !std::mem::replace(&mut wake.is_scheduled, true) {
         lp.action(settle);
     }
 }
 
-/// Nothing is ready, and the turn goes on if something comes: what the end of the turn would find
-/// is found without another turn, as long as the loop would not look at its descriptors.
+/// No process is ready: polls within the turn, which saves a turn, for as long as the loop would
+/// not check its descriptors anyway.
 pub(in super::super) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> bool {
     let wake = &world.node.systems.pores.wake;
     if !wake.is_scheduled || wake.armed.is_empty() || lp.poll_span(STRETCH).is_zero() {
@@ -120,7 +120,7 @@ pub(in super::super) fn look(world: &mut Machine, lp: &mut Loop<Machine>) -> boo
     polled == Polled::Came
 }
 
-/// Rings for those who have asked for it.
+/// Rings for the clients that have requested it.
 fn ring_touched(world: &mut Machine) {
     let system = &mut world.node.systems.pores;
     while let Some(from) = system.wake.touched.pop() {
@@ -133,7 +133,7 @@ fn ring_touched(world: &mut Machine) {
     }
 }
 
-/// The end of a turn.
+/// Runs at the end of a turn.
 fn settle(world: &mut Machine, lp: &mut Loop<Machine>) {
     ring_touched(world);
     let wake = &mut world.node.systems.pores.wake;
@@ -157,8 +157,7 @@ fn settle(world: &mut Machine, lp: &mut Loop<Machine>) {
     }
 }
 
-/// The loop is not to sleep yet: those who are still armed are looked at again in a turn after what
-/// else there is.
+/// Keeps the loop awake: armed pores are checked again in a turn behind all pending events.
 fn go_on(world: &mut Machine, lp: &mut Loop<Machine>) {
     let wake = &mut world.node.systems.pores.wake;
     if wake.armed.is_empty() || wake.is_scheduled {
@@ -171,7 +170,7 @@ fn go_on(world: &mut Machine, lp: &mut Loop<Machine>) {
     }
 }
 
-/// From now on the armed pores have to be rung for.
+/// Stops polling: from now on the peers of armed pores have to ring.
 fn sleep(world: &mut Machine, lp: &mut Loop<Machine>) {
     let PoreSystem { pores, clients, wake, .. } = &mut world.node.systems.pores;
     let pore = |from: &Communication| clients.get(*from)?.pore;
@@ -180,15 +179,15 @@ fn sleep(world: &mut Machine, lp: &mut Loop<Machine>) {
         some |= pores.end_polling(id);
     }
     if some {
-        // What came before that was not rung for.
+        // Data written before the peer saw that may have come without a ring.
         if look_at_armed(world) {
             arm_worker(world, lp);
         }
     }
 }
 
-/// Looks at the armed pores from `now` on, until one has something, or it has taken too long, or a
-/// timer is due.
+/// Polls the armed pores from `now` on, until one has an event, the poll time is over, or a timer
+/// is due.
 fn poll(world: &mut Machine, lp: &mut Loop<Machine>, now: Time) -> Polled {
     let PoreSystem { pores, clients, wake, .. } = &mut world.node.systems.pores;
     let pore = |from: &Communication| clients.get(*from)?.pore;
@@ -240,7 +239,7 @@ fn poll_these(
     }
 }
 
-/// Tells the owners of armed pores that have something; whether there were any.
+/// Delivers the events of armed pores; returns whether there were any.
 fn look_at_armed(world: &mut Machine) -> bool {
     let mut some = false;
     let mut armed = std::mem::take(&mut world.node.systems.pores.wake.armed);
@@ -272,7 +271,7 @@ fn look_at(world: &mut Machine, from: Communication) -> Probe {
         return Probe::Gone;
     }
     let Some(event) = pores.take_event(id) else { return Probe::Nothing };
-    // Until it is armed again nobody waits, and then it is looked at.
+    // Until it is armed again nothing waits for a ring, and arming checks the pore.
     pores.begin_polling(id);
     client.vain = 0;
     let event = match (event, client.reads) {
@@ -290,7 +289,7 @@ fn look_at(world: &mut Machine, from: Communication) -> Probe {
     Probe::Told
 }
 
-/// Reads what has come, and tells the other side of the room if it waits for that.
+/// Reads available bytes, and rings if the peer waits for the room.
 fn read_for(
     pores: &mut tidemill_pore::Pores,
     (owner, id): (OwnerId, PoreId),
@@ -300,13 +299,13 @@ fn read_for(
     let pore = pores.get(owner, id)?;
     pore.read(count, data)?;
     if pore.is_ring_due() {
-        // As with rings that are asked for.
+        // A failed ring is reported by the pore.
         let _ = pore.ring();
     }
     Ok(())
 }
 
-/// Sends the event that waits, if its client is not owed an answer.
+/// Sends the pending event, unless its client waits for an answer.
 pub(super) fn deliver(world: &mut Machine, to: Communication) {
     let Some(client) = world.node.systems.pores.clients.get_mut(to) else { return };
     let Some(event) = client.event.take() else { return };
@@ -334,7 +333,7 @@ pub(super) fn deliver(world: &mut Machine, to: Communication) {
     }
 }
 
-/// Has the loop watch the descriptors of a pore.
+/// Watches the descriptors of a pore.
 pub(super) fn watch(
     world: &mut Machine,
     lp: &mut Loop<Machine>,
@@ -364,9 +363,9 @@ pub(super) fn watch(
     Ok(())
 }
 
-/// A bell reports an error instead of a ring: its count is at its limit, where signals of the
-/// kernel can bring it and no honest side does. The loop has ended that watch. The count is taken
-/// back, and after a rest all is watched anew.
+/// A doorbell reports an error instead of a ring: its counter has overflowed, which signals of the
+/// kernel can cause and no honest peer does. The loop has ended that watch. Drains the counter, and
+/// watches anew after a pause.
 fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
@@ -376,7 +375,7 @@ fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
         let over = move |world: &mut Machine, lp: &mut Loop<Machine>| {
             if let Some(client) = world.node.systems.pores.clients.get_mut(from) {
                 client.rest = None;
-                // What cannot be watched is as good as gone.
+                // If it cannot be watched, it is treated as gone.
                 if watch(world, lp, from).is_ok() {
                     rung(world, lp, from);
                 } else {
@@ -392,7 +391,7 @@ fn overrun(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     }
 }
 
-/// The other side has rung.
+/// The peer has rung.
 fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let now = lp.host().now();
     let system = &mut world.node.systems.pores;
@@ -414,8 +413,8 @@ fn rung(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     }
 }
 
-/// A ring has told nothing. After too many the bell is left alone for a while: it can only slow
-/// its own pore down.
+/// A ring was spurious. After too many, pauses the watch for a while, which slows down only this
+/// pore.
 fn vain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(client) = world.node.systems.pores.clients.get_mut(from) else { return };
     client.vain += 1;
@@ -424,7 +423,7 @@ fn vain(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     }
     client.vain = 0;
     for watch in &client.watches {
-        // A lifeline rests as well, and is looked at when the rest is over.
+        // The lifeline is paused too, and checked when the pause is over.
         let _ = lp.modify(*watch, Interest::None);
     }
     if client.rest.is_none() {
@@ -441,19 +440,19 @@ fn rested(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let Some(client) = world.node.systems.pores.clients.get_mut(from) else { return };
     client.rest = None;
     for watch in &client.watches {
-        // What is not armed finds so at its next report, and rests again.
+        // A pore that is not armed finds that at its next report, and pauses again.
         let _ = lp.modify(*watch, Interest::Read);
     }
 }
 
-/// The other side may have gone.
+/// The peer may have hung up.
 fn lifeline(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let system = &mut world.node.systems.pores;
     let Some((_, id)) = system.pore_of(from) else { return };
     if system.pores.look_at_peer(id).is_ok() {
         return vain(world, lp, from);
     }
-    // A socket that has hung up says so for ever; what it has to tell is remembered.
+    // A socket that has hung up is always ready, so the watch ends; the pore keeps the state.
     if let Some(client) = system.clients.get_mut(from) {
         unwatch(lp, client);
     }

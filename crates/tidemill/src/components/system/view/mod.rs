@@ -1,9 +1,9 @@
 //! GraphicView: a screen of 1024 x 768 pixels in layers.
 //!
-//! Colours are 0RRGGBBH. Who has not named a layer draws on layer 0, which is seen at once;
-//! what is drawn on others is seen from the next DrawLayers on, which draws all layers in
-//! ascending order on a black ground. A layer shows what is below it wherever nothing has been
-//! drawn on it. What lies outside of the screen is not drawn.
+//! Colours are 0RRGGBBH. A client that has not selected a layer draws on layer 0, which is visible
+//! at once; drawings on other layers become visible with the next DrawLayers, which draws all
+//! layers in ascending order on a black ground. A layer is transparent wherever nothing has been
+//! drawn on it. Drawings are clipped to the screen.
 mod screen;
 
 use tidemill_cl::system::graphic_view::{Request, Response};

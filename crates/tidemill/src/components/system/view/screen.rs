@@ -18,12 +18,12 @@ pub(super) const GROUND: u32 = 0;
 /// A pixel that nothing was drawn on; no colour has this bit.
 pub(super) const CLEAR: u32 = 1 << 24;
 
-/// What is drawn on further layers is not seen.
+/// The maximum number of layers; drawings on further ones are ignored.
 const LAYERS_MAX: usize = 64;
 
 type Pixels = Vec<u32>;
 
-/// The screen, the layers, and on which of them each client draws.
+/// The screen, the layers, and the layer of each client.
 #[derive(Default)]
 pub(in crate::components::system) struct View {
     shown: Pixels,
@@ -38,7 +38,7 @@ pub(super) struct Rectangle {
 }
 
 impl Rectangle {
-    /// What of it is on the screen.
+    /// A rectangle clipped to the screen.
     pub(super) fn clipped(x: i64, y: i64, width: i64, height: i64) -> Rectangle {
         let clip = |from: i64, length: i64, limit: usize| {
             let end = from.saturating_add(length.max(0)).clamp(0, limit as i64);

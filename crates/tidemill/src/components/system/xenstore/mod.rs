@@ -1,5 +1,5 @@
-//! Xenstore: the traditional driver, all native. Clients of one address share a connection and
-//! have their requests done one after the other; the loop does nothing else meanwhile.
+//! Xenstore: the native, blocking driver. Clients of one address share a connection, on which
+//! requests run one at a time; they block the loop.
 //!
 //! The driver over a pore, a component with the same interface, is `apps/drivers/xenstore.com`.
 mod outlets;
@@ -34,7 +34,7 @@ pub(super) fn serve(
         Request::Next => return next(world, lp, from),
         Request::Close => return finished(world, lp, from),
         Request::Write { path, value, transaction } => {
-            // The only payload without a NUL at its end.
+            // The only payload without a terminating NUL.
             Question::new(Type::Write, transaction, [path.0, &[0], value].concat())
         }
         Request::Read { path, transaction } => Question::of(Type::Read, transaction, &[path.0]),
@@ -52,7 +52,7 @@ pub(super) fn serve(
             let permissions = swapped(permissions.0.to_vec(), b' ', 0);
             Question::of(Type::SetPermissions, transaction, &[path.0, &permissions])
         }
-        // Of watches and the start of a transaction, none belongs to one.
+        // Requests for watches and transaction starts are outside of transactions.
         Request::Watch { path, token } => Question::of(Type::Watch, 0, &[path.0, token.0]),
         Request::Unwatch { path, token } => Question::of(Type::Unwatch, 0, &[path.0, token.0]),
         Request::Start => Question::of(Type::TransactionStart, 0, &[b""]),
@@ -69,13 +69,13 @@ pub(super) fn serve(
         Err(Failure::Line(_)) => Response::Failed { error: b"EIO".into() },
     };
     world.answer(lp, from, answer);
-    // Events may have come before the answer.
+    // Events may have arrived before the answer.
     if let Some(whom) = world.node.systems.outlets.first_waiting(&address) {
         next(world, lp, whom);
     }
 }
 
-/// What a store is asked.
+/// A request to a store.
 struct Question {
     kind: Type,
     transaction: u32,
@@ -88,14 +88,14 @@ impl Question {
         Question { kind, transaction, payload }
     }
 
-    /// Of texts, each with a NUL behind it.
+    /// A request of texts, each terminated by NUL.
     fn of(kind: Type, transaction: i64, texts: &[&[u8]]) -> Question {
         let payload = texts.iter().flat_map(|text| [*text, &[0]]).flatten().copied().collect();
         Question::new(kind, transaction, payload)
     }
 }
 
-/// Lists go over with NULs, and are read with blanks.
+/// Lists are transmitted with NULs, and given to clients with blanks.
 fn swapped(mut list: Vec<u8>, from: u8, to: u8) -> Vec<u8> {
     list.iter_mut().filter(|byte| **byte == from).for_each(|byte| *byte = to);
     list
@@ -115,7 +115,7 @@ fn ask(outlet: &mut Outlet, question: &Question) -> Result<Vec<u8>, Failure> {
     Ok(answer)
 }
 
-/// Tells of the next event of a watch, now or when it comes.
+/// Answers with the next event of a watch, now or when it arrives.
 fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let outlets = &mut world.node.systems.outlets;
     let Some(address) = outlets.clients.get(from).cloned() else { return };
@@ -127,7 +127,7 @@ fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
             return world.answer(lp, from, Response::Fired { path, token });
         }
         Ok(None) => drop(outlets.waiting.insert(from, address.clone())),
-        // The line has failed, and the client's next request will say so.
+        // The connection has failed; the client's next request will report that.
         Err(_) => {
             outlets.waiting.remove(&from);
             let (path, token) = (Cow::default(), Cow::default());
@@ -150,7 +150,7 @@ fn next(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     }
 }
 
-/// Nobody waits for events: they stay where they are.
+/// No client waits for events: they stay in the socket.
 fn quiet(world: &mut Machine, lp: &mut Loop<Machine>, address: &Address) {
     let shared = world.node.systems.outlets.shared.get_mut(address);
     if let Some(watch) = shared.and_then(|shared| shared.watch.take()) {
@@ -158,7 +158,7 @@ fn quiet(world: &mut Machine, lp: &mut Loop<Machine>, address: &Address) {
     }
 }
 
-/// A client has gone; the connection closes with the last.
+/// A client has ended; the last one closes the connection.
 pub(super) fn finished(world: &mut Machine, lp: &mut Loop<Machine>, from: Communication) {
     let outlets = &mut world.node.systems.outlets;
     outlets.waiting.remove(&from);

@@ -11,7 +11,7 @@ use crate::components::system::confined::Root;
 
 pub(super) type Address = (Vec<u8>, Vec<u8>);
 
-/// A connection, and who uses it.
+/// A connection and its clients.
 pub(super) struct Shared {
     pub(super) outlet: Outlet,
     pub(super) clients: usize,
@@ -23,7 +23,7 @@ pub(in crate::components::system) struct Outlets {
     root: Option<Rc<Root>>,
     pub(super) shared: SortedMap<Address, Shared>,
     pub(super) clients: CommunicationMap<Address>,
-    /// Who waits for an event.
+    /// Clients that wait for an event.
     pub(super) waiting: SortedMap<Communication, Address>,
 }
 
@@ -33,7 +33,7 @@ impl Outlets {
         Outlets { root, shared, clients, waiting: SortedMap::new() }
     }
 
-    /// Who waits for an event of this store, first of all.
+    /// The first client that waits for an event of this store.
     pub(super) fn first_waiting(&self, address: &Address) -> Option<Communication> {
         self.waiting.iter().find(|(_, at)| *at == address).map(|(whom, _)| *whom)
     }

@@ -1,8 +1,8 @@
-//! Asking a run: for the rows of a table, for the answer of a rule, for what it counts.
+//! Requests to a run: the rows of a table, the result of a rule, counters.
 //!
-//! A run of this host is asked over its control socket, which is found by the address of one of its
-//! nodes; one elsewhere over TCP to the node, with a token. What cannot be reached is tried again,
-//! and what breaks is asked again, until nothing has come for the time allowed.
+//! A run on this host is reached over its control socket, found by the address of one of its nodes;
+//! a run elsewhere over TCP to the node, with a token. A failed connection is retried and an
+//! interrupted request is sent again, until nothing has arrived for the timeout.
 
 use std::fmt;
 use std::io;
@@ -20,12 +20,12 @@ use tidemill_relation::OwnedValue;
 use crate::control::place::{self, Found};
 use crate::reach::Reach;
 
-/// Between two attempts.
+/// The delay between two connection attempts.
 const AGAIN: Duration = Duration::from_millis(100);
-/// Bytes read at once, and reads at a stretch.
+/// The size of the read buffer, and the reads per turn.
 const READ_BYTES: usize = 64 << 10;
 const READS: usize = 16;
-/// Bytes that a component tree may have.
+/// The maximum size of a component tree in bytes.
 const TREE_BYTES_MAX: usize = 1 << 20;
 
 /// Whom to ask.
@@ -58,7 +58,7 @@ impl Whom {
         ))
     }
 
-    /// What it is called in messages.
+    /// The name of the target in messages.
     fn name(&self) -> String {
         match self {
             Whom::Here(address) | Whom::Anywhere(address, _) => address.clone(),
@@ -85,27 +85,27 @@ pub struct Counted {
     pub tree: String,
 }
 
-/// Why there is no answer.
+/// Why a request has no answer.
 #[derive(Debug)]
 pub enum AskError {
-    /// The run says why.
+    /// The run refused it, with this reason.
     Refused(String),
-    /// Nothing has come for so long.
+    /// Nothing has arrived for the timeout.
     Silence {
-        /// Who was asked.
+        /// The target of the request.
         whom: String,
-        /// How long was waited.
+        /// The timeout.
         waited: Duration,
-        /// What went wrong last.
+        /// The last error of the connection.
         reason: Option<String>,
     },
-    /// The question is longer than one may be.
+    /// The request is longer than a frame may be.
     TooLong,
-    /// The other side has another token.
+    /// The peer has another token.
     Token(String),
-    /// What answers is not what was asked for.
+    /// The peer is not the run that was addressed.
     Impostor(String),
-    /// This machine fails.
+    /// An I/O error of this machine.
     Io(io::Error),
 }
 
@@ -135,7 +135,7 @@ impl From<io::Error> for AskError {
     }
 }
 
-/// Asks one run, over one connection as long as that lasts.
+/// A client of one run, over one connection for as long as that lasts.
 pub struct Asker {
     events: Loop<Asking>,
     asking: Asking,
@@ -148,18 +148,18 @@ impl fmt::Debug for Asker {
     }
 }
 
-/// Whether a run is to measure what its rules cost.
+/// Whether to measure the cost of rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Costs {
-    /// It goes on as it is.
+    /// Change nothing.
     Unasked,
-    /// It measures them for some seconds, and shows them in its counters.
+    /// Measure for some seconds, and publish the result as counters.
     Measured,
 }
 
-/// Why there is no connection.
+/// Why a connection attempt failed.
 enum NoLine {
-    /// It may be there in a moment.
+    /// It may succeed if retried.
     Yet(String),
     Ever(AskError),
 }
@@ -171,12 +171,12 @@ impl From<io::Error> for NoLine {
 }
 
 impl Asker {
-    /// An asker on a host of its own. Nothing is connected yet.
+    /// Creates a client on a host of its own. Connects on the first request.
     pub fn new(host: Box<dyn Host>, whom: Whom) -> Asker {
         Asker { events: Loop::new(host), asking: Asking::default(), whom }
     }
 
-    /// Asks for rows and waits for the whole answer; gives up when nothing has come for `timeout`.
+    /// Sends a query and waits for the whole answer; fails when nothing has arrived for `timeout`.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -188,11 +188,10 @@ impl Asker {
         Ok(Rows { name, rows: std::mem::take(&mut self.asking.rows) })
     }
 
-    /// Adds rules under a name to those of the run, in the place of what has the name; takes these
-    /// away if there are none.
+    /// Installs rules under a name, replacing those of that name; without rules, removes them.
     ///
     /// # Errors
-    /// See [`AskError`]; the run goes on as it was.
+    /// See [`AskError`]; the run is unchanged.
     pub fn install(
         &mut self,
         name: &str,
@@ -211,8 +210,8 @@ impl Asker {
         self.request(timeout, request).map(|_| ())
     }
 
-    /// Asks for counters and the component tree; with [`Costs::Measured`] has what rules cost
-    /// measured from now on for some seconds.
+    /// Requests counters and the component tree; with [`Costs::Measured`] also starts measuring the
+    /// cost of rules for some seconds.
     ///
     /// # Errors
     /// See [`AskError`].
@@ -226,7 +225,7 @@ impl Asker {
         Ok(Counted { counters: std::mem::take(counters), tree: std::mem::take(tree) })
     }
 
-    /// Lets time pass.
+    /// Runs the loop for `span`.
     ///
     /// # Errors
     /// If the host fails to wait.
@@ -238,13 +237,14 @@ impl Asker {
         }
     }
 
-    /// Sends a request until it is answered; the name of the answer.
+    /// Sends a request, again after each lost connection, until it is answered; returns the name of
+    /// the answer.
     fn request(
         &mut self,
         timeout: Duration,
         request: impl Fn(u64, &str) -> Vec<u8>,
     ) -> Result<String, AskError> {
-        // The loop has not looked at the clock since it last ran.
+        // The loop has not updated its clock since it last ran.
         self.pause(Duration::ZERO)?;
         let mut deadline = self.events.now() + timeout;
         let mut reason = None;
@@ -286,7 +286,7 @@ impl Asker {
                 reason = Some(why);
             }
             if self.events.now() >= deadline {
-                // What comes of it later answers nothing.
+                // Late messages must not count for the next request.
                 self.asking.hang_up(&mut self.events);
                 return Err(AskError::Silence { whom: self.whom.name(), waited: timeout, reason });
             }
@@ -339,7 +339,7 @@ fn unreachable(error: &io::Error) -> String {
     }
 }
 
-/// A connection to the socket of a run, which must be this user's or root's.
+/// Connects to the socket of a run, which must belong to this user or root.
 fn local(host: &mut dyn Host, socket: &Path) -> Result<Endpoint, NoLine> {
     let wrong = |error: io::Error| format!("{}: {error}", socket.display());
     let (endpoint, peer) = match host.connect_local(socket) {
@@ -365,14 +365,14 @@ struct Line {
     watch: WatchId,
     channel: Option<Channel>,
     reader: FrameReader,
-    /// What waits to go.
+    /// Bytes to write.
     out: Vec<u8>,
-    /// What is sealed as soon as the other side has replied.
+    /// Frames to be sealed once the peer has completed the handshake.
     plain: Vec<u8>,
 }
 
 impl Line {
-    /// Why the run may have closed it.
+    /// The likely reason for which the run closed the connection.
     fn why_closed(&self) -> &'static str {
         match &self.channel {
             Some(channel) if !channel.is_open() => {
@@ -383,22 +383,22 @@ impl Line {
     }
 }
 
-/// A request and what has come of its answer.
+/// The current request, and what has arrived of its answer.
 #[derive(Default)]
 struct Asking {
     line: Option<Line>,
-    /// What the node is called in its run.
+    /// The name of the node in its run.
     node: String,
     id: u64,
     rows: Vec<Vec<OwnedValue>>,
     counters: Vec<(String, u64)>,
     tree: String,
     end: Option<End>,
-    /// Something of the answer has come since this was last looked at.
+    /// Part of the answer has arrived since the timeout was last restarted.
     heard: bool,
-    /// The other side has another token.
+    /// The peer has another token.
     refused: bool,
-    /// Why the connection is gone.
+    /// Why the connection was lost.
     broken: Option<String>,
 }
 
@@ -411,7 +411,7 @@ impl Asking {
         (self.end, self.broken, self.refused) = (None, None, false);
     }
 
-    /// Sends a message, or has it wait until the other side has shown its token.
+    /// Sends a message, or queues it until the handshake is complete.
     fn say(&mut self, events: &mut Loop<Asking>, message: &[u8]) {
         let Some(line) = &mut self.line else { return };
         let mut frame = Vec::new();
@@ -419,7 +419,7 @@ impl Asking {
         let _ = write_frame(&mut frame, message);
         match &mut line.channel {
             Some(channel) if channel.is_open() => {
-                // It is open.
+                // The channel is open, so sealing cannot fail.
                 let _ = channel.seal(&frame, &mut line.out);
             }
             Some(_) => line.plain.extend(frame),
@@ -467,7 +467,7 @@ impl Asking {
         }
     }
 
-    /// Takes bytes that came.
+    /// Processes received bytes.
     fn take_in(&mut self, bytes: &[u8]) -> Result<(), String> {
         let Some(line) = &mut self.line else { return Ok(()) };
         match &mut line.channel {
@@ -481,7 +481,7 @@ impl Asking {
                 }
                 line.reader.push(&plain);
                 if channel.is_open() && !line.plain.is_empty() {
-                    // It is open.
+                    // The channel is open, so sealing cannot fail.
                     let _ = channel.seal(&std::mem::take(&mut line.plain), &mut line.out);
                 }
             }
@@ -501,7 +501,7 @@ impl Asking {
     }
 
     fn hear(&mut self, control: Control) {
-        // What is left of an answer that was given up.
+        // The rest of an answer to an abandoned request.
         if control.id != self.id {
             return;
         }
@@ -513,7 +513,7 @@ impl Asking {
                 self.tree += &text;
             }
             Some(Message::End(end)) => self.end = Some(end),
-            // What a later version adds does not concern this one.
+            // Messages added by a later version are ignored.
             _ => {}
         }
     }

@@ -1,33 +1,33 @@
-//! One connection of a tool: frames that come, messages that wait to go.
+//! One connection of a tool: received frames, and messages to send.
 
 use tidemill_fabric::stream::{FrameReader, write_frame};
 use tidemill_fabric::token::{Broken, Channel};
 use tidemill_overlog::control::{Control, REQUEST_BYTES_MAX};
 
-/// Bytes that wait to go above which an answer waits, and requests are not read.
+/// Unsent bytes above which an answer pauses, and requests are not read.
 const WAITING_MAX: usize = 64 << 10;
-/// Bytes that wait to go below which both go on.
+/// Unsent bytes below which both resume.
 const WAITING_LOW: usize = 16 << 10;
 
-/// What the other side has shown.
+/// The authentication state of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Standing {
-    /// It may ask.
+    /// It may send requests.
     Admitted,
-    /// It has not shown that it has the token.
+    /// It has not proved that it has the token.
     HalfOpen,
 }
 
 /// Why a connection has to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Ending {
-    /// The other side has another token.
+    /// The peer has another token.
     Token,
-    /// A frame that is none, or says nothing that a tool says.
+    /// A malformed frame, or one that is not a message of a tool.
     Malformed,
     /// A frame that is too long.
     TooLong,
-    /// A frame that was not sealed by the other side.
+    /// A frame that was not sealed by the peer.
     Seal,
 }
 
@@ -42,25 +42,25 @@ impl From<Broken> for Ending {
     }
 }
 
-/// Bytes of one connection, without the connection.
+/// The protocol of one connection, without its socket.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// Seals what goes over the network.
+    /// Seals frames over the network.
     channel: Option<Channel>,
     reader: FrameReader,
-    /// What waits to go, from `sent` on.
+    /// Bytes to send, from `sent` on.
     out: Vec<u8>,
     sent: usize,
-    /// The answer waits.
+    /// The answer is paused.
     is_paused: bool,
-    /// When it was made, or last said something whole.
+    /// The time of creation, or of the last complete message.
     pub(super) heard_ns: u64,
-    /// When something last went, or began to wait.
+    /// The time of the last progress in sending, or at which bytes were first queued.
     pub(super) moved_ns: u64,
 }
 
 impl Connection {
-    /// One that was just made; sealed by `channel` if it is there.
+    /// A new connection; sealed by `channel`, if given.
     pub(super) fn new(channel: Option<Channel>, now_ns: u64) -> Connection {
         Connection {
             channel,
@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// What the other side has shown.
+    /// Its authentication state.
     pub(super) fn standing(&self) -> Standing {
         match &self.channel {
             Some(channel) if !channel.is_open() => Standing::HalfOpen,
@@ -81,7 +81,7 @@ impl Connection {
         }
     }
 
-    /// Takes bytes that came.
+    /// Processes received bytes.
     pub(super) fn push(&mut self, bytes: &[u8], now_ns: u64) -> Result<(), Ending> {
         let Some(channel) = &mut self.channel else {
             self.reader.push(bytes);
@@ -98,7 +98,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The next whole message, if answers to earlier ones do not wait.
+    /// The next complete message, unless answers to earlier ones are paused.
     pub(super) fn next(&mut self, now_ns: u64) -> Result<Option<Control>, Ending> {
         if self.waiting() > WAITING_MAX {
             return Ok(None);
@@ -122,23 +122,23 @@ impl Connection {
         Ok(channel.seal(&frame, &mut self.out)?)
     }
 
-    /// What waits to go.
+    /// The bytes to send.
     pub(super) fn unsent(&self) -> &[u8] {
         &self.out[self.sent..]
     }
 
-    /// Bytes that wait to go.
+    /// The number of bytes to send.
     pub(super) fn waiting(&self) -> usize {
         self.out.len() - self.sent
     }
 
-    /// So many bytes have gone; true if an answer that waited can go on.
+    /// `count` bytes were sent; returns true if a paused answer can resume.
     pub(super) fn went(&mut self, count: usize, now_ns: u64) -> bool {
         self.sent += count;
         self.moved_ns = now_ns;
         if self.sent == self.out.len() {
             self.out.clear();
-            // What one long answer took is not kept for the next.
+            // Releases the capacity that a long answer needed.
             self.out.shrink_to(WAITING_MAX);
             self.sent = 0;
         } else if self.sent > WAITING_MAX {
@@ -150,7 +150,7 @@ impl Connection {
         goes_on
     }
 
-    /// Whether so much waits that the answer must, too.
+    /// Pauses the answer if too many bytes are queued; returns whether it is paused.
     pub(super) fn pause(&mut self) -> bool {
         self.is_paused |= self.waiting() > WAITING_MAX;
         self.is_paused
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(ending(b"GET / HTTP/1.1\r\n"), Err(Ending::TooLong));
         assert_eq!(ending(&framed(&vec![0; REQUEST_BYTES_MAX + 1])), Err(Ending::TooLong));
         assert_eq!(ending(&framed(&[])), Ok(Some(Control::default())));
-        // Half a frame is nothing yet, and no sign of life.
+        // Half a frame is no message, and does not count as activity.
         let mut connection = Connection::new(None, 0);
         connection.push(&[9, 0, 0], 1).unwrap();
         assert_eq!((connection.next(2), connection.heard_ns), (Ok(None), 0));
@@ -231,7 +231,7 @@ mod tests {
         connection.push(&sealed, 4).unwrap();
         assert_eq!(connection.next(4).unwrap().unwrap().id, 4);
         assert_eq!(connection.push(&sealed, 5), Err(Ending::Seal), "repeated");
-        // A question without a token.
+        // A request without a token.
         let mut connection = server();
         let question = framed(&control::query(1, "", "edge"));
         assert_eq!(connection.push(&question, 1), Err(Ending::Malformed));

@@ -1,4 +1,4 @@
-//! What a run counts of those who talk to it.
+//! Counters of a run's control connections.
 
 use tidemill_stat::{Counter, Registry};
 
@@ -22,34 +22,34 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Connections that were taken.
+    /// Accepted connections.
     accepted,
-    /// Requests that came.
+    /// Received requests.
     requests,
-    /// Connections of another user to the socket.
+    /// Connections to the socket by another user.
     refused_user,
-    /// Connections beyond the number that may be.
+    /// Connections beyond the maximum.
     refused_full,
-    /// Connections by another token.
+    /// Connections with another token.
     refused_token,
     /// Connections over the network to a run without a token.
     refused_no_token,
-    /// Connections that had not shown a token in time.
+    /// Connections that did not show a token in time.
     handshake_timeouts,
-    /// Connections that had not shown a token when others needed their place.
+    /// Connections without a token that were closed to make room for others.
     half_open_evicted,
-    /// Requests that this version, or this kind of run, does not answer.
+    /// Requests that this version, or this kind of run, does not support.
     unsupported,
-    /// Frames that are none, or no request, which end their connection.
+    /// Malformed frames or requests, which end their connection.
     malformed,
-    /// Frames that are longer than a request may be, which end their connection.
+    /// Frames that exceed the length limit, which end their connection.
     too_long,
-    /// Frames that the other side has not sealed, which end their connection.
+    /// Frames not sealed by the peer, which end their connection.
     bad_seal,
-    /// Connections ended because nothing was asked for a while.
+    /// Connections ended because they sent no request for a while.
     idle,
-    /// Connections ended because the answer was not read.
+    /// Connections ended because the peer did not read the answer.
     stalled,
-    /// Connections that broke.
+    /// Broken connections.
     broken,
 }

@@ -1,4 +1,4 @@
-//! Talking to a run from outside: a socket in the folder of its counters, and, with a token, the
+//! The control connections of a run: a socket in the folder of its counters and, with a token, the
 //! ports of its nodes.
 //!
 //! ```text
@@ -6,10 +6,10 @@
 //! tool elsewhere       --TCP, sealed by a token-->   |
 //!                                                [connection]  frames in and out, with limits
 //! ```
-//! Whoever connects is somebody who may be hostile: to the socket only its owner and root, by mode
-//! and by what the kernel says of them; over TCP anyone, who has to show that it has the token
-//! before it is listened to. What comes has limits in length, number and time, and each refusal has
-//! a counter `control/run/...`.
+//! A peer may be hostile. The socket accepts only its owner and root, by mode and by peer
+//! credentials; TCP accepts anyone, who has to prove possession of the token before any request is
+//! read. Input is limited in length, number and time, and each refusal has a counter
+//! `control/run/...`.
 //!
 //! The socket and the list of nodes are files in the folder that `tidemill_stat::place` knows:
 //! [`place`] writes and finds them.

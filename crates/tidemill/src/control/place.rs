@@ -1,4 +1,4 @@
-//! Where the socket of a run is, and which nodes it has: files in the folder of its counters.
+//! The socket of a run and the list of its nodes: files in the folder of its counters.
 //!
 //! ```text
 //! <folder>/control.sock     the socket
@@ -22,15 +22,15 @@ pub const SOCKET: &str = "control.sock";
 /// The name of the list of nodes.
 const NODES: &str = "nodes";
 
-/// Bytes of a list of nodes that are read.
+/// The maximum size of a list of nodes.
 const NODES_BYTES_MAX: u64 = 16 << 20;
 
-/// The files of a run, which go with this.
+/// The files of a run, which are removed on drop.
 #[derive(Debug)]
 pub(super) struct Files(PathBuf);
 
 impl Files {
-    /// Those in a folder, from which it removes what a process left that had our number.
+    /// The files in a folder; removes those of an earlier process with our number.
     pub(super) fn new(folder: &Path) -> Files {
         let files = Files(folder.to_owned());
         files.remove();
@@ -48,14 +48,14 @@ impl Files {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{name} {listens}");
         }
-        // Whoever reads it sees all of it, or nothing.
+        // Readers see the whole file or none.
         let new = self.0.join(format!("{NODES}.new"));
         fs::write(&new, text)?;
         fs::rename(&new, self.0.join(NODES))
     }
 
     fn remove(&self) {
-        // What is not there need not go.
+        // A missing file need not be removed.
         let _ = fs::remove_file(self.0.join(NODES));
         let _ = fs::remove_file(self.socket());
     }
@@ -67,23 +67,23 @@ impl Drop for Files {
     }
 }
 
-/// A run of this host that has a node.
+/// A run of this host, found by one of its nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
     /// Its socket.
     pub socket: PathBuf,
-    /// What the node is called there.
+    /// The name of the node there.
     pub node: String,
 }
 
-/// How well a node fits an address; the better the later.
+/// How well a node fits an address, in ascending order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Fit {
-    /// It hears datagrams to that port of loopback.
+    /// It receives datagrams to that port of loopback.
     Hears,
-    /// It listens there.
+    /// It listens at the address.
     Listens,
-    /// It is called so.
+    /// The address is its name.
     Called,
 }
 
@@ -100,13 +100,13 @@ fn fit(address: &str, name: &str, listens: &str) -> Option<Fit> {
         return Some(Fit::Listens);
     }
     let is_local = Reach::of(address) == Reach::Loopback && port(address) == port(listens);
-    // Two different addresses of loopback are two nodes; `localhost` is any of them.
+    // Two different loopback addresses are two nodes; `localhost` matches any of them.
     let differ = host(address).is_some() && host(listens).is_some_and(|ip| !ip.is_unspecified());
     let hears = matches!(Reach::of(listens), Reach::Loopback | Reach::Wildcard);
     (is_local && hears && !differ).then_some(Fit::Hears)
 }
 
-/// The living run under `base` that has a node of that address.
+/// The live run under `base` that has a node of that address.
 pub fn find_in(base: &Path, address: &str) -> Option<Found> {
     let mut best: Option<(Fit, Found)> = None;
     for pid in place::processes(base) {
@@ -123,10 +123,10 @@ pub fn find_in(base: &Path, address: &str) -> Option<Found> {
     best.map(|(_, found)| found)
 }
 
-/// The run of this user that has a node of that address; or why there is none.
+/// The run of this user that has a node of that address.
 ///
 /// # Errors
-/// What a user needs to know, as text.
+/// Why there is none, as text for users.
 pub fn find(address: &str) -> Result<Found, String> {
     let bases = place::bases();
     if let Some(found) = bases.iter().find_map(|base| find_in(base, address)) {
@@ -146,7 +146,7 @@ pub(super) fn own_uid() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The list of nodes of a run; what cannot be read is empty.
+/// Reads the list of nodes of a run; empty if it cannot be read.
 fn read_nodes(folder: &Path) -> String {
     let mut text = String::new();
     let file = fs::File::open(folder.join(NODES));
@@ -154,7 +154,7 @@ fn read_nodes(folder: &Path) -> String {
     read.map_or_else(|_| String::new(), |_| text)
 }
 
-/// The user whose program has bound the port of an address for datagrams, as the kernel lists it.
+/// The user whose program has bound the UDP port of an address, according to the kernel's list.
 fn owner_of_port(address: &str) -> Option<u32> {
     let port: u16 = address.rsplit_once(':')?.1.parse().ok()?;
     let lists = ["/proc/net/udp", "/proc/net/udp6"].map(fs::read_to_string);
@@ -196,7 +196,7 @@ mod tests {
     fn stale_folders_are_ignored_and_the_best_fit_is_taken() {
         let base = std::env::temp_dir().join(format!("tidemill-nodes-{}", std::process::id()));
         let _ = fs::remove_dir_all(&base);
-        // Nobody has this number, and we have ours.
+        // No process has the first number, and this process has the second.
         for pid in [u32::MAX, std::process::id()] {
             fs::create_dir_all(base.join(pid.to_string())).unwrap();
         }

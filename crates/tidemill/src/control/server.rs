@@ -1,4 +1,4 @@
-//! The side of a run: who is connected, what they ask, and who has to go.
+//! The server of control connections: accepts them, dispatches their requests, and ends them.
 
 use std::io;
 use std::path::Path;
@@ -20,21 +20,22 @@ use super::connection::{Connection, Ending, Standing};
 use super::counters::ControlCounters;
 use super::place::{Files, own_uid};
 
-/// What this file says at most.
+/// The maximum log level of this file.
 const CEILING: Level = Level::Debug;
 
-/// How many may be connected, and for how long.
+/// Limits on the number and the times of connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Connections by the socket, and as many over the network that have shown the token.
+    /// The maximum number of connections to the socket, and of authenticated ones over the network.
     pub connections: usize,
-    /// Connections over the network that have not yet; one more ends the oldest of them.
+    /// The maximum number of connections over the network that have not shown the token; one more
+    /// ends the oldest of them.
     pub half_open: usize,
-    /// How long they may take for it.
+    /// The time that they have for it.
     pub handshake: Duration,
-    /// How long a connection may ask nothing.
+    /// The time that a connection may send no request.
     pub idle: Duration,
-    /// How long an answer may wait to be read.
+    /// The time that an answer may wait to be read.
     pub stalled: Duration,
 }
 
@@ -50,25 +51,25 @@ impl Default for Limits {
     }
 }
 
-/// How often is looked for those.
+/// The period of the check for expired connections.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// Connections taken at a stretch before others get their turn.
+/// Connections accepted in a row before other work gets its turn.
 const ACCEPT_BATCH: usize = 16;
-/// Reads at a stretch, and writes.
+/// Reads in a row, and writes.
 const BATCH: usize = 4;
-/// Bytes read at once.
+/// The size of the read buffer.
 const READ_BYTES: usize = 16 << 10;
-/// How long the listener rests when the system has no descriptors left.
+/// The pause of the listener when the system has no descriptors left.
 const REST: Duration = Duration::from_millis(500);
 
-/// How old counters may be that `top` is answered with: to gather them takes a while.
+/// The maximum age of a snapshot for `top`: taking one needs a while.
 const SNAPSHOT_AGE: Duration = Duration::from_millis(250);
 /// Counters in one part of an answer, and bytes of text.
 const COUNTERS_PART: usize = 256;
 const TEXT_PART: usize = 16 << 10;
 
-/// What `top` is answered with.
+/// The answer to `top`.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     /// Counters by name.
@@ -77,24 +78,24 @@ pub struct Snapshot {
     pub tree: String,
 }
 
-/// The world of a loop that can be talked to.
+/// The world of a loop with control connections.
 pub trait Controlled: Sized + 'static {
-    /// Who talks to it; nobody does, if `None`.
+    /// Its server; `None` if it accepts no connections.
     fn control(&mut self) -> Option<&mut Server>;
 
-    /// The counters and the component tree of now.
+    /// The current counters and component tree.
     fn snapshot(&mut self) -> Snapshot;
 
-    /// Measures what rules cost for some seconds, if it has some.
+    /// Measures the cost of rules for some seconds, if there are rules.
     fn measure(&mut self, events: &mut Loop<Self>) {
         let _ = events;
     }
 
-    /// Asks a node: by the name that it is called, the only one if that is empty, or by its number.
-    /// The answer goes to [`reply`].
+    /// Sends a query to a node: by name, where an empty one means the only node, or by number. The
+    /// answer is passed to [`reply`].
     ///
     /// # Errors
-    /// The end of the answer, if the question is not taken.
+    /// The end of the answer, if the query is refused.
     fn query(
         &mut self,
         events: &mut Loop<Self>,
@@ -106,11 +107,11 @@ pub trait Controlled: Sized + 'static {
         Err(End::refusal(Status::Unsupported, "this run has no nodes of rules to ask"))
     }
 
-    /// Adds rules under a name to those of all nodes, in the place of what has the name; takes
-    /// these away if there are none.
+    /// Installs rules under a name at all nodes, replacing those of that name; without rules,
+    /// removes them.
     ///
     /// # Errors
-    /// Why nothing has changed.
+    /// The reason, if nothing has changed.
     fn install(
         &mut self,
         events: &mut Loop<Self>,
@@ -121,50 +122,50 @@ pub trait Controlled: Sized + 'static {
         Err(End::refusal(Status::Unsupported, "this run takes no rules"))
     }
 
-    /// An asker has gone.
+    /// The connection of an asker has ended.
     fn gone(&mut self, events: &mut Loop<Self>, asker: AskerId) {
         let _ = (events, asker);
     }
 
-    /// An asker takes more of its answer.
+    /// An asker is ready for more of its answer.
     fn resume(&mut self, events: &mut Loop<Self>, asker: AskerId) {
         let _ = (events, asker);
     }
 
-    /// Whether something that an asker has asked is not answered.
+    /// Whether a request of an asker is pending.
     fn is_asking(&mut self, asker: AskerId) -> bool {
         let _ = asker;
         false
     }
 }
 
-/// Which node is asked.
+/// The node that a query is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whom<'a> {
-    /// The one that is called so, or the only one.
+    /// The node of that name, or the only one.
     Name(&'a str),
-    /// The one to whose port the asker has connected.
+    /// The node to whose port the asker has connected.
     Node(NodeId),
 }
 
-/// Where a connection comes from.
+/// The origin of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Origin {
     Socket,
     Port(NodeId),
 }
 
-/// One connection and what the loop knows of it.
+/// A connection and its state in the loop.
 #[derive(Debug)]
 struct ControlConnection {
     endpoint: Endpoint,
     watch: WatchId,
     interest: Interest,
     origin: Origin,
-    /// Who is at the other end, for logs.
+    /// The peer, for logs.
     peer: Box<str>,
     connection: Connection,
-    /// It ends as soon as what waits has gone.
+    /// It ends as soon as its queue is sent.
     ends: bool,
 }
 
@@ -174,7 +175,7 @@ impl ControlConnection {
     }
 }
 
-/// Why somebody is refused, or let go.
+/// Why a connection is refused or ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reason {
     User,
@@ -203,7 +204,7 @@ impl Origin {
     }
 }
 
-/// Who talks to a run; see the module.
+/// The server of a run; see the module.
 #[derive(Debug)]
 pub struct Server {
     limits: Limits,
@@ -211,7 +212,7 @@ pub struct Server {
     counters: ControlCounters,
     files: Option<Files>,
     lines: SortedMap<u64, ControlConnection>,
-    /// What was logged, by peer and reason.
+    /// Refusals that have been logged, by peer and reason.
     refusals: Refusals,
     /// The number of the next connection.
     next: u64,
@@ -220,7 +221,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Nobody is connected; over the network only who has `token` will be.
+    /// A server without connections; over the network it admits only peers with `token`.
     pub fn new(registry: &Registry, token: Option<Token>) -> Server {
         Server {
             limits: Limits::default(),
@@ -235,25 +236,25 @@ impl Server {
         }
     }
 
-    /// Likewise, with connections numbered from there.
+    /// Sets the number of the first connection.
     pub fn numbered_from(self, next: u64) -> Server {
         Server { next, ..self }
     }
 
-    /// Likewise, with other limits than the usual ones.
+    /// Sets the limits.
     pub fn with_limits(self, limits: Limits) -> Server {
         Server { limits, ..self }
     }
 
-    /// Writes the list of the run's nodes, names and where they listen, for tools to find it by.
+    /// Writes the list of the run's nodes, names and addresses, by which tools find the run.
     ///
     /// # Errors
-    /// What the file system reports.
+    /// Those of the file system.
     pub fn list_nodes(&self, nodes: &[(String, String)]) -> io::Result<()> {
         self.files.as_ref().map_or(Ok(()), |files| files.write_nodes(nodes))
     }
 
-    /// Counts why a peer is refused or let go, and logs it once for each peer and reason.
+    /// Counts a refusal, and logs it once for each peer and reason.
     fn refuse(&mut self, peer: &str, reason: Reason) {
         let (counter, text) = match reason {
             Reason::User => (&self.counters.refused_user, "another user"),
@@ -279,7 +280,7 @@ impl Server {
         self.lines.values().filter(|line| line.is(kind, standing)).count()
     }
 
-    /// The half-open connection that is the oldest, if there are as many as may be.
+    /// The oldest half-open connection, if there are as many as permitted.
     fn surplus(&self) -> Option<u64> {
         let half_open = |line: &ControlConnection| line.is(OriginKind::Network, Standing::HalfOpen);
         let (count, oldest) =
@@ -292,7 +293,7 @@ impl Server {
 /// Opens the socket of a run in the folder of its counters.
 ///
 /// # Errors
-/// What the host says.
+/// Those of the host.
 pub fn open<W: Controlled>(world: &mut W, events: &mut Loop<W>, folder: &Path) -> io::Result<()> {
     let files = Files::new(folder);
     let listener = events.host().listen_local(&files.socket())?;
@@ -303,10 +304,10 @@ pub fn open<W: Controlled>(world: &mut W, events: &mut Loop<W>, folder: &Path) -
     Ok(())
 }
 
-/// Takes connections of tools from a listener at the port of a node.
+/// Accepts connections of tools from a listener at the port of a node.
 ///
 /// # Errors
-/// What the host says about watching it; it is closed then.
+/// Those of the host when watching the listener, which is closed then.
 pub fn listen<W: Controlled>(
     events: &mut Loop<W>,
     listener: Endpoint,
@@ -349,7 +350,8 @@ fn accept<W: Controlled>(
             }
             Err(error) => {
                 say!(Warn, "control", "a connection cannot be taken: {error}");
-                // The listener would be ready again and again with nothing to be done about it.
+                // Otherwise the listener would be ready all the time, and nothing could be
+                // accepted.
                 if events.modify(watch, Interest::None).is_ok() {
                     let at = events.now() + REST;
                     events.timer(at, move |_: &mut W, events: &mut Loop<W>| {
@@ -362,7 +364,7 @@ fn accept<W: Controlled>(
     }
 }
 
-/// Who connects, without the port, which is another one each time.
+/// The peer without its port, which changes with each connection.
 fn peer_of<W: Controlled>(events: &mut Loop<W>, address: Address) -> String {
     match address {
         Address::Inet(address) => address.ip().to_string(),
@@ -371,8 +373,8 @@ fn peer_of<W: Controlled>(events: &mut Loop<W>, address: Address) -> String {
     }
 }
 
-/// Whether whoever connects may: by the socket its owner and root, over the network everyone, for
-/// now.
+/// Whether a connection is permitted: to the socket by its owner and root, over the network by
+/// everyone at first.
 fn is_admitted<W: Controlled>(world: &mut W, address: Address, peer: &str) -> bool {
     let Some(server) = world.control() else { return false };
     let admitted = match address {
@@ -385,8 +387,8 @@ fn is_admitted<W: Controlled>(world: &mut W, address: Address, peer: &str) -> bo
     admitted
 }
 
-/// Goes on with a connection of `peer` to the port of a node that was taken by somebody else, who
-/// has read `bytes` of it and watches it no more.
+/// Takes over a connection of `peer` to the port of a node from another listener, which has read
+/// `bytes` of it and stopped watching it.
 pub fn adopt<W: Controlled>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -394,12 +396,12 @@ pub fn adopt<W: Controlled>(
     (node, peer): (NodeId, &str),
     bytes: &[u8],
 ) {
-    // Without the port, if it has one.
+    // Drops the port, if there is one.
     let host = peer.rsplit_once(':').map_or(peer, |(host, _)| host);
     take(world, events, endpoint, (Origin::Port(node), host), bytes);
 }
 
-/// Keeps a connection, as far as there is room.
+/// Registers a connection, if there is room.
 fn take<W: Controlled>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -443,7 +445,7 @@ fn take<W: Controlled>(
     }
 }
 
-/// A new connection's beginning, if it may be: one of those over the network may have to go for it.
+/// The state of a new connection, if it is permitted; may end the oldest half-open one.
 fn begin<W: Controlled>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -495,7 +497,7 @@ fn read<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64) {
     write(world, events, number);
 }
 
-/// Takes bytes that came over a connection.
+/// Processes bytes received on a connection.
 fn came<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64, bytes: &[u8]) {
     let now_ns = events.now().0;
     let Some(server) = world.control() else { return };
@@ -503,7 +505,7 @@ fn came<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64, bytes: 
     let was = line.connection.standing();
     let pushed = line.connection.push(bytes, now_ns);
     let (is, kind) = (line.connection.standing(), line.origin.kind());
-    // It counts itself.
+    // The count includes this connection.
     if was != is && server.count(kind, Standing::Admitted) > server.limits.connections {
         return refuse(world, events, number, Reason::Full);
     }
@@ -513,7 +515,7 @@ fn came<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64, bytes: 
     }
 }
 
-/// Serves the requests that have come.
+/// Serves the received requests.
 fn requests<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64) {
     let now_ns = events.now().0;
     loop {
@@ -530,7 +532,7 @@ fn requests<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64) {
     }
 }
 
-/// Notes why a connection ends; it does when what waits has gone.
+/// Records why a connection ends; it is closed when its queue is sent.
 fn cut<W: Controlled>(world: &mut W, number: u64, ending: Ending) {
     let Some(server) = world.control() else { return };
     let Some(line) = server.lines.get_mut(&number) else { return };
@@ -604,7 +606,7 @@ fn top<W: Controlled>(world: &mut W, events: &mut Loop<W>, asker: AskerId, id: u
     }
 }
 
-/// Sends a message to an asker, or keeps it until it can go.
+/// Sends a message to an asker, or queues it.
 pub fn reply<W: Controlled>(
     world: &mut W,
     events: &mut Loop<W>,
@@ -629,7 +631,7 @@ fn queue<W: Controlled>(world: &mut W, events: &Loop<W>, asker: AskerId, message
     }
 }
 
-/// Writes what waits, as far as it goes now.
+/// Writes the queue, as far as the socket takes it.
 fn write<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64) {
     let now_ns = events.now().0;
     let Some(line) = world.control().and_then(|server| server.lines.get_mut(&number)) else {
@@ -665,12 +667,13 @@ fn write<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64) {
     }
     let reads_on = was_full && line.connection.reads();
     if goes_on || reads_on {
-        // Later, as this may be called while a request is served: the next one would be inside it.
+        // Deferred, as this may run while a request is served, and would serve the next one inside
+        // of it.
         events.dpc(move |world, events| go_on(world, events, number));
     }
 }
 
-/// Serves requests that have come while answers waited, and goes on with those.
+/// Resumes paused answers, and serves requests that arrived meanwhile.
 fn go_on<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64) {
     requests(world, events, number);
     world.resume(events, AskerId(number));
@@ -687,7 +690,7 @@ fn refuse<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64, reaso
     end(world, events, number);
 }
 
-/// Ends a connection, which may be gone already.
+/// Ends a connection, which may have ended already.
 fn end<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64) {
     let Some(server) = world.control() else { return };
     let Some(line) = server.lines.remove(&number) else { return };
@@ -702,7 +705,7 @@ fn end<W: Controlled>(world: &mut W, events: &mut Loop<W>, number: u64) {
     world.gone(events, AskerId(number));
 }
 
-/// Ends the connections that have had their time.
+/// Ends expired connections.
 fn sweep<W: Controlled>(world: &mut W, events: &mut Loop<W>) {
     let now_ns = events.now().0;
     let numbers: Vec<u64> = match world.control() {

@@ -1,4 +1,4 @@
-//! A little run, and strangers that talk to it over real sockets.
+//! A small run, and clients that connect to it over real sockets.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ use super::*;
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
-/// A run whose node answers `endless` as long as anybody reads, and all else at once.
+/// A run whose node answers `endless` for as long as the answer is read, and all else at once.
 struct Little {
     server: Option<Server>,
     registry: Registry,
@@ -75,7 +75,7 @@ struct Run {
     events: Loop<Little>,
     world: Little,
     folder: PathBuf,
-    /// Where tools elsewhere connect to.
+    /// The address for remote tools.
     port: String,
 }
 
@@ -102,7 +102,7 @@ impl Run {
         self.events.run_until(&mut self.world, end);
     }
 
-    /// Runs until something is so.
+    /// Runs the loop until a condition holds.
     fn until(&mut self, what: &str, mut is_so: impl FnMut(&mut Run) -> bool) {
         let end = Instant::now() + Duration::from_secs(30);
         while !is_so(self) {
@@ -136,7 +136,7 @@ impl Run {
         stream
     }
 
-    /// The next message over a connection.
+    /// The next message of a connection.
     fn message(&mut self, stream: &mut impl Read, frames: &mut FrameReader) -> Control {
         let mut buffer = [0; 4096];
         let end = Instant::now() + Duration::from_secs(30);
@@ -193,7 +193,7 @@ fn requests_are_answered_one_by_one() {
     tool.write_all(&frame(&control::query(1, "n", "edge"))).unwrap();
     let first = run.message(&mut tool, &mut frames);
     assert_eq!(end(first), (1, Status::Done, "edge of Name(\"n\")".to_owned()));
-    // Several at once: counters and a long text, a request of another version, and one to come.
+    // Several at once: counters and a long text, a request of another version, and a later one.
     let others = [control::top(2), b"\x08\x03\x22\x00".to_vec(), b"\x08\x04\x52\x00".to_vec()];
     others.iter().for_each(|message| tool.write_all(&frame(message)).unwrap());
     let (mut counters, mut tree) = (0, String::new());
@@ -232,7 +232,7 @@ fn garbage_ends_its_connection_alone() {
     tool.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     run.until_closed(&mut tool);
     run.until_counted("too_long", 1);
-    // Half a frame, and nothing more: a sign of life for nobody.
+    // Half a frame does not count as activity.
     let mut half = run.local();
     half.write_all(&[200, 0, 0, 0, 1]).unwrap();
     other.write_all(&frame(&control::query(1, "", "edge"))).unwrap();
@@ -247,7 +247,7 @@ fn many_idle_connections_neither_grow_nor_stay() {
     let mut surplus = run.local();
     run.until_closed(&mut surplus);
     assert_eq!(run.count("refused_full"), 1);
-    // Those who ask stay.
+    // A connection with a pending request stays.
     let mut asking = idle.pop().unwrap();
     let began = Instant::now();
     while run.count("idle") < 7 {
@@ -265,7 +265,7 @@ fn an_answer_that_is_not_read_waits_and_then_ends() {
     let limits = Limits { stalled: Duration::from_millis(1500), ..Limits::default() };
     let mut run = Run::new("stalled", limits, None);
     let mut deaf = run.local();
-    // It asks on and on, and reads nothing.
+    // It sends requests and never reads.
     deaf.write_all(&frame(&control::query(1, "", "endless"))).unwrap();
     let questions = frame(&control::top(2)).repeat(10_000);
     let _ = deaf.write(&questions);
@@ -276,7 +276,7 @@ fn an_answer_that_is_not_read_waits_and_then_ends() {
     run.until_counted("stalled", 1);
     assert_eq!(run.world.gone, 1);
     assert!(run.count("requests") < 100, "requests are not read while answers wait");
-    // One that reads gets more than fits into any queue.
+    // A reader gets more than fits into any queue.
     other.write_all(&frame(&control::query(2, "", "endless"))).unwrap();
     let (mut frames, mut bytes) = (frames(), 0);
     while bytes < 5_000_000 {
@@ -287,7 +287,7 @@ fn an_answer_that_is_not_read_waits_and_then_ends() {
     }
 }
 
-/// Reads from a sealed connection until something is so; what was opened.
+/// Reads from a sealed connection until a condition holds; returns what was decrypted.
 fn opened(
     run: &mut Run,
     tool: &mut TcpStream,
@@ -322,9 +322,9 @@ fn the_network_is_asked_for_a_token_first() {
     tool.write_all(&question).unwrap();
     let answer = opened(&mut run, &mut tool, &mut channel, |_, plain| plain.len() > 4);
     let answer = end(Control::decode(&answer[4..]).unwrap());
-    // The node whose port it is, whatever the tool calls it.
+    // The node whose port it is, whatever name the tool gives.
     assert_eq!(answer, (5, Status::Done, "edge of Node(NodeId(3))".to_owned()));
-    // What was recorded is not understood a second time.
+    // A recorded session is not accepted a second time.
     let mut replayed = run.remote();
     replayed.write_all(&[hello, question].concat()).unwrap();
     run.until_closed(&mut replayed);
@@ -349,7 +349,7 @@ fn half_open_connections_make_room_and_end() {
     assert_eq!(run.count("half_open_evicted"), 2);
     run.until_counted("handshake_timeouts", 4);
     idle[2..].iter_mut().for_each(|stream| run.until_closed(stream));
-    // Without a token nobody is listened to.
+    // Without a token no remote connection is admitted.
     let mut run = Run::new("no-token", Limits::default(), None);
     let mut stream = TcpStream::connect(&run.port).unwrap();
     stream.set_nonblocking(true).unwrap();

@@ -1,8 +1,8 @@
-//! What of a path made its last step happen.
+//! Reduces a path to the steps that caused its last one.
 //!
-//! Steps of different nodes that do not know of each other can be left out of a run. What is left
-//! are the turns that the last one follows from, and what brought about those. A property of all
-//! nodes follows from what others hold, too: of these as few turns are kept as it takes.
+//! Independent steps of different nodes can be left out of a run. What remains are the turns from
+//! which the last one follows, and their causes. A property of all nodes also follows from what the
+//! other nodes hold: of their turns, as few as possible are kept.
 
 use std::collections::VecDeque;
 
@@ -13,8 +13,8 @@ use super::search::Walked;
 use super::steps::{State, Step, Steps, Taken, Which};
 use super::turns::MessageId;
 
-/// The part of a path that its last step follows from: a path that was taken again. If that fails,
-/// which it should not, the path itself.
+/// The part of a path from which its last step follows, as a path that was replayed. If the replay
+/// fails, which it should not, the whole path.
 pub(super) fn cause(steps: &mut Steps, path: Vec<Walked>) -> Vec<Walked> {
     let needs = needs(steps, &path);
     steps.take_all();
@@ -22,7 +22,7 @@ pub(super) fn cause(steps: &mut Steps, path: Vec<Walked>) -> Vec<Walked> {
     if path.last().is_some_and(|last| matches!(last.failure, Some(Failure::Property(_)))) {
         let shown = shown(steps, &path);
         others = shown.iter().filter_map(|shown| shown.last().copied()).collect();
-        // Of each node as little as there must be.
+        // Keeps the shortest sufficient prefix of each node.
         for shown in &shown {
             let Some(last) = shown.last() else { continue };
             let without: Vec<usize> = others.iter().filter(|it| *it != last).copied().collect();
@@ -36,7 +36,7 @@ pub(super) fn cause(steps: &mut Steps, path: Vec<Walked>) -> Vec<Walked> {
     again(steps, &path, &needs, &others).unwrap_or(path)
 }
 
-/// Takes the last step of a path again, and these others, with all that they follow from.
+/// Replays the last step of a path and the steps `others`, with all that they need.
 fn again(
     steps: &mut Steps,
     path: &[Walked],
@@ -61,7 +61,7 @@ fn again(
     Some(again)
 }
 
-/// By node: the steps before the last after which properties of all nodes see it otherwise.
+/// By node: the steps before the last that change its projection for properties of all nodes.
 fn shown(steps: &Steps, path: &[Walked]) -> Vec<Vec<usize>> {
     let nodes = 0..steps.locals.turns.identities.len() as u32;
     let before_last = &path[..path.len().saturating_sub(1)];
@@ -76,7 +76,7 @@ fn shown(steps: &Steps, path: &[Walked]) -> Vec<Vec<usize>> {
     nodes.map(of_node).collect()
 }
 
-/// Takes a step as it was taken, in a state in which fewer events wait and messages are under way.
+/// Repeats a step in a state with fewer waiting events and messages in flight.
 fn take(steps: &mut Steps, state: &State, walked: &Walked) -> Option<Walked> {
     let tables = |steps: &Steps, state: &State| {
         let node = steps.node_of(walked.step)?;
@@ -100,10 +100,10 @@ fn take(steps: &mut Steps, state: &State, walked: &Walked) -> Option<Walked> {
     found
 }
 
-/// By step: those that it cannot do without.
+/// By step: the steps that it needs.
 fn needs(steps: &Steps, path: &[Walked]) -> Vec<Vec<usize>> {
     let count = path.first().map_or(0, |first| first.before.len());
-    // By node: its last turn, timer and crash, and which step put each waiting event there.
+    // By node: its last turn, timer and crash, and the step that put each waiting event there.
     let mut turns: Vec<Option<usize>> = vec![None; count];
     let mut timers = turns.clone();
     let mut inboxes: Vec<VecDeque<Option<usize>>> = vec![VecDeque::new(); count];
@@ -164,7 +164,7 @@ fn needs(steps: &Steps, path: &[Walked]) -> Vec<Vec<usize>> {
     all
 }
 
-/// The messages that a step has sent.
+/// The messages sent by a step.
 pub(super) fn sent_in(steps: &Steps, step: Step, before: &State, after: &State) -> Vec<MessageId> {
     let mut left = steps.messages(before).to_vec();
     if let Step::Deliver(message) | Step::Drop(message) = step

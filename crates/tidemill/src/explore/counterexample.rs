@@ -1,4 +1,4 @@
-//! A run that fails, for people.
+//! A failing run, in readable form.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -17,34 +17,35 @@ use super::search::Walked;
 use super::steps::{Deed, Step, Steps};
 use super::turns::{MessageId, TablesId};
 
-/// A run that fails: what reached its nodes, and what they did then.
+/// A failing run: the inputs of its nodes, and their effects.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counterexample {
-    /// What is wrong: the tuple of the violation and its rule.
+    /// The violation: its tuple and rule.
     pub failure: String,
     /// The node that found it; `SIM` for a property of all nodes.
     pub node: String,
-    /// What happened, in order.
+    /// The steps, in order.
     pub moves: Vec<Happened>,
-    /// The lines of a script with which a simulation does the same, as far as it can: its nodes
-    /// run turns as soon as they can, and tuples that a turn sends to one node come together.
+    /// The lines of a script that repeats the run in a simulation, as far as possible: simulated
+    /// nodes run turns as soon as they can, and the tuples that a turn sends to one node arrive
+    /// together.
     pub script: Vec<String>,
 }
 
-/// Something that happened.
+/// A step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Happened {
-    /// It came from outside of the nodes: a message, a timer, an action of the script, a fault. The
-    /// others are turns.
+    /// It is an input: a message, a timer, an action of the script, or a fault. Other steps are
+    /// turns.
     pub is_outside: bool,
-    /// What.
+    /// A description of the step.
     pub text: String,
-    /// What the node did then: rows that came and went, messages.
+    /// Its effects on the node: inserted and deleted rows, sent messages.
     pub effects: Vec<String>,
 }
 
 impl Counterexample {
-    /// How many things came from outside.
+    /// The number of inputs.
     pub fn outside(&self) -> usize {
         self.moves.iter().filter(|moved| moved.is_outside).count()
     }
@@ -72,7 +73,7 @@ impl Counterexample {
     }
 }
 
-/// Lines: what came from outside has a number.
+/// As lines; inputs are numbered.
 impl std::fmt::Display for Counterexample {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Counterexample { failure, node, moves, .. } = self;
@@ -94,11 +95,11 @@ impl std::fmt::Display for Counterexample {
     }
 }
 
-/// Makes a path something to read.
+/// Describes a path.
 pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
     let mut told = Counterexample::default();
     let mut senders: Map<MessageId, Vec<u32>> = Map::default();
-    // The node and the event that has just reached it, and waits first.
+    // The node whose only waiting event has just arrived.
     let mut arrived: Option<u32> = None;
     for walked in path {
         let Walked { step, before, after, failure } = walked;
@@ -110,7 +111,7 @@ pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
         };
         let (old, new) = (tables(steps, before), tables(steps, after));
         let mut effects = Vec::new();
-        // Facts are in the program for all to read.
+        // The facts are in the source already.
         let begins = matches!(step, Step::Turn(node) if starts(steps, steps.local(before, *node)));
         let runs = !begins && (steps.is_atomic() || matches!(step, Step::Turn(_)));
         if runs
@@ -197,7 +198,7 @@ pub(super) fn tell(steps: &mut Steps, path: &[Walked]) -> Counterexample {
     told
 }
 
-/// Whether the first event that waits is of the facts that a node starts with.
+/// Whether the first waiting event holds the facts with which a node starts.
 fn starts(steps: &Steps, local: LocalId) -> bool {
     let first = steps.locals.get(local).inbox.first();
     first.is_some_and(|first| {
@@ -205,7 +206,7 @@ fn starts(steps: &Steps, local: LocalId) -> bool {
     })
 }
 
-/// The line of a turn; none for one without an effect.
+/// The line of a turn; `None` if it has no effect.
 fn turn_line(
     steps: &Steps,
     address: &str,
@@ -225,7 +226,7 @@ fn text(steps: &Steps, event: EventId) -> String {
     turns.events.text(turns.rules().plan(), event).to_string()
 }
 
-/// What a timer is.
+/// The description of a timer.
 fn timer(steps: &Steps, number: u32) -> String {
     let plan = steps.locals.turns.rules().plan();
     let mut periodics =
@@ -238,7 +239,7 @@ fn timer(steps: &Steps, number: u32) -> String {
     }
 }
 
-/// The rows that came and went between two states of a node.
+/// The rows inserted and deleted between two states of a node.
 fn differences(steps: &mut Steps, old: TablesId, new: TablesId) -> Vec<String> {
     let (old, new) = (rows(steps, old), rows(steps, new));
     let gone = old.difference(&new).map(|row| format!("- {row}"));

@@ -1,4 +1,4 @@
-//! Events of nodes by number: equal ones have one.
+//! Interns events: equal ones have the same number.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ use tidemill_stdx::hash::Map;
 /// An event by number.
 pub(super) type EventId = u32;
 
-/// An event, and how many firings its periodic has left.
+/// An event, and the remaining firings of its periodic.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) event: Event,
     pub(super) left: Option<u64>,
 }
 
-/// All events that have occurred in some run.
+/// All events seen in any run.
 #[derive(Default)]
 pub(super) struct Events {
     known: Vec<Known>,
@@ -65,7 +65,7 @@ impl Events {
     }
 }
 
-/// Bytes that are equal for equal events.
+/// Appends a key that is equal for equal events.
 fn append_key(event: &Event, key: &mut Vec<u8>) {
     let mut tuple = |kind: u8, relation: RelationId, row: Seq<'_>| {
         key.push(kind);
@@ -86,12 +86,12 @@ fn append_key(event: &Event, key: &mut Vec<u8>) {
             key.push(6);
             key.extend((*timer as u64).to_le_bytes());
         }
-        // Nodes that are explored have no others.
+        // Explored nodes have no other events.
         other => key.extend(format!("{other:?}").into_bytes()),
     }
 }
 
-/// An event for people.
+/// An event in readable form.
 pub(super) struct EventText<'e> {
     plan: &'e Plan,
     event: &'e Event,

@@ -1,4 +1,4 @@
-//! Which programs can be explored, and of which a search says less than all.
+//! Which programs can be explored, and for which of them a search is incomplete.
 
 use tidemill_overlog::program::{Compiled, Global};
 use tidemill_relation::aggregate::Aggregate;
@@ -9,13 +9,13 @@ use crate::history;
 use crate::program::{FileKind, Kinds, Program};
 use crate::unsettled;
 
-/// What rules derive if something is wrong.
+/// The relation in which rules report violations.
 pub(super) const VIOLATION: &str = "violation";
 
-/// Functions whose results are symbols: values that equal no other.
+/// Functions whose results are treated as symbols: values that equal no other.
 const SYMBOLS: [&str; 2] = ["rand", "idgen"];
 
-/// Why a program cannot be explored, if it cannot.
+/// Why a program cannot be explored; `None` if it can.
 pub(super) fn refusal(program: &Program) -> Option<String> {
     let only_rules: Kinds = [FileKind::Rules].into_iter().collect();
     if program.kinds != only_rules {
@@ -49,7 +49,7 @@ pub(super) fn refusal(program: &Program) -> Option<String> {
     outside.next().map(|name| format!("{name} says what is no part of a node"))
 }
 
-/// Why a rule at `@SIM` derives violations from more than what nodes hold, if one does.
+/// Why a rule at `@SIM` derives violations from more than the state of nodes, if one does.
 fn is_no_property(global: &Global) -> Option<String> {
     let Global { compiled, heads, .. } = global;
     let plan = &compiled.plan;
@@ -64,7 +64,7 @@ fn is_no_property(global: &Global) -> Option<String> {
     ))
 }
 
-/// What follows from how a program is made.
+/// Properties of a program that affect the search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Traits {
     /// It reads the clock.
@@ -73,15 +73,15 @@ pub(super) struct Traits {
     pub(super) has_lifetimes: bool,
     /// It uses random values.
     pub(super) uses_symbols: bool,
-    /// What it does may depend on the order of rows.
+    /// Its behaviour may depend on the order of rows.
     pub(super) is_ordered: bool,
-    /// Why a search does not see all runs.
+    /// Why a search may miss runs.
     pub(super) reasons: Vec<String>,
-    /// Relations that say what must be so of a run as a whole, which a search does not look at.
+    /// Relations with conditions on a whole run, which a search does not check.
     pub(super) ignored: Vec<String>,
 }
 
-/// Looks at a program that can be explored.
+/// The traits of a program that can be explored.
 pub(super) fn traits(rules: &Compiled) -> Traits {
     let plan = &rules.plan;
     let calling = |name: &str| plan.rule_calling(FunctionId::from_name(name)?);
@@ -117,7 +117,7 @@ pub(super) fn traits(rules: &Compiled) -> Traits {
     traits
 }
 
-/// A property of all nodes that has rows in an order, which a search does not keep.
+/// A property of all nodes that depends on the order of rows, which projections do not keep.
 fn lists_rows(global: &Global) -> Option<String> {
     let Global { compiled, heads, .. } = global;
     let plan = &compiled.plan;
@@ -148,7 +148,7 @@ fn ignored(rules: &Compiled) -> Vec<String> {
     ignored.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// A fact or a period that is not the same in each run.
+/// A fact or period that differs from run to run.
 fn drawn_at_start(rules: &Compiled) -> Option<String> {
     let fact = rules.facts.iter().find(|fact| !fact.columns.iter().all(Expr::is_pure));
     if let Some(fact) = fact {
@@ -172,7 +172,7 @@ fn numbered(strand: &Strand) -> Option<tidemill_relation::plan::RuleId> {
     (is_periodic && is_used).then_some(strand.rule)
 }
 
-/// Whether a plan has something whose result is known to depend on the order of rows.
+/// Whether a plan has an operation whose result depends on the order of rows.
 fn reads_in_order(plan: &Plan) -> bool {
     let lists = |strand: &Strand| {
         strand.output.columns.iter().any(|column| match column {
@@ -194,6 +194,6 @@ fn reads_in_order(plan: &Plan) -> bool {
         |relation: &Relation| relation.table().is_some_and(|spec| spec.size_max.is_some());
     plan.strands.iter().chain(views).any(lists)
         || plan.relations.iter().any(is_bounded)
-        // Of several derivations with the key of a row one is selected.
+        // One of several derivations with the key of a row is selected.
         || plan.strata.iter().any(|stratum| !stratum.selected.is_empty())
 }

@@ -1,10 +1,10 @@
-//! What turns are found to do wrong, as text.
+//! Records failures of turns, as text.
 
 use tidemill_overlog::node::{GivenUp, Observer, Sighting};
 use tidemill_relation::Value;
 use tidemill_relation::text::DisplayTuple;
 
-/// What a turn was found to do wrong.
+/// The failure of a turn.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) failure: Option<String>,
@@ -27,7 +27,7 @@ impl Observer for Found {
     }
 }
 
-/// A violation, with the rule that has derived it.
+/// A violation, with the rule that derived it.
 pub(super) fn violation(relation: &str, columns: &[Value<'_>], rule: Option<&str>) -> String {
     let tuple = DisplayTuple::new(relation, columns.iter().copied());
     let rule = rule.map(|rule| format!(" (rule {rule})")).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! States of single nodes, and what moves them: events that are handed to them, turns, timers.
+//! States of single nodes, and the steps that change them: events delivered, turns, timers.
 //!
-//! A state is what the tables hold, the inbox, and the timers. The clock of a node moves only when
-//! one of its timers fires or the time of rows is over, and all times count from what it shows.
-//! Each move is worked out once.
+//! A state consists of the tables, the inbox and the timers. The clock of a node advances only when
+//! one of its timers fires or rows expire, and all times are relative to it. Each step is computed
+//! once.
 
 use std::rc::Rc;
 
@@ -15,21 +15,21 @@ use super::options::ExploreOptions;
 use super::properties::ProjectionId;
 use super::turns::{MessageId, Outcome, TablesId, TurnKey, Turns};
 
-/// A state of a node, by number.
+/// The number of a state of a node.
 pub(super) type LocalId = u32;
 
-/// Turns that may follow from one event before it is said that they do not end.
+/// The maximum length of a chain of turns, after which it counts as endless.
 const CHAIN_MAX: usize = 1000;
 
-/// The least time between two firings, nanoseconds, as in a simulation.
+/// The minimum period in nanoseconds, as in a simulation.
 const PERIOD_MIN_NS: u64 = 1000;
 
 /// A timer of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Timer {
-    /// When it fires next, from the node's time on; 0 if it does not.
+    /// Its next firing, relative to the node's time; 0 if there is none.
     due_ns: u64,
-    /// How often it fires yet; the greatest number: for ever.
+    /// The number of remaining firings; the maximum: unlimited.
     left: u64,
 }
 
@@ -37,45 +37,45 @@ struct Timer {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Local {
     pub(super) tables: TablesId,
-    /// The number of the next symbol, where the program has symbols.
+    /// The number of the next symbol, if the program uses symbols.
     symbol: u64,
-    /// Its time, where the program reads that.
+    /// Its clock, if the program reads it.
     clock_ns: u64,
     timers: Box<[Timer]>,
     pub(super) inbox: Box<[EventId]>,
 }
 
-/// What may come of a turn, or of several.
+/// A possible result of one or several turns.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Moved {
     pub(super) local: LocalId,
     pub(super) sends: Box<[MessageId]>,
     pub(super) failure: Option<Failure>,
-    /// What properties of all nodes see of this one after each turn, if there are such.
+    /// The projection for properties of all nodes after each turn, if there are any.
     pub(super) shows: Box<[ProjectionId]>,
     /// The turn has put nothing into the inbox.
     pub(super) is_silent: bool,
 }
 
-/// What is wrong with a turn.
+/// Why a step fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Failure {
-    /// A violation, or a turn without an end.
+    /// A violation, or an endless turn.
     Turn(u32),
     /// A violation of all nodes together.
     Property(u32),
-    /// Turns that follow from each other without an end.
+    /// An endless chain of turns.
     Chain,
 }
 
-/// All states of nodes that occur in some run.
+/// All states of nodes seen in any run.
 pub(super) struct Locals {
     pub(super) turns: Turns,
     reads_clock: bool,
     has_lifetimes: bool,
     uses_symbols: bool,
     periods_ns: Vec<Vec<u64>>,
-    /// What each node has in its inbox when it starts.
+    /// The initial inbox of each node.
     starts: Vec<Vec<EventId>>,
     known: Vec<Rc<Local>>,
     numbers: Map<Rc<Local>, LocalId>,
@@ -119,22 +119,22 @@ impl Locals {
         }
     }
 
-    /// A state.
+    /// A state by number.
     pub(super) fn get(&self, local: LocalId) -> &Rc<Local> {
         &self.known[local as usize]
     }
 
-    /// What properties of all nodes see of a node.
+    /// The projection of a node for properties of all nodes.
     pub(super) fn projection(&self, local: LocalId) -> ProjectionId {
         self.turns.projection(self.get(local).tables)
     }
 
-    /// How many there are.
+    /// The number of states.
     pub(super) fn count(&self) -> usize {
         self.known.len()
     }
 
-    /// About how much memory all of it takes.
+    /// The approximate memory in use.
     pub(super) fn bytes(&self) -> usize {
         let known: usize = self.known.len() * (size_of::<Local>() + 120);
         let moves = (self.moves.len() + self.chains.len()) * 160;
@@ -151,7 +151,7 @@ impl Locals {
         number
     }
 
-    /// A node as it starts; after a crash it has other symbols than before.
+    /// The initial state of a node; after a crash symbols and clock continue.
     pub(super) fn start(&mut self, node: u32, before: Option<LocalId>) -> LocalId {
         let tables = self.turns.start(node);
         let fresh = self.turns.fresh(node);
@@ -181,7 +181,7 @@ impl Locals {
         given
     }
 
-    /// What the turn of the first event may come to; nothing if none waits.
+    /// The possible results of the turn of the first event; empty if the inbox is.
     pub(super) fn moves(&mut self, local: LocalId) -> Rc<[Moved]> {
         if let Some(moves) = self.moves.get(&local) {
             return moves.clone();
@@ -214,7 +214,7 @@ impl Locals {
         moves
     }
 
-    /// What the turns of all events that wait may come to, and of all that they put into the inbox.
+    /// The possible results of the turns of all waiting events, and of all that follow from them.
     pub(super) fn chains(&mut self, local: LocalId) -> Rc<[Moved]> {
         if let Some(chains) = self.chains.get(&local) {
             return chains.clone();
@@ -247,9 +247,9 @@ impl Locals {
         chains
     }
 
-    /// The timers that may fire next, and the state after each: of those that are due at one time,
-    /// any. One whose last firing still waits is late: it is skipped, as a running node does. The
-    /// end of the time of rows is one more timer behind those of the rules.
+    /// The timers that may fire next, and the state after each: any of those due first. A timer
+    /// whose last firing still waits is late: it is skipped, as a running node does. The expiry of
+    /// rows is one more timer after those of the rules.
     pub(super) fn fire(&mut self, local: LocalId) -> Rc<[(u32, LocalId)]> {
         if let Some(fired) = self.fired.get(&local) {
             return fired.clone();
@@ -309,12 +309,12 @@ impl Locals {
         self.number(Local { tables, clock_ns, timers, inbox, ..before.clone() })
     }
 
-    /// Whether what a turn does may depend on timers that fire before it.
+    /// Whether the result of a turn may depend on timers that fire before it.
     pub(super) fn follows_clock(&self) -> bool {
         self.reads_clock || self.has_lifetimes
     }
 
-    /// Whether another life of a node depends on the one before.
+    /// Whether a new life of a node depends on the previous one.
     pub(super) fn remembers(&self) -> bool {
         self.reads_clock || self.uses_symbols
     }

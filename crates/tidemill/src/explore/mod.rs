@@ -1,4 +1,5 @@
-//! Every run of a program of rules, within bounds, to find one that fails.
+//! A model checker: explores every run of a program of rules, within bounds, to find one that
+//! fails.
 //!
 //! ```text
 //! Explorer::new ── script ── run ──> report, counterexample
@@ -17,22 +18,23 @@
 //!   [counterexample], [report]  what is printed
 //!   [replay], [repeat]  the path as a script for a simulation, and whether that fails
 //! ```
-//! A turn is a function of what a node holds and of the event, so it is run once for each pair, and
-//! all else of the search deals in numbers. **Invariant:** a search says that it is complete only
-//! if every run within its bounds is one that it has looked at; what cannot be treated exactly is
-//! refused, or named as a reason.
+//! A turn is a function of a node's state and an event, so it is run once for each pair, and the
+//! rest of the search handles numbers. **Invariant:** a search reports that it is complete only if
+//! it has covered every run within its bounds; what cannot be treated exactly is refused, or named
+//! as a reason.
 //!
-//! The order of rows is no part of a state, as nothing follows from it in most programs. Where
-//! something may have followed, which is found out as turns are run (see
-//! [`Turned::is_ordered`](tidemill_overlog::node::Turned)), the search begins anew with it.
+//! The order of rows is not part of a state, as in most programs nothing depends on it. Where
+//! something may have depended on it, which is detected as turns are run (see
+//! [`Turned::is_ordered`](tidemill_overlog::node::Turned)), the search restarts with the order
+//! included.
 //!
 //! *Reduction*: the turn of an event that puts nothing into the inbox commutes with all else, so it
 //! is taken at once, alone: nothing that can happen before it changes it, or is changed by it, as
-//! what arrives goes behind what waits. Such turns shorten inboxes, so nothing is put off for ever
-//! (ample sets: Peled, "All from one, one for all", 1993). A change of a row that starts no strand
-//! does not get into an inbox. A turn after which rules at `@SIM` see other rows of its node is
-//! never taken at once: these rules look at what nodes hold between any two turns, and would miss
-//! what nodes hold before this one and after others.
+//! new events go to the end of the inbox. Such turns shorten inboxes, so no step is postponed for
+//! ever (ample sets: Peled, "All from one, one for all", 1993). A change of a row that starts no
+//! strand does not get into an inbox. A turn after which rules at `@SIM` see other rows of its node
+//! is never taken at once: these rules observe the nodes between any two turns, and would miss the
+//! state before this turn and after others.
 
 mod cause;
 mod counterexample;
@@ -74,7 +76,7 @@ pub use options::ExploreOptions;
 pub use repeat::seed_that_fails;
 pub use report::ExploreReport;
 
-/// A program to be explored.
+/// A search through the runs of a program.
 pub struct Explorer {
     rules: Arc<Rules>,
     properties: Option<PropertyRules>,
@@ -88,7 +90,7 @@ impl Explorer {
     /// Prepares a search.
     ///
     /// # Errors
-    /// Why the program cannot be explored.
+    /// The program cannot be explored.
     pub fn new(program: Program, options: ExploreOptions) -> Result<Explorer, Error> {
         if let Some(refusal) = fit::refusal(&program) {
             return Err(Error::Program(refusal));
@@ -105,8 +107,8 @@ impl Explorer {
         Ok(Explorer { rules, properties, options, identities, traits, cues: Vec::new() })
     }
 
-    /// Adds what a script does; says what in it does not fit the program and its nodes, or cannot
-    /// be explored.
+    /// Adds the actions of a script; returns diagnostics for those that do not fit the program and
+    /// its nodes, or cannot be explored.
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
         let (cues, mut found) = bind(script, sources, self.rules.plan(), &self.identities);
         let refused = script.actions.iter().filter(|action| !is_explored(&action.what));
@@ -121,7 +123,7 @@ impl Explorer {
     /// Searches.
     ///
     /// # Errors
-    /// The script does too much at one time.
+    /// The script has too many actions at one time.
     pub fn run(&self) -> Result<ExploreReport, Error> {
         let traits = &self.traits;
         let began = cost::cpu_time();
@@ -136,7 +138,7 @@ impl Explorer {
         Ok(ExploreReport { cpu, peak_bytes: cost::peak_bytes(), ..found })
     }
 
-    /// Searches; nothing if the order of rows is needed and was left out.
+    /// Searches; `None` if the order of rows is needed and was left out.
     fn search(&self, traits: &Traits) -> Result<Option<ExploreReport>, Error> {
         let (rules, identities) = (self.rules.clone(), self.identities.clone());
         let kind = (traits.is_ordered, traits.uses_symbols);
@@ -180,7 +182,7 @@ impl Explorer {
         }))
     }
 
-    /// What runs are bounded by.
+    /// The bounds of runs, as text.
     fn bounds(&self) -> String {
         let ExploreOptions { drops, duplicates, crashes, timers, atomic_chains, .. } = self.options;
         let mut bounds = format!(
@@ -198,8 +200,8 @@ fn is_explored(what: &crate::script::What) -> bool {
     matches!(what, What::Put(..) | What::Crash(_) | What::Restart(_) | What::End)
 }
 
-/// What a script does, in groups of one time each. Times say no more than what comes first; a node
-/// that crashes has started again at once.
+/// The actions of a script, in groups of equal time. Times only order them; a node that crashes
+/// restarts at once.
 fn actions(cues: &[Cue], turns: &mut Turns) -> Result<Vec<Action>, String> {
     let mut timed: Vec<(u64, u32, Deed)> = Vec::new();
     let end = cues.iter().filter(|cue| cue.deed == Asked::End).map(|cue| cue.when.first()).min();

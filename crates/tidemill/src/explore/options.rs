@@ -1,41 +1,41 @@
-//! How a program is explored.
+//! Options of a search.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use tidemill_overlog::fleet::Extra;
 
-/// How a program is explored.
+/// Options of a search.
 #[derive(Clone, Debug)]
 pub struct ExploreOptions {
-    /// How many nodes, at least one.
+    /// The number of nodes, at least one.
     pub nodes: u32,
-    /// How many messages may be lost in a run.
+    /// The number of messages that may be lost in a run.
     pub drops: u8,
-    /// How many messages may come once more.
+    /// The number of messages that may be duplicated.
     pub duplicates: u8,
-    /// How many crashes there may be; a node that crashes starts again, empty.
+    /// The number of crashes; a node that crashes restarts empty.
     pub crashes: u8,
-    /// How many timers may fire in a run, of all nodes together.
+    /// The number of timers that may fire in a run, over all nodes.
     pub timers: u8,
-    /// The most messages, timers, script actions and faults of a run; `None`: any number.
+    /// The maximum number of messages, timers, script actions and faults of a run; `None`:
+    /// unlimited.
     pub depth: Option<u32>,
-    /// The most bytes that the search takes; `None`: what there is.
+    /// The maximum memory of the search in bytes; `None`: unlimited.
     pub memory_max: Option<u64>,
-    /// Follow each run to its end before another begins, which takes less memory and does not find
-    /// a shortest counterexample.
+    /// Depth first, which takes less memory and does not find a shortest counterexample.
     pub depth_first: bool,
-    /// Runs in which turns of different nodes have changed places count as one.
+    /// Treat runs that differ only in the order of independent turns as one.
     pub reduction: bool,
-    /// A node works off what follows from a message before anything else reaches it.
+    /// A node completes all turns that follow from a message before its next input.
     pub atomic_chains: bool,
-    /// What `LANDMARK` is, if not the address of the first node.
+    /// The value of `LANDMARK`, if not the address of the first node.
     pub landmark: Option<String>,
-    /// Tuples for the nodes where they are located, after the facts of the program.
+    /// Tuples for the nodes at their locations, after the facts of the program.
     pub extra: Vec<Extra>,
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns).
     pub turn_tuples_max: Option<u64>,
-    /// The search ends soon after this becomes true: for signals.
+    /// Setting this ends the search soon: for signals.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

@@ -1,9 +1,9 @@
 //! Properties of all nodes together: rules at `@SIM` that derive `violation`.
 //!
-//! What such rules see of a node are the rows that it holds of the tables which they read: its
-//! *projection*. What they derive follows from the projections of all nodes, so it is worked out
-//! once for each combination of these. One node has the rows of the combination that was looked at
-//! last; for the next one only the rows that differ are changed there, and its views follow.
+//! Such rules see the rows of a node in the tables that they read: its *projection*. Their results
+//! follow from the projections of all nodes, so they are computed once for each combination. One
+//! node holds the rows of the last combination; for the next one only the differing rows are
+//! changed, and its views are updated incrementally.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use tidemill_stdx::keyed::Secret;
 use super::fit::VIOLATION;
 use super::found::{Found, violation};
 
-/// The projection of a node, by number; 0 is the one without a row.
+/// The number of a projection of a node; 0 is the one without rows.
 pub(super) type ProjectionId = u32;
 
-/// A row in the tables of the one node, by number.
+/// The number of a row in the tables of that one node.
 type RowNumber = u32;
 
-/// Rules at `@SIM`, compiled.
+/// Compiled rules at `@SIM`.
 #[derive(Clone, Debug)]
 pub(super) struct PropertyRules {
     rules: Arc<Rules>,
@@ -33,7 +33,7 @@ pub(super) struct PropertyRules {
 }
 
 impl PropertyRules {
-    /// Those of a program; nothing if none derives `violation`.
+    /// The rules of a program; `None` if none derives `violation`.
     ///
     /// # Errors
     /// None that a program could cause: their tuples never travel.
@@ -59,18 +59,18 @@ impl PropertyRules {
     }
 }
 
-/// What holds of all nodes.
+/// Evaluates properties of all nodes.
 pub(super) struct Properties {
     shared: PropertyRules,
-    /// The one node, without a row.
+    /// The node without rows.
     empty: Node,
-    /// The same with the rows of `holds`.
+    /// The node with the rows of `holds`.
     node: Node,
-    /// By node: its projection.
+    /// By node: its current projection.
     holds: Box<[ProjectionId]>,
     rows: Vec<(RelationId, SeqBuilder)>,
     row_numbers: Map<Box<[u8]>, RowNumber>,
-    /// The rows of each, by number, in order.
+    /// The rows of each projection, by number, in order.
     projections: Vec<Arc<[RowNumber]>>,
     projection_numbers: Map<Arc<[RowNumber]>, ProjectionId>,
     verdicts: Map<Box<[ProjectionId]>, Option<u32>>,
@@ -98,17 +98,17 @@ impl Properties {
         properties
     }
 
-    /// What is wrong.
+    /// The text of a failure.
     pub(super) fn failure(&self, number: u32) -> &str {
         &self.failures[number as usize]
     }
 
-    /// About how much memory all of it takes.
+    /// The approximate memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The projection of a node that has this address.
+    /// The projection of a node with this address.
     pub(super) fn project(&mut self, node: &Node, address: &str) -> ProjectionId {
         let mut rows: Vec<RowNumber> = Vec::new();
         for GlobalRead { here, there } in self.shared.reads.clone() {
@@ -147,7 +147,7 @@ impl Properties {
         number
     }
 
-    /// What is wrong where nodes have these projections, by number.
+    /// The failure of a combination of projections, by number, if it has one.
     pub(super) fn verdict(&mut self, projections: &[ProjectionId]) -> Option<u32> {
         if let Some(verdict) = self.verdicts.get(projections) {
             return *verdict;
@@ -165,7 +165,7 @@ impl Properties {
         verdict
     }
 
-    /// Works it out.
+    /// Computes that.
     fn look(&mut self, projections: &[ProjectionId]) -> Option<String> {
         let mut rows = Vec::new();
         for (old, new) in self.holds.iter().zip(projections) {
@@ -182,7 +182,7 @@ impl Properties {
         let turned = self.node.run_turn(Event::Rows { rows }, 0, 0, &mut found);
         self.holds.copy_from_slice(projections);
         if turned.is_none() {
-            // What is there now is incomplete.
+            // An error leaves the node in an incomplete state.
             self.node = self.empty.fork();
             self.holds.fill(0);
             return found.failure.or_else(|| Some("a turn is given up".to_owned()));
@@ -197,7 +197,7 @@ impl Properties {
     }
 }
 
-/// The rows that only the first has, and those that only the second has.
+/// The rows only in the first, and those only in the second.
 fn differences(old: &[RowNumber], new: &[RowNumber]) -> (Vec<RowNumber>, Vec<RowNumber>) {
     let without = |these: &[RowNumber], those: &[RowNumber]| {
         these.iter().filter(|it| those.binary_search(it).is_err()).copied().collect()

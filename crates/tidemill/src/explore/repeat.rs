@@ -1,4 +1,4 @@
-//! Whether a simulation does what a search has found.
+//! Repeats a counterexample in simulations.
 
 use tidemill_diag::Sources;
 
@@ -7,14 +7,14 @@ use crate::script::parse;
 use crate::sim::Simulation;
 use crate::tape::taped;
 
-/// Seeds that are tried: coins fall as they did with one of many.
+/// The number of seeds to try: with one of many, random choices come out as in the counterexample.
 const SEEDS: u64 = 256;
 
 /// The least seed with which a simulation that has no script yet fails under the
-/// [script](super::Counterexample::script) of a run; `None` if it fails with none that was tried.
+/// [script](super::Counterexample::script) of a run; `None` if it fails with none of those tried.
 ///
 /// # Errors
-/// What keeps it from running at all.
+/// The simulation cannot run.
 pub fn seed_that_fails(simulation: &Simulation, script: &[String]) -> Result<Option<u64>, Error> {
     let mut scripted = simulation.clone();
     let (mut sources, text) = (Sources::new(), script.join("\n"));

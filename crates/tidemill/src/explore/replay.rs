@@ -1,8 +1,9 @@
-//! A run that fails, as a script that a simulation takes.
+//! Converts a failing run to a script for a simulation.
 //!
-//! In a simulation a node runs its turns as soon as it can. So what reaches a node stands in the
-//! script where its turn was run in the search, and what waits behind it at the same time, as the
-//! turn may put more behind that. Tuples that a turn has sent to one node are one message there.
+//! A simulated node runs its turns as soon as it can. So the input of a node is placed in the
+//! script where its turn was run in the search, together with the inputs that wait behind it at
+//! that time, as the turn may append more to the inbox. Tuples that a turn has sent to one node are
+//! one message there.
 
 use std::collections::VecDeque;
 
@@ -20,22 +21,22 @@ use super::steps::{Deed as Given, Step, Steps};
 use super::turns::MessageId;
 use crate::script::{Cue, Deed, When, lines};
 
-/// Nanoseconds from one thing to the next.
+/// The time between two steps, in nanoseconds.
 const STEP_NS: u64 = 1_000_000;
 
-/// Who has sent a message, and in which step.
+/// The sender of a message, and its step.
 type Sent = (u32, usize);
 
-/// What a path becomes.
+/// The state of the conversion.
 struct Replay<'s> {
     steps: &'s Steps,
     now_ns: u64,
     cues: Vec<Cue>,
-    /// By node: for each event that waits, what brings it.
+    /// By node: for each waiting event, the actions that bring it.
     inboxes: Vec<VecDeque<Vec<Deed>>>,
-    /// By message: those that are under way.
+    /// By message: those in flight.
     sent: Map<MessageId, VecDeque<Sent>>,
-    /// What a node got of another's turn.
+    /// Messages that have reached a node.
     arrived: Vec<(Sent, u32)>,
 }
 
@@ -88,7 +89,7 @@ impl Replay<'_> {
         }
     }
 
-    /// A node runs the turn of the first event that waits.
+    /// A node runs the turn of its first waiting event.
     fn turn(&mut self, node: u32, waits_after: usize) {
         let inbox = &mut self.inboxes[node as usize];
         let first = inbox.pop_front().unwrap_or_default();
@@ -108,7 +109,7 @@ impl Replay<'_> {
         deeds.into_iter().for_each(|deed| self.cue(deed));
     }
 
-    /// What has to happen for a step from outside.
+    /// The actions of the script for an input.
     fn deeds(&mut self, step: Step, walked: &Walked) -> Vec<Deed> {
         let turns = &self.steps.locals.turns;
         let crash = |node| vec![Deed::Crash(vec![node]), Deed::Restart(vec![node])];
@@ -158,7 +159,7 @@ impl Replay<'_> {
         Some(Deed::Put(vec![(node, relation, columns)]))
     }
 
-    /// What is done with a message; nothing if it has come with another.
+    /// The action on a message; `None` if it has arrived with another.
     fn message(&mut self, message: MessageId, acts: &[Act], is_last: bool) -> Vec<Deed> {
         let turns = &self.steps.locals.turns;
         let (to, event) = turns.message(message);

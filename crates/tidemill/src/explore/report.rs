@@ -1,4 +1,4 @@
-//! What a search has found.
+//! The report of a search.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,37 +7,36 @@ use tidemill_relation::json::JsonWriter;
 
 use super::counterexample::Counterexample;
 
-/// What a search has found.
+/// The report of a search.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct ExploreReport {
-    /// Steps that were taken, each to a state.
+    /// The number of steps taken, each to a state.
     pub steps: u64,
-    /// States that differ.
+    /// The number of distinct states.
     pub distinct: u64,
-    /// The most things from outside in a run that was looked at.
+    /// The maximum number of inputs in an explored run.
     pub depth: u32,
-    /// Turns of nodes that were run; all others were known.
+    /// The number of turns run; all others were known.
     pub turns: u64,
-    /// States of single nodes that differ.
+    /// The number of distinct states of single nodes.
     pub node_states: u64,
     /// The order of rows in tables is part of a state.
     pub is_ordered: bool,
-    /// What bounds runs: what was asked for.
+    /// The bounds of runs, as requested.
     pub bounds: String,
-    /// Why not all runs within the bounds were looked at; none if they were.
+    /// Why not all runs within the bounds were explored; empty if they were.
     pub missed: Vec<String>,
-    /// Relations that say what must be so of a run as a whole, which no search looks at:
-    /// `unsettled`, `history`.
+    /// Relations with conditions on a whole run, which no search checks: `unsettled`, `history`.
     pub ignored: Vec<String>,
-    /// The probability that two states were taken for one, at most.
+    /// An upper bound on the probability that two distinct states had the same hash.
     pub collision: f64,
-    /// A run that fails, if there is one.
+    /// A failing run, if one was found.
     pub counterexample: Option<Counterexample>,
-    /// It was told to end before its end.
+    /// It was interrupted.
     pub interrupted: bool,
-    /// The CPU time that it took.
+    /// The CPU time used.
     pub cpu: Duration,
-    /// The most memory that the process had at once.
+    /// The peak memory of the process.
     pub peak_bytes: Option<u64>,
 }
 
@@ -47,12 +46,12 @@ impl ExploreReport {
         self.counterexample.is_none()
     }
 
-    /// Whether all runs within the bounds were looked at.
+    /// Whether all runs within the bounds were explored.
     pub fn is_complete(&self) -> bool {
         self.missed.is_empty() && self.is_well()
     }
 
-    /// What it took, which differs from run to run.
+    /// The resources used, which differ from run to run.
     pub fn cost(&self) -> String {
         let ExploreReport { distinct, turns, node_states, cpu, peak_bytes, .. } = self;
         let mut text = format!(
@@ -94,7 +93,7 @@ impl ExploreReport {
     }
 }
 
-/// One line for people.
+/// One line for users.
 impl fmt::Display for ExploreReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ExploreReport { steps, distinct, depth, .. } = self;
@@ -121,7 +120,7 @@ impl fmt::Display for ExploreReport {
     }
 }
 
-/// A small number with one digit that is above it.
+/// An upper bound of a small number, with one digit.
 fn above(probability: f64) -> String {
     let exponent = probability.max(f64::MIN_POSITIVE).log10().floor();
     let digit = (probability / 10f64.powf(exponent)).floor() + 1.0;

@@ -1,8 +1,8 @@
-//! The search through all states: breadth first by what comes from outside, or depth first.
+//! The search through all states: breadth first by inputs, or depth first.
 //!
-//! Of a state that has been seen a hash is kept, and by which step of which state it was found; the
-//! states themselves only while they wait to be looked at. A path is found again by taking the same
-//! steps from the start.
+//! For each visited state a hash is kept, and the step and state from which it was reached; the
+//! states themselves only while they are in the frontier. A path is reconstructed by taking the
+//! same steps from the start.
 
 use std::sync::atomic::Ordering;
 
@@ -11,12 +11,12 @@ use super::options::ExploreOptions;
 use super::seen::Seen;
 use super::steps::{State, Step, Steps, Taken, Which};
 
-/// How a state was found.
+/// How a state was reached.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// The number of the state before; of the start its own.
+    /// The number of the previous state; of the start its own.
     parent: u32,
-    /// Which of its steps, and of which kind.
+    /// The index of the step, and its kind.
     step: u32,
 }
 
@@ -29,35 +29,35 @@ pub(super) struct Walked {
     pub(super) failure: Option<Failure>,
 }
 
-/// Why a search did not see all that it was to see.
+/// Why a search ended early.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Cut {
     Depth,
     Memory,
     Interrupted,
-    /// More states than have numbers.
+    /// More states than numbers.
     Count,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Searched {
-    /// Steps that were taken.
+    /// The number of steps taken.
     pub(super) steps: u64,
-    /// States that were found.
+    /// The number of states found.
     pub(super) distinct: u64,
-    /// The most steps from outside.
+    /// The maximum number of inputs.
     pub(super) depth: u32,
     pub(super) cut: Option<Cut>,
-    /// The path to what is wrong.
+    /// The path to a failure.
     pub(super) failed: Option<Vec<Walked>>,
 }
 
-/// States that wait, one behind the other.
+/// States of the frontier, stored one after the other.
 #[derive(Default)]
 struct Layer {
     words: Vec<u32>,
-    /// Of each its number and where it ends.
+    /// The number of each state, and its end.
     states: Vec<(u32, usize)>,
 }
 
@@ -89,10 +89,10 @@ impl Layer {
     }
 }
 
-/// How often limits are looked at, in states.
+/// The number of states between two checks of the limits.
 const LOOK_EVERY: u64 = 1024;
 
-/// A search that is running.
+/// A search in progress.
 pub(super) struct Search<'s> {
     pub(super) steps: &'s mut Steps,
     options: &'s ExploreOptions,
@@ -110,8 +110,7 @@ impl<'s> Search<'s> {
         Search { steps, options, seen, found, searched, failed: None, looked: 0 }
     }
 
-    /// Runs it to its end. What it says counts for nothing if the order of rows turned out to be
-    /// needed.
+    /// Runs the search. The result is void if the order of rows turned out to be needed.
     pub(super) fn run(mut self) -> Searched {
         let start = self.steps.start(self.options);
         let mut first = Layer::default();
@@ -181,7 +180,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Whether something from outside can happen in a state.
+    /// Whether an input is possible in a state.
     fn goes_on(&mut self, state: &State) -> bool {
         let mut goes_on = false;
         self.steps.each(state, Which::Outside, &mut |_, _| {
@@ -220,7 +219,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Whether there is a reason to end.
+    /// Whether the search has to end.
     fn is_over(&mut self, waiting: &Layer) -> bool {
         if self.failed.is_some() || self.steps.locals.turns.needs_order {
             return true;
@@ -234,7 +233,7 @@ impl<'s> Search<'s> {
             + 2 * waiting.bytes()
             + self.steps.locals.bytes();
         let ExploreOptions { memory_max, stop, .. } = self.options;
-        // Relaxed: a wish, which nothing else is published with.
+        // Relaxed: the flag publishes no other data.
         let is_told = stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         self.searched.cut = match () {
             () if is_told => Some(Cut::Interrupted),

@@ -1,12 +1,12 @@
-//! The states that have been seen, as hashes of 128 bits.
+//! The set of visited states, as hashes of 128 bits.
 
-/// A set of hashes: an open table that grows.
+/// A set of hashes: an open-addressing table that grows.
 pub(super) struct Seen {
     slots: Vec<u128>,
     count: usize,
 }
 
-/// Slots of an empty table.
+/// The number of slots of an empty table.
 const SLOTS_MIN: usize = 1 << 10;
 
 impl Seen {
@@ -14,7 +14,7 @@ impl Seen {
         Seen { slots: vec![0; SLOTS_MIN], count: 0 }
     }
 
-    /// Adds a hash; false if it is there.
+    /// Adds a hash; returns false if it is present.
     pub(super) fn insert(&mut self, hash: u128) -> bool {
         // 0 is an empty slot.
         let hash = hash.max(1);
@@ -39,7 +39,7 @@ impl Seen {
     }
 }
 
-/// Puts a hash into its slot; false if it is there. The table is not full.
+/// Puts a hash into its slot; returns false if it is present. The table is not full.
 fn place(slots: &mut [u128], hash: u128) -> bool {
     let mask = slots.len() - 1;
     let mut at = (hash >> 64) as usize & mask;
@@ -75,7 +75,7 @@ fn mixed(mut word: u64) -> u64 {
     word
 }
 
-/// The probability that two of so many states have one hash, at most.
+/// An upper bound on the probability that two of `states` states have the same hash.
 pub(super) fn collision_probability(states: usize) -> f64 {
     let count = states as f64;
     count * count / 2f64.powi(129)

@@ -1,11 +1,11 @@
 //! States of all nodes and the network together, and the steps between them.
 //!
-//! A state is a row of numbers: the state of each node, what may still go wrong, how far the script
-//! is, and the messages under way, in the order of their numbers. A step changes one node and a few
+//! A state is a row of numbers: the state of each node, the remaining faults, the position in the
+//! script, and the messages in flight, sorted by number. A step changes one node and a few
 //! messages.
 //!
-//! Turns cost nothing: how long a run is says how often something from outside reached a node. So
-//! the first counterexample has the least of that.
+//! Turns are free: the length of a run is the number of inputs to its nodes. So the first
+//! counterexample has the fewest inputs.
 
 use super::events::EventId;
 use super::locals::{Failure, LocalId, Locals, Moved};
@@ -17,38 +17,38 @@ use super::turns::MessageId;
 /// A state; see the module.
 pub(super) type State = [u32];
 
-/// What a step does.
+/// A step.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Step {
-    /// A node runs the turn of the first event that waits, or of all.
+    /// A node runs the turn of its first waiting event, or of all.
     Turn(u32),
     /// A message reaches its node.
     Deliver(MessageId),
-    /// A timer of a node fires, one that is next.
+    /// A timer of a node fires, one of those due next.
     Timer(u32, u32),
-    /// The action of the script with this number happens.
+    /// The script's action of this number.
     Script(u32),
     /// A message is lost.
     Drop(MessageId),
-    /// A message reaches its node, and will do so again.
+    /// A message reaches its node, and stays in flight.
     Duplicate(MessageId),
-    /// A node loses what it has, and starts again.
+    /// A node loses its state and restarts.
     Crash(u32),
 }
 
-/// Which steps.
+/// A kind of steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Which {
     /// Turns that are steps of their own.
     Turns,
-    /// All that comes from outside.
+    /// Inputs.
     Outside,
 }
 
-/// What the script does to one node.
+/// An action of the script on one node.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Action {
-    /// Actions of one group happen in any order, and after those of the group before.
+    /// Actions of one group happen in any order, after those of the group before.
     pub(super) group: u32,
     pub(super) node: u32,
     pub(super) deed: Deed,
@@ -62,7 +62,7 @@ pub(super) enum Deed {
     Crash,
 }
 
-/// A step from a state: where it leads, and whether it fails.
+/// A step from a state: the next state, and whether it fails.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken<'s> {
     pub(super) step: Step,
@@ -70,32 +70,32 @@ pub(super) struct Taken<'s> {
     pub(super) failure: Option<Failure>,
 }
 
-/// Writes a state but for one node and what that sends.
+/// Writes a state without one node and its sent messages.
 type Base<'b> = &'b dyn Fn(&mut Vec<u32>);
 
-/// All steps from states.
+/// Generates the steps from states.
 pub(super) struct Steps {
     pub(super) locals: Locals,
     nodes: usize,
     reduction: bool,
     atomic: bool,
-    /// There are properties of all nodes.
+    /// Whether there are properties of all nodes.
     judges: bool,
     script: Vec<Action>,
     script_crashes: bool,
     next: Vec<u32>,
 }
 
-/// Places behind the nodes.
+/// Indices into a state, counted from the end of the nodes.
 const BUDGETS: usize = 0;
 const GROUP: usize = 1;
 const DONE: usize = 2;
 const HEADER: usize = 3;
 
-/// Actions of a group, which have a bit each.
+/// The maximum number of actions of a group, which have a bit each.
 pub(super) const GROUP_MAX: usize = 32;
 
-/// What may still happen, a byte each.
+/// The remaining faults and timers, a byte each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Budgets {
     drops: u8,
@@ -129,7 +129,7 @@ impl Steps {
         }
     }
 
-    /// The state that all runs begin with.
+    /// The initial state of all runs.
     pub(super) fn start(&mut self, options: &ExploreOptions) -> Vec<u32> {
         let nodes = 0..options.nodes;
         let mut state: Vec<u32> = nodes.map(|node| self.locals.start(node, None)).collect();
@@ -138,12 +138,12 @@ impl Steps {
         state
     }
 
-    /// Takes all steps from now on, whatever may be left out.
+    /// Turns the reduction off.
     pub(super) fn take_all(&mut self) {
         self.reduction = false;
     }
 
-    /// Whether a step at a node has all that follows from it.
+    /// Whether a step at a node includes all turns that follow.
     pub(super) fn is_atomic(&self) -> bool {
         self.atomic
     }
@@ -160,7 +160,7 @@ impl Steps {
         }
     }
 
-    /// Whether a step is one in which a node crashes.
+    /// Whether a node crashes in a step.
     pub(super) fn is_crash(&self, step: Step) -> bool {
         match step {
             Step::Crash(_) => true,
@@ -169,7 +169,7 @@ impl Steps {
         }
     }
 
-    /// The messages under way in a state.
+    /// The messages in flight in a state.
     pub(super) fn messages<'s>(&self, state: &'s State) -> &'s [MessageId] {
         &state[self.nodes + HEADER..]
     }
@@ -184,8 +184,8 @@ impl Steps {
         state[node as usize]
     }
 
-    /// Whether a state is one that runs pass through only before they begin: where nodes work off
-    /// all at once, an event waits at the start alone.
+    /// Whether runs pass through a state only before they begin: where nodes complete chains at
+    /// once, an event waits at the start only.
     pub(super) fn is_before_start(&self, state: &State) -> bool {
         self.atomic && state[..self.nodes].iter().any(|local| self.waits(*local))
     }
@@ -203,11 +203,11 @@ impl Steps {
         !self.locals.get(local).inbox.is_empty()
     }
 
-    /// The node whose turn is the only step that has to be taken from a state: nothing else that
-    /// can happen before it changes what it does, or what else can happen.
+    /// A node whose turn is a sufficient set of steps from a state: no other step before it changes
+    /// the turn, or is changed by it.
     fn foremost(&mut self, state: &State) -> Option<u32> {
         let budgets = Budgets::of(state[self.nodes + BUDGETS]);
-        // A crash before the turn is another run.
+        // A crash before the turn makes a different run.
         if !self.reduction || budgets.crashes > 0 || self.script_crashes {
             return None;
         }
@@ -224,7 +224,8 @@ impl Steps {
         })
     }
 
-    /// The node that starts next where nodes work off all at once; none if their order shows.
+    /// The node that starts next where nodes complete chains at once; `None` if their order is
+    /// visible.
     fn next_to_start(&mut self, state: &State, waiting: &[u32]) -> Option<u32> {
         let mut waiting = waiting.iter().copied();
         waiting.find(|node| {
@@ -233,7 +234,7 @@ impl Steps {
         })
     }
 
-    /// Whether properties of all nodes see that a node has moved.
+    /// Whether a move of a node changes its projection.
     fn shows(&self, local: LocalId, moved: &Moved) -> bool {
         !moved.shows.is_empty() && {
             let before = self.locals.projection(local);
@@ -241,8 +242,8 @@ impl Steps {
         }
     }
 
-    /// What is wrong with all nodes together when one of them, after a state, comes to be seen so,
-    /// one after the other.
+    /// The failure of all nodes together as one of them goes through these projections, starting
+    /// from a state.
     fn judge(&mut self, state: &State, node: u32, shows: &[ProjectionId]) -> Option<Failure> {
         if !self.judges {
             return None;
@@ -262,8 +263,8 @@ impl Steps {
         })
     }
 
-    /// Calls `take` with all steps of a kind that a search takes from a state, in an order that
-    /// follows from the state; until it returns false.
+    /// Calls `take` with all steps of a kind that a search takes from a state, in an order
+    /// determined by the state, until it returns false.
     pub(super) fn each(
         &mut self,
         state: &State,
@@ -432,8 +433,8 @@ impl Steps {
         })
     }
 
-    /// Takes a step that puts a node into another state; where nodes work off all at once, its
-    /// turns are part of it. `base` gives the state without that.
+    /// Takes a step that puts a node into another state; where nodes complete chains at once, it
+    /// includes its turns. `base` writes the state without that.
     fn arrive(
         &mut self,
         local: LocalId,
@@ -458,7 +459,7 @@ impl Steps {
         })
     }
 
-    /// Puts what a turn came to into a state.
+    /// Writes the result of a turn into a state.
     fn put(&self, state: &mut Vec<u32>, node: u32, moved: &Moved) {
         state[node as usize] = moved.local;
         let fixed = self.nodes + HEADER;
@@ -469,7 +470,7 @@ impl Steps {
     }
 }
 
-/// Where a state of which so many places are fixed has its budgets.
+/// The index of the budgets in a state with `fixed` places before the messages.
 fn budgets_at(fixed: usize) -> usize {
     fixed - HEADER + BUDGETS
 }

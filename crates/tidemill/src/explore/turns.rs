@@ -1,13 +1,13 @@
-//! Turns of nodes, each of which is run once: what comes of one follows from what the node's tables
-//! hold and from the event.
+//! Turns of nodes, each of which is run once: the result follows from the node's tables and the
+//! event.
 //!
-//! What tables hold has a number. The node that holds it is made when it is needed: from a copy, if
-//! one is kept, or else by running the turns that led there. So a search holds a number for each
-//! node, and only what is new costs a turn.
+//! The contents of tables have a number. The node that holds them is made on demand: from a copy,
+//! if one is kept, or else by running the turns that led there. So a search keeps a number for each
+//! node, and only new contents cost a turn.
 //!
-//! What tables hold are rows and the ages of those that have a lifetime, at the time of the node's
-//! clock. So tables are others when that clock has moved. A node that is made again has a time of
-//! its own, at which its rows have these ages.
+//! The contents are rows, and the ages of those that have a lifetime, at the time of the node's
+//! clock. So contents change when that clock advances. A node that is made again has a time of its
+//! own, at which its rows have these ages.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -26,16 +26,16 @@ use super::found::Found;
 use super::options::ExploreOptions;
 use super::properties::{ProjectionId, Properties};
 
-/// What the tables of a node hold, by number.
+/// The number of the contents of a node's tables.
 pub(super) type TablesId = u32;
 
-/// A message by number: an event and the node that it is for.
+/// The number of a message: an event and its destination.
 pub(super) type MessageId = u32;
 
-/// Nodes that are kept.
+/// The maximum number of nodes kept.
 const NODES_MAX: usize = 2048;
 
-/// What a turn starts from.
+/// The input of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct TurnKey {
     pub(super) tables: TablesId,
@@ -46,24 +46,24 @@ pub(super) struct TurnKey {
     pub(super) clock_ns: u64,
 }
 
-/// What may come of a turn.
+/// A possible result of a turn.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
     pub(super) tables: TablesId,
     pub(super) symbol: u64,
     pub(super) follows: Box<[EventId]>,
     pub(super) sends: Box<[MessageId]>,
-    /// What is wrong with it, by number.
+    /// The number of its failure.
     pub(super) failure: Option<u32>,
 }
 
-/// How tables have come to hold what they hold.
+/// The origin of table contents.
 #[derive(Clone, Debug)]
 enum Origin {
     Start,
-    /// By a turn in which coins fell so.
+    /// A turn with these results of random choices.
     Turn(TurnKey, Vec<bool>),
-    /// As these are some time later.
+    /// The passing of time after these contents.
     Later(TablesId),
 }
 
@@ -72,25 +72,25 @@ struct Held {
     node: u32,
     origin: Origin,
     projection: ProjectionId,
-    /// The time, as the node that is made by this origin has it.
+    /// The clock of the node that is made from this origin.
     now_ns: u64,
-    /// How long after that the first row expires.
+    /// The time from then to the first expiry of a row.
     expiry_ns: Option<u64>,
 }
 
-/// All turns that have been run.
+/// All turns that have been run, with their results.
 pub(super) struct Turns {
     rules: Arc<Rules>,
     pub(super) identities: Vec<Identity>,
     turn_tuples_max: Option<u64>,
     in_order: bool,
     uses_symbols: bool,
-    /// Events that start no strand are left out.
+    /// Omit events that start no strand.
     reduction: bool,
     pub(super) events: Events,
     messages: Vec<(u32, EventId)>,
     message_numbers: Map<(u32, EventId), MessageId>,
-    /// What was sent, as it arrives.
+    /// Sent tuples in the form in which they arrive.
     arrivals: Map<(u32, EventId), Box<[MessageId]>>,
     held: Vec<Held>,
     held_numbers: Map<Box<[u8]>, TablesId>,
@@ -98,14 +98,14 @@ pub(super) struct Turns {
     later: Map<(TablesId, u64), TablesId>,
     outcomes: Map<TurnKey, Rc<[Outcome]>>,
     nodes: Map<TablesId, Node>,
-    /// Those of `nodes`, in the order in which they came.
+    /// The keys of `nodes`, oldest first.
     kept: VecDeque<TablesId>,
     failures: Vec<String>,
-    /// Those of all nodes together, if the program has such.
+    /// Properties of all nodes, if the program has any.
     pub(super) properties: Option<Properties>,
-    /// Turns that the engine has run.
+    /// The number of turns run by the engine.
     pub(super) ran: u64,
-    /// The order of rows may have decided something, and was left out.
+    /// A result may have depended on the order of rows, which was left out.
     pub(super) needs_order: bool,
 }
 
@@ -146,7 +146,7 @@ impl Turns {
         &self.rules
     }
 
-    /// A node as it starts.
+    /// A new node.
     pub(super) fn fresh(&self, node: u32) -> Node {
         let identity = self.identities[node as usize].clone();
         let mut node = Node::new(self.rules.clone(), identity, 0, Secret::FIXED);
@@ -154,13 +154,13 @@ impl Turns {
         node
     }
 
-    /// What the tables of a node hold when it starts.
+    /// The initial contents of a node's tables.
     pub(super) fn start(&mut self, node: u32) -> TablesId {
         let fresh = self.fresh(node);
         self.hold(fresh, node, Origin::Start, 0)
     }
 
-    /// What tables hold so many nanoseconds later if there was no turn.
+    /// The contents after `by_ns` nanoseconds without a turn.
     pub(super) fn later(&mut self, tables: TablesId, by_ns: u64) -> TablesId {
         let Held { node: number, now_ns, expiry_ns, .. } = self.held[tables as usize];
         if by_ns == 0 || expiry_ns.is_none() {
@@ -175,39 +175,39 @@ impl Turns {
         later
     }
 
-    /// When the first row expires, in nanoseconds from the node's time on.
+    /// The time to the first expiry of a row, relative to the node's clock, in nanoseconds.
     pub(super) fn expiry_ns(&self, tables: TablesId) -> Option<u64> {
         self.held[tables as usize].expiry_ns
     }
 
-    /// Which node it is that has these tables.
+    /// The node that has these tables.
     pub(super) fn node_of(&self, tables: TablesId) -> u32 {
         self.held[tables as usize].node
     }
 
-    /// What properties of all nodes see of these tables; 0 if there are none.
+    /// The projection of these tables; 0 if there are no properties.
     pub(super) fn projection(&self, tables: TablesId) -> ProjectionId {
         self.held[tables as usize].projection
     }
 
-    /// Whom a message is for, and what it is there.
+    /// The destination of a message, and its event there.
     pub(super) fn message(&self, message: MessageId) -> (u32, EventId) {
         self.messages[message as usize]
     }
 
-    /// What is wrong.
+    /// The text of a failure.
     pub(super) fn failure(&self, number: u32) -> &str {
         &self.failures[number as usize]
     }
 
-    /// About how much memory all of it takes.
+    /// The approximate memory in use.
     pub(super) fn bytes(&self) -> usize {
         let nodes = self.nodes.len() * 32_768;
         let properties = self.properties.as_ref().map_or(0, Properties::bytes);
         nodes + self.events.bytes() + self.held_bytes + self.outcomes.len() * 200 + properties
     }
 
-    /// All that can come of a turn.
+    /// All possible results of a turn.
     pub(super) fn outcomes(&mut self, key: TurnKey) -> Rc<[Outcome]> {
         if let Some(outcomes) = self.outcomes.get(&key) {
             return outcomes.clone();
@@ -224,7 +224,8 @@ impl Turns {
         outcomes
     }
 
-    /// Runs a turn in which coins fall so; what comes of it, and all coins that were flipped.
+    /// Runs a turn with these results of random choices; returns its result, and the results of all
+    /// choices made.
     fn run(&mut self, key: TurnKey, flips: Vec<bool>) -> (Outcome, Vec<bool>) {
         let mut node = self.node(key.tables);
         let mut found = Found::default();
@@ -274,7 +275,7 @@ impl Turns {
         (turned, chosen)
     }
 
-    /// A copy of the node that holds this.
+    /// A copy of the node with these contents.
     pub(super) fn node(&mut self, tables: TablesId) -> Node {
         if let Some(node) = self.nodes.get(&tables) {
             return node.fork();
@@ -289,7 +290,7 @@ impl Turns {
         copy
     }
 
-    /// Makes a node by the turns that led there, from one that is kept or from its start.
+    /// Makes a node by replaying turns, from a kept node or from its start.
     fn run_again(&mut self, tables: TablesId) -> Node {
         let mut turns = Vec::new();
         let mut at = tables;
@@ -312,7 +313,7 @@ impl Turns {
         node
     }
 
-    /// The number of what the tables of a node hold.
+    /// The number of the contents of a node's tables.
     fn hold(&mut self, mut node: Node, number: u32, origin: Origin, now_ns: u64) -> TablesId {
         let mut state = number.to_le_bytes().to_vec();
         node.append_state(self.in_order, now_ns, &mut state);
@@ -341,8 +342,8 @@ impl Turns {
         self.kept.push_back(tables);
     }
 
-    /// Sends a tuple through the mail of its node and that of the other, as messages travel: what
-    /// arrives there.
+    /// Passes a tuple through the mail of its node and that of the destination, as messages travel;
+    /// returns the messages that arrive.
     fn post(&mut self, from: u32, send: &Send, row: &SeqBuilder) -> Box<[MessageId]> {
         let sent = Event::Tuple {
             relation: send.relation,
@@ -399,7 +400,7 @@ impl Turns {
 }
 
 /// Whether an event may start a strand: the change of a row does not if each strand that it could
-/// start asks for another constant.
+/// start requires another constant.
 fn may_start(plan: &Plan, event: &Event) -> bool {
     let Event::Change { relation, row } = event else { return true };
     let fits = |(value, bind): (Value<'_>, &Bind)| match bind {
@@ -414,7 +415,7 @@ fn may_start(plan: &Plan, event: &Event) -> bool {
     })
 }
 
-/// How coins fall next, after they have fallen so: as one counts in binary.
+/// The next results of random choices after these, in the order of binary counting.
 fn next_flips(mut flips: Vec<bool>) -> Option<Vec<bool>> {
     while flips.pop_if(|last| *last).is_some() {}
     *flips.last_mut()? = true;
@@ -427,7 +428,7 @@ mod tests {
 
     #[test]
     fn all_ways_that_coins_fall_are_tried_once() {
-        // Two coins, and a third if the first is true.
+        // Two choices, and a third if the first is true.
         let (mut flips, mut seen) = (Some(Vec::new()), Vec::new());
         while let Some(mut flipped) = flips {
             while flipped.len() < 2 || flipped[0] && flipped.len() < 3 {

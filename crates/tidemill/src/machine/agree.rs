@@ -1,4 +1,4 @@
-//! All workers go on with other rules, or none.
+//! Replaces the rules at all workers, or at none, by a vote.
 //!
 //! ```text
 //! first worker                      others
@@ -6,7 +6,7 @@
 //! all can, or one cannot       <-   vote
 //! goes on                      ->   go on
 //! ```
-//! Of several proposals the last one counts.
+//! A new proposal cancels the previous one.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use super::crew::Proposal;
 use super::pending::Pending;
 use super::{Machine, others};
 
-/// Has all nodes go on with other rules: at once, or once the other workers have said that theirs
-/// can. What becomes of it then is noted.
+/// Replaces the rules at all nodes: at once, or when all other workers have agreed, whose result is
+/// noted later.
 ///
 /// # Errors
 /// Why the nodes of this worker cannot.

@@ -1,4 +1,4 @@
-//! The components of a node: compiled, and put on the loop.
+//! The components of a node: compiles them, and puts them on the loop.
 
 use tidemill_cl::compile::{Checkpoints, Choices, Compiled, compile, compile_next};
 use tidemill_cl::interpret::{interpret, interpret_next};
@@ -18,7 +18,7 @@ use crate::journal::SharedJournal;
 use crate::program::Program;
 use crate::run::{ComponentOptions, Engine};
 
-/// How code is made of the components of a program.
+/// How the components of a program are compiled.
 #[derive(Clone, Debug)]
 pub(crate) struct Making {
     is_interpreted: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Making {
 }
 
 impl Making {
-    /// As chosen. With `counted` slices end after so many checkpoints, else when time is over.
+    /// As chosen. With `counted` a slice ends after a number of checkpoints, else by time.
     pub(crate) fn new(chosen: &mut ComponentOptions, counted: bool) -> Making {
         let checkpoints = match (chosen.no_checkpoints, counted) {
             (true, _) => Checkpoints::None,
@@ -41,10 +41,10 @@ impl Making {
         Making { is_interpreted, choices: Choices { checkpoints, several, listing: false } }
     }
 
-    /// Makes it; nothing, if the program has no components.
+    /// Compiles a program; `None`, if it has no components.
     ///
     /// # Errors
-    /// No code can be made for this machine.
+    /// The code generator does not support this machine.
     pub(crate) fn first(&self, program: &Program) -> Result<Option<Executable>, String> {
         let Some(ir) = &program.components.program else { return Ok(None) };
         let (sources, files) = (&program.sources, program.components.files);
@@ -56,10 +56,10 @@ impl Making {
         Ok(Some(program))
     }
 
-    /// Makes that of the next version; see [`succession`](tidemill_cl::ir::succession).
+    /// Compiles the next version; see [`succession`](tidemill_cl::ir::succession).
     ///
     /// # Errors
-    /// No code can be made for this machine.
+    /// The code generator does not support this machine.
     pub(super) fn next(
         &self,
         before: &Executable,
@@ -86,17 +86,16 @@ fn impossible(error: tidemill_jit::Error) -> String {
     format!("no code can be made: {error}")
 }
 
-/// What the processes of a program write to and read, and where their faults are reported.
+/// The output, input and fault reports of a program's processes.
 pub(crate) struct Outputs {
     pub(crate) console: Console,
     pub(crate) reports: Box<dyn Reports>,
-    /// What its files are on.
+    /// The storage of its files.
     pub(crate) disk: Disk,
 }
 
 impl Outputs {
-    /// Output that goes to `sink`, and reports to a journal, which say that they are of a node of
-    /// that name, if it has one.
+    /// Output to `sink` and reports to a journal, with the name of the node, unless that is empty.
     pub(crate) fn of(sink: Box<dyn Sink>, journal: &SharedJournal, node: String) -> Outputs {
         let lines = if journal.get().console.is_eager() { Lines::Each } else { Lines::Together };
         let journal = journal.clone();
@@ -108,30 +107,30 @@ impl Outputs {
     }
 }
 
-/// What chance follows from in the processes of a node.
+/// Seeds of random numbers in the processes of a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seeds {
-    /// What the order of processes follows from, where it shall repeat.
+    /// The seed of the schedule, if it has to be repeatable.
     schedule: Option<u64>,
     random: u64,
     hash: u64,
 }
 
 impl Seeds {
-    /// From one seed, or from chance.
+    /// Derived from one seed, or random.
     ///
     /// # Errors
-    /// No random numbers.
+    /// The host provides no random numbers.
     pub(crate) fn of(seed: Option<u64>, host: &mut dyn Host) -> Result<Seeds, String> {
         let random = seed.unwrap_or_else(|| host.random());
         Ok(Seeds { schedule: seed, random, hash: hash_seed(seed, host)? })
     }
 }
 
-/// The processes of a program, which have not begun, and what the system offers to them.
+/// The processes of a program, which have not started, and the system components for them.
 ///
 /// # Errors
-/// No folder to confine them to.
+/// The folder that confines them cannot be opened.
 pub(crate) fn engine(
     program: Executable,
     chosen: &mut ComponentOptions,
@@ -161,10 +160,10 @@ pub(crate) fn engine(
     Ok((runner, systems))
 }
 
-/// Processes of no program.
+/// A runner without a program.
 ///
 /// # Errors
-/// No random numbers.
+/// The host provides no random numbers.
 pub(crate) fn idle(host: &mut dyn Host) -> Result<(Runner, Systems), String> {
     let (program, reports) = (Executable::empty(), Box::new(Silent));
     let console = Console::new(Box::new(Silent), Lines::Together);
@@ -172,7 +171,7 @@ pub(crate) fn idle(host: &mut dyn Host) -> Result<(Runner, Systems), String> {
     engine(program, &mut ComponentOptions::default(), Seeds::of(Some(0), host)?, outputs)
 }
 
-/// Where processes write that there are none of.
+/// The sink of a runner without processes.
 struct Silent;
 
 impl Sink for Silent {
@@ -185,7 +184,7 @@ impl Reports for Silent {
     fn deadlock(&mut self, _: u64, _: &[String]) {}
 }
 
-/// What collections hash with: of a run with a seed it follows from that.
+/// The hash seed of collections: with a seed it is derived from that.
 fn hash_seed(seed: Option<u64>, host: &mut dyn Host) -> Result<u64, String> {
     if let Some(seed) = seed {
         return Ok(Rng::new(seed ^ 0x6861_7368).next_u64());

@@ -1,4 +1,4 @@
-//! What tools ask of a run: its nodes, its counters, its component tree.
+//! Requests of tools to a run: to its nodes, for its counters and its component tree.
 
 use tidemill_event::Loop;
 use tidemill_overlog::control::{End, Status};
@@ -10,7 +10,7 @@ use crate::components::listing;
 use crate::control::{Controlled, Server, Snapshot, Whom};
 
 impl Machine {
-    /// The components of all nodes.
+    /// The component trees of all nodes.
     fn tree(&mut self) -> String {
         if !self.has_scopes() {
             return listing(self.node.runner.worker());

@@ -1,4 +1,4 @@
-//! The other workers of a run, as one of them knows them.
+//! The other workers of a run, as seen by one of them.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use tidemill_stdx::sorted::SortedMap;
 
 use super::pending::Pending;
 
-/// The first connection to a worker has this number times that of the worker, so that askers of
-/// different workers differ.
+/// The connections of worker `n` are numbered from `n` times this, so that askers of different
+/// workers differ.
 pub(crate) const ASKERS: u64 = 1 << 48;
 
-/// The other workers, as one of them sees them.
+/// The other workers, as seen by one of them.
 pub(crate) struct Crew<W> {
-    /// All others for the first; the first for each other.
+    /// At the first worker all others; at each other one the first.
     pub(crate) others: Vec<Remote<W>>,
-    /// Questions that others have not answered, by asker and worker.
+    /// The number of pending requests to other workers, by asker and worker.
     pub(super) asked: SortedMap<(AskerId, u32), u64>,
-    /// Whether each of the others has nothing left to do.
+    /// Whether each of the others is drained.
     pub(super) drained: Vec<bool>,
-    /// Rules that the first has proposed to the others.
+    /// Rules that the first worker has proposed to the others.
     pub(super) proposals: Proposals,
 }
 
@@ -31,26 +31,26 @@ impl<W> Crew<W> {
         Crew { others, asked: SortedMap::new(), drained, proposals: Proposals::default() }
     }
 
-    /// The first worker, as another one sees it.
+    /// The first worker, at another one.
     pub(super) fn first(&self) -> Option<&Remote<W>> {
         self.others.first()
     }
 
-    /// Another worker, as the first one sees it.
+    /// Another worker, at the first one.
     pub(super) fn worker(&self, number: u32) -> Option<&Remote<W>> {
         self.others.get((number as usize).checked_sub(1)?)
     }
 }
 
-/// What the first worker has proposed to the others.
+/// A proposal of the first worker to the others.
 pub(super) struct Proposal {
     pub(super) rules: Arc<Rules>,
     pub(super) pending: Pending,
-    /// Votes that are still to come.
+    /// The number of missing votes.
     pub(super) left: usize,
 }
 
-/// The last proposal, while its votes come.
+/// The last proposal, while votes are missing.
 #[derive(Default)]
 pub(super) struct Proposals {
     number: u64,
@@ -58,19 +58,19 @@ pub(super) struct Proposals {
 }
 
 impl Proposals {
-    /// Puts one in the place of what there was; its number.
+    /// Replaces the current proposal; returns its number.
     pub(super) fn propose(&mut self, proposal: Proposal) -> u64 {
         self.last = Some(proposal);
         self.number += 1;
         self.number
     }
 
-    /// The last one, if it has this number.
+    /// The current proposal, if it has this number.
     pub(super) fn get(&mut self, number: u64) -> Option<&mut Proposal> {
         self.last.as_mut().filter(|_| self.number == number)
     }
 
-    /// Takes it.
+    /// Removes the current proposal.
     pub(super) fn forget(&mut self) -> Option<Proposal> {
         self.last.take()
     }

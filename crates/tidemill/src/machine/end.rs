@@ -1,4 +1,4 @@
-//! The end of a run: what is left of each node is ended, and what all of them did is summed up.
+//! The end of a run: ends what is left of each node, and sums up the results.
 
 use tidemill_event::Loop;
 
@@ -8,7 +8,7 @@ use crate::components::system;
 use crate::run::{ComponentsEnded, Report};
 
 impl Machine {
-    /// Calls `f` for each node that lives, with the machine turned to it.
+    /// Calls `f` for each live node, as the current node.
     pub(crate) fn at_each_node(
         &mut self,
         events: &mut Loop<Machine>,
@@ -24,7 +24,7 @@ impl Machine {
         }
     }
 
-    /// Ends what processes are left; whether the network has still to take what they sent.
+    /// Ends the remaining processes; returns whether the network still has unsent data.
     pub(crate) fn clear(&mut self, events: &mut Loop<Machine>) -> bool {
         let mut has_unsent = false;
         self.at_each_node(events, |machine, events| {
@@ -35,8 +35,8 @@ impl Machine {
         has_unsent
     }
 
-    /// Ends the engines of all nodes, and adds what they did to a report. What went wrong behind
-    /// the backs of components and apps is noted, too.
+    /// Ends the engines of all nodes, and adds their results to a report. Also notes errors that no
+    /// component or app has seen.
     pub(crate) fn sum_up(&mut self, events: &mut Loop<Machine>, report: &mut Report) {
         self.at_each_node(events, |machine, events| {
             let packets = machine.stop_packets(events);
@@ -66,7 +66,7 @@ impl Machine {
         report.borders = counters.into_iter().filter_map(of_border).collect();
     }
 
-    /// The apps that run a component for each flow.
+    /// The apps with a component instance for each flow.
     fn flow_apps(&self) -> impl Iterator<Item = &str> {
         let of_nodes = self.maker.iter().flat_map(|maker| &maker.parts.borders.flows);
         let of_run = self.node.borders.flows.checked().filter(|_| self.maker.is_none());
@@ -74,12 +74,12 @@ impl Machine {
     }
 }
 
-/// Ends what processes are left, and what the system has open for them.
+/// Ends the remaining processes, and closes their system resources.
 pub(super) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
     borders::flows::clear(machine);
     let worker = machine.node.runner.worker();
     worker.clear();
-    // What they still wanted of the system goes, as they are gone.
+    // Drops their pending requests.
     while let Some(request) = worker.take_request() {
         worker.reuse(request.values);
     }
@@ -89,7 +89,7 @@ pub(super) fn clear(machine: &mut Machine, events: &mut Loop<Machine>) {
     }
 }
 
-/// Ends the threads, and says how the components of a node ended, if there are any.
+/// Stops the threads; returns how the components of a node ended, if it has some.
 fn stop(machine: &mut Machine) -> Option<ComponentsEnded> {
     machine.node.runner.stop();
     machine.has.components.then(|| ComponentsEnded {

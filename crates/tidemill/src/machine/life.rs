@@ -1,4 +1,4 @@
-//! The life of a node: its other engines started, had fail, and ended without notice.
+//! The life of a node: starts its other engines, fails parts of them, and crashes the node.
 
 use tidemill_event::Loop;
 use tidemill_overlog::fleet::NodeId;
@@ -10,10 +10,10 @@ use super::{Machine, end, packets};
 use crate::borders;
 use crate::script::Victim;
 
-/// Starts the graph and the components of the node whose turn it is.
+/// Starts the graph and the components of the current node.
 ///
 /// # Errors
-/// The graph does not start here.
+/// The graph cannot start.
 pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result<(), String> {
     let Some(maker) = machine.maker.clone() else { return Ok(()) };
     if machine.node.borders.have_files() {
@@ -24,7 +24,7 @@ pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result
         borders::devices::open(machine, events)?;
         packets::configure(machine, events, graph.clone())?;
     }
-    // What is wrong at the start has been reported, and is how the node ended.
+    // An error at the start has been reported, and is the result of the node.
     if maker.parts.components.is_some() {
         match maker.parts.has_entry.then(|| machine.node.runner.worker().start()) {
             None | Some(Ok(())) => arm(machine, events),
@@ -34,10 +34,10 @@ pub(crate) fn begin(machine: &mut Machine, events: &mut Loop<Machine>) -> Result
     Ok(())
 }
 
-/// Has a component or an app of a node fail.
+/// Makes a component or an app of a node fail.
 ///
 /// # Errors
-/// The node has none of that name, as text.
+/// The node has no component or app of that name, as text.
 pub(crate) fn kill(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -64,14 +64,14 @@ pub(crate) fn kill(
     }
 }
 
-/// Ends a node without notice. What it had open is closed; packets that it had are counted as lost.
+/// Crashes a node: closes its resources, and counts its packets as lost.
 pub(crate) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, id: NodeId) {
     let Some(scope) = machine.scope_of(id) else { return };
     events.within(machine, scope, |machine, events| {
         end::clear(machine, events);
         machine.lose_packets();
         borders::devices::close(machine, events);
-        // Files have what was written until then.
+        // Files keep the data written until then.
         borders::finish_node_files(machine);
     });
     events.end(scope);

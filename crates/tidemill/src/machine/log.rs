@@ -1,4 +1,4 @@
-//! The last lines of the log, with the times of their turns: what `sys::log` shows.
+//! The last lines of the log, with the times of their turns, for `sys::log`.
 
 use std::collections::VecDeque;
 
@@ -8,12 +8,13 @@ use tidemill_stdx::log::{self, Line, TAIL_LINES};
 #[derive(Default)]
 pub(super) struct Log {
     lines: VecDeque<(i64, Line)>,
-    /// The number of the last line that was read.
+    /// The number of the last line read.
     last: u64,
 }
 
 impl Log {
-    /// Takes what has been written since, at this time. Without anything it costs one comparison.
+    /// Reads the lines written since the last call, at this time. Without any, costs one
+    /// comparison.
     pub(super) fn read(&mut self, wall_ns: i64) {
         if log::last_line() == self.last {
             return;
@@ -25,7 +26,7 @@ impl Log {
         self.lines.drain(..over);
     }
 
-    /// The lines, the oldest first.
+    /// The lines, oldest first.
     pub(super) fn lines(&self) -> impl Iterator<Item = &(i64, Line)> {
         self.lines.iter()
     }

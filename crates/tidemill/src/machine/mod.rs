@@ -1,4 +1,4 @@
-//! What the loop of a run works on: the engines of a program, side by side.
+//! The world of the loop of a run: the engines of a program, side by side.
 //!
 //! ```text
 //!                 one loop
@@ -8,35 +8,34 @@
 //!  nodes of rules  processes of     the packet graph
 //!                  components
 //! ```
-//! Each engine is always there; one that its program has nothing for is idle. What comes from the
-//! outside, or from another engine, becomes an event of the loop; no engine runs a loop of its own.
+//! All engines are always present; one without a part of the program is idle. Input from outside,
+//! or from another engine, becomes an event of the loop; no engine runs a loop of its own.
 //!
 //! | part | holds |
 //! |---|---|
-//! | `nodes` | nodes started, drained, asked; their keys |
-//! | `components` | the entry component started, and what it amounts to |
+//! | `nodes` | nodes started, drained, queried; their keys |
+//! | `components` | compilation and start of components |
 //! | `packets` | the graph started, reported |
-//! | `source` | where the program comes from |
-//! | `pending` | what takes the place of a part of it |
-//! | `versions` | its components, with those that took their place |
-//! | `replace_components` | others take their place |
-//! | `reload` | it is read again, and replaced as far as it can be |
-//! | `parts` | what nodes are made from |
-//! | `node` | the engines of one node, and where they are when it is not its turn |
-//! | `turns` | which node it is the turn of |
-//! | `life` | a node started, and ended without notice |
-//! | `end` | what is left at the end, and what all nodes did |
-//! | `control` | what tools ask of a run |
-//! | `share`, `crew`, `others` | several workers: which nodes each has, what they ask of others |
-//! | `agree` | all of them go on with other rules, or none |
+//! | `source` | the sources of the program |
+//! | `pending` | replacements of parts of it |
+//! | `versions` | versions of its components |
+//! | `replace_components` | their replacement |
+//! | `reload` | reloading the program |
+//! | `parts` | the parts that nodes are made from |
+//! | `node` | the engines of one node, and the slots of the others |
+//! | `turns` | switching the current node |
+//! | `life` | start and crash of a node |
+//! | `end` | the end of a run, and its summary |
+//! | `control` | requests of tools |
+//! | `share`, `crew`, `others` | several workers: the nodes of each, and calls between them |
+//! | `agree` | their vote on new rules |
 //! | `log` | the last lines of the log, with their times |
-//! | `simulated` | what a simulation has beside |
+//! | `simulated` | state of simulations only |
 //! | `system` | components and packets as tables of the system |
-//! | `world` | what the loop and the engines call, which goes on to engines and borders |
+//! | `world` | callbacks of the loop and the engines, passed to engines and borders |
 //!
-//! The machine is the middle of its crate. Below it is what it is made of, the state of each border
-//! and of each system component among that, and no file there names it; above it is all that works
-//! on it.
+//! The machine is the centre of its crate. Its parts are below it, among them the state of each
+//! border and of each system component, and no file there names it; the operations on it are above.
 
 mod agree;
 pub(crate) mod components;
@@ -91,53 +90,53 @@ use simulated::Simulated;
 pub(crate) use source::Source;
 pub(crate) use versions::Versions;
 
-/// The engines of a program, and what they share.
+/// The engines of a program, and their shared state.
 pub(crate) struct Machine {
     /// Its nodes.
     pub(crate) fleet: Fleet,
-    /// The node whose turn it is.
+    /// The current node.
     pub(crate) node: Box<Node>,
-    /// The others, if there are several.
+    /// The other nodes, if there are several.
     others: Others,
-    /// What makes nodes, if there are several.
+    /// Makes nodes, if there are several.
     pub(crate) maker: Option<Rc<Maker>>,
-    /// The nodes that it runs.
+    /// The nodes that this worker runs.
     pub(crate) share: Share,
-    /// Those who run the others, if it is not alone.
+    /// The other workers, if there are several.
     pub(crate) crew: Option<Crew<Machine>>,
-    /// What a simulation has beside.
+    /// State of simulations only.
     pub(crate) sim: Option<Simulated>,
     /// The files that rules write.
     pub(crate) sinks: Sinks,
     /// Packets that were lost with nodes that ended.
     pub(crate) lost_packets: u64,
-    /// What has been written and found.
+    /// The output and findings of the run.
     pub(crate) journal: SharedJournal,
-    /// What others see of the counters.
+    /// The published counters.
     pub(crate) meters: Meters,
     pub(crate) registry: Registry,
     /// The last lines of the log.
     log: Log,
-    /// Who asks; nobody, once the run is over.
+    /// The control server; `None` once the run is over.
     pub(crate) control: Option<Server>,
-    /// The files that its keys came from.
+    /// The files of its keys.
     pub(crate) keys: Option<KeyWatch>,
-    /// How its program is read again.
+    /// The sources to reload the program from.
     pub(crate) source: Option<Source>,
-    /// What its borders go on with when other rules have taken the place of its own.
+    /// The next borders, while the rules are being replaced.
     pending: Option<Pending>,
-    /// It starts again once it has ended.
+    /// It restarts once it has ended.
     pub(crate) starts_again: bool,
-    /// A timer will write what waits.
+    /// The timer that flushes the output is set.
     flush_is_set: bool,
-    /// What it has, and what becomes of the run when that ends.
+    /// Which engines have work, whose end ends the run.
     pub(crate) has: Has,
-    /// It takes no new work.
+    /// It accepts no new work.
     pub(crate) is_ending: bool,
 }
 
 impl Machine {
-    /// With idle engines but for components.
+    /// A machine whose engines are idle except for components.
     ///
     /// # Errors
     /// None that a program could cause.
@@ -187,7 +186,7 @@ impl Machine {
     }
 }
 
-/// A journal for runs that write nothing of their own.
+/// A journal for runs without output of their own.
 pub(crate) fn silent_journal() -> SharedJournal {
     SharedJournal::new(Journal::new(Console::silent()))
 }

@@ -1,12 +1,12 @@
-//! A node: the unit of deployment. Its rules are in the fleet, by its number; the rest is here.
+//! A node: the unit of deployment. Its rules are in the fleet, under its number; the rest is here.
 //!
 //! ```text
 //! Machine.node      the node whose turn it is
 //! Machine.others    [idle] [0] [1] [2] ...    the others; the slot of that one is empty
 //! ```
-//! A run of one node has just that, in the scope of the loop. Of several, each has a scope of its
-//! own for each of its lives, and the loop turns the machine to it before anything of it runs; what
-//! concerns no node, such as a script, finds a node that is idle.
+//! A run of one node has only that, in the scope of the loop. Each of several nodes has a scope for
+//! each of its lives, and the loop switches the machine to it before running anything of it; code
+//! that concerns no node, such as a script, runs with an idle node.
 
 use tidemill_event::{Host, Scope};
 use tidemill_overlog::fleet::NodeId;
@@ -20,21 +20,21 @@ use tidemill_stat::Registry;
 use crate::borders::{Borders, Checked};
 use crate::components::system::Systems;
 
-/// The engines of one node, but for rules.
+/// The engines of one node, except for its rules.
 pub(crate) struct Node {
     /// Its number in the fleet.
     pub(crate) id: NodeId,
     /// Its processes.
     pub(crate) runner: Runner,
-    /// What the system offers to its components.
+    /// The system components.
     pub(crate) systems: Systems,
     /// Its packet graph.
     pub(crate) driver: Driver,
-    /// What goes from one engine to another.
+    /// The borders between its engines.
     pub(crate) borders: Borders,
-    /// Its main part has come to its end.
+    /// Its main part has ended.
     pub(crate) is_over: bool,
-    /// How its entry component did, once the run is over; `None` if it was stopped.
+    /// The result of its entry component, once the run is over; `None` if it was stopped.
     pub(crate) how: Option<Ended>,
 }
 
@@ -52,10 +52,10 @@ impl Node {
         }
     }
 
-    /// Joins its engines: what components reach of schemas and rules, and packets of rules.
+    /// Connects its engines: components to schemas and rules, and packets to rules.
     ///
     /// # Errors
-    /// No random numbers.
+    /// The host provides no random numbers.
     pub(crate) fn join(
         &mut self,
         borders: &Checked,
@@ -71,7 +71,7 @@ impl Node {
     }
 }
 
-/// Where a node is when its turn is not.
+/// The slot of a node that is not current.
 #[derive(Default)]
 pub(super) struct Slot {
     pub(super) node: Option<Box<Node>>,
@@ -79,13 +79,13 @@ pub(super) struct Slot {
     pub(super) scope: Option<Scope>,
 }
 
-/// The nodes whose turn it is not.
+/// The nodes that are not current.
 pub(super) struct Others {
-    /// The first is that of what is no node.
+    /// The first slot belongs to the idle node.
     pub(super) slots: Vec<Slot>,
-    /// The slot of the node whose turn it is.
+    /// The slot of the current node.
     pub(super) current: usize,
-    /// The slot of each scope; `None` if that has ended.
+    /// The slot of each scope; `None` if the scope has ended.
     pub(super) scopes: Vec<Option<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! The nodes of a run: started, drained, and their keys.
+//! The nodes of a run: starts and drains them, and updates their keys.
 
 use std::io;
 use std::sync::Arc;
@@ -19,30 +19,29 @@ use crate::control;
 use crate::keys::{KeyFileError, KeyWatch};
 use crate::run::{DRAIN_MAX, Listen, NodeOptions};
 
-/// What this file says at most.
+/// The maximum log level of this file.
 const CEILING: Level = Level::Info;
 
-/// Ports that are tried until datagrams and connections can have the same.
+/// The number of ports tried until datagrams and connections can have the same.
 const PORTS_TRIED: u32 = 32;
 
-/// How often a run that is to end looks whether it is done.
+/// The period of the check whether a draining run is done.
 const DRAINED_EVERY: Duration = Duration::from_millis(5);
 
-/// How often a run looks whether the files of its keys have changed.
+/// The period of the check for changed key files.
 const KEYS_EVERY: Duration = Duration::from_secs(2);
 
-/// A node before it starts: what it is called, and where it listens.
+/// A node before it starts: its name, and the address where it listens.
 type Named = (String, String);
 
-/// Ports that are open, for each node that this machine runs, with the address that they really
-/// have.
+/// Open ports, for each node that this machine runs, with the actual address.
 pub(crate) struct Opened {
     ports: Vec<(Ports, String)>,
-    /// These nodes in their order.
+    /// The nodes in order.
     pub(crate) names: Vec<Named>,
 }
 
-/// Takes the rules, and opens the ports of all nodes that this machine runs.
+/// Sets the rules, and opens the ports of all nodes that this machine runs.
 pub(crate) fn open(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -80,7 +79,7 @@ pub(crate) fn open(
     Ok(Opened { ports, names })
 }
 
-/// Says where the nodes of a run listen, if the system chose that.
+/// Notes the addresses of the nodes, if the system chose the ports.
 pub(crate) fn announce(machine: &Machine, names: &[Named], options: &NodeOptions) {
     if matches!(options.listen, Listen::Nodes(_)) {
         for (index, (_, address)) in names.iter().enumerate() {
@@ -89,8 +88,8 @@ pub(crate) fn announce(machine: &Machine, names: &[Named], options: &NodeOptions
     }
 }
 
-/// Starts the nodes whose ports are open, of all nodes of the run: the first one's address is the
-/// others' landmark.
+/// Starts the nodes with open ports; the address of the run's first node is the landmark of the
+/// others.
 pub(crate) fn start(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -120,7 +119,7 @@ pub(crate) fn start(
     let ids = machine.fleet.ids().filter(|&id| machine.share.has(id));
     let ids: Vec<NodeId> = ids.collect();
     ids.into_iter().try_for_each(|id| begin(machine, events, id))?;
-    // The first worker reads keys for all.
+    // The first worker reads keys for all workers.
     if let Some(files) = options.key_files.as_ref().filter(|_| machine.share.me == 0) {
         machine.keys = Some(KeyWatch::new(files.clone()));
         events.every(KEYS_EVERY, |machine: &mut Machine, events, _| {
@@ -131,7 +130,7 @@ pub(crate) fn start(
     Ok(())
 }
 
-/// Starts the rules of a node, in a scope of its own if it has other engines, too.
+/// Starts the rules of a node, in a scope of its own if it has other engines.
 pub(crate) fn start_one(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -144,7 +143,7 @@ pub(crate) fn start_one(
     })
 }
 
-/// Starts the rules of a node again, after it has crashed.
+/// Restarts the rules of a node after a crash.
 pub(crate) fn restart_one(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -158,8 +157,8 @@ pub(crate) fn restart_one(
     })
 }
 
-/// Begins a life of a node: makes its other engines, if it has some, and starts its rules in the
-/// scope of these.
+/// Begins a life of a node: makes its other engines, if it has some, and starts its rules in their
+/// scope.
 fn live<T>(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -188,8 +187,8 @@ pub(crate) fn begin(
     events.within(machine, scope, life::begin).unwrap_or(Ok(()))
 }
 
-/// Opens what a node needs under one address, which has the port that it really got; for
-/// connections too, if it listens to any.
+/// Opens the ports of a node under one address; returns it with the actual port. Also listens for
+/// connections, if `listens`.
 fn open_one(host: &mut dyn Host, address: &str, listens: bool) -> io::Result<(Ports, String)> {
     let mut attempts = 0;
     loop {
@@ -201,14 +200,14 @@ fn open_one(host: &mut dyn Host, address: &str, listens: bool) -> io::Result<(Po
         }
         match host.listen(&name) {
             Ok(listener) => return Ok((Ports { datagrams, listener: Some(listener) }, name)),
-            // Of a port that the system chose only one half may be free: then another.
+            // Only one half of a port chosen by the system may be free: tries another.
             Err(error) if name == address || attempts == PORTS_TRIED => return Err(error),
             Err(_) => host.close(datagrams),
         }
     }
 }
 
-/// Ends the run in order: nodes take no new work, and the loop stops when they are done.
+/// Ends the run in order: nodes accept no new work, and the loop stops when they are done.
 pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
     if std::mem::replace(&mut machine.is_ending, true) {
         return;
@@ -233,13 +232,13 @@ pub(crate) fn drain(machine: &mut Machine, events: &mut Loop<Machine>) {
     });
 }
 
-/// Reads the files of keys, changed or not.
+/// Reads the key files, changed or not.
 pub(crate) fn reread_keys(machine: &mut Machine, events: &mut Loop<Machine>) {
     let read = machine.keys.as_mut().map(KeyWatch::read);
     read.into_iter().for_each(|read| replace_keys(machine, events, read));
 }
 
-/// Takes other keys; if they cannot be read, the old ones go on.
+/// Replaces the keys; if they cannot be read, the old ones stay.
 fn replace_keys(
     machine: &mut Machine,
     events: &mut Loop<Machine>,

@@ -1,12 +1,12 @@
-//! What the workers of a run ask of each other.
+//! Calls between the workers of a run.
 //!
 //! ```text
 //! first worker     its nodes, and all that a run has once: console, tools, signals, keys, the end
 //! other workers    their nodes
 //! ```
-//! Each has a machine and a loop in a thread of its own. They share nothing but queues of calls:
-//! what one wants of another it [posts](Remote), and the answer comes as a post, too. Tuples
-//! between their nodes travel by the network, as to any node.
+//! Each has a machine and a loop in a thread of its own. They share nothing but queues of calls: a
+//! worker [posts](Remote) a request to another, and the answer is a post, too. Tuples between their
+//! nodes travel over the network, as to any node.
 
 use std::io::{self, Write};
 use std::mem;
@@ -21,7 +21,7 @@ use super::Machine;
 use super::crew::{ASKERS, Crew};
 use crate::console::{Console, Form};
 
-/// Posts a call. A queue that is full has counted it, and the loop behind it has stopped to run.
+/// Posts a call. A full queue has counted it; the loop behind it has stopped running.
 fn post(
     remote: &Remote<Machine>,
     f: impl FnOnce(&mut Machine, &mut Loop<Machine>) + Send + 'static,
@@ -37,7 +37,7 @@ fn others(machine: &Machine) -> &[Remote<Machine>] {
     }
 }
 
-/// Has all other workers do something, if this is the first.
+/// Runs a function at all other workers, if this is the first.
 pub(crate) fn all(
     machine: &Machine,
     f: impl Fn(&mut Machine, &mut Loop<Machine>) + Clone + Send + 'static,
@@ -47,7 +47,7 @@ pub(crate) fn all(
     }
 }
 
-/// Has the first worker do something, if this is another.
+/// Runs a function at the first worker, if this is another.
 pub(crate) fn first(
     machine: &Machine,
     f: impl FnOnce(&mut Machine, &mut Loop<Machine>) + Send + 'static,
@@ -58,8 +58,9 @@ pub(crate) fn first(
     }
 }
 
-/// Whether all workers are drained, where this one is or not. Other workers than the first tell it,
-/// and go on until it ends them: nodes of others may still need theirs.
+/// Whether all workers are drained, given the state of this one. Workers other than the first
+/// report their state to it, and continue until it ends them: nodes of others may still need
+/// theirs.
 pub(crate) fn is_drained(machine: &Machine, is_drained: bool) -> bool {
     let me = machine.share.me as usize;
     match &machine.crew {
@@ -76,7 +77,7 @@ pub(crate) fn is_drained(machine: &Machine, is_drained: bool) -> bool {
     }
 }
 
-/// Asks a node of another worker.
+/// Passes a query to a node of another worker.
 ///
 /// # Errors
 /// There is no such worker.
@@ -103,7 +104,7 @@ pub(crate) fn ask(
     Ok(())
 }
 
-/// Brings a part of an answer to its asker: here, or at the first worker.
+/// Passes a part of an answer to its asker: here, or at the first worker.
 pub(crate) fn answer(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -133,7 +134,7 @@ pub(crate) fn answer(
     Takes::Later
 }
 
-/// An asker takes more of what another worker answers.
+/// Resumes the answer of another worker to an asker.
 fn go_on(machine: &Machine, worker: u32, asker: AskerId) {
     let remote = machine.crew.as_ref().and_then(|crew| crew.worker(worker));
     remote.into_iter().for_each(|remote| {
@@ -141,18 +142,18 @@ fn go_on(machine: &Machine, worker: u32, asker: AskerId) {
     });
 }
 
-/// The workers that have something to answer to an asker.
+/// The workers with pending requests of an asker.
 fn asked(machine: &Machine, asker: AskerId) -> Vec<u32> {
     let asked = machine.crew.iter().flat_map(|crew| crew.asked.keys());
     asked.filter(|(known, _)| *known == asker).map(|&(_, worker)| worker).collect()
 }
 
-/// An asker takes more.
+/// An asker is ready for more of its answer.
 pub(crate) fn resume(machine: &Machine, asker: AskerId) {
     asked(machine, asker).into_iter().for_each(|worker| go_on(machine, worker, asker));
 }
 
-/// An asker has gone.
+/// The connection of an asker has ended.
 pub(crate) fn forget(machine: &mut Machine, asker: AskerId) {
     for worker in asked(machine, asker) {
         let Some(crew) = &mut machine.crew else { return };
@@ -163,12 +164,12 @@ pub(crate) fn forget(machine: &mut Machine, asker: AskerId) {
     }
 }
 
-/// Whether another worker has something to answer to an asker.
+/// Whether another worker has a pending request of an asker.
 pub(crate) fn is_asking(machine: &Machine, asker: AskerId) -> bool {
     !asked(machine, asker).is_empty()
 }
 
-/// What another worker than the first has written, until the first writes it.
+/// Output of a worker other than the first, until the first writes it.
 #[derive(Clone, Default)]
 pub(crate) struct Written(Arc<Mutex<Streams>>);
 
@@ -194,7 +195,7 @@ impl Written {
         if is_eager { console.eager() } else { console }
     }
 
-    /// Writes what is there.
+    /// Writes the collected output.
     pub(crate) fn write(&self, console: &mut Console) {
         let Streams { data, notes } = mem::take(&mut *self.lock());
         if !data.is_empty() {
@@ -206,7 +207,7 @@ impl Written {
     }
 }
 
-/// A stream of such a console: whole lines come, as a console writes no others.
+/// A stream of such a console, which writes whole lines.
 struct Stream {
     written: Written,
     first: Remote<Machine>,

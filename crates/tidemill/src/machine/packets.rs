@@ -1,4 +1,4 @@
-//! The packet graph of a run: started, replaced, and what it amounts to.
+//! The packet graph of a run: starts, replaces and reports it.
 
 use tidemill_event::Loop;
 use tidemill_packet::drive;
@@ -37,7 +37,7 @@ pub(crate) fn configure(
 }
 
 impl Machine {
-    /// Reports what happened to apps.
+    /// Reports events of apps.
     pub(crate) fn note_apps(&mut self, events: &mut Loop<Machine>) {
         for note in self.node.driver.engine.take_notes() {
             match &note {
@@ -50,14 +50,14 @@ impl Machine {
         }
     }
 
-    /// Stops the graph of a node that ends without notice; its packets are lost.
+    /// Stops the graph of a node that crashes; its packets are lost.
     pub(super) fn lose_packets(&mut self) {
         let engine = &mut self.node.driver.engine;
         engine.stop();
         self.lost_packets += engine.pool_stats().alive();
     }
 
-    /// Stops the graph, and says what it amounts to, if there is one.
+    /// Stops the graph; returns its report, if there is one.
     pub(crate) fn stop_packets(&mut self, events: &mut Loop<Machine>) -> Option<PacketsEnded> {
         let ended = self.has.packets.then(|| PacketsEnded::of(&mut self.node.driver.engine));
         self.note_apps(events);
@@ -65,7 +65,7 @@ impl Machine {
     }
 }
 
-/// What a new graph has changed.
+/// A summary of the changes by a new graph.
 pub(super) fn reloaded(changes: &Changes) -> String {
     let count = |names: &[String]| names.len();
     format!(

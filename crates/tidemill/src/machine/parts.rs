@@ -1,4 +1,4 @@
-//! What nodes are made from: a program that is compiled, and what was chosen for its parts.
+//! The parts that nodes are made from: a compiled program, and the options of its parts.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -26,30 +26,30 @@ use crate::journal::SharedJournal;
 use crate::program::{Program, Rules as Loaded};
 use crate::run::{ComponentOptions, Engine as Chosen, EngineKind};
 
-/// The engines of nodes, but for rules, and how they are started.
+/// The engines of nodes, except for rules, and how to start them.
 #[derive(Clone)]
 pub(crate) struct Parts {
-    /// What its processes run.
+    /// The code of its processes.
     pub(crate) components: Option<Executable>,
-    /// Whether one of its components is the program, and others end with it.
+    /// Whether it has an entry component, with which the others end.
     pub(crate) has_entry: bool,
     /// Its packet graph.
     pub(crate) graph: Option<Graph>,
-    /// Where they reach each other, and the rules.
+    /// The borders between them and the rules.
     pub(crate) borders: Checked,
 }
 
 impl Parts {
-    /// Those of a program that has rules only.
+    /// The parts of a program of rules only.
     pub(crate) fn none() -> Parts {
         Parts { components: None, has_entry: false, graph: None, borders: Checked::default() }
     }
 }
 
-/// What nodes run of a program's rules, if it has some.
+/// The rules of a program in the form for nodes, if it has some.
 ///
 /// # Errors
-/// Its relations have messages of one name.
+/// Two of its relations have messages of the same name.
 pub(crate) fn rules_of(
     rules: Loaded,
     borders: &Checked,
@@ -65,7 +65,7 @@ pub(crate) fn rules_of(
     Ok(Some(rules))
 }
 
-/// A program that is compiled.
+/// A compiled program.
 pub(crate) struct Compiled {
     /// Its rules, if it has some.
     pub(crate) rules: Option<Rules>,
@@ -77,7 +77,7 @@ impl Compiled {
     /// Compiles a program.
     ///
     /// # Errors
-    /// It has errors, or no code can be made for this machine.
+    /// It has errors, or the code generator does not support this machine.
     pub(crate) fn new(
         program: Program,
         making: &Making,
@@ -93,7 +93,7 @@ impl Compiled {
         Ok(Compiled { rules, parts: Parts { components, has_entry, graph: packets, borders } })
     }
 
-    /// Which engines have something to do.
+    /// The engines that have work.
     pub(crate) fn has(&self) -> Has {
         Has {
             nodes: self.rules.is_some(),
@@ -104,40 +104,40 @@ impl Compiled {
     }
 }
 
-/// What makes the engines of each of several nodes.
+/// Makes the engines of each of several nodes.
 pub(crate) struct Maker {
     pub(crate) parts: Parts,
     pub(crate) components: Choices,
     pub(crate) engine: EngineKind,
-    /// What all chance follows from, if it does.
+    /// The seed of all random numbers, if there is one.
     pub(crate) seed: Option<u64>,
-    /// When packets of captures come.
+    /// The arrival times of packets from captures.
     pub(crate) captures: Option<CaptureTime>,
-    /// Where all nodes count.
+    /// The counters of all nodes.
     pub(crate) registry: Registry,
-    /// What the output of a node, which has this name before each line, goes to.
+    /// Makes the sink of a node's output, given the name to prefix to each line.
     pub(crate) output: Rc<dyn Fn(String) -> Box<dyn Sink>>,
-    /// What becomes of files that are there.
+    /// What to do with existing files.
     pub(crate) existing: Existing,
-    /// Whether faults name the node that they are of.
+    /// Whether fault reports name their node.
     pub(crate) names: bool,
-    /// The disks of nodes, which last for all their lives, if they are in memory.
+    /// The disks of nodes, if in memory, which outlive crashes.
     pub(crate) disks: Option<RefCell<SortedMap<NodeId, Rc<Overlay>>>>,
 }
 
-/// What was chosen for the components of each node.
+/// The options for the components of each node.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Choices {
     pub(crate) memory_max: Option<u64>,
     pub(crate) stack_max: Option<u64>,
     pub(crate) root: Option<PathBuf>,
     pub(crate) arguments: Vec<String>,
-    /// There are several nodes: each has a folder below `root`.
+    /// There are several nodes, each with a folder below `root`.
     pub(crate) are_several: bool,
 }
 
 impl Choices {
-    /// Those of a run.
+    /// The options of a run.
     pub(crate) fn of(options: &mut ComponentOptions) -> Choices {
         Choices {
             memory_max: options.memory_max,
@@ -153,7 +153,7 @@ impl Choices {
         self.folder(self.root.as_deref().unwrap_or(Path::new(".")), id)
     }
 
-    /// The folder of a node; of several, each has one.
+    /// The folder of a node; each of several nodes has its own.
     fn folder(&self, root: &Path, NodeId(id): NodeId) -> Result<PathBuf, String> {
         if !self.are_several {
             return Ok(root.to_owned());
@@ -184,10 +184,10 @@ impl Maker {
         }
     }
 
-    /// A node in one of its lives, of which nothing has begun.
+    /// Makes the engines of a node for one of its lives, without starting them.
     ///
     /// # Errors
-    /// No folder for its files, or no random numbers.
+    /// The folder for its files cannot be made, or there are no random numbers.
     pub(crate) fn make<W: 'static>(
         &self,
         journal: &SharedJournal,
@@ -212,7 +212,7 @@ impl Maker {
         node.join(&self.parts.borders, graph, &self.registry, events.host())?;
         if graph.is_some() {
             let seed = seed.unwrap_or_else(|| events.host().random());
-            // They begin with the life of the node.
+            // Captures begin with the life of the node.
             let now_ns = events.now().0;
             let captures = self.captures.map(|it| CaptureTime { loop_ns: now_ns, ..it });
             let secret = secret_of(events.host())?;
@@ -223,17 +223,17 @@ impl Maker {
     }
 }
 
-/// Which engines have something to do in this program.
+/// The engines that have work in this program.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Has {
     pub(crate) nodes: bool,
     pub(crate) components: bool,
-    /// One of the components is the program, and others end with it.
+    /// There is an entry component, with which the others end.
     pub(crate) entry: bool,
     pub(crate) packets: bool,
 }
 
-/// What drives a graph.
+/// The driver of a graph.
 pub(crate) fn driver(
     kind: EngineKind,
     (seed, captures): (u64, Option<CaptureTime>),
@@ -245,7 +245,7 @@ pub(crate) fn driver(
     Driver::new(Engine::new(options))
 }
 
-/// What the tables of a graph hash keys with.
+/// The secret with which the tables of a graph hash keys.
 pub(crate) fn secret_of(host: &mut dyn Host) -> Result<Secret, String> {
     host.hash_secret().map_err(|error| format!("no random numbers: {error}"))
 }

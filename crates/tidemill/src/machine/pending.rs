@@ -1,10 +1,10 @@
-//! What is to take the place of a part of the program that runs.
+//! The replacement of a part of the running program.
 
 use tidemill_packet::graph::Graph;
 
 use crate::borders::Checked;
 
-/// What the borders of nodes go on with once these have gone on with the rules that came with it.
+/// The borders that replace those of the nodes once the new rules are in place.
 #[derive(Clone)]
 pub(super) struct Pending {
     pub(super) borders: Checked,

@@ -1,5 +1,5 @@
-//! The program of a run read again: its packet graph and its rules are replaced by difference, the
-//! rest goes on as it is, or the run starts again.
+//! Reloads the program of a run: replaces the packet graph, rules and components by difference;
+//! other changes leave the run as it is, or restart it.
 
 use std::sync::Arc;
 
@@ -18,12 +18,13 @@ use crate::program::{FileKind, Kinds, Revision};
 use crate::reload::OnChange;
 use crate::watched::Watched;
 
-/// A program that was read again, beside the one that runs.
+/// The new version of the program, compared with the running one.
 struct Next {
     revision: Revision,
-    /// The kinds of files, but for packet graphs, in which it differs.
+    /// The kinds of files that differ, except for packet graphs.
     changed: Kinds,
-    /// The components of both, if both have some; the revision has the numbers of these.
+    /// The succession from the old components to the new, if there are any; the revision uses its
+    /// numbers.
     succession: Option<Succession>,
 }
 
@@ -39,7 +40,7 @@ impl Next {
     }
 }
 
-/// Reads the program again if the content of one of its files has changed.
+/// Reloads the program if the content of one of its files has changed.
 pub(crate) fn look(machine: &mut Machine, events: &mut Loop<Machine>) {
     let files = machine.source.as_mut().and_then(|source| source.files.as_mut());
     if files.is_some_and(Watched::have_changed) {
@@ -47,7 +48,7 @@ pub(crate) fn look(machine: &mut Machine, events: &mut Loop<Machine>) {
     }
 }
 
-/// Goes on with the program as its files are now, as far as it can be replaced.
+/// Reloads the program from its files, as far as it can be replaced.
 pub(crate) fn reload(machine: &mut Machine, events: &mut Loop<Machine>) {
     let Some(mut source) = machine.source.take() else { return };
     let program = (source.read)(&source.installed);
@@ -62,10 +63,10 @@ pub(crate) fn reload(machine: &mut Machine, events: &mut Loop<Machine>) {
     machine.source = Some(source);
 }
 
-/// Adds rules under a name, in the place of what has it, or takes these away if there are none.
+/// Installs rules under a name, replacing those of that name; without rules, removes them.
 ///
 /// # Errors
-/// Why nothing has changed.
+/// The reason, if nothing has changed.
 pub(crate) fn install(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -84,14 +85,14 @@ pub(crate) fn install(
     done
 }
 
-/// The names of rules that rules install have at most so many bytes.
+/// The maximum length in bytes of a name under which rules install rules.
 const NAME_MAX: usize = 255;
 
 impl Machine {
-    /// Installs rules as rules say, or takes them away. What is installed already stays.
+    /// Installs or removes rules at the request of rules. Rules that are already installed stay.
     ///
     /// # Errors
-    /// Why nothing has changed.
+    /// The reason, if nothing has changed.
     pub(crate) fn install_by_rules(
         &mut self,
         events: &mut Loop<Machine>,
@@ -179,10 +180,10 @@ fn take(machine: &mut Machine, events: &mut Loop<Machine>, source: &mut Source, 
     }
 }
 
-/// Has the run go on with a revision that is not [`refused`].
+/// Replaces the running program by a revision that is not [`refused`].
 ///
 /// # Errors
-/// What goes on as it was, and why.
+/// The part that was not replaced, and why.
 fn replace(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -195,14 +196,14 @@ fn replace(
         replace_components::replace(machine, events, versions, succession, sources)
             .map_err(|why| ("the old program goes on", why))?;
     }
-    // With the rules changed a graph that has not goes on untouched.
+    // If only the rules have changed, the graph is left untouched.
     let has_news = changed == Kinds::default() || source.graph != revision.graph;
     if let Some(graph) = revision.graph.as_ref().filter(|_| has_news) {
         replace_graph(machine, events, graph).map_err(|why| ("the old program goes on", why))?;
     }
     source.graph.clone_from(&revision.graph);
     if machine.has.nodes {
-        // Operators of stages are those of the schemas.
+        // The operators of stages depend on the schemas.
         let is_wired_otherwise = source.borders.packets != revision.borders.packets
             || source.borders.tables != revision.borders.tables;
         if changed != Kinds::default() || is_wired_otherwise {
@@ -219,7 +220,7 @@ fn replace(
     Ok(())
 }
 
-/// Why a version of the program cannot take the place of the one that runs.
+/// Why a revision cannot replace the running program.
 fn refused(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -258,8 +259,8 @@ fn refused(
     app.map(|app| format!("app {app}: its file would have other columns"))
 }
 
-/// Has all nodes go on with the rules of a revision; or says why they do not. Of several that wait
-/// for a turn to end the last one counts, here as in the fleet.
+/// Replaces the rules of all nodes by those of a revision; returns the reason if that fails. Of
+/// several that wait for a turn to end the last one wins, here as in the fleet.
 fn replace_rules(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -275,13 +276,13 @@ fn replace_rules(
     Ok(())
 }
 
-/// All nodes have gone on with other rules.
+/// All nodes have switched to other rules.
 pub(super) fn rebind(machine: &mut Machine, events: &mut Loop<Machine>, switched: Switched) {
     let Some(Pending { borders, graph }) = machine.pending.take() else { return };
     borders::rebind(machine, events, (&borders, graph.as_ref()), switched);
 }
 
-/// Has the graphs of all nodes go on as another says; or says why one does not.
+/// Replaces the graphs of all nodes; returns the reason if one fails.
 fn replace_graph(
     machine: &mut Machine,
     events: &mut Loop<Machine>,

@@ -1,4 +1,4 @@
-//! Components that were written since take the place of those that run, as far as they can.
+//! Replaces running components by their new versions, as far as possible.
 
 use tidemill_cl::ir::succession::Succession;
 use tidemill_diag::Sources;
@@ -7,7 +7,7 @@ use tidemill_event::Loop;
 use super::{Machine, Versions};
 use crate::borders::Checked;
 
-/// Why they cannot.
+/// Why they cannot be replaced.
 pub(super) fn refused(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -45,10 +45,10 @@ pub(super) fn refused(
     why
 }
 
-/// Has all nodes go on with those that are not [`refused`].
+/// Replaces the components of all nodes by a version that is not [`refused`].
 ///
 /// # Errors
-/// No code can be made; nothing has changed.
+/// The code cannot be compiled; nothing has changed.
 pub(super) fn replace(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -61,7 +61,7 @@ pub(super) fn replace(
     }
     let made = running.making.next(&running.made, &succession, sources)?;
     machine.at_each_node(events, |machine, _| {
-        // Each runs what the next was made after.
+        // Each node runs the code from which the next version was derived.
         let done = machine.node.runner.worker().go_on(&made);
         debug_assert_eq!(done, Ok(()));
         machine.node.systems.learn(&made);

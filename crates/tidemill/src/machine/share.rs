@@ -1,4 +1,4 @@
-//! Which of the nodes a machine runs, where several workers have one each.
+//! The nodes that a machine runs, if several workers have one each.
 
 use tidemill_overlog::fleet::NodeId;
 
@@ -13,7 +13,7 @@ impl Share {
     /// All nodes.
     pub(crate) const ALL: Share = Share { me: 0, parts: 1 };
 
-    /// The part that runs a node.
+    /// The number of the part that runs a node.
     pub(crate) fn part_of(self, NodeId(node): NodeId) -> u32 {
         node % self.parts
     }

@@ -1,4 +1,4 @@
-//! What a simulation has beside its nodes.
+//! The state of a simulation beside its nodes.
 
 use std::time::Duration;
 
@@ -12,49 +12,49 @@ use crate::properties::Properties;
 use crate::switch::{Plug, Switches};
 use crate::unsettled::Unsettled;
 
-/// Time for what the end of a lease brings about.
+/// The time for the effects of an expired lease.
 const SPARE_NS: u64 = 10_000_000_000;
 
-/// How long all must have been quiet: a lease and some more, 40 s.
+/// The quiet time after which a run is over: a lease and some more, 40 s.
 pub(crate) const VIGIL: Duration = Duration::from_nanos(LEASE_NS + SPARE_NS);
 
 /// The state of a simulation, or of a part of one.
 #[derive(Debug)]
 pub(crate) struct Simulated {
-    /// By node: it is run by another part, and does not live now.
+    /// By node: it is run by another part, and is down.
     pub(crate) down_elsewhere: Vec<bool>,
     /// The table of nodes, where the program has it.
     pub(crate) roll: Option<RelationId>,
-    /// What ends a run when nothing is left to do; none, if it has an end, or no leases.
+    /// Ends a run that has nothing left to do; `None`, if it has an end, or no leases.
     pub(crate) vigil: Option<TimerId>,
-    /// It goes on when the main parts of all nodes have ended: it has a time of its own, or a
-    /// script that has yet to come.
+    /// It continues when the main parts of all nodes have ended: it has an end time, or pending
+    /// actions of a script.
     pub(crate) lasts: bool,
-    /// What rules say of all nodes together, if they do.
+    /// Rules about all nodes, if there are any.
     pub(crate) properties: Option<Box<Properties>>,
-    /// What must be gone when faults are over, and the timer that looks whether it is.
+    /// Rows that must be gone after faults, and the timer that checks them.
     pub(crate) unsettled: Option<Unsettled>,
     pub(crate) settle_timer: Option<TimerId>,
-    /// Nodes that churn has ended, and has not started again.
+    /// Nodes that churn has ended and not restarted.
     pub(crate) churned: Vec<u32>,
-    /// When churn has ended a node, or started it again.
+    /// The times at which churn ended or restarted a node.
     pub(crate) lives: Vec<(u64, u32, bool)>,
-    /// What rules have done in lives that have ended.
+    /// The rule coverage of lives that have ended.
     pub(crate) coverage: Vec<RuleCoverage>,
-    /// Turns of lives that have ended.
+    /// The number of turns of lives that have ended.
     pub(crate) retired: u64,
-    /// The devices of each node that are at links, and the links.
+    /// The devices of each node at links, and the links.
     pub(crate) plugs: Vec<Plug>,
     pub(crate) switches: Switches,
 }
 
 impl Simulated {
-    /// Whether a node that is run by another part lives there.
+    /// Whether a node of another part lives there.
     pub(crate) fn is_alive_elsewhere(&self, id: NodeId) -> bool {
         !self.down_elsewhere.get(id.0 as usize).is_some_and(|&down| down)
     }
 
-    /// Notes that a node lives, or does not, if it is run by another part.
+    /// Records whether a node of another part lives.
     pub(crate) fn set_alive_elsewhere(&mut self, id: NodeId, alive: bool) {
         let node = id.0 as usize;
         if self.down_elsewhere.len() <= node {
@@ -63,7 +63,7 @@ impl Simulated {
         self.down_elsewhere[node] = !alive;
     }
 
-    /// Something has happened: the vigil begins anew.
+    /// Something has happened: restarts the vigil.
     pub(crate) fn turned<W: 'static>(&self, events: &mut Loop<W>) {
         if let Some(timer) = self.vigil {
             events.rearm(timer, events.now() + VIGIL);

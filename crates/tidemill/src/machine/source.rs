@@ -1,4 +1,4 @@
-//! Where the program of a run comes from, to be read again.
+//! The source of a run's program, to reload it.
 
 use tidemill_packet::graph::Graph;
 
@@ -9,31 +9,31 @@ use crate::reload::{OnChange, ReadAgain, Reload, ReportOn};
 use crate::run::Engine;
 use crate::watched::Watched;
 
-/// Where the program of a run comes from.
+/// The source of a run's program.
 pub(crate) struct Source {
     pub(crate) read: ReadAgain,
     pub(crate) report: ReportOn,
-    /// Rules that were installed since, by name.
+    /// Installed rules, by name.
     pub(crate) installed: Vec<(String, String)>,
     pub(crate) on_change: OnChange,
-    /// Anyone can tell its nodes something: rules install nothing.
+    /// Its nodes accept messages from anyone, so rules must not install rules.
     pub(crate) is_exposed: bool,
-    /// The program that runs, as another version is compared with it.
+    /// The outline of the running program, to compare with a new version.
     pub(crate) outline: Outline,
     /// Its components, if it has some.
     pub(crate) versions: Option<Versions>,
     /// Its packet graph.
     pub(crate) graph: Option<Graph>,
-    /// Where its parts reach each other.
+    /// The borders between its parts.
     pub(crate) borders: Checked,
-    /// What runs its rules.
+    /// The engine of its rules.
     pub(crate) engine: Engine,
     /// Its files, if they are watched.
     pub(crate) files: Option<Watched>,
 }
 
 impl Source {
-    /// Of a program that is about to run.
+    /// The source of a program that is about to run.
     pub(crate) fn new(reload: Reload, program: &Program, engine: Engine) -> Source {
         let Reload { read, report, on_change, watches } = reload;
         let files = watches.then(|| Watched::new(program.files()));

@@ -7,10 +7,10 @@ use tidemill_stdx::sorted::SortedMap;
 
 use super::Machine;
 
-/// Components that a table shows at most.
+/// The maximum number of components in a table.
 const COMPONENTS_MAX: usize = 10_000;
 
-/// The rows of a table without the location; none, if it is none of these.
+/// The rows of a table without the location; none for tables of other parts.
 pub(super) fn rows(machine: &mut Machine, name: &str) -> Vec<Vec<OwnedValue>> {
     match name {
         "sys::app" if machine.has.packets => app_rows(&machine.node.driver.engine),
@@ -32,8 +32,8 @@ fn row<const COLUMNS: usize>(values: [Value<'_>; COLUMNS]) -> Vec<OwnedValue> {
     values.map(OwnedValue::new).to_vec()
 }
 
-/// App, type, state, packets, time, restarts. Packets are those that it took, or, of a source,
-/// gave. Time is not measured by app.
+/// App, type, state, packets, time, restarts. Packets are those received or, for a source, sent.
+/// Time is not measured by app.
 fn app_rows(engine: &Engine) -> Vec<Vec<OwnedValue>> {
     let (graph, out_of_order, done) = (engine.graph(), engine.out_of_order(), engine.done());
     let packets = |app: usize, is_end: fn(&LinkSpec, usize) -> bool| {
@@ -90,7 +90,7 @@ fn component_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
 }
 
 /// Component, process, state, since, messages. Processes are numbered within their component; since
-/// when, and how many messages, is not counted.
+/// and messages are not measured.
 fn process_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
     let (components, _) = machine.node.runner.worker().components(0, COMPONENTS_MAX);
     let of_process = components.iter().flat_map(|component| {
@@ -107,8 +107,8 @@ fn process_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
     of_process.collect()
 }
 
-/// From, to, interface, queued, messages: what clients in one component have sent to servers in
-/// another, and these have not taken. How many messages there were is not counted.
+/// From, to, interface, queued, messages: requests of clients in one component to servers in
+/// another that are still queued. The total number of messages is not counted.
 fn channel_rows(machine: &mut Machine) -> Vec<Vec<OwnedValue>> {
     let (components, _) = machine.node.runner.worker().components(0, COMPONENTS_MAX);
     let mut queued: SortedMap<(&str, &str, &str), u64> = SortedMap::new();

@@ -1,4 +1,4 @@
-//! Which node it is the turn of.
+//! Switches between the nodes of a machine.
 
 use tidemill_event::{Loop, Scope};
 use tidemill_overlog::fleet::NodeId;
@@ -7,7 +7,7 @@ use super::Machine;
 use super::node::{Node, Others, Slot, slot};
 
 impl Machine {
-    /// Has the loop turn the machine to the node that something is about.
+    /// Makes the loop switch the machine to the node of each event.
     pub(crate) fn follow(events: &mut Loop<Machine>) {
         events.on_switch(|machine: &mut Machine, Scope(scope)| {
             let slot = machine.others.scopes.get(scope as usize).copied().flatten();
@@ -23,7 +23,7 @@ impl Machine {
         }
     }
 
-    /// Adds a node, or a new life of one; the scope of that.
+    /// Adds a node, or a new life of one; returns its scope.
     pub(crate) fn add_node(&mut self, node: Node) -> Scope {
         let slot = slot(node.id);
         let Others { slots, scopes, .. } = &mut self.others;
@@ -36,12 +36,12 @@ impl Machine {
         scope
     }
 
-    /// The scope of a node that has one of its own, and lives.
+    /// The scope of a live node that has one of its own.
     pub(crate) fn scope_of(&self, id: NodeId) -> Option<Scope> {
         self.others.slots.get(slot(id))?.scope
     }
 
-    /// Whether nothing is under way between the engines of all nodes.
+    /// Whether nothing is in transit between the engines of all nodes.
     pub(super) fn borders_are_idle(&self) -> bool {
         let others = self.others.slots.iter().filter_map(|slot| slot.node.as_ref());
         others.chain([&self.node]).all(|node| node.borders.are_idle())
@@ -52,8 +52,7 @@ impl Machine {
         self.others.scopes.len() > 1
     }
 
-    /// Calls `f` with the machine turned to a node; `None` if that has no engines but rules, or
-    /// does not live.
+    /// Calls `f` with a node as the current one; `None` if the node has rules only, or is down.
     pub(crate) fn at_node<R>(
         &mut self,
         id: NodeId,
@@ -70,7 +69,7 @@ impl Machine {
         Some(result)
     }
 
-    /// Whether the main parts of all nodes that live have ended, and there are some.
+    /// Whether there are live nodes, and the main parts of all of them have ended.
     pub(super) fn all_are_over(&self) -> bool {
         let others = self.others.slots.iter().skip(1).filter_map(|slot| slot.node.as_ref());
         let current = (self.others.current > 0).then_some(&self.node);

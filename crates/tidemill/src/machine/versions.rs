@@ -1,4 +1,4 @@
-//! The components that run, with all that have taken the place of some of them.
+//! The running components, with all versions since the start.
 
 use tidemill_cl::ir;
 use tidemill_cl::ir::succession::{Succession, merge};
@@ -6,7 +6,7 @@ use tidemill_proc::program::Executable;
 
 use super::components::Making;
 
-/// The components that run: those that were there at the start, and all that took their place.
+/// The running components: those of the start, and their later versions.
 pub(crate) struct Versions {
     pub(super) program: ir::Program,
     pub(super) made: Executable,
@@ -14,7 +14,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// Those of a program that is about to run, if it has some.
+    /// The components of a program that is about to run, if it has some.
     pub(crate) fn new(
         program: Option<ir::Program>,
         made: Option<Executable>,
@@ -23,7 +23,7 @@ impl Versions {
         Some(Versions { program: program?, made: made?, making })
     }
 
-    /// Them with others that were written since.
+    /// The succession to a new version.
     pub(super) fn with(&self, written: &ir::Program) -> Succession {
         merge(&self.program, written)
     }

@@ -1,5 +1,5 @@
-//! What the loop and the engines of a machine call: each call goes on to the engine or the border
-//! that it concerns.
+//! Callbacks of the loop and the engines of a machine: each is passed to the engine or border that
+//! it concerns.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::components::system as offered;
 use crate::journal::SharedJournal;
 use crate::properties::{Moment, Properties};
 
-/// How long data may wait before it is written.
+/// The maximum time that data is buffered.
 const FLUSH_AFTER: Duration = Duration::from_millis(20);
 
 impl fleet::World for Machine {
@@ -75,7 +75,7 @@ impl fleet::World for Machine {
         self.journal.get_mut().turned(node, events.now().0);
         self.stop_if_over(events);
         if let Some(sim) = &self.sim {
-            // All is written at the end, as a timer for it would be something left to do.
+            // All is written at the end, as a pending timer would keep the simulation going.
             return sim.turned(events);
         }
         if !self.flush_is_set && self.journal.get().console.is_dirty() {
@@ -146,8 +146,7 @@ impl drive::World for Machine {
 }
 
 impl Machine {
-    /// The part that a node lasts as long as has come to its end: so does the run, in order, when
-    /// that is so of all nodes.
+    /// The main part of a node has ended. If that is so of all nodes, the run ends in order.
     fn main_part_ended(&mut self, events: &mut Loop<Machine>) {
         self.node.is_over = true;
         let goes_on = self.sim.as_ref().is_some_and(|sim| sim.lasts);
@@ -160,7 +159,7 @@ impl Machine {
         }
     }
 
-    /// Derives anew what rules say of all nodes of a simulation, if they do.
+    /// Runs `f` on the rules about all nodes of a simulation, if there are any.
     pub(crate) fn with_properties(
         &mut self,
         events: &mut Loop<Machine>,
@@ -181,7 +180,7 @@ impl Machine {
         }
     }
 
-    /// Notes rows of `unsettled` that a node has changed, if that is looked at.
+    /// Records changed rows of `unsettled` at a node, if they are checked.
     fn note_unsettled(
         &mut self,
         events: &mut Loop<Machine>,
@@ -204,8 +203,8 @@ impl Machine {
         }
     }
 
-    /// Fails the run if a row of `unsettled` is there that must be gone; looks again when the next
-    /// must be.
+    /// Fails the run if a row of `unsettled` is overdue; sets the timer for the next one that may
+    /// be.
     pub(crate) fn check_settled(&mut self, events: &mut Loop<Machine>) {
         let Some(sim) = &self.sim else { return };
         let (Some(unsettled), Some(timer)) = (&sim.unsettled, sim.settle_timer) else { return };
@@ -221,8 +220,8 @@ impl Machine {
         };
     }
 
-    /// Ends the run if its journal says that it is over. Where lines have an order that is that of
-    /// time, all of this time still happens.
+    /// Ends the run if its journal is over. Where lines are in the order of time, all other events
+    /// of this time still happen.
     pub(crate) fn stop_if_over(&self, events: &mut Loop<Machine>) {
         let journal = self.journal.get();
         match journal.is_over() {
@@ -234,8 +233,8 @@ impl Machine {
         }
     }
 
-    /// No more packets come: whether the flows that components work on have ended. Where the run
-    /// goes on all the same they need not.
+    /// No more packets come: returns whether the flows of components have ended, or need not as the
+    /// run continues.
     fn flows_are_over(&mut self, events: &mut Loop<Machine>) -> bool {
         self.sim.as_ref().is_some_and(|sim| sim.lasts) || borders::flows::end(self, events)
     }

@@ -1,4 +1,4 @@
-//! Programs that captures feed: time is that of the captures, if nothing else feeds them.
+//! Programs with captures as input: if they have no other input, time is that of the captures.
 
 use tidemill_apps::pcap_reader::first_time_ns;
 use tidemill_cl::system::System;
@@ -13,30 +13,30 @@ use super::Clock;
 /// The app that reads captures.
 const READER: &str = "PcapReader";
 
-/// What reads one in place of a device, in simulations.
+/// Its replacement in simulations.
 const SIMULATED: &str = "SimulatedCapture";
 
-/// System components by which something else than captures comes to a program.
+/// System components through which a program has other input.
 const OUTSIDE: [System; 4] = [System::Input, System::Network, System::Pore, System::Xenstore];
 
 /// The captures of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Captures {
-    /// When the first packet was captured, in nanoseconds since the epoch.
+    /// The time of the first packet, in nanoseconds since the epoch.
     pub(super) wall_ns: i64,
-    /// The clock that their packets come by: its own, or the system's.
+    /// The clock that packets follow: that of the captures, or the system's.
     pub(super) clock: Clock,
 }
 
 impl Captures {
-    /// They begin now.
+    /// Starts the captures now.
     pub(super) fn begin(self, now: Time) -> CaptureTime {
         CaptureTime { wall_ns: self.wall_ns, loop_ns: now.0 }
     }
 }
 
-/// The captures whose packets come at their times; `None` if there are none, or other sources
-/// beside them: then packets come as fast as they are taken.
+/// The captures whose packets arrive at their times; `None` if there are none, or other sources
+/// beside them: then packets arrive as fast as they are taken.
 pub(super) fn captures(
     graph: Option<&Graph>,
     components: Option<&Executable>,

@@ -1,4 +1,4 @@
-//! The counters of a run that are shown while it runs.
+//! Publishes the counters of a run.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use tidemill_overlog::fleet;
 
 use crate::machine::Machine;
 
-/// How often the counters are shown.
+/// The period of updates.
 const METER_EVERY: Duration = Duration::from_secs(1);
 
-/// Shows the counters now and from now on.
+/// Publishes the counters now and periodically.
 pub(super) fn show_counters(machine: &mut Machine, events: &mut Loop<Machine>) {
     machine.meters.update(&machine.fleet, events.stats());
     events.every(METER_EVERY, |machine: &mut Machine, events: &mut Loop<Machine>, _| {

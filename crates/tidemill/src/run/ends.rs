@@ -1,4 +1,4 @@
-//! What ends a run from outside, or has it read something again.
+//! External requests to end a run, or to reload something.
 
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -11,13 +11,13 @@ use tidemill_event::{Handlers, Interest, Loop, Outcome, Time};
 use super::{Clock, RunOptions};
 use crate::machine::{Machine, nodes, reload};
 
-/// How often the files of the program are looked at.
+/// The period of the check for changed files.
 const FILES_EVERY: Duration = Duration::from_millis(500);
 
-/// How far virtual time goes between two looks at whether the run shall stop.
+/// The virtual time between two checks for requests.
 const VIRTUAL_STRETCH: Duration = Duration::from_millis(100);
 
-/// Has the loop watch for the wishes to stop, to drain, and to read again.
+/// Watches for requests to stop, drain and reload.
 pub(super) fn watch(
     events: &mut Loop<Machine>,
     options: &mut RunOptions,
@@ -45,20 +45,20 @@ pub(super) fn watch(
     }
 }
 
-/// Reads the program again when the content of one of its files has changed.
+/// Reloads the program when the content of one of its files has changed.
 pub(super) fn watch_files(events: &mut Loop<Machine>) {
     events.every(FILES_EVERY, |machine: &mut Machine, events: &mut Loop<Machine>, _| {
         reload::look(machine, events);
     });
 }
 
-/// Reads what can be read again whenever a byte comes.
+/// Reloads program and keys whenever a byte arrives.
 fn watch_hang_up(events: &mut Loop<Machine>, hang_up: UnixStream) -> io::Result<()> {
     hang_up.set_nonblocking(true)?;
     let fd = hang_up.as_raw_fd();
     let handlers =
         Handlers::new().read(move |machine: &mut Machine, events: &mut Loop<Machine>, _| {
-            // Several requests are one; an error would only come back.
+            // Several requests count as one; a read error would only repeat.
             while matches!((&hang_up).read(&mut [0; 64]), Ok(1..)) {}
             reload::reload(machine, events);
             nodes::reread_keys(machine, events);
@@ -66,7 +66,7 @@ fn watch_hang_up(events: &mut Loop<Machine>, hang_up: UnixStream) -> io::Result<
     events.watch(fd, Interest::Read, handlers).map(drop)
 }
 
-/// Has the loop run until its end, or until it is stopped.
+/// Runs the loop until its end, or until it is stopped.
 pub(super) fn run(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -88,7 +88,7 @@ pub(super) fn run(
     }
 }
 
-/// In a simulation there are no descriptors to wait for: they are looked at now and then.
+/// A simulation does not wait for descriptors, so they are polled now and then.
 fn run_virtually(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -104,7 +104,7 @@ fn run_virtually(
     }
 }
 
-/// Whether something is there to be read, now.
+/// Whether the descriptor is readable now.
 fn can_be_read(descriptor: &OwnedFd) -> bool {
     let mut poll = [PollFd::new(descriptor, PollFlags::IN)];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-//! Running a program on this machine and the network: all its parts on one loop.
+//! Runs a program on this machine and the network, with all its parts on one loop.
 //!
 //! ```no_run
 //! use tidemill::console::{Console, Form};
@@ -12,20 +12,20 @@
 //! assert!(report.is_well());
 //! # Ok::<(), tidemill::error::Error>(())
 //! ```
-//! A run ends when its time is over, when it is stopped, when a tuple of `violation` appears, when
-//! its data cannot be written any more, and with its *main part*: the entry component, or, without
-//! one, the packet graph, when all its sources are done and its links empty. Nodes of rules by
-//! themselves, and with components that only stages use, run until they are stopped. When the main
-//! part ends, nodes finish what they have begun.
+//! A run ends at its end time, when it is stopped, when a tuple of `violation` appears, when its
+//! data cannot be written, and with its *main part*: the entry component, or, without one, the
+//! packet graph, when all its sources are done and its links empty. Nodes of rules by themselves,
+//! and with components that only stages use, run until they are stopped. When the main part ends,
+//! nodes complete their pending work.
 //!
 //! | part | holds |
 //! |---|---|
-//! | `options` | how a program is run |
-//! | `report` | what a run amounts to |
-//! | `captures` | programs that captures feed, and their time |
-//! | `ends` | what ends a run, or has it read something again |
-//! | `workers` | the threads that run some of its nodes each |
-//! | `counters` | the counters that are shown while it runs |
+//! | `options` | options of a run |
+//! | `report` | the report of a run |
+//! | `captures` | captures as input, and their time |
+//! | `ends` | external requests to end or reload |
+//! | `workers` | threads that run a share of the nodes each |
+//! | `counters` | publishing of counters |
 
 mod captures;
 mod counters;
@@ -79,33 +79,33 @@ use crate::summary::Summary;
 use counters::show_counters;
 use workers::Workers;
 
-/// What this file says at most.
+/// The maximum log level of this file.
 const CEILING: Level = Level::Info;
 
-/// Steps and checkpoints of a slice, where slices are counted.
+/// Steps and checkpoints per slice, where slices are counted.
 const SLICE_STEPS: u64 = 10_000;
 
-/// How long a run that is over waits for the network to take what components have sent.
+/// The maximum time for sending the remaining data of components after the end of a run.
 const LINGER_MAX: Duration = Duration::from_secs(2);
 
 impl Program {
-    /// Runs it; see [the module](self).
+    /// Runs the program; see [the module](self).
     ///
     /// # Errors
-    /// What keeps it from running: errors in it, a port in use, a file that is not there, or what
-    /// [`NodeOptions::check_reach`] says.
+    /// Why it cannot run: errors in it, a port in use, a missing file, or an error of
+    /// [`NodeOptions::check_reach`].
     pub fn run(self, options: RunOptions, console: Console) -> Result<Report, Error> {
         Prepared::new(self, options)?.run(console)
     }
 }
 
-/// A program that is compiled and can be run at once.
+/// A compiled program that is ready to run.
 pub struct Prepared {
     program: Compiled,
-    /// How it is read again.
+    /// The source to reload it from.
     source: Option<Source>,
     options: RunOptions,
-    /// Slices of components end after so many checkpoints.
+    /// Slices of components end after a number of checkpoints.
     are_counted: bool,
 }
 
@@ -113,7 +113,7 @@ impl Prepared {
     /// Compiles a program.
     ///
     /// # Errors
-    /// If it has errors, or no code can be made for this machine.
+    /// If it has errors, or the code generator does not support this machine.
     pub fn new(program: Program, mut options: RunOptions) -> Result<Prepared, Error> {
         let has_captures = program.packets.as_ref().is_some_and(has_readers);
         let are_counted = options.seed.is_some()
@@ -132,10 +132,10 @@ impl Prepared {
         Ok(Prepared { program, source, options, are_counted })
     }
 
-    /// Runs it.
+    /// Runs the program.
     ///
     /// # Errors
-    /// What keeps it from running.
+    /// Why it cannot run.
     pub fn run(self, console: Console) -> Result<Report, Error> {
         let Prepared { program, mut source, mut options, are_counted } = self;
         let has = program.has();
@@ -162,7 +162,7 @@ impl Prepared {
             let journal = journal.clone();
             move || {
                 let bell = bell.try_clone().map(Bell::Pipe);
-                // Without it the run ends when the program does.
+                // Without a pipe the run ends when the program does.
                 let bell = bell.unwrap_or_else(|_| Bell::Flag(Arc::default()));
                 Tap::new(journal.clone(), bell)
             }
@@ -207,7 +207,7 @@ impl Prepared {
     }
 }
 
-/// The machine of a run of one node, whose engines are its own.
+/// The machine of a run of one node, which has its engines from the start.
 fn of_one_node(
     (parts, has): (&mut Parts, Has),
     options: &mut RunOptions,
@@ -225,7 +225,7 @@ fn of_one_node(
     Ok(machine)
 }
 
-/// What makes the engines of each of several nodes, when that starts.
+/// Makes the engines of each of several nodes, when it starts.
 fn maker(
     parts: Parts,
     options: &mut RunOptions,
@@ -246,7 +246,7 @@ fn maker(
     }
 }
 
-/// Refuses graphs that have something of which there is one: several nodes cannot have it.
+/// Refuses graphs with a device, which several nodes cannot share.
 fn refuse_shared_devices(parts: &Parts) -> Result<(), String> {
     let apps = parts.graph.iter().flat_map(|graph| &graph.apps);
     let shared = apps.into_iter().find(|app| app.kind.exclusive);
@@ -282,24 +282,24 @@ fn no_queue(error: io::Error) -> Error {
     Error::System(format!("the system gives no event queue: {error}"))
 }
 
-/// A program that runs.
+/// A running program.
 struct Run {
     machine: Machine,
     events: Loop<Machine>,
     options: RunOptions,
-    /// Can be read when what components write can be written no more.
+    /// Readable once the output of components cannot be written.
     heard: OwnedFd,
-    /// When packets of captures come.
+    /// The arrival times of packets from captures.
     captures: Option<CaptureTime>,
-    /// It has rules only, so that its nodes may be run by several workers.
+    /// It has rules only, so its nodes may be run by several workers.
     may_spread: bool,
-    /// Those but the first.
+    /// All workers but the first.
     others: Workers,
 }
 
 impl Run {
-    /// Starts all parts: ports are open and tools can ask before nodes start; components come last,
-    /// when everything that they could ask for is there.
+    /// Starts all parts: ports are open and tools can connect before nodes start; components come
+    /// last, when everything that they could require is available.
     fn start(
         &mut self,
         rules: Option<Rules>,
@@ -351,10 +351,10 @@ impl Run {
         Ok(())
     }
 
-    /// Runs until it ends.
+    /// Runs until the end.
     fn go(&mut self) -> Result<(), Error> {
         let Run { machine, events, options, heard, .. } = self;
-        // What is wrong then has been reported, and is how the run ended.
+        // An error then has been reported, and is the result of the run.
         if machine.maker.is_none() && machine.has.components {
             if machine.has.entry && machine.node.runner.worker().start().is_err() {
                 return Ok(());
@@ -377,13 +377,13 @@ impl Run {
         Ok(())
     }
 
-    /// Ends what is left, writes what waits, and sums up.
+    /// Ends the remaining parts, flushes the output, and sums up.
     fn finish(self) -> Result<Report, Error> {
         let Run { mut machine, mut events, options, mut others, .. } = self;
         let has_unsent = machine.clear(&mut events);
         if options.clock != Clock::Virtual && has_unsent {
             let end = events.now() + LINGER_MAX;
-            // Whatever became of it, nobody waits any longer.
+            // An error is ignored, as the run is over.
             let _ = events.run_until(&mut machine, end);
         }
         let mut report = Report { starts_again: machine.starts_again, ..Report::default() };
@@ -407,19 +407,19 @@ impl Run {
         report.failure = journal.console.take_failure();
         drop(journal);
         report.timer_late_max = events.stats().timer_late_max;
-        // Its files go whatever becomes of the rest.
+        // Removes its files even if the rest fails.
         machine.control = None;
-        // Relaxed: a wish, which nothing else is published with.
+        // Relaxed: the flag publishes no other data.
         let is_stopped = options.stop_flag.is_some_and(|stop| stop.load(Ordering::Relaxed));
         if machine.has.nodes && (machine.is_ending || is_stopped) {
-            // To free what a large run holds may take longer than its user should wait.
+            // Freeing the memory of a large run may take longer than its user should wait.
             std::mem::forget((machine, events));
         }
         Ok(report)
     }
 }
 
-/// Opens the run for tools of this host. Without that it is the same, and cannot be asked.
+/// Opens the control socket for tools of this host. If that fails, the run only lacks it.
 fn answer_tools(
     machine: &mut Machine,
     events: &mut Loop<Machine>,

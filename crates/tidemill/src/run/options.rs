@@ -1,4 +1,4 @@
-//! How a program is run: what concerns all of it, and what concerns the parts of one kind.
+//! Options of a run: for all of it, and for the parts of one kind.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -19,35 +19,35 @@ use crate::reach::Reach;
 use crate::reload::Reload;
 use crate::service::Service;
 
-/// How long a run goes on to finish what it has begun.
+/// The maximum time for completing pending work at the end.
 pub const DRAIN_MAX: Duration = Duration::from_secs(3);
 
-/// How a program is run.
+/// Options of a run.
 #[derive(Debug)]
 pub struct RunOptions {
-    /// When the run ends, nanoseconds after its start; `None`: when the program does, or it is
+    /// The end of the run, in nanoseconds after its start; `None`: when the program ends, or it is
     /// stopped.
     pub end_ns: Option<u64>,
-    /// What random numbers follow from; `None`: from chance. With it, processes have counted
-    /// slices, so that a run can be repeated.
+    /// The seed of random numbers; `None`: random. With a seed the slices of processes are counted,
+    /// so that a run can be repeated.
     pub seed: Option<u64>,
-    /// Which time it is.
+    /// The clock.
     pub clock: Clock,
-    /// The run ends when this can be read.
+    /// Ends the run when readable.
     pub stop: Option<OwnedFd>,
-    /// True once `stop` can be read: then it ends in the middle of a turn, too.
+    /// Set when `stop` is readable: then the run ends in the middle of a turn, too.
     pub stop_flag: Option<Arc<AtomicBool>>,
-    /// Nodes take no new work when this can be read, and the run ends when they are done, or after
+    /// When readable, nodes accept no new work, and the run ends when they are done, or after
     /// [`DRAIN_MAX`].
     pub drain: Option<OwnedFd>,
-    /// What can be read again is read again when this can be read: the program, files of keys.
+    /// When readable, the program and the key files are reloaded.
     pub hang_up: Option<UnixStream>,
-    /// How the program is read again.
+    /// How the program is reloaded.
     pub reload: Option<Reload>,
-    /// What it is to a service manager. Under a virtual clock it is nothing.
+    /// The role as a service. Ignored under a virtual clock.
     pub service: Service,
-    /// Where the counters are shown. They go when the run and all others who hold it do. In their
-    /// folder is the socket for tools of this host.
+    /// The published counters. They are removed when the run and all other holders have ended.
+    /// Their folder has the socket for tools of this host.
     pub registry: Registry,
     /// Its nodes of rules.
     pub nodes: NodeOptions,
@@ -77,65 +77,65 @@ impl Default for RunOptions {
     }
 }
 
-/// The time of a run.
+/// The clock of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Clock {
-    /// That of its captures, if nothing else feeds the program, else the system's. Capture time
-    /// passes as fast as there is nothing left to do, and begins with the first packet.
+    /// That of its captures, if the program has no other input, else the system's. Capture time
+    /// advances as soon as nothing is left to do, and begins with the first packet.
     #[default]
     Own,
     /// The system's. Captures are replayed in real time.
     Wall,
-    /// A simulation's: it stands still while processes run, and jumps when all of them wait.
+    /// A simulated clock: it stands still while processes run, and jumps when all of them wait.
     Virtual,
 }
 
-/// Which nodes are started.
+/// The nodes to start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Listen {
     /// One node of this address.
     Address(String),
-    /// Several, on loopback ports that the system chooses; each is noted as `INDEX ADDR`.
+    /// Several, on loopback ports chosen by the system; each is noted as `INDEX ADDR`.
     Nodes(u32),
 }
 
 /// Whether a node without a key may be reached from other hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exposure {
-    /// It does not start then.
+    /// It does not start.
     Refused,
-    /// Its owner knows that everyone there can change what it holds.
+    /// Its owner accepts that everyone there can change its state.
     Accepted,
 }
 
-/// How nodes of rules are run.
+/// Options of nodes of rules.
 #[derive(Clone, Debug)]
 pub struct NodeOptions {
     /// The nodes.
     pub listen: Listen,
-    /// How many threads run several nodes, if the program has rules only.
+    /// The number of threads for several nodes, if the program has rules only.
     pub workers: u32,
-    /// What the one node of [`Listen::Address`] is called, if not as it listens.
+    /// The name of the one node of [`Listen::Address`], if it differs from its address.
     pub address: Option<String>,
-    /// Whether nodes may believe everyone on the network.
+    /// Whether nodes may accept messages from everyone on the network.
     pub exposure: Exposure,
-    /// How tuples travel.
+    /// The transport of tuples.
     pub fabric: Fabric,
-    /// How what nodes send each other is sealed.
+    /// How messages between nodes are sealed.
     pub seal: Option<Seal>,
-    /// Where keys came from: read again when the files change.
+    /// The key files, which are read again when they change.
     pub key_files: Option<KeyFiles>,
-    /// What tools on other hosts have to have to ask the nodes, at their own addresses; none is
-    /// listened to without it.
+    /// The token that tools on other hosts need to send requests to the nodes, at their own
+    /// addresses; without it no such request is accepted.
     pub token: Option<Token>,
-    /// What `LANDMARK` is, if not the first of several nodes, or the only node.
+    /// The value of `LANDMARK`, if not the first of several nodes, or the only node.
     pub landmark: Option<String>,
-    /// Tuples for the nodes where they are located, after the facts of the program.
+    /// Tuples for the nodes at their locations, after the facts of the program.
     pub extra: Vec<Extra>,
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
-    /// more is given up.
+    /// more is abandoned.
     pub turn_tuples_max: Option<u64>,
-    /// Whether it is measured what rules cost, for [`Report::profile`](super::Report::profile).
+    /// Whether to measure the cost of rules, for [`Report::profile`](super::Report::profile).
     pub profile: bool,
 }
 
@@ -159,10 +159,10 @@ impl Default for NodeOptions {
 }
 
 impl NodeOptions {
-    /// Whether nodes run without a key where others than this host reach them.
+    /// Whether nodes without a key can be reached from other hosts.
     ///
     /// # Errors
-    /// They may not, or would have a name that nobody can reach, as text.
+    /// They may not, or would have a name that cannot be reached, as text.
     pub fn check_reach(&self) -> Result<Exposed, String> {
         let Listen::Address(address) = &self.listen else { return Ok(Exposed::No) };
         let reach = Reach::of(address);
@@ -184,16 +184,16 @@ impl NodeOptions {
     }
 }
 
-/// Whether anyone can change what the nodes hold.
+/// Whether anyone can change the state of the nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Exposed {
     /// Members of the fleet and this host only.
     No,
-    /// Whoever reaches them.
+    /// Anyone who reaches them.
     Yes,
 }
 
-/// What runs the functions of components, and the rules.
+/// The engine of components and rules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
     /// They are compiled: components before they start, rules when they have run often.
@@ -203,51 +203,51 @@ pub enum Engine {
     Interpreter,
 }
 
-/// What components read from Input.
+/// The source of Input.
 #[derive(Debug, Default)]
 pub enum Input {
-    /// Nothing: it is at its end.
+    /// Nothing: Input is at its end.
     #[default]
     None,
-    /// What can be read here, a terminal, pipe or file.
+    /// A terminal, pipe or file.
     Descriptor(OwnedFd),
 }
 
-/// How components are run.
+/// Options of components.
 #[derive(Debug, Default)]
 pub struct ComponentOptions {
-    /// What runs them.
+    /// Their engine.
     pub engine: Engine,
-    /// The most bytes that components may use.
+    /// The maximum memory of components in bytes.
     pub memory_max: Option<u64>,
-    /// The most bytes that the stack of one process may have.
+    /// The maximum stack of a process in bytes.
     pub stack_max: Option<u64>,
-    /// The folder that FileSystem is confined to; without it, the current one.
+    /// The folder that confines FileSystem; `None`: the current one.
     pub root: Option<PathBuf>,
-    /// On how many loops components run; none or 0 is one. With a seed or a virtual clock it is
-    /// one.
+    /// The number of loops for components; `None` or 0 means one. With a seed or a virtual clock it
+    /// is one.
     pub workers: Option<u32>,
-    /// Components are spread over the loops at every opportunity, whether it pays or not: for tests
-    /// of what happens between loops.
+    /// Components migrate between the loops at every opportunity, even if that does not pay: for
+    /// tests of what happens between loops.
     pub spread_eagerly: bool,
     /// Compile without checkpoints: a process then runs until it waits.
     pub no_checkpoints: bool,
-    /// Where the picture of GraphicView is written at the end.
+    /// The file for the picture of GraphicView at the end.
     pub png: Option<PathBuf>,
-    /// What Arguments answers.
+    /// The values of Arguments.
     pub arguments: Vec<String>,
-    /// What Input reads.
+    /// The source of Input.
     pub input: Input,
-    /// Called on a thread of its own if the run shall end and does not, because a process holds it
-    /// up that nothing cuts off.
+    /// Called on a thread of its own if the run has to end and does not, because a process that
+    /// cannot be preempted blocks it.
     pub overdue: Option<fn()>,
 }
 
-/// How a packet graph is run.
+/// Options of a packet graph.
 #[derive(Debug, Default)]
 pub struct PacketOptions {
-    /// By native code, or by a loop.
+    /// Native code, or a dispatch loop.
     pub engine: EngineKind,
-    /// Without pauses when nothing moves.
+    /// Polls without pauses when nothing moves.
     pub busy_wait: bool,
 }

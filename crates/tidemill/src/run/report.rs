@@ -1,4 +1,4 @@
-//! What a run amounts to, by kind.
+//! The report of a run, by kind of parts.
 
 use std::io;
 use std::time::Duration;
@@ -17,30 +17,30 @@ use crate::summary::Summary;
 pub struct Report {
     /// The figures of its nodes, if it has rules.
     pub nodes: Option<Summary>,
-    /// What its rules cost, if that was to be measured.
+    /// The cost of its rules, if it was measured.
     pub profile: Option<Profile>,
-    /// How its components ended, if it has some.
+    /// The result of its components, if it has some.
     pub components: Option<ComponentsEnded>,
-    /// What its graph did, if it has one.
+    /// The result of its graph, if it has one.
     pub packets: Option<PacketsEnded>,
-    /// The most that a timer of the loop was late.
+    /// The maximum delay of a timer of the loop.
     pub timer_late_max: Duration,
-    /// Why its data could not be written, if that was so.
+    /// The error if its data could not be written.
     pub failure: Option<io::Error>,
-    /// It is of one node that has components and no rules, which writes what these write.
+    /// The run had one node with components and no rules, whose data is the components' output.
     pub is_plain: bool,
-    /// What crossed from one engine to another, by border and counter (`read/messages`), in order.
+    /// The counters of its borders, by border and counter (`read/messages`), in order.
     pub borders: Vec<(String, u64)>,
-    /// Its program has changed, and shall run anew.
+    /// The program has changed, and has to be run anew.
     pub starts_again: bool,
-    /// What each rule has done, by number, of a simulation.
+    /// The coverage of each rule, by number, in a simulation.
     pub coverage: Vec<RuleCoverage>,
-    /// What else went wrong: files that could not be written, apps out of order at the end.
+    /// Other errors: files that could not be written, apps out of order at the end.
     pub problems: Vec<String>,
 }
 
 impl Report {
-    /// Adds what the engines of a node did.
+    /// Adds the results of a node's engines.
     pub(crate) fn add(
         &mut self,
         components: Option<ComponentsEnded>,
@@ -56,7 +56,7 @@ impl Report {
         };
     }
 
-    /// Whether all parts did what they promised, and all they made was kept.
+    /// Whether all parts succeeded, and all their data was written.
     pub fn is_well(&self) -> bool {
         self.nodes.as_ref().is_none_or(Summary::is_well)
             && self.components.as_ref().is_none_or(ComponentsEnded::is_well)
@@ -65,23 +65,23 @@ impl Report {
     }
 }
 
-/// How components ended.
+/// The result of components.
 #[derive(Debug)]
 pub struct ComponentsEnded {
-    /// How the entry component did; `None` if it was stopped.
+    /// The result of the entry component; `None` if it was stopped.
     pub how: Option<fault::Ended>,
-    /// What there was of each kind.
+    /// The number of objects of each kind.
     pub counts: Counts,
-    /// The most bytes that components used.
+    /// The peak memory of components in bytes.
     pub peak_bytes: u64,
     /// Frames that the kernel dropped before a pore could read them.
     pub pore_drops: u64,
-    /// How many components were given to another loop than they were on.
+    /// The number of components that migrated to another loop.
     pub given: u64,
 }
 
 impl ComponentsEnded {
-    /// Those of two nodes; of several ends, the worst.
+    /// Combines the results of two nodes; the worse of both ends.
     fn with(mut self, other: ComponentsEnded) -> ComponentsEnded {
         if self.is_well() && other.how.is_some() {
             self.how = other.how;
@@ -93,7 +93,7 @@ impl ComponentsEnded {
         self
     }
 
-    /// Whether the entry component came to its end, or was stopped.
+    /// Whether the entry component returned, or was stopped.
     pub fn is_well(&self) -> bool {
         self.how.as_ref().is_none_or(|how| how.exit_status() == 0)
     }
@@ -109,23 +109,23 @@ fn add(sums: &mut Vec<(String, u64)>, ones: Vec<(String, u64)>) {
     }
 }
 
-/// What a packet graph did.
+/// The result of a packet graph.
 #[derive(Clone, Debug)]
 pub struct PacketsEnded {
     /// Links by name, in the order of the graph.
     pub links: Vec<(String, LinkStats)>,
-    /// What apps counted, in the order of the graph.
+    /// The counters of apps, in the order of the graph.
     pub apps: Vec<(String, Vec<(String, u64)>)>,
-    /// What the engine did.
+    /// The counters of the engine.
     pub engine: EngineStats,
-    /// Packets that were made, and freed.
+    /// The number of packets allocated and freed.
     pub packets: PoolStats,
     /// Apps that were out of order at the end.
     pub out_of_order: Vec<String>,
 }
 
 impl PacketsEnded {
-    /// Stops an engine, and says what its run amounts to.
+    /// Stops an engine, and returns its result.
     pub(crate) fn of(engine: &mut Engine) -> PacketsEnded {
         let out_of_order = engine.out_of_order();
         let graph = engine.graph().clone();
@@ -145,14 +145,14 @@ impl PacketsEnded {
         PacketsEnded { links, apps, engine: stats, packets, out_of_order }
     }
 
-    /// Adds what was counted where an app meets components.
+    /// Adds the counters of an app's border to components.
     pub(crate) fn add(&mut self, app: &str, counts: Vec<(String, u64)>) {
         if let Some((_, sums)) = self.apps.iter_mut().find(|(known, _)| known == app) {
             add(sums, counts);
         }
     }
 
-    /// Those of two nodes, whose graphs have the same links and apps.
+    /// Combines the results of two nodes, whose graphs have the same links and apps.
     fn with(mut self, other: &PacketsEnded) -> PacketsEnded {
         for ((_, sum), (_, one)) in self.links.iter_mut().zip(&other.links) {
             sum.add(one);

@@ -1,4 +1,4 @@
-//! Other workers of a run of rules: threads that run some of its nodes each.
+//! Further workers of a run of rules: threads that run a share of the nodes each.
 //!
 //! ```text
 //! first worker                       another
@@ -7,7 +7,7 @@
 //! start its nodes                    run
 //! run ... the run is over -> stop    -> what its nodes did
 //! ```
-//! What they ask of each other while they run is in `machine/others.rs`.
+//! Calls between running workers are in `machine/others.rs`.
 
 use std::io;
 use std::mem;
@@ -34,13 +34,13 @@ use crate::meters::Meters;
 use crate::profile::Profile;
 use crate::summary::Summary;
 
-/// Names of nodes, and where they listen.
+/// Names of nodes, and their addresses.
 type Names = Vec<(String, String)>;
 
-/// What the nodes of a worker did, and what their rules cost, if that was to be measured.
+/// The results of a worker's nodes, and the cost of their rules, if it was measured.
 type Part = (Summary, Option<Profile>);
 
-/// What all workers are given.
+/// The input of all workers.
 #[derive(Clone)]
 struct Common {
     rules: Arc<Rules>,
@@ -53,7 +53,7 @@ struct Common {
 /// Another worker.
 struct Worker {
     remote: Remote<Machine>,
-    /// Where it is told the names of all nodes; nothing is sent if the run does not start.
+    /// The channel for the names of all nodes; it closes without any if the run does not start.
     start: Sender<Names>,
     started: Receiver<Result<(), String>>,
     thread: JoinHandle<Result<Part, String>>,
@@ -65,7 +65,7 @@ struct Worker {
 #[derive(Default)]
 pub(super) struct Workers(Vec<Worker>);
 
-/// How many workers a run has: one, if it has a node only.
+/// The number of workers of a run: one, if it has a single node.
 pub(super) fn count(options: &NodeOptions) -> u32 {
     match options.listen {
         Listen::Nodes(count) => options.workers.clamp(1, count.max(1)),
@@ -74,10 +74,10 @@ pub(super) fn count(options: &NodeOptions) -> u32 {
 }
 
 impl Workers {
-    /// Starts the others of a machine, which is the first of `count`: they open their ports.
+    /// Starts the other workers of a machine, which is the first of `count`: they open their ports.
     ///
     /// # Errors
-    /// A port cannot be opened, or there are no threads.
+    /// A port cannot be opened, or a thread cannot be started.
     pub(super) fn open(
         machine: &mut Machine,
         events: &mut Loop<Machine>,
@@ -117,7 +117,7 @@ impl Workers {
         Ok(workers)
     }
 
-    /// The names of all nodes, where those are of the first worker.
+    /// The names of all nodes, given those of the first worker.
     pub(super) fn names(&self, own: Names) -> Names {
         let mut each: Vec<_> = [own]
             .into_iter()
@@ -134,7 +134,7 @@ impl Workers {
         }
     }
 
-    /// Has the others start their nodes.
+    /// Makes the others start their nodes.
     ///
     /// # Errors
     /// A node cannot start.
@@ -144,10 +144,10 @@ impl Workers {
         self.0.iter().try_for_each(|it| it.started.recv().map_err(|_| gone())?)
     }
 
-    /// Ends the others, and adds what their nodes did to a summary.
+    /// Ends the others, and adds the results of their nodes to a summary.
     ///
     /// # Errors
-    /// What kept one of them from running.
+    /// Why one of them failed.
     pub(super) fn end(
         &mut self,
         machine: &Machine,
@@ -168,11 +168,11 @@ impl Workers {
         failure
     }
 
-    /// Has the loops of the others end.
+    /// Stops the loops of the others.
     fn stop(&mut self) -> Vec<Worker> {
         let workers = mem::take(&mut self.0);
         for worker in &workers {
-            // One that takes no posts has ended.
+            // A worker that accepts no posts has ended.
             let _ = worker.remote.event(Owner::LOOP, |_: &mut Machine, events| events.stop());
         }
         workers
@@ -180,7 +180,7 @@ impl Workers {
 }
 
 impl Drop for Workers {
-    /// A run that does not start leaves no threads.
+    /// A run that does not start must not leave threads behind.
     fn drop(&mut self) {
         for Worker { start, thread, .. } in self.stop() {
             drop(start);
@@ -189,14 +189,14 @@ impl Drop for Workers {
     }
 }
 
-/// Where a worker tells the first how far it is.
+/// The channels by which a worker reports its progress to the first.
 struct Ends {
     opened: Sender<Result<(Names, Remote<Machine>), String>>,
     start: Receiver<Names>,
     started: Sender<Result<(), String>>,
 }
 
-/// What another worker does.
+/// The thread of another worker.
 fn work(
     common: Common,
     share: Share,
@@ -223,7 +223,7 @@ fn work(
     }
     show_counters(&mut machine, &mut events);
     let outcome = events.run(&mut machine);
-    // Whatever ended this one ends all.
+    // The end of one worker ends all.
     let _ = first.event(Owner::LOOP, |_: &mut Machine, events| events.stop());
     if let Outcome::Failed(error) = outcome {
         return Err(format!("the system fails to wait: {error}"));
@@ -235,7 +235,7 @@ fn work(
     (summary.violations, summary.given_up) = (journal.violations, journal.given_up);
     journal.console.flush();
     drop(journal);
-    // To free what a large run holds may take longer than its user should wait.
+    // Freeing the memory of a large run may take longer than its user should wait.
     mem::forget((machine, events));
     Ok((summary, profile))
 }

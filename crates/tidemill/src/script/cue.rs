@@ -1,4 +1,4 @@
-//! Scripts joined with the program and the nodes of a simulation.
+//! Binds scripts to the program and the nodes of a simulation.
 
 use tidemill_diag::{Diagnostic, LineColumn, Sources, Span};
 use tidemill_event::{Act, Shape};
@@ -10,27 +10,27 @@ use tidemill_relation::text::{Pattern, TextError};
 use super::{Action, Direction, Nodes, Script, Template, Victim, What, When, Which};
 use crate::tuples::{self, Unsuited};
 
-/// One action, ready to happen.
+/// A bound action.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cue {
-    /// When.
+    /// Its time.
     pub when: When,
-    /// What.
+    /// The action.
     pub deed: Deed,
-    /// Where it was written, `FILE:LINE:COLUMN`.
+    /// Its place in the script, `FILE:LINE:COLUMN`.
     pub place: String,
 }
 
-/// What an action does; nodes are numbers.
+/// A bound action; nodes are numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Deed {
     /// Gives nodes a tuple each.
     Put(Vec<(u32, RelationId, Vec<OwnedValue>)>),
-    /// Ends nodes.
+    /// Crashes nodes.
     Crash(Vec<u32>),
-    /// Starts nodes again.
+    /// Restarts nodes.
     Restart(Vec<u32>),
-    /// Has a part of nodes fail.
+    /// Makes a part of nodes fail.
     Kill(Vec<u32>, Victim),
     /// Cuts the network.
     Partition(Vec<Vec<u32>>, Direction),
@@ -38,37 +38,37 @@ pub enum Deed {
     Heal,
     /// Sets the probability of a loss.
     Loss(f64),
-    /// Sets the probability that a datagram comes twice.
+    /// Sets the probability that a datagram is duplicated.
     Duplicate(f64),
-    /// Sets the probability that a datagram is overtaken.
+    /// Sets the probability that a datagram is reordered.
     Reorder(f64),
-    /// Sets the delay of datagrams, nanoseconds.
+    /// Sets the delay of datagrams, in nanoseconds.
     Latency {
-        /// The least.
+        /// The minimum.
         least: u64,
-        /// The most.
+        /// The maximum.
         most: u64,
-        /// Which are likely.
+        /// The shape of the distribution.
         shape: Shape,
     },
-    /// Has nodes do nothing for so many nanoseconds.
+    /// Pauses nodes for some nanoseconds.
     Pause(Vec<u32>, u64),
-    /// Has each turn of nodes take so many nanoseconds.
+    /// Makes each turn of nodes take some nanoseconds.
     Slow(Vec<u32>, u64),
-    /// Sets the clocks of nodes: nanoseconds ahead, and millionths that they gain.
+    /// Sets the clocks of nodes: offset in nanoseconds, and drift in millionths.
     Clock(Vec<u32>, i64, i64),
-    /// Does something to a datagram.
+    /// Applies a fault to a datagram.
     Message {
-        /// What.
+        /// The fault.
         act: Act,
-        /// From one node.
+        /// The sender.
         from: u32,
-        /// To another.
+        /// The receiver.
         to: u32,
         /// A tuple in it.
         tuple: Option<Pattern>,
     },
-    /// From now on datagrams and timers wait.
+    /// Holds datagrams and timers from now on.
     Manual,
     /// Fires the timer of a rule.
     Timer(Vec<u32>, String),
@@ -76,11 +76,11 @@ pub enum Deed {
     Calm,
     /// Checks tables.
     Expect {
-        /// The nodes with what is looked for there.
+        /// The nodes, with the pattern for each.
         rows: Vec<(u32, RelationId, Pattern)>,
-        /// Nodes that are not alive are passed over.
+        /// Skip nodes that are down.
         living: bool,
-        /// How many rows must fit; `None`: one or more.
+        /// The expected number of matching rows; `None`: one or more.
         count: Option<u64>,
     },
     /// Ends the run.
@@ -88,7 +88,7 @@ pub enum Deed {
 }
 
 impl Deed {
-    /// The nodes to each of which it does the same, if it is such.
+    /// The list of nodes, if the action does the same to each.
     pub(crate) fn nodes_mut(&mut self) -> Option<&mut Vec<u32>> {
         match self {
             Deed::Crash(nodes)
@@ -103,7 +103,7 @@ impl Deed {
     }
 }
 
-/// Joins a script with a program and its nodes. All that does not fit is said.
+/// Binds a script to a program and its nodes. Reports all that does not fit.
 pub fn bind(
     script: &Script,
     sources: &Sources,
@@ -185,7 +185,7 @@ impl Binding<'_> {
         Ok(Cue { when: action.when, deed, place })
     }
 
-    /// The numbers of the nodes that were named.
+    /// The numbers of the named nodes.
     fn numbers(&self, nodes: &Nodes) -> Result<Vec<u32>, Diagnostic> {
         let known = |&index: &u32| (index as usize) < self.nodes.len();
         let found: Option<Vec<u32>> = match &nodes.which {
@@ -206,7 +206,7 @@ impl Binding<'_> {
         })
     }
 
-    /// The one node that was named.
+    /// The number of the single named node.
     fn one(&self, nodes: &Nodes) -> Result<u32, Diagnostic> {
         match self.numbers(nodes)?[..] {
             [one] => Ok(one),
@@ -217,7 +217,7 @@ impl Binding<'_> {
         }
     }
 
-    /// A tuple by which a message is known.
+    /// The tuple that identifies a message.
     fn tuple_of_message(&self, template: &Template) -> Result<Pattern, Diagnostic> {
         let pattern = template.instance(None, 0);
         let pattern = pattern.map_err(|error| error.message).and_then(|pattern| {
@@ -227,7 +227,7 @@ impl Binding<'_> {
         pattern.map_err(|message| Diagnostic::error("script-tuple", template.span, message))
     }
 
-    /// What `of` makes of a template for each of the nodes.
+    /// The result of `of` on a template for each of the nodes.
     fn each<T>(
         &self,
         nodes: &Nodes,

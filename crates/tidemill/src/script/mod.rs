@@ -1,4 +1,4 @@
-//! Scripts of a simulation: what happens to its nodes and its network, and what must be true.
+//! Scripts of a simulation: actions on its nodes and network, and expectations.
 //!
 //! ```text
 //! # one action a line; times are seconds of virtual time
@@ -22,15 +22,15 @@
 //! ```
 //! `NODE` is an address, an index, `*`, or `i in 1..9` with `$i` in the tuple, also inside its
 //! texts; ranges include both ends. Tuples are complete, location included; node parameters
-//! (`NODE`, `LANDMARK`, ...) stand for those of the node, and `_` in a pattern for any value.
-//! `every` takes each of the actions but `end`.
+//! (`NODE`, `LANDMARK`, ...) have the values of the node, and `_` in a pattern matches any value.
+//! `every` takes all actions but `end`.
 //!
-//! An `expect` holds if the table of the node has a row that fits the pattern, or exactly as many
-//! as `count` says; with `*`, at every living node. What is due at one time happens in the order
-//! of the lines, before anything else that happens at that time.
+//! An `expect` holds if the table of the node has a row that matches the pattern, or exactly as
+//! many as `count` says; with `*`, at every live node. Actions due at one time are performed in the
+//! order of the lines, before anything else that happens at that time.
 //!
-//! [`parse()`] reads the text alone; [`bind`] joins it with the relations of a program and the
-//! nodes of a simulation.
+//! [`parse()`] parses the text alone; [`bind`] binds it to the relations of a program and the nodes
+//! of a simulation.
 
 mod cue;
 mod number;
@@ -51,12 +51,12 @@ pub use number::{seconds, seconds_text, signed_seconds_text};
 pub use parse::parse;
 pub use print::lines;
 
-/// A script as it was written.
+/// A parsed script.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Script {
-    /// How many nodes it is for, if it says so.
+    /// The number of nodes that it is for, if given.
     pub nodes: Option<u32>,
-    /// The seed of the run that it is for, if it says so.
+    /// The seed of the run that it is for, if given.
     pub seed: Option<u64>,
     /// The actions in the order of the lines.
     pub actions: Vec<Action>,
@@ -68,13 +68,13 @@ impl Script {
         self.actions.iter().any(|action| action.what == What::End)
     }
 
-    /// When it ends the run, if it does.
+    /// The time at which it ends the run, if it does.
     pub fn end_ns(&self) -> Option<u64> {
         let ends = self.actions.iter().filter(|action| action.what == What::End);
         ends.map(|action| action.when.first()).min()
     }
 
-    /// The relations of which it gives nodes tuples.
+    /// The relations of its tuples.
     pub fn relations(&self) -> SortedSet<String> {
         let given = self.actions.iter().filter_map(|action| match &action.what {
             What::Put(_, template) => template.text.split('(').next(),
@@ -87,15 +87,15 @@ impl Script {
 /// One line of a script.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
-    /// When it happens.
+    /// Its time.
     pub when: When,
-    /// What happens.
+    /// The action.
     pub what: What,
     /// The line without indentation and comment.
     pub span: Span,
 }
 
-/// When an action happens; all in nanoseconds of virtual time.
+/// The time of an action, in nanoseconds of virtual time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
     /// `at T`.
@@ -104,9 +104,9 @@ pub enum When {
     Every {
         /// The first time.
         from: u64,
-        /// The last time, if the steps meet it.
+        /// The last time, if a step meets it.
         to: u64,
-        /// Between two times; not 0.
+        /// The step; not 0.
         step: u64,
     },
 }
@@ -130,82 +130,82 @@ impl When {
     }
 }
 
-/// What an action does.
+/// An action.
 #[derive(Clone, PartialEq, Debug)]
 pub enum What {
     /// `inject` and `fact`: gives nodes a tuple.
     Put(Nodes, Template),
-    /// Ends nodes without notice.
+    /// Crashes nodes.
     Crash(Nodes),
-    /// Starts crashed nodes again, empty.
+    /// Restarts crashed nodes, empty.
     Restart(Nodes),
-    /// Has a component or an app of nodes fail.
+    /// Makes a component or an app of nodes fail.
     Kill(Nodes, Victim),
-    /// Cuts the network into groups that do not hear each other. Nodes in none of them hear all.
+    /// Cuts the network into groups that do not reach each other. Nodes in none of them reach all.
     Partition(Vec<Vec<Nodes>>, Direction),
     /// Ends all partitions.
     Heal,
     /// Sets the probability that a datagram is lost.
     Loss(f64),
-    /// Sets the probability that a datagram comes twice.
+    /// Sets the probability that a datagram is duplicated.
     Duplicate(f64),
-    /// Sets the probability that a datagram is overtaken.
+    /// Sets the probability that a datagram is reordered.
     Reorder(f64),
-    /// Sets the delay of datagrams, nanoseconds.
+    /// Sets the delay of datagrams, in nanoseconds.
     Latency {
-        /// The least.
+        /// The minimum.
         least: u64,
-        /// The most.
+        /// The maximum.
         most: u64,
-        /// Which are likely.
+        /// The shape of the distribution.
         shape: Shape,
     },
-    /// Has nodes do nothing for so many nanoseconds.
+    /// Pauses nodes for some nanoseconds.
     Pause(Nodes, u64),
-    /// Has each turn of nodes take so many nanoseconds.
+    /// Makes each turn of nodes take some nanoseconds.
     Slow(Nodes, u64),
-    /// Sets the clocks of nodes: nanoseconds ahead, and millionths that they gain.
+    /// Sets the clocks of nodes: offset in nanoseconds, and drift in millionths.
     Clock(Nodes, i64, i64),
-    /// Does something to the next datagram between two nodes, or to the next with such a tuple.
+    /// Applies a fault to the next datagram between two nodes, or to the next with such a tuple.
     Message {
-        /// What.
+        /// The fault.
         act: Act,
-        /// From one node.
+        /// The sender.
         from: Nodes,
-        /// To another.
+        /// The receiver.
         to: Nodes,
-        /// A tuple in it; `_` stands for any value.
+        /// A tuple in it; `_` matches any value.
         tuple: Option<Template>,
     },
-    /// From now on datagrams and timers wait for `deliver` and `timer`.
+    /// Holds datagrams and timers until `deliver` and `timer`.
     Manual,
     /// Fires the timer of a rule.
     Timer(Nodes, String),
     /// Ends all faults.
     Calm,
-    /// Checks what a table holds.
+    /// Checks the rows of a table.
     Expect {
-        /// Where.
+        /// The nodes.
         nodes: Nodes,
-        /// What a row looks like.
+        /// The pattern of a row.
         pattern: Template,
-        /// How many rows must fit; `None`: one or more.
+        /// The expected number of matching rows; `None`: one or more.
         count: Option<u64>,
     },
     /// Ends the run.
     End,
 }
 
-/// Who does not hear whom in a partition.
+/// Which directions a partition cuts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Direction {
-    /// Groups do not hear each other.
+    /// Both directions between groups.
     Both,
-    /// Later groups do not hear earlier ones.
+    /// From earlier groups to later ones.
     Forth,
 }
 
-/// What of a node is killed.
+/// The part of a node that fails.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Victim {
     /// The component of this path, from the entry component down: `Town/house[3]`.
@@ -214,25 +214,25 @@ pub enum Victim {
     App(String),
 }
 
-/// Which nodes an action is for.
+/// The nodes of an action.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Nodes {
-    /// Which.
+    /// Their selection.
     pub which: Which,
-    /// Where it was written.
+    /// The place in the script.
     pub span: Span,
 }
 
-/// The ways to name nodes.
+/// A selection of nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Which {
     /// The node of this address.
     Address(String),
     /// The node of this number.
     Index(u32),
-    /// `*`: all.
+    /// `*`: all nodes.
     All,
-    /// `i in A..B`: those with these numbers, each bound to a variable of tuples.
+    /// `i in A..B`: the nodes of these numbers, each bound to a variable of tuples.
     Range {
         /// The variable, without `$`.
         variable: String,
@@ -243,26 +243,26 @@ pub enum Which {
     },
 }
 
-/// A tuple or pattern in which `$i` stands for a number.
+/// A tuple or pattern in which `$i` is replaced by a number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Template {
     /// The text.
     pub text: String,
-    /// Where it was written.
+    /// The place in the script.
     pub span: Span,
 }
 
 impl Template {
-    /// The tuple for node number `index`, whose number `variable` stands for.
+    /// The tuple for node number `index`, which replaces `variable`.
     ///
     /// # Errors
-    /// What is wrong with the text; the offset counts in the text as it was written.
+    /// What is wrong with the text; the offset is that in the original text.
     pub fn instance(&self, variable: Option<&str>, index: u32) -> Result<Pattern, TextError> {
         let Some(variable) = variable.filter(|_| self.text.contains('$')) else {
             return parse_pattern(&self.text);
         };
         let text = self.text.replace(&format!("${variable}"), &index.to_string());
-        // Places after a replaced variable are moved: point to the first one at most.
+        // Offsets after a replaced variable are shifted: point to the first one at most.
         let unmoved = self.text.find('$').unwrap_or(self.text.len());
         parse_pattern(&text)
             .map_err(|error| TextError { offset: error.offset.min(unmoved), ..error })

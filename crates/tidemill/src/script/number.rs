@@ -13,7 +13,7 @@ use tidemill_event::Shape;
 /// ```
 ///
 /// # Errors
-/// What is expected instead.
+/// The expected form.
 pub fn seconds(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no time: seconds with up to 9 decimals, such as `2.5`");
     let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
@@ -24,7 +24,7 @@ pub fn seconds(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Nanoseconds as [`seconds`] reads them, with no more decimals than it takes.
+/// Nanoseconds in the form of [`seconds`], with as few decimals as possible.
 ///
 /// ```
 /// assert_eq!(tidemill::script::seconds_text(2_500_000_000), "2.5");
@@ -38,7 +38,7 @@ pub fn seconds_text(ns: u64) -> String {
 /// A probability from 0 to 1.
 ///
 /// # Errors
-/// What is expected instead.
+/// The expected form.
 pub fn probability(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
     number
@@ -46,11 +46,10 @@ pub fn probability(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is no probability: a number from 0 to 1"))
 }
 
-/// What [`latency`] reads, and which of these times are likely: `A..B`, `A..B:tail` or
-/// `A..B:bimodal`.
+/// A [`latency`] with the shape of its distribution: `A..B`, `A..B:tail` or `A..B:bimodal`.
 ///
 /// # Errors
-/// What is expected instead.
+/// The expected form.
 pub fn latency_of_shape(text: &str) -> Result<(Duration, Duration, Shape), String> {
     let (range, shape) = match text.split_once(':') {
         None => (text, Shape::Uniform),
@@ -64,9 +63,9 @@ pub fn latency_of_shape(text: &str) -> Result<(Duration, Duration, Shape), Strin
     latency(range).map(|(least, most)| (least, most, shape))
 }
 
-/// What [`latency_of_shape`] reads.
+/// A latency in the form of [`latency_of_shape`].
 pub fn latency_text((least, most): (u64, u64), shape: Shape) -> String {
-    // As many thousandths of what the same digits are as seconds.
+    // The text is in milliseconds: prints the digits of a thousandfold number of seconds.
     let [least, most] = [least, most].map(|ns| seconds_text(ns.saturating_mul(1000)));
     let shape = match shape {
         Shape::Uniform => "",
@@ -82,13 +81,13 @@ pub(super) fn milliseconds(text: &str) -> Result<u64, String> {
     seconds(text).map(|ns| ns / 1000).map_err(|_| wrong())
 }
 
-/// Seconds before which a sign may stand, as nanoseconds.
+/// Seconds with an optional sign, as nanoseconds.
 pub(super) fn signed_seconds(text: &str) -> Result<i64, String> {
     let (digits, sign) = text.strip_prefix('-').map_or((text, 1), |digits| (digits, -1));
     seconds(digits).map(|ns| sign * ns.cast_signed())
 }
 
-/// What [`signed_seconds`] reads.
+/// Nanoseconds in the form of [`signed_seconds`].
 pub fn signed_seconds_text(ns: i64) -> String {
     let sign = if ns < 0 { "-" } else { "" };
     format!("{sign}{}", seconds_text(ns.unsigned_abs()))
@@ -97,12 +96,12 @@ pub fn signed_seconds_text(ns: i64) -> String {
 /// `A..B` in milliseconds with decimals, both ends included; a single number is both ends.
 ///
 /// # Errors
-/// What is expected instead.
+/// The expected form.
 pub fn latency(text: &str) -> Result<(Duration, Duration), String> {
     let wrong = || format!("`{text}` is no latency: milliseconds A..B with A <= B, such as 10..50");
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let milliseconds = |part: &str| {
-        // A thousandth of what the same digits are as seconds.
+        // The text is in milliseconds: a thousandth of the same digits as seconds.
         seconds(part.trim()).map(|ns| Duration::from_nanos(ns / 1000)).map_err(|_| wrong())
     };
     let (least, most) = (milliseconds(least)?, milliseconds(most)?);

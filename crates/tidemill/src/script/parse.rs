@@ -1,4 +1,4 @@
-//! Reading scripts.
+//! Parses scripts.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use super::number::{latency_of_shape, milliseconds, probability, seconds, signed
 use super::words::{Words, wrong_word};
 use super::{Action, Direction, Nodes, Script, Template, Victim, What, When, Which};
 
-/// When the double of a datagram comes that a script doubles: after so many milliseconds.
+/// The default delay of the duplicate of a datagram, in milliseconds.
 const DUPLICATE_MS: u64 = 10;
 
-/// The most nodes that one `i in A..B` names.
+/// The maximum number of nodes of one `i in A..B`.
 const RANGE_MAX: u32 = 1 << 20;
 
-/// Reads the text of a script: what could be read, and what is wrong with the other lines.
+/// Parses the text of a script; returns what could be parsed, and diagnostics of the other lines.
 pub fn parse(file: FileId, text: &str) -> (Script, Vec<Diagnostic>) {
     let mut script = Script::default();
     let mut diagnostics = Vec::new();
@@ -157,7 +157,7 @@ fn millionths(text: &str) -> Result<i64, String> {
     }
 }
 
-/// The rule whose timer fires.
+/// The name of the rule whose timer fires.
 fn rule(words: &mut Words<'_>) -> Result<String, Diagnostic> {
     match words.word() {
         ("", span) => Err(wrong_word("", span, "the rule of a timer")),
@@ -165,7 +165,7 @@ fn rule(words: &mut Words<'_>) -> Result<String, Diagnostic> {
     }
 }
 
-/// `A B ['tuple']`, with a time before the tuple if it is delayed, or its double is.
+/// `A B ['tuple']`, with a time before the tuple if the datagram or its duplicate is delayed.
 fn message(words: &mut Words<'_>, verb: &str) -> Result<What, Diagnostic> {
     let (from, to) = (nodes(words)?, nodes(words)?);
     let act = match verb {
@@ -207,7 +207,7 @@ fn victim(words: &mut Words<'_>) -> Result<Victim, Diagnostic> {
 fn expect(words: &mut Words<'_>) -> Result<What, Diagnostic> {
     let nodes = nodes(words)?;
     let (text, span) = words.rest();
-    // The count stands after the closing parenthesis of the pattern.
+    // The count follows the closing parenthesis of the pattern.
     let counted = text.rsplit_once(')').and_then(|(pattern, rest)| {
         let digits = rest.trim().strip_prefix("count")?.trim();
         Some((pattern.len() + 1, digits.parse::<u64>(), digits))
@@ -225,7 +225,7 @@ fn expect(words: &mut Words<'_>) -> Result<What, Diagnostic> {
     Ok(What::Expect { nodes, pattern, count })
 }
 
-/// The tuple that ends a line; checked for the first node it is for.
+/// The tuple at the end of a line; checked for the first of its nodes.
 fn template((text, span): (&str, Span), nodes: &Nodes) -> Result<Template, Diagnostic> {
     let template = Template { text: text.to_owned(), span };
     let (variable, first) = match &nodes.which {
@@ -243,7 +243,7 @@ fn template((text, span): (&str, Span), nodes: &Nodes) -> Result<Template, Diagn
     }
 }
 
-/// The nodes an action is for: one word, or `i in A..B`.
+/// The nodes of an action: one word, or `i in A..B`.
 fn nodes(words: &mut Words<'_>) -> Result<Nodes, Diagnostic> {
     let (word, span) = words.word();
     let mut ahead = words.clone();
@@ -478,7 +478,7 @@ at 1 calm
         assert!(errors.contains("t.sim:2:4") && errors.contains("t.sim:4:1"), "{errors}");
     }
 
-    /// Whatever stands in a script, it is read or refused.
+    /// Every text is parsed or refused, without a panic.
     #[test]
     fn mutated_scripts_never_panic() {
         let seed = "every 1..10 step 0.5 inject i in 1..9 p(\"n$i:1\", $i) # é\n\

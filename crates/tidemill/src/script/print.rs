@@ -1,4 +1,4 @@
-//! Actions as lines of a script, which [`parse`](super::parse()) reads.
+//! Prints actions as lines of a script, which [`parse`](super::parse()) reads.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use tidemill_relation::text::DisplayTuple;
 use super::number::{latency_text, seconds_text, signed_seconds_text};
 use super::{Cue, Deed, Direction, Victim, When};
 
-/// The lines of an action; one for each node that it is for.
+/// The lines of an action, one for each of its nodes.
 pub fn lines(cue: &Cue, plan: &Plan) -> Vec<String> {
     let when = match cue.when {
         When::At(at) => format!("at {}", seconds_text(at)),
@@ -25,7 +25,7 @@ pub fn lines(cue: &Cue, plan: &Plan) -> Vec<String> {
 fn deeds(deed: &Deed, plan: &Plan) -> Vec<String> {
     let each = |nodes: &[u32], of: &dyn Fn(u32) -> String| nodes.iter().map(|&it| of(it)).collect();
     let one = |text: String| vec![text];
-    // In milliseconds: as many thousandths of what the same digits are as seconds.
+    // In milliseconds: the digits of a thousandfold number of seconds.
     let milliseconds = |ns: u64| seconds_text(ns.saturating_mul(1000));
     match deed {
         Deed::Put(tuples) => tuples

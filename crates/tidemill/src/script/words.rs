@@ -1,4 +1,4 @@
-//! A line of a script as words, each with its place.
+//! Splits a line of a script into words with spans.
 
 use tidemill_diag::{Diagnostic, FileId, Span};
 
@@ -7,24 +7,24 @@ use tidemill_diag::{Diagnostic, FileId, Span};
 pub(super) struct Words<'t> {
     file: FileId,
     text: &'t str,
-    /// Where the line begins in the file.
+    /// The offset of the line in the file.
     start: usize,
     pos: usize,
 }
 
 impl<'t> Words<'t> {
-    /// A line that begins at byte `start` of its file; its comment is cut off.
+    /// A line at byte `start` of its file; its comment is cut off.
     pub(super) fn new(file: FileId, start: usize, line: &'t str) -> Words<'t> {
         Words { file, text: line[..comment(line)].trim_end(), start, pos: 0 }
     }
 
-    /// The place of some bytes of the line.
+    /// The span of some bytes of the line.
     pub(super) fn span(&self, from: usize, to: usize) -> Span {
         let place = |at| u32::try_from(self.start + at).unwrap_or(u32::MAX);
         Span { file: self.file, start: place(from), end: place(to) }
     }
 
-    /// The rest of the line, without blanks around it, and its place.
+    /// The rest of the line, trimmed, and its span.
     pub(super) fn rest(&mut self) -> (&'t str, Span) {
         self.skip_blanks();
         let from = self.pos;
@@ -32,7 +32,7 @@ impl<'t> Words<'t> {
         (&self.text[from..], self.span(from, self.text.len()))
     }
 
-    /// What [`Words::rest`] would give, without reading it.
+    /// The result of [`Words::rest`], without consuming it.
     pub(super) fn peek_rest(&mut self) -> &'t str {
         self.skip_blanks();
         &self.text[self.pos..]
@@ -47,7 +47,7 @@ impl<'t> Words<'t> {
         (&self.text[from..self.pos], self.span(from, self.pos))
     }
 
-    /// The next word, read by `read`, whose error becomes a diagnostic.
+    /// Parses the next word by `read`, whose error becomes a diagnostic.
     pub(super) fn read<T>(
         &mut self,
         read: impl FnOnce(&str) -> Result<T, String>,
@@ -56,7 +56,7 @@ impl<'t> Words<'t> {
         read(word).map_err(|message| Diagnostic::error("script-syntax", span, message))
     }
 
-    /// The next word must be this one.
+    /// Requires the next word to be this one.
     pub(super) fn expect(&mut self, wanted: &str) -> Result<(), Diagnostic> {
         let (word, span) = self.word();
         match word == wanted {
@@ -65,7 +65,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Nothing may be left.
+    /// Requires the end of the line.
     pub(super) fn end(&mut self) -> Result<(), Diagnostic> {
         match self.rest() {
             ("", _) => Ok(()),
@@ -82,7 +82,7 @@ impl<'t> Words<'t> {
     }
 }
 
-/// The error for a word that is not what must stand there.
+/// The error for an unexpected word.
 pub(super) fn wrong_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
     let message = match word {
         "" => format!("the line ends where {wanted} is expected"),
@@ -91,7 +91,7 @@ pub(super) fn wrong_word(word: &str, span: Span, wanted: &str) -> Diagnostic {
     Diagnostic::error("script-syntax", span, message)
 }
 
-/// Where the comment of a line begins: at a `#` outside of texts, else at the end.
+/// The offset of a line's comment: at a `#` outside of texts, else at the end.
 fn comment(line: &str) -> usize {
     let mut inside = false;
     let mut escaped = false;

@@ -1,9 +1,9 @@
-//! Why a simulation has one worker, whatever was asked for.
+//! Why a simulation can use one worker only.
 
 use super::setup::{Setup, has_leases};
 use crate::script::{Cue, Deed};
 
-/// Tables of the system whose rows are of all nodes of a process.
+/// System tables whose rows cover all nodes of a process.
 const OF_ALL: [&str; 3] = ["sys::counter", "sys::log", "sys::turn"];
 
 /// The reason, if there is one.
@@ -36,7 +36,7 @@ pub(super) fn reason(setup: &Setup) -> Option<String> {
     read.map(|name| format!("the program reads {name}, which is of all nodes"))
 }
 
-/// The least time that a datagram takes, at the start or later.
+/// The minimum latency of a datagram, at the start or later.
 pub(super) fn least_latency_ns(setup: &Setup) -> u64 {
     let (least, _) = setup.common.options.latency;
     let first = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX);

@@ -1,23 +1,23 @@
-//! The barrier at which the workers of a simulation wait for each other: one that sleeps only after
-//! a while, and that a worker which ends, also by a panic, does not leave others waiting at.
+//! The barrier between the workers of a simulation: it spins before it sleeps, and a worker that
+//! ends, also by a panic, releases the others.
 
 use std::hint;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Looks before a worker sleeps: some microseconds, which is what most others are late.
+/// Spins before a worker sleeps: some microseconds, the usual delay of the others.
 const LOOKS: u32 = 1000;
 
-/// A worker has gone, and will not come any more.
+/// A worker has ended, and will not arrive any more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Gone;
 
-/// A barrier that is used again and again.
+/// A reusable barrier.
 pub(super) struct Barrier {
     workers: usize,
     state: Mutex<State>,
     changed: Condvar,
-    /// How often all were here, beside the state, to look at without the lock.
+    /// The number of completed rounds, outside the lock for spinning.
     number: AtomicU64,
 }
 
@@ -38,7 +38,7 @@ impl Barrier {
         }
     }
 
-    /// Waits until all are here. What each did before is seen by all after.
+    /// Waits for all workers. Everything that each did before happens before everything after.
     pub(super) fn wait(&self) -> Result<(), Gone> {
         let mut state = self.lock();
         if state.is_left {
@@ -48,7 +48,8 @@ impl Barrier {
         state.arrived += 1;
         if state.arrived == self.workers {
             (state.arrived, state.number) = (0, number + 1);
-            // Release, with the acquire below: who sees the number sees what all did before.
+            // Release, paired with the acquire of the spin: a worker that sees the number sees all
+            // that the others did before.
             self.number.store(number + 1, Ordering::Release);
             self.changed.notify_all();
             return Ok(());
@@ -73,7 +74,8 @@ impl Barrier {
     }
 }
 
-/// What a worker holds: when it is dropped, also by a panic, nobody waits for the worker any more.
+/// Held by a worker: when it is dropped, also by a panic, the barrier no longer waits for the
+/// worker.
 pub(super) struct Guard<'m>(pub(super) &'m Barrier);
 
 impl Drop for Guard<'_> {

@@ -1,4 +1,4 @@
-//! What all parts of a simulation have alike, and what is recorded of it.
+//! The common state of all parts of a simulation, and its recording.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use crate::machine::parts::Has;
 use crate::properties::PropertyRules;
 use crate::script::Cue;
 
-/// What all parts of a simulation have alike.
+/// The common state of all parts of a simulation.
 #[derive(Clone)]
 pub(super) struct Common {
     pub(super) rules: Arc<Rules>,
@@ -19,18 +19,18 @@ pub(super) struct Common {
     pub(super) options: SimOptions,
     pub(super) identities: Arc<[Identity]>,
     pub(super) cues: Arc<[Cue]>,
-    /// Where it is recorded what happens that no script says, if it is.
+    /// The recording of random events, if there is one.
     pub(super) recording: Option<Recording>,
 }
 
-/// What happened in a run that no script says.
+/// The random events of a run, which no script contains.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
-    /// Messages.
+    /// Messages, with their delays and faults.
     pub(super) sent: Vec<Sent>,
-    /// Nodes that churn has ended or started again, and when.
+    /// Nodes that churn ended or restarted, with the times.
     pub(super) lives: Vec<(u64, u32, bool)>,
 }
 
-/// Where it is put.
+/// A shared recording.
 pub(super) type Recording = Arc<Mutex<Recorded>>;

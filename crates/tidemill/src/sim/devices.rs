@@ -1,4 +1,4 @@
-//! Devices of a simulation: what a graph has in place of those of the system.
+//! Replaces the devices of a graph by simulated ones.
 
 use tidemill_packet::app::{Config, Declared, Value};
 use tidemill_packet::graph::{AppSpec, Graph};
@@ -8,10 +8,10 @@ use crate::devices::SimDevice;
 use crate::packets::device::{SimulatedCapture, SimulatedDevice};
 use crate::switch::{Plug, Switches};
 
-/// Puts what stands for devices into a graph; gives the plugs of those that are at links.
+/// Replaces devices in a graph; returns the plugs of those at links.
 ///
 /// # Errors
-/// All devices for which nothing stands, and all that stands for none; as text.
+/// All devices without a replacement, and all unused replacements; as text.
 pub(super) fn replace(
     graph: &mut Option<Graph>,
     devices: &SortedMap<String, SimDevice>,
@@ -44,7 +44,7 @@ pub(super) fn replace(
     if wrong.is_empty() { Ok(plugs) } else { Err(wrong.join("\n")) }
 }
 
-/// What an app with a device calls it.
+/// The name of the device of an app.
 fn device_of(app: &AppSpec) -> String {
     match app.kind.keys.first().and_then(|key| app.config.get(key.name)) {
         Some(Value::Text(name)) => name.clone(),
@@ -52,7 +52,7 @@ fn device_of(app: &AppSpec) -> String {
     }
 }
 
-/// The links of a simulation, with the plugs of all nodes.
+/// The switches of a simulation, with the plugs of all nodes.
 pub(super) fn switches<'a>(plugs: &[Plug], addresses: impl Iterator<Item = &'a str>) -> Switches {
     let mut switches = Switches::new();
     for address in addresses {

@@ -1,4 +1,4 @@
-//! Faults that are drawn from the seed: actions as those of a script, made before the run.
+//! Faults drawn from the seed: actions like those of a script, made before the run.
 
 use tidemill_stdx::rng::Rng;
 
@@ -6,19 +6,19 @@ use super::options::SimOptions;
 use crate::script::{Cue, Deed, Direction, When};
 use crate::seconds::SECOND_NS;
 
-/// Sets the streams of these faults apart from all other chance.
+/// Separates the random streams of these faults from all others.
 const STREAM: u64 = 0x6472_6177_6e00;
 
-/// The latest time that a fault is drawn for, where a run has no end: an hour.
+/// The latest time of a fault in a run without an end: an hour.
 const LAST_NS: u64 = 3_600_000_000_000;
 
-/// The longest that a node pauses.
+/// The maximum pause of a node.
 const PAUSE_MAX_NS: u64 = 10 * SECOND_NS;
 
-/// How much a clock gains or loses at most, millionths.
+/// The maximum drift of a clock, in millionths.
 const DRIFT_MAX_PPM: u64 = 10_000;
 
-/// The actions, none of which is later than `until_ns`.
+/// The actions, none of them later than `until_ns`.
 pub(super) fn cues(options: &SimOptions, until_ns: Option<u64>) -> Vec<Cue> {
     let random = Rng::new(options.seed).fork(STREAM);
     let mut drawn = Drawn {
@@ -46,8 +46,8 @@ impl Drawn {
         }
     }
 
-    /// Partitions of two groups, after exponentially distributed times: of both ways, of one way,
-    /// or such that come and go.
+    /// Partitions of two groups, after exponentially distributed times: of both directions, of one,
+    /// or flapping.
     fn partitions(&mut self, mut random: Rng, mean_ns: u64) {
         let mut at = 0;
         while self.nodes >= 2 {
@@ -89,7 +89,7 @@ impl Drawn {
         }
     }
 
-    /// One node, and each other with the probability of a half.
+    /// One node, and each other with a probability of one half.
     fn slow(&mut self, mut random: Rng, turn_ns: u64) {
         let one = random.below(self.nodes.into()) as u32;
         let nodes = (0..self.nodes).filter(|node| random.chance(0.5) || *node == one).collect();
@@ -108,9 +108,9 @@ impl Drawn {
     }
 }
 
-/// An exponentially distributed time after another.
+/// A time after `at` with an exponential distribution.
 fn after(at: u64, random: &mut Rng, mean_ns: u64) -> u64 {
-    // The cast saturates. At least a nanosecond, so that time goes on.
+    // The cast saturates. At least a nanosecond, so that time advances.
     at.saturating_add((random.exponential(mean_ns as f64) as u64).max(1))
 }
 

@@ -1,4 +1,4 @@
-//! The end of a simulation: what all nodes did, and the summary.
+//! The end of a simulation: the results of all nodes, and the summary.
 
 use tidemill_event::Loop;
 
@@ -8,7 +8,7 @@ use crate::machine::Machine;
 use crate::run::Report;
 use crate::summary::Summary;
 
-/// Ends all nodes of a machine; what they did, with all reasons for drops.
+/// Ends all nodes of a machine; returns their results, with all reasons for drops.
 pub(super) fn sum_up(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -32,8 +32,8 @@ pub(super) fn sum_up(
     summary
 }
 
-/// Compares what clients have called with a model, if there is one, and notes what is wrong. Of a
-/// run that was interrupted nobody waits for that.
+/// Checks the history of clients against a model, if there is one, and notes failures. An
+/// interrupted run skips that.
 pub(super) fn check(
     history: History,
     model: Option<Model>,
@@ -48,7 +48,7 @@ pub(super) fn check(
     summary.history = Some(checked);
 }
 
-/// Writes the summary, and puts it into the report.
+/// Writes the summary, and adds it to the report.
 pub(super) fn write(mut summary: Summary, console: &mut Console, report: &mut Report) {
     summary.leave_out();
     match console.form() {

@@ -1,4 +1,4 @@
-//! Nodes of a simulation that come and go.
+//! Crashes and restarts nodes of a simulation.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::lines::Writer;
 use crate::machine::{Machine, life, nodes};
 use crate::why::Life;
 
-/// Sets the streams of churn apart from all other chance.
+/// Separates the random streams of churn from all others.
 const STREAM: u64 = 0x6368_7572_6e00;
 
-/// Ends a node without notice; nothing happens if it is not alive.
+/// Crashes a node; does nothing if it is down.
 pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32) {
     if !machine.share.has(NodeId(node)) {
         return elsewhere(machine, events, node, false);
@@ -29,7 +29,7 @@ pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
     }
     life::crash(machine, events, NodeId(node));
     note(machine, events, node, Life::Ended);
-    // What is under way to it is lost.
+    // Datagrams in flight to it are lost.
     events.host().close(endpoint);
     roll::note(machine, events, node);
     machine.with_properties(events, |properties, fleet, moment, observer| {
@@ -42,13 +42,13 @@ pub(super) fn crash(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
     machine.stop_if_over(events);
 }
 
-/// Starts a crashed node again, empty; nothing happens if it is alive.
+/// Restarts a crashed node, empty; does nothing if it is alive.
 pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u32) {
     if machine.is_alive(NodeId(node)) {
         return;
     }
     if !machine.share.has(NodeId(node)) {
-        // None can fail to draw random numbers here and not there.
+        // If drawing random numbers fails, it fails at all workers.
         let _ = fleet::restart_elsewhere(events);
         return elsewhere(machine, events, node, true);
     }
@@ -69,7 +69,7 @@ pub(super) fn restart(machine: &mut Machine, events: &mut Loop<Machine>, node: u
     roll::note(machine, events, node);
 }
 
-/// Tells who explains the run.
+/// Reports the event to the explanation of the run.
 fn note(machine: &Machine, events: &Loop<Machine>, node: u32, life: Life) {
     if let Some(explaining) = &mut machine.journal.get_mut().explaining {
         let address = &machine.fleet.identity(NodeId(node)).address;
@@ -77,7 +77,7 @@ fn note(machine: &Machine, events: &Loop<Machine>, node: u32, life: Life) {
     }
 }
 
-/// A node that another part runs starts or ends there, if it does not live or does.
+/// A node of another part starts or ends there, unless it is in that state already.
 fn elsewhere(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, alive: bool) {
     let Some(sim) = &mut machine.sim else { return };
     if sim.is_alive_elsewhere(NodeId(node)) != alive {
@@ -86,10 +86,10 @@ fn elsewhere(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, alive
     }
 }
 
-/// Makes all nodes but the first live for exponentially distributed times of this mean, and pause
-/// for such of a tenth of it.
+/// Makes all nodes but the first live for exponentially distributed times of this mean, and stay
+/// down for a tenth of it on average.
 ///
-/// At the time that is given it ends, if one is.
+/// Ends at `end_ns`, if given.
 pub(super) fn churn(
     machine: &Machine,
     events: &mut Loop<Machine>,
@@ -134,14 +134,14 @@ fn note_churned(machine: &mut Machine, events: &Loop<Machine>, node: u32, is_dow
     note_life(machine, events, node, !is_down);
 }
 
-/// Notes that churn, or the end of it, has started or ended a node.
+/// Records that churn, or its end, has started or ended a node.
 pub(super) fn note_life(machine: &mut Machine, events: &Loop<Machine>, node: u32, is_alive: bool) {
     if let Some(sim) = &mut machine.sim {
         sim.lives.push((events.now().0, node, is_alive));
     }
 }
 
-/// At least a nanosecond, so that time goes on.
+/// At least a nanosecond, so that time advances.
 fn span(ns: f64) -> Duration {
     // The cast saturates.
     Duration::from_nanos((ns as u64).max(1))

@@ -1,4 +1,4 @@
-//! What a script does to single datagrams.
+//! Applies actions of a script to single datagrams.
 
 use tidemill_event::{Act, Loop, Meant};
 use tidemill_overlog::fleet::NodeId;
@@ -9,8 +9,8 @@ use tidemill_relation::text::Pattern;
 use crate::machine::Machine;
 use crate::tuples::Parameters;
 
-/// Has something done to the datagram from one node to another that has such a tuple, or to any;
-/// false if it had to wait for it, and none does.
+/// Applies an action to the datagram from one node to another that has such a tuple, or to any;
+/// returns false if the action needs one in flight, and there is none.
 pub(super) fn act(
     machine: &Machine,
     events: &mut Loop<Machine>,

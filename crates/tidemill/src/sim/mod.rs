@@ -1,8 +1,8 @@
 //! Simulation: many nodes of a program in one process and in virtual time, under faults.
 //!
-//! It is the production code on another host. Node `i` has the address `n<i>:1`; all of them
-//! start at 0 s. Time passes only where nothing is left to do, and whatever is random follows
-//! from one seed, so the same program, options and seed give the same bytes on every machine.
+//! It is the production code on another host. Node `i` has the address `n<i>:1`; all of them start
+//! at 0 s. Time advances only when nothing is left to do, and all random numbers follow from one
+//! seed, so the same program, options and seed give the same bytes on every machine.
 //!
 //! ```text
 //! Simulation::new ─ script ─ run ──> watch lines ... summary
@@ -23,16 +23,16 @@
 //!                                [vigil]  when nothing is left but leases
 //!                                [end]    the summary
 //! ```
-//! What happens at one time at several nodes is written in the order of their numbers, where the
-//! program has rules only. So it does not matter who runs which: with several
+//! If the program has rules only, output of several nodes at one time is written in the order of
+//! their numbers. So it does not matter which worker runs which: with several
 //! [workers](SimOptions::workers) a run writes the same bytes.
 //!
 //! A node has all parts of the program, with state of its own. Without an end and a script, the run
 //! ends when the main parts of all nodes have ended (see [`run`](crate::run)), or nothing is left
 //! to do.
 //!
-//! The first tuple of a relation `violation`, and the first expectation of the script that does
-//! not hold, end the run: what else happens at that time still happens, and is not written.
+//! The first tuple of a relation `violation`, and the first expectation of the script that does not
+//! hold, end the run: later events of that time still happen, and are not written.
 
 mod alone;
 mod barrier;
@@ -80,7 +80,7 @@ pub(crate) use recording::Messages;
 pub use crate::unsettled::Settle;
 pub use options::SimOptions;
 
-/// A program and how it is simulated; see the module. Clones share what was compiled.
+/// A program with its simulation options; see the module. Clones share the compiled program.
 #[derive(Clone)]
 pub struct Simulation {
     rules: Arc<Rules>,
@@ -94,10 +94,10 @@ pub struct Simulation {
 }
 
 impl Program {
-    /// Simulates it; see [the module](self).
+    /// Simulates the program; see [the module](self).
     ///
     /// # Errors
-    /// What keeps it from running at all.
+    /// Why it cannot run at all.
     pub fn sim(self, options: SimOptions, console: Console) -> Result<Report, Error> {
         Simulation::new(self, options)?.run(console)
     }
@@ -107,8 +107,8 @@ impl Simulation {
     /// Prepares a simulation.
     ///
     /// # Errors
-    /// The program has errors, or relations whose messages would have one name; or a device that is
-    /// to be replaced is none of its own.
+    /// The program has errors, or relations whose messages would have one name; or a device to be
+    /// replaced does not exist.
     pub fn new(mut program: Program, options: SimOptions) -> Result<Simulation, Error> {
         if let Some(rules) = program.rules.program.as_mut().filter(|_| options.trace) {
             let all = (0..).map(RelationId).zip(&rules.plan.relations);
@@ -135,7 +135,8 @@ impl Simulation {
         Ok(Simulation { rules, properties, parts, has, options, identities, plugs, cues })
     }
 
-    /// Adds what a script does; says what in it does not fit the program and its nodes.
+    /// Adds the actions of a script; returns diagnostics for those that do not fit the program and
+    /// its nodes.
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
         let plan = self.rules.plan();
         let (cues, mut diagnostics) = bind(script, sources, plan, &self.identities);
@@ -149,7 +150,7 @@ impl Simulation {
         diagnostics
     }
 
-    /// The same program, compiled once, with so many nodes and no script.
+    /// The same compiled program, with `nodes` nodes and no script.
     pub(crate) fn of_nodes(&self, nodes: u32) -> Simulation {
         let options = SimOptions { nodes, ..self.options.clone() };
         let (identities, cues): (_, Arc<[Cue]>) =
@@ -157,12 +158,12 @@ impl Simulation {
         Simulation { options, identities, cues, ..self.clone() }
     }
 
-    /// How it is simulated. Whoever changes the number of its nodes takes [`Self::of_nodes`].
+    /// Its options. To change the number of nodes, use [`Self::of_nodes`].
     pub(crate) fn options_mut(&mut self) -> &mut SimOptions {
         &mut self.options
     }
 
-    /// The same, to read.
+    /// Its options.
     pub(crate) fn options(&self) -> &SimOptions {
         &self.options
     }
@@ -174,8 +175,8 @@ impl Simulation {
         Setup { common, parts, plugs, share: Share::ALL }
     }
 
-    /// Runs it with one worker, and gives the actions that do what has happened in it: those of its
-    /// script, and those that its seed has drawn.
+    /// Runs it with one worker; also returns the actions that repeat the run: those of its script,
+    /// and those drawn from its seed.
     ///
     /// # Errors
     /// As [`Simulation::run`].
@@ -195,7 +196,7 @@ impl Simulation {
         Ok((report, cues))
     }
 
-    /// The same program under these actions, and no other faults, on so many nodes.
+    /// The same program under these actions, without other faults, on `nodes` nodes.
     pub(crate) fn replay(&self, nodes: u32, seed: u64, cues: Vec<Cue>) -> Simulation {
         let default = SimOptions::default();
         let options = SimOptions {
@@ -218,12 +219,12 @@ impl Simulation {
         Simulation { options, identities, cues: cues.into(), ..self.clone() }
     }
 
-    /// When it ends, by its options or its script.
+    /// Its end, by its options or its script.
     pub(crate) fn end_ns(&self) -> Option<u64> {
         settle::end_ns(&self.cues, self.options.end_ns)
     }
 
-    /// The names of its rules, and where they stand, by number.
+    /// The names of its rules and their places, by number.
     pub(crate) fn rules(&self) -> impl Iterator<Item = (&str, &str)> {
         self.rules.plan().rules.iter().map(|rule| (rule.name.as_str(), rule.place.as_str()))
     }
@@ -233,17 +234,17 @@ impl Simulation {
         lines(cue, self.rules.plan())
     }
 
-    /// Whether runs of it write files of which there is one for all.
+    /// Whether its runs write files that all nodes share.
     pub(crate) fn writes_files(&self) -> bool {
         let mut apps = self.parts.graph.iter().flat_map(|graph| &graph.apps);
         self.parts.borders.have_files() || apps.any(|app| app.kind.exclusive && !app.kind.device)
     }
 
-    /// Runs it again to say what it did, and why it found a violation. What files it writes it
-    /// would write anew, so one that does is not run again.
+    /// Runs it again to explain what it did, and why it found a violation. A program that writes
+    /// files is not run again, as it would overwrite them.
     ///
     /// # Errors
-    /// What keeps the loop from running at all.
+    /// Why the loop cannot run at all.
     pub fn explain(&self) -> Result<Option<Explanation>, Error> {
         if self.writes_files() {
             return Ok(None);
@@ -251,7 +252,7 @@ impl Simulation {
         self.explained().setup().explain().map(Some)
     }
 
-    /// The same, whose observers hear of each execution of a rule.
+    /// The same simulation, whose observers see each execution of a rule.
     pub(crate) fn explained(&self) -> Simulation {
         let mut rules = (*self.rules).clone();
         rules.explain();
@@ -259,14 +260,14 @@ impl Simulation {
         Simulation { rules: Arc::new(rules), properties, ..self.clone() }
     }
 
-    /// Runs it; the summary is the last line written, but for one node that has components and no
-    /// rules: that writes what its components write, and the summary only as JSON.
+    /// Runs it; the summary is the last line written. A single node with components and no rules
+    /// writes the output of its components, and the summary only as JSON.
     ///
-    /// With several [workers](SimOptions::workers) it writes the same; a run that one has to do all
-    /// the same is noted with the reason.
+    /// With several [workers](SimOptions::workers) it writes the same; if a run needs a single one,
+    /// a note gives the reason.
     ///
     /// # Errors
-    /// What keeps the loop from running at all.
+    /// Why the loop cannot run at all.
     pub fn run(self, console: Console) -> Result<Report, Error> {
         let workers = self.options.workers.min(self.options.nodes);
         let setup = self.setup();
@@ -284,13 +285,13 @@ impl Simulation {
     }
 }
 
-/// Whether something in a program may be unsettled: its nodes have that table, or rules at `@SIM`
-/// derive it.
+/// Whether a program can have unsettled rows: its nodes have that table, or rules at `@SIM` derive
+/// it.
 pub fn can_be_unsettled(program: &Program) -> bool {
     program.rules.program.as_ref().is_some_and(unsettled::is_derived)
 }
 
-/// The rules at `@SIM`; nodes report the rows that these read.
+/// The rules at `@SIM`; nodes report changes of the rows that these read.
 fn properties(
     rules: &mut Rules,
     is_interpreted: bool,

@@ -1,4 +1,4 @@
-//! How a program is simulated.
+//! Options of a simulation.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,69 +14,68 @@ use crate::history::Model;
 use crate::run::{Engine, EngineKind};
 use crate::unsettled::Settle;
 
-/// How a program is simulated.
+/// Options of a simulation.
 #[derive(Clone, Debug)]
 pub struct SimOptions {
-    /// How many nodes.
+    /// The number of nodes.
     pub nodes: u32,
-    /// How many threads run its nodes. A run that one has to do says so: see
+    /// The number of threads. A run that needs a single one notes that: see
     /// [`Simulation::run`](super::Simulation::run).
     pub workers: u32,
-    /// What all chance follows from.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// When the run ends, nanoseconds; `None`: when nothing is left to do.
+    /// The end of the run, in nanoseconds; `None`: when nothing is left to do.
     pub end_ns: Option<u64>,
-    /// The least and most time that a datagram takes.
+    /// The minimum and maximum latency of a datagram.
     pub latency: (Duration, Duration),
-    /// Which of these times are likely.
+    /// The shape of its distribution.
     pub latency_shape: Shape,
     /// The probability that a datagram is lost.
     pub loss: f64,
-    /// The probability that a datagram arrives twice.
+    /// The probability that a datagram is duplicated.
     pub duplicate: f64,
-    /// The probability that a datagram is held back behind later ones.
+    /// The probability that a datagram is reordered.
     pub reorder: f64,
-    /// The mean life of a node but the first, nanoseconds; `None`: nodes live for ever.
+    /// The mean life of a node but the first, in nanoseconds; `None`: unlimited.
     pub churn_ns: Option<u64>,
-    /// The mean time between partitions, nanoseconds.
+    /// The mean time between partitions, in nanoseconds.
     pub partition_ns: Option<u64>,
-    /// The mean time between two pauses of a node, nanoseconds.
+    /// The mean time between two pauses of a node, in nanoseconds.
     pub pause_ns: Option<u64>,
-    /// How long turns of slow nodes take, nanoseconds.
+    /// The duration of the turns of slow nodes, in nanoseconds.
     pub slow_ns: Option<u64>,
-    /// How wrong clocks may be at the start, nanoseconds.
+    /// The maximum offset of clocks at the start, in nanoseconds.
     pub skew_ns: Option<u64>,
-    /// All faults end in time for this, and then rows of `unsettled` must go.
+    /// All faults end early enough for this check, after which rows of `unsettled` must be gone.
     pub settle: Option<Settle>,
     /// How datagrams are sealed, if they are.
     pub seal: Option<Seal>,
-    /// What the tuples of `history` are compared with at the end of the run; see
+    /// The model for the tuples of `history` at the end of the run; see
     /// [`history`](crate::history).
     pub linearizable: Option<Model>,
     /// Print every stage of every tuple.
     pub trace: bool,
-    /// What `LANDMARK` is, if not the address of the first node.
+    /// The value of `LANDMARK`, if not the address of the first node.
     pub landmark: Option<String>,
-    /// Tuples for the nodes where they are located, after the facts of the program.
+    /// Tuples for the nodes at their locations, after the facts of the program.
     pub extra: Vec<Extra>,
-    /// What runs components.
+    /// The engine of components.
     pub components: Engine,
-    /// The most bytes that the components of a node may use.
+    /// The maximum memory of the components of a node in bytes.
     pub memory_max: Option<u64>,
-    /// What runs packet graphs.
+    /// The engine of packet graphs.
     pub packets: EngineKind,
     /// See [`Node::limit_turns`](tidemill_overlog::node::Node::limit_turns); a turn that derives
-    /// more is given up.
+    /// more is abandoned.
     pub turn_tuples_max: Option<u64>,
-    /// Whether it is measured what rules cost, by the clock of the machine, for
-    /// [`Report::profile`](crate::run::Report::profile). Nothing that the program sees follows from
-    /// it.
+    /// Whether to measure the cost of rules, by the clock of the machine, for
+    /// [`Report::profile`](crate::run::Report::profile). The run does not depend on it.
     pub profile: bool,
-    /// What stands for the devices of the system that its packet graph names.
+    /// Replacements of the system devices in its packet graph.
     pub devices: SortedMap<String, SimDevice>,
-    /// The folder that files lie below; `None`: the current one.
+    /// The folder for files; `None`: the current one.
     pub root: Option<PathBuf>,
-    /// The run ends soon after this becomes true, whatever it does: for signals.
+    /// Setting this ends the run soon, whatever it does: for signals.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

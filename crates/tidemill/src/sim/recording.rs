@@ -1,4 +1,4 @@
-//! A run as a script: all that its seed has drawn for it becomes actions, so that each can be left
+//! A run as a script: all that was drawn from its seed becomes actions, each of which can be left
 //! out.
 
 use tidemill_event::{Act, Sent, Time};
@@ -12,19 +12,19 @@ use super::options::SimOptions;
 use super::{drawn, settle};
 use crate::script::{Cue, Deed, When};
 
-/// Times of one `every` that become actions of their own.
+/// The maximum number of times of one `every` that become single actions.
 const TIMES_MAX: usize = 10_000;
 
-/// What the actions of a run shall say of its messages.
+/// The messages of a run that become actions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Messages {
-    /// Those that were lost, doubled or overtaken.
+    /// Those that were lost, duplicated or reordered.
     Faults,
-    /// All: how long each takes.
+    /// All, with their delays.
     All,
 }
 
-/// The actions of a run that lasted so long, in the order of their times.
+/// The actions of a run of `elapsed_ns`, in the order of their times.
 pub(super) fn cues(
     common: &Common,
     recorded: &Recorded,
@@ -65,7 +65,7 @@ fn times(cue: &Cue, elapsed_ns: u64) -> impl Iterator<Item = Cue> {
     times.map(|ns| Cue { when: When::At(ns), ..cue.clone() })
 }
 
-/// An action for each node that it is for.
+/// A separate action for each of its nodes.
 fn single(mut cue: Cue) -> Vec<Cue> {
     let deeds: Vec<Deed> = if let Deed::Put(tuples) = &cue.deed {
         tuples.iter().map(|one| Deed::Put(vec![one.clone()])).collect()
@@ -82,14 +82,14 @@ fn single(mut cue: Cue) -> Vec<Cue> {
     deeds.into_iter().map(|deed| Cue { deed, ..cue.clone() }).collect()
 }
 
-/// What makes the same of a message as has become of it.
+/// The action that repeats the fate of a message.
 fn message(common: &Common, sent: &Sent, which: Messages) -> Option<Cue> {
     let node = |address: &str| {
         common.identities.iter().find(|one| one.address == address).map(|one| one.index)
     };
     let (from, to) = (node(&sent.from)?, node(&sent.to)?);
     let after = |at: Time| at.since(sent.at);
-    // One action for a message: of two faults, the one that is seen.
+    // One action per message: of two faults, the visible one.
     let act = match (sent.arrival, sent.double) {
         (None, None) => Act::Drop,
         (None, Some(at)) => Act::Delay { after: after(at) },

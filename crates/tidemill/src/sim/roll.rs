@@ -1,8 +1,8 @@
-//! The roll of nodes: `sim::node(@N, Address, ID, Alive)`, at every node that can read it.
+//! The table of nodes: `sim::node(@N, Address, ID, Alive)`, at every node that reads it.
 //!
-//! A node begins with the rows of all nodes, before its facts and before any event. Then the
-//! simulator puts rows in as if each node had been told from outside, as soon as a node starts or
-//! crashes. A program that does not mention the table has none, and nothing is done.
+//! A node starts with the rows of all nodes, before its facts and before any event. Then the
+//! simulator injects a row at each node as soon as a node starts or crashes. A program that does
+//! not mention the table has none, and nothing is done.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tidemill_relation::{OwnedValue, Value};
 
 use crate::machine::Machine;
 
-/// The table's name.
+/// The name of the table.
 pub const TABLE: &str = "sim::node";
 
 /// The table of a plan, if it has four columns.
@@ -24,10 +24,9 @@ pub(super) fn table(plan: &Plan) -> Option<RelationId> {
     (relation.arity() == 4 && relation.table().is_some()).then_some(id)
 }
 
-/// What a node that starts next begins with; `alive` says which nodes live then.
+/// The initial rows of the node that starts next; `alive` lists the nodes that live then.
 ///
-/// All nodes share the rows, so that those of many nodes for many nodes are never in memory at
-/// once.
+/// All nodes share the rows, so memory does not grow with the square of the number of nodes.
 pub(super) fn opening(
     relation: RelationId,
     addresses: impl Iterator<Item = (String, bool)>,
@@ -39,7 +38,7 @@ pub(super) fn opening(
     Event::Everywhere { relation, rows: Arc::new(addresses.map(row).collect()) }
 }
 
-/// Has node `node`, which starts next, begin with the rows of all nodes.
+/// Makes node `node`, which starts next, begin with the rows of all nodes.
 pub(super) fn call(machine: &mut Machine, node: u32) {
     let Some(roll) = machine.sim.as_ref().and_then(|sim| sim.roll) else { return };
     let row = |id: NodeId| {
@@ -51,7 +50,7 @@ pub(super) fn call(machine: &mut Machine, node: u32) {
     machine.fleet.open_with(opening);
 }
 
-/// Tells all nodes of one that has started or crashed.
+/// Injects the row of a node that has started or crashed at all nodes.
 pub(super) fn note(machine: &mut Machine, events: &mut Loop<Machine>, about: u32) {
     for NodeId(node) in machine.fleet.ids() {
         tell(machine, events, node, about);
@@ -74,6 +73,6 @@ fn tell(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, about: u32
     ];
     let row = columns.into_iter().collect();
     let event = Event::Tuple { relation, row, delete: false, received: false };
-    // A full inbox has been counted.
+    // A full inbox counts the drop.
     fleet::inject(machine, events, NodeId(node), event);
 }

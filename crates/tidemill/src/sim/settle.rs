@@ -1,4 +1,4 @@
-//! When faults end, and what must be gone then.
+//! The end of faults, and the check for rows that must be gone then.
 
 use tidemill_event::{Loop, Time, TimerId};
 use tidemill_overlog::fleet::{self, NodeId, Skew};
@@ -18,26 +18,26 @@ pub(super) fn table(rules: &Rules) -> Option<RelationId> {
     rules.plan().relation(id).table().map(|_| id)
 }
 
-/// When the run ends, by its options or its script.
+/// The end of the run, by its options or its script.
 pub(super) fn end_ns(cues: &[Cue], end_ns: Option<u64>) -> Option<u64> {
     let ends = cues.iter().filter(|cue| cue.deed == Deed::End).map(|cue| cue.when.first());
     ends.chain(end_ns).min()
 }
 
-/// When faults that are drawn or set by options end; nothing if they need not.
+/// The end of faults that are drawn or set by options; `None` if they need not end.
 pub(super) fn calm_ns(common: &Common) -> Option<u64> {
     let settle = common.options.settle?;
     end_ns(&common.cues, common.options.end_ns).map(|end| end.saturating_sub(settle.over_ns()))
 }
 
-/// The cue that ends all faults, and when faults end at the latest.
+/// The cue that ends all faults, and the latest end of faults.
 pub(super) fn calm(common: &Common) -> (Option<Cue>, Option<u64>) {
     let at = calm_ns(common);
     let cue = at.map(|at| Cue { when: When::At(at), deed: Deed::Calm, place: "settle".to_owned() });
     (cue, at.or_else(|| end_ns(&common.cues, common.options.end_ns)))
 }
 
-/// Ends all faults: the network is as without options, no node is slow, clocks are right.
+/// Ends all faults: resets the network to one without options, the speed of nodes, and clocks.
 pub(super) fn calm_down(machine: &mut Machine, events: &mut Loop<Machine>) {
     if let Some(sim) = events.host().sim() {
         let default = SimOptions::default();
@@ -58,7 +58,7 @@ pub(super) fn calm_down(machine: &mut Machine, events: &mut Loop<Machine>) {
     }
 }
 
-/// Has a node neither turn, read nor send for a while.
+/// Pauses a node: it neither runs turns, nor reads or sends.
 pub(super) fn pause(machine: &mut Machine, events: &mut Loop<Machine>, node: u32, ns: u64) {
     if !machine.is_alive(NodeId(node)) {
         return;
@@ -69,7 +69,7 @@ pub(super) fn pause(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
         sim.freeze(&address);
     }
     fleet::pause(machine, events, NodeId(node), until);
-    // What has waited for its turn comes before what has waited to be read.
+    // Events that wait for a turn precede datagrams that wait to be read.
     let after = Time(until.0.saturating_add(1));
     events.timer(after, move |_: &mut Machine, events: &mut Loop<Machine>| {
         if let Some(sim) = events.host().sim() {
@@ -78,7 +78,7 @@ pub(super) fn pause(machine: &mut Machine, events: &mut Loop<Machine>, node: u32
     });
 }
 
-/// Notes a fault that lasts until then.
+/// Records a fault that lasts until then.
 pub(super) fn fault(machine: &mut Machine, events: &mut Loop<Machine>, until_ns: u64) {
     if let Some(unsettled) = machine.sim.as_mut().and_then(|sim| sim.unsettled.as_mut()) {
         unsettled.fault(until_ns);
@@ -86,7 +86,7 @@ pub(super) fn fault(machine: &mut Machine, events: &mut Loop<Machine>, until_ns:
     machine.check_settled(events);
 }
 
-/// The timer that looks for rows that are still there, set when there are some.
+/// The timer that checks for overdue rows, set while there are some.
 pub(super) fn watch(events: &mut Loop<Machine>) -> TimerId {
     let look = |machine: &mut Machine, events: &mut Loop<Machine>, _| {
         machine.check_settled(events);

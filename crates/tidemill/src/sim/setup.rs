@@ -33,7 +33,7 @@ use crate::switch::Plug;
 use crate::unsettled::Unsettled;
 use crate::why::{Explaining, Explanation};
 
-/// A machine to be.
+/// The configuration of a machine.
 pub(super) struct Setup {
     pub(super) common: Common,
     pub(super) parts: Parts,
@@ -42,7 +42,7 @@ pub(super) struct Setup {
     pub(super) share: Share,
 }
 
-/// A run that has ended.
+/// A completed run.
 struct Ran {
     machine: Machine,
     events: Loop<Machine>,
@@ -50,8 +50,8 @@ struct Ran {
 }
 
 impl Common {
-    /// Whether lines are written in the order of time and node: those of components and apps are
-    /// written when they are there.
+    /// Whether lines are written in the order of time and node; output of components and apps is
+    /// written as it comes.
     pub(super) fn is_in_order(&self) -> bool {
         !self.has.components && !self.has.packets
     }
@@ -66,12 +66,13 @@ impl Setup {
     /// Runs all nodes in this thread.
     ///
     /// # Errors
-    /// What keeps the loop from running at all.
+    /// Why the loop cannot run at all.
     pub(super) fn run(self, console: Console) -> Result<Report, Error> {
         self.go_on(console, 0)
     }
 
-    /// The same, where the first lines have been written by an earlier attempt.
+    /// Runs all nodes in this thread; the first `skip` lines have been written by an earlier
+    /// attempt.
     pub(super) fn go_on(self, console: Console, skip: u64) -> Result<Report, Error> {
         let Common { has, options, recording, .. } = &self.common;
         let recording = recording.clone();
@@ -81,7 +82,7 @@ impl Setup {
         let is_plain = has.components && !has.nodes && options.nodes == 1;
         let journal = self.journal(console, skip);
         let Ran { mut machine, mut events, outcome } = self.ran(journal)?;
-        // Relaxed: a wish, which nothing else is published with.
+        // Relaxed: the flag publishes no other data.
         let is_told = stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
         let has_failed = machine.journal.get().console.has_failed();
         let interrupted = is_told && !has_failed && matches!(outcome, Outcome::Stopped);
@@ -101,16 +102,16 @@ impl Setup {
         drop(journal);
         end::write(summary, &mut machine.journal.get_mut().console, &mut report);
         if interrupted {
-            // To free what a large run holds may take longer than its user should wait.
+            // Freeing the memory of a large run may take longer than its user should wait.
             std::mem::forget((machine, events));
         }
         Ok(report)
     }
 
-    /// Runs all nodes in this thread, and finds out what they do.
+    /// Runs all nodes in this thread, and explains what they do.
     ///
     /// # Errors
-    /// What keeps the loop from running at all.
+    /// Why the loop cannot run at all.
     pub(super) fn explain(self) -> Result<Explanation, Error> {
         let mut journal = self.journal(Console::silent(), 0);
         journal.explaining = Some(Box::new(Explaining::of(&self.common.rules.compiled)));
@@ -120,7 +121,7 @@ impl Setup {
         Ok(explaining.map(|it| *it).unwrap_or_default().explanation())
     }
 
-    /// The journal of a run, the first lines of which have been written.
+    /// The journal of a run whose first lines have been written.
     fn journal(&self, console: Console, skip: u64) -> Journal {
         match self.common.is_in_order() {
             true => Journal::in_order(console, skip),
@@ -214,7 +215,7 @@ impl Setup {
             switches,
         };
         (machine.share, machine.sim) = (share, Some(sim));
-        // Before the nodes: what a script does at a time comes before what else happens then.
+        // Before the nodes: the actions of a script precede other events of their time.
         for (number, cue) in (0..).zip(cues.iter().chain(&drawn).chain(&calm)) {
             stage::set(&mut events, number, Rc::new(cue.clone()));
         }
@@ -233,12 +234,12 @@ impl Setup {
     }
 }
 
-/// Where no view is shipped there are no leases, and the loop knows when all is done.
+/// Without shipped views there are no leases, and the loop detects when all is done.
 pub(super) fn has_leases(rules: &Rules) -> bool {
     !rules.compiled.exports.is_empty()
 }
 
-/// Starts a node, or notes that another part does.
+/// Starts a node, or records that another part does.
 fn start(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -277,7 +278,7 @@ fn fleet(
     fleet
 }
 
-/// What makes the other engines of nodes.
+/// Makes the other engines of nodes.
 fn maker(parts: Parts, options: &SimOptions, machine: &Machine, stop: Arc<AtomicBool>) -> Maker {
     let first_ns = parts.graph.as_ref().and_then(first_ns);
     let (journal, are_several) = (machine.journal.clone(), options.nodes > 1);

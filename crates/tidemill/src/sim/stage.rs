@@ -1,4 +1,4 @@
-//! What the cues of a script do to a simulation.
+//! Performs the cues of a script in a simulation.
 
 use std::fmt::Write;
 use std::rc::Rc;
@@ -19,10 +19,10 @@ use crate::script::{Cue, Deed, Direction, When};
 use crate::switch::{self, Plug};
 use crate::tuples::Parameters;
 
-/// Rows shown of a table that is not as expected.
+/// The maximum number of rows shown of an unexpected table.
 const SHOWN_MAX: usize = 10;
 
-/// Sets the timers of a cue, of which this is the number.
+/// Sets the timers of a cue with its number.
 pub(super) fn set(events: &mut Loop<Machine>, number: u32, cue: Rc<Cue>) {
     match cue.when {
         When::At(at) => {
@@ -123,8 +123,8 @@ fn perform(machine: &mut Machine, events: &mut Loop<Machine>, number: u32, cue: 
     }
 }
 
-/// How long a fault lasts that an action is, if it is one: what ends with another counts until
-/// then, and so does what ends with none.
+/// The duration of an action that is a fault; a fault that another action ends, or none, lasts
+/// until then or for ever.
 fn fault_ns(deed: &Deed) -> Option<u64> {
     match deed {
         Deed::Pause(_, ns) => Some(*ns),
@@ -141,7 +141,7 @@ fn change_network(machine: &Machine, events: &mut Loop<Machine>, deed: &Deed) {
     match deed {
         Deed::Partition(groups, direction) => {
             let plugs = machine.sim.as_ref().map_or(&[] as &[Plug], |sim| &sim.plugs);
-            // A node with its devices.
+            // A node and its devices.
             let names = |&node: &u32| {
                 let address = machine.fleet.identity(NodeId(node)).address.clone();
                 let mut names = switch::names(plugs, &address);
@@ -207,7 +207,7 @@ fn expect(
     machine.stop_if_over(events);
 }
 
-/// What is not as expected at a node.
+/// The note on an expectation that fails at a node.
 fn disappointment(
     machine: &Machine,
     node: u32,

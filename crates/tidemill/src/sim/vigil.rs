@@ -1,20 +1,20 @@
-//! When nothing is left to do although leases are upheld for ever.
+//! Detects that nothing is left to do although leases are renewed for ever.
 //!
-//! Views that are shipped make nodes tell each other every 2 s that they live, so the loop never
-//! runs out of timers. A run without an end is over all the same once for [`VIGIL`] no node has
-//! run a turn and no cue of the script has been performed, nothing is set but the timers of the
-//! nodes' mail, and the mail has nothing under way but signs of life, and rows that it offers
-//! again and again to a peer that has been given up.
+//! Shipped views make nodes send each other signs of life every 2 s, so the loop never runs out of
+//! timers. A run without an end is over once for [`VIGIL`] no node has run a turn and no cue of the
+//! script has been performed, no timers are set except those of the nodes' mail, and the mail has
+//! nothing in flight but signs of life, and rows that it offers again and again to a peer that is
+//! considered dead.
 //!
-//! The vigil is longer than a lease: a node that fell silent has been missed by then, and what it
-//! supported elsewhere has been retracted in turns of their own.
+//! The vigil is longer than a lease: the lease of a silent node has expired by then, and the rows
+//! that it supported elsewhere have been retracted in turns of their own.
 
 use tidemill_event::{Loop, TimerId};
 
 use crate::machine::Machine;
 use crate::machine::simulated::VIGIL;
 
-/// Begins it: the timer that waits for quiet.
+/// Starts the vigil: the timer that waits for quiet.
 pub(super) fn keep(events: &mut Loop<Machine>) -> TimerId {
     let look = |machine: &mut Machine, events: &mut Loop<Machine>, alarm| {
         if machine.fleet.only_upkeep(events) {

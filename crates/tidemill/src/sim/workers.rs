@@ -1,19 +1,19 @@
 //! Several workers: each runs some of the nodes on a machine of its own, in a thread of its own.
 //!
-//! Nothing that a node does reaches another sooner than the least latency, so all may run at once
-//! what is due within that time after the first that is due (a *window*), and then exchange what
-//! they have sent (Chandy and Misra, 1979; with windows, Lubachevsky, 1989):
+//! An action of a node affects others no sooner than after the minimum latency, so all workers may
+//! run at once what is due within that time after the first due event (a *window*), and then
+//! exchange the sent datagrams (Chandy and Misra, 1979; with windows, Lubachevsky, 1989):
 //!
 //! ```text
 //! worker 0   | publish . wait . take mail . run the window | publish . wait ...
 //! worker 1   | publish . wait . take mail . run the window | publish . wait ...
 //!                               worker 0 writes what all have written in the window before
 //! ```
-//! The script, and nodes that come and go, are alike in all machines: each does to its own nodes
-//! what is done, and notes what happens to the others. So nobody has to be asked.
+//! All machines perform the same script and churn: each applies it to its own nodes, and records it
+//! for the others. So workers need not ask each other.
 //!
-//! When something ends the run in the middle of a window, others are past that time; then the run
-//! is repeated to just that time, so that all figures are of then.
+//! When something ends the run in the middle of a window, other workers are past that time; then
+//! the run is repeated up to exactly that time, so that all figures are consistent.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -37,43 +37,43 @@ use crate::profile::Profile;
 use crate::run::Report;
 use crate::summary::Summary;
 
-/// What a worker lets the others know before each barrier.
+/// The state that a worker publishes before each barrier.
 #[derive(Default)]
 struct Published {
-    /// When the first is due of what it has or has sent; nothing if there is nothing.
+    /// The earliest time of its events and sent datagrams; `None` if there are none.
     due: Option<Time>,
-    /// The time that it has come to.
+    /// The time that it has reached.
     now: Time,
-    /// It has stopped there.
+    /// It has stopped at that time.
     is_stopped: bool,
-    /// It was told to stop, from outside.
+    /// It was interrupted from outside.
     is_interrupted: bool,
-    /// What it could not do.
+    /// Its error.
     failure: Option<String>,
-    /// A node of it never rests: see [`Sim::pushes`](tidemill_event::Sim::pushes).
+    /// One of its nodes never rests: see [`Sim::pushes`](tidemill_event::Sim::pushes).
     never_rests: bool,
-    /// What its nodes have written.
+    /// The output of its nodes.
     lines: Lines,
 }
 
 /// Why the windows end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Over {
-    /// The end of the run has come.
+    /// The end of the run is reached.
     Reached,
     /// Nothing is left to do.
     Idle,
-    /// Something ended the run at this time, and nobody is past it.
+    /// The run was ended at this time, and no worker is past it.
     Stopped(Time),
-    /// The same, and somebody is past it.
+    /// The run was ended at this time, and a worker is past it.
     Passed(Time),
     Interrupted,
     NeverRests,
     Failed,
 }
 
-/// What workers share. Of each there are two, used in turns, as one may be a window ahead of
-/// another.
+/// The shared state of workers. There are two of each, used alternately, as one worker may be a
+/// window ahead of another.
 struct Shared {
     barrier: Barrier,
     published: [Vec<Mutex<Published>>; 2],
@@ -82,7 +82,7 @@ struct Shared {
     end: Option<Time>,
 }
 
-/// What a worker amounts to.
+/// The result of a worker.
 struct Ended {
     over: Over,
     summary: Summary,
@@ -90,10 +90,10 @@ struct Ended {
     history: History,
 }
 
-/// Writes what all have written.
+/// Writes the output of all workers.
 struct Writing {
     console: Console,
-    /// Lines that an earlier attempt has written.
+    /// The number of lines written by an earlier attempt.
     skip: u64,
     so_far: Written,
 }
@@ -138,7 +138,7 @@ pub(super) fn run(setup: Setup, workers: u32, console: Console) -> Result<Report
     }
 }
 
-/// Runs until something ends it.
+/// Runs until the end, or until the attempt has to be repeated.
 fn attempt(
     common: &Common,
     (workers, least_latency_ns): (u32, u64),
@@ -194,7 +194,7 @@ fn attempt(
     })
 }
 
-/// What one worker does.
+/// The thread of a worker.
 fn work(
     common: Common,
     share: Share,
@@ -211,7 +211,7 @@ fn work(
     let over = (0..).find_map(|window: usize| {
         let turn = window % 2;
         let mut published = publish(&mut machine, &mut events, &shared.mail[turn]);
-        // Relaxed: a wish, which nothing else is published with.
+        // Relaxed: the flag publishes no other data.
         published.is_interrupted = stop.load(Ordering::Relaxed);
         published.is_stopped = matches!(outcome, Outcome::Stopped);
         if let Outcome::Failed(error) = &outcome {
@@ -224,7 +224,7 @@ fn work(
             return Some(Over::Failed);
         }
         let next = shared.next(turn);
-        // Another attempt writes what this window should have.
+        // Another attempt writes the output of this window.
         let is_void = matches!(next, Err(Over::Passed(_) | Over::NeverRests));
         if let Some(writing) = writing.as_mut().filter(|_| !is_void) {
             writing.write(&shared.published[turn]);
@@ -250,13 +250,13 @@ fn work(
     let summary = end::sum_up(&mut machine, &mut events, &mut report);
     let history = machine.journal.get_mut().take_history();
     if over == Over::Interrupted {
-        // To free what a large run holds may take longer than its user should wait.
+        // Freeing the memory of a large run may take longer than its user should wait.
         std::mem::forget((machine, events));
     }
     Ok(Ended { over, summary, report, history })
 }
 
-/// Sends what is for other workers; what they have to know.
+/// Sends the datagrams for other workers; returns the state to publish.
 fn publish(
     machine: &mut Machine,
     events: &mut Loop<Machine>,
@@ -282,7 +282,7 @@ fn publish(
 }
 
 impl Shared {
-    /// The last time of the next window, or why there is none. All workers find the same.
+    /// The last time of the next window, or why there is none. All workers get the same result.
     fn next(&self, turn: usize) -> Result<Time, Over> {
         let (mut due, mut stopped, mut now) = (None::<Time>, None::<Time>, Time::ZERO);
         let (mut is_interrupted, mut has_failed, mut never_rests) = (false, false, false);
@@ -313,7 +313,7 @@ impl Shared {
         }
     }
 
-    /// What failed.
+    /// The error of the worker that failed.
     fn failure(&self) -> Error {
         let failures = self.published.iter().flatten().filter_map(|it| lock(it).failure.clone());
         let failure = failures.last().unwrap_or_else(|| "a worker has ended".to_owned());
@@ -322,7 +322,7 @@ impl Shared {
 }
 
 impl Writing {
-    /// Writes what was written in a window.
+    /// Writes the output of a window.
     fn write(&mut self, published: &[Mutex<Published>]) {
         let take = |published: &Mutex<Published>| std::mem::take(&mut lock(published).lines);
         let mut lines: Vec<Lines> = published.iter().map(take).collect();

@@ -1,22 +1,22 @@
-//! A run as the command line that repeats it.
+//! The command line that repeats a run.
 
 use std::time::Duration;
 
 use crate::script::{latency_text, seconds_text};
 use crate::sim::{Settle, SimOptions};
 
-/// The arguments of `tidemill` that simulate a program, `sim` first, but for those that follow from
-/// a seed.
+/// The arguments of `tidemill` that simulate a program, beginning with `sim`, except for those that
+/// depend on the seed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SimCommand {
     /// The arguments.
     pub arguments: Vec<String>,
-    /// Those without a script and an end: a script that is found says that.
+    /// The arguments without a script and an end, which a found script provides.
     pub replay: Vec<String>,
 }
 
 impl SimCommand {
-    /// The arguments that repeat what a script says, which is in this file.
+    /// The arguments that repeat the script in this file.
     pub(super) fn of_script(&self, file: &str, settle: Option<Settle>) -> Vec<String> {
         let mut arguments = self.replay.clone();
         add_settle(&mut arguments, settle);
@@ -44,14 +44,14 @@ impl SimCommand {
             ("reorder", options.reorder),
         ];
         for (option, chance) in chances.into_iter().filter(|(_, chance)| *chance > 0.0) {
-            // The shortest digits that mean the same number.
+            // The shortest digits that denote the same number.
             add(option, chance.to_string());
         }
         let times = [
             ("churn", options.churn_ns),
             ("partition", options.partition_ns),
             ("pause", options.pause_ns),
-            // In milliseconds: as many thousandths of what the same digits are as seconds.
+            // In milliseconds: the digits of a thousandfold number of seconds.
             ("slow", options.slow_ns.map(|ns| ns.saturating_mul(1000))),
             ("skew", options.skew_ns),
         ];
@@ -75,7 +75,7 @@ fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// A command line as a shell reads it.
+/// A command line quoted for a shell.
 pub(super) fn shell_line(arguments: &[String]) -> String {
     let words = std::iter::once("tidemill").chain(arguments.iter().map(String::as_str));
     words.map(quoted).collect::<Vec<_>>().join(" ")

@@ -1,22 +1,22 @@
-//! What the rules of a program have done in all runs of a test.
+//! Rule coverage over all runs of a test.
 
 use std::fmt;
 
 use tidemill_overlog::node::RuleCoverage;
 use tidemill_relation::json::JsonWriter;
 
-/// What a rule has done in all runs.
+/// The coverage of a rule over all runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CoveredRule {
     /// Its name.
     pub name: String,
-    /// Where it stands, `FILE:LINE:COLUMN`.
+    /// Its place, `FILE:LINE:COLUMN`.
     pub place: String,
-    /// What it has done.
+    /// Its coverage.
     pub done: RuleCoverage,
 }
 
-/// What rules have done, in the order of the program.
+/// The coverage of rules, in the order of the program.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Coverage {
     /// The rules.
@@ -24,7 +24,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Adds what rules have done in a run.
+    /// Adds the coverage of a run.
     pub(super) fn add(&mut self, run: &[RuleCoverage]) {
         for (rule, RuleCoverage { fired, derived }) in self.rules.iter_mut().zip(run) {
             rule.done.fired += fired;
@@ -32,7 +32,7 @@ impl Coverage {
         }
     }
 
-    /// How many have derived something.
+    /// The number of rules that have derived something.
     pub fn derived(&self) -> usize {
         self.rules.iter().filter(|rule| rule.done.derived > 0).count()
     }
@@ -54,7 +54,8 @@ impl Coverage {
     }
 }
 
-/// A table for people: what has never fired first, then what has never derived anything.
+/// A table for users: rules that have never fired first, then those that have never derived
+/// anything.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.rules.len();

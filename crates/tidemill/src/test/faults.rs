@@ -1,7 +1,7 @@
-//! Faults that a seed draws: which exist in its run, and how strong they are.
+//! Faults drawn from a seed: which occur in its run, and how strong they are.
 //!
-//! A run in which every fault exists finds less than runs that each leave some out: one fault may
-//! hide what another would show (Groce and others, "Swarm testing", 2012).
+//! A run with every kind of fault finds less than runs that each omit some: one fault may mask
+//! another (Groce and others, "Swarm testing", 2012).
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ pub enum Fault {
     Latency,
     /// Datagrams are lost.
     Loss,
-    /// Datagrams arrive twice.
+    /// Datagrams are duplicated.
     Duplicate,
-    /// Datagrams are held back behind later ones.
+    /// Datagrams are reordered.
     Reorder,
-    /// Nodes crash and return empty.
+    /// Nodes crash and restart empty.
     Churn,
-    /// Groups of nodes do not hear each other, or one does not hear the other.
+    /// Groups of nodes do not reach each other, or one does not reach the other.
     Partition,
-    /// Nodes do nothing for seconds.
+    /// Nodes pause for seconds.
     Pause,
     /// Turns of nodes take time.
     Slow,
@@ -37,7 +37,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Fault; 9] = [
         Fault::Latency,
         Fault::Loss,
@@ -50,7 +50,7 @@ impl Fault {
         Fault::Clock,
     ];
 
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Fault::Latency => "latency",
@@ -65,7 +65,7 @@ impl Fault {
         }
     }
 
-    /// Whether a program of these kinds can have it.
+    /// Whether a program of these kinds of files can have the fault.
     pub fn concerns(self, kinds: Kinds) -> bool {
         let has_rules = kinds.has(FileKind::Rules);
         match self {
@@ -75,8 +75,8 @@ impl Fault {
         }
     }
 
-    /// Adds it to a run, as strong as is drawn. All numbers have few digits, so that a command line
-    /// says them exactly.
+    /// Adds it to a run with a random strength. All numbers have few digits, so that a command line
+    /// represents them exactly.
     fn draw(self, random: &mut Rng, options: &mut SimOptions) {
         match self {
             Fault::Latency => {
@@ -103,13 +103,13 @@ impl Fault {
     }
 }
 
-/// A number up to `2^bits`: small ones are as likely as large ones, by their digits.
+/// A number up to `2^bits` whose order of magnitude is uniformly distributed.
 fn magnitude(random: &mut Rng, bits: u64) -> u64 {
     let most = 1 << random.range(1..=bits);
     random.range(1..=most)
 }
 
-/// A probability above 0, at most about a half.
+/// A probability above 0, at most about one half.
 fn probability(random: &mut Rng) -> f64 {
     magnitude(random, 9) as f64 / 1000.0
 }
@@ -118,7 +118,7 @@ fn probability(random: &mut Rng) -> f64 {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Faults {
     kinds: Vec<Fault>,
-    /// How many a run has at least, if there are as many.
+    /// The minimum number of faults of a run, as far as there are that many.
     least: usize,
 }
 
@@ -128,7 +128,7 @@ impl Faults {
         Faults { kinds: Vec::new(), least: 0 }
     }
 
-    /// Each run has each of all faults, or has not.
+    /// Each run has a random subset of all faults.
     pub fn swarm() -> Faults {
         Faults { kinds: Fault::ALL.to_vec(), least: 0 }
     }
@@ -138,10 +138,10 @@ impl Faults {
         Faults { kinds, least: 1 }
     }
 
-    /// Reads `none`, `swarm`, or names with commas between.
+    /// Parses `none`, `swarm`, or names separated by commas.
     ///
     /// # Errors
-    /// What is expected instead.
+    /// The expected form.
     pub fn parse(text: &str) -> Result<Faults, String> {
         match text {
             "none" => return Ok(Faults::none()),
@@ -162,7 +162,7 @@ impl Faults {
         kinds.map(Faults::some_of)
     }
 
-    /// Leaves out others than these; those of them that were named.
+    /// Removes faults that `keeps` rejects; returns those of them that were named.
     pub fn keep(&mut self, keeps: impl Fn(Fault) -> bool) -> Vec<Fault> {
         let (kept, left_out) = self.kinds.iter().partition(|kind| keeps(**kind));
         self.kinds = kept;
@@ -172,8 +172,8 @@ impl Faults {
         }
     }
 
-    /// Adds to a run what is drawn for it. Each fault has random numbers of its own, so that the
-    /// others do not depend on it.
+    /// Adds drawn faults to a run. Each fault has random numbers of its own, so that the others do
+    /// not depend on it.
     pub(super) fn draw(&self, random: &Rng, options: &mut SimOptions) {
         let mut exists: Vec<bool> =
             self.kinds.iter().map(|&kind| stream(random, kind).chance(0.5)).collect();
@@ -201,7 +201,7 @@ mod tests {
         options
     }
 
-    /// Which faults exist.
+    /// Which faults occur.
     fn existing(options: &SimOptions) -> [bool; 9] {
         [
             options.latency != SimOptions::default().latency,
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(existing(&drawn(&Faults::none(), 1)), [false; 9]);
     }
 
-    /// What one fault is like does not depend on whether others may exist.
+    /// The strength of a fault does not depend on which others may occur.
     #[test]
     fn faults_are_drawn_apart() {
         let (all, one) = (Faults::swarm(), Faults::parse("loss").expect("a fault"));

@@ -1,4 +1,4 @@
-//! Failures that have their shape in common, and what is left of one of each kind.
+//! Groups failures by their shape, and shrinks one of each.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::shrink::shrink;
 use super::trial::Trials;
 use crate::error::Error;
 
-/// Groups that are shrunk at most.
+/// The maximum number of groups that are shrunk.
 const SHRUNK_MAX: usize = 10;
 
 /// The failures of a test, by shape, in the order of their first seeds.

@@ -14,10 +14,10 @@
 //!                     [report]    failures and figures, as text and as JSON
 //!                     [mutants]   whether it finds what is wrong with programs made so
 //! ```
-//! All that a run depends on follows from its seed: the number of its nodes, the faults that exist
-//! in it, how strong they are, and what [`sim`](crate::sim) draws from the seed. So a failure is a
-//! command line of `sim`. Nothing of a run is left for the next; every hundredth run is repeated in
-//! a fresh process to find out whether that is so.
+//! A run follows from its seed: the number of its nodes, the faults that occur in it, their
+//! strength, and what [`sim`](crate::sim) draws from the seed. So a failure is a command line of
+//! `sim`. No state survives a run; every hundredth run is repeated in a fresh process to check
+//! that.
 
 mod command;
 mod coverage;
@@ -51,7 +51,7 @@ pub use report::{Failure, FailureKind, Group, TestEvent, TestReport};
 pub use shrink::Shrunk;
 pub use tidemill_overlog::mutants::Mutant;
 
-/// A program to be simulated often.
+/// A program to be simulated many times.
 pub struct Test(Trials);
 
 impl Test {
@@ -63,21 +63,21 @@ impl Test {
         Trials::new(program, options).map(Test)
     }
 
-    /// Adds what a script does in each run; says what in it does not fit the program, or the nodes
-    /// of a run.
+    /// Adds the actions of a script to each run; returns diagnostics for those that do not fit the
+    /// program, or the nodes of a run.
     pub fn script(&mut self, script: &Script, sources: &Sources) -> Vec<Diagnostic> {
         self.0.script(script, sources)
     }
 
-    /// Why there is one worker, whatever was asked for.
+    /// Why there is a single worker.
     pub fn alone(&self) -> Option<&'static str> {
         self.0.alone()
     }
 
-    /// Runs all seeds, and tells `hear` of it.
+    /// Runs all seeds, and passes events to `hear`.
     ///
     /// # Errors
-    /// No threads.
+    /// A thread cannot be started.
     pub fn run(&self, mut hear: impl FnMut(TestEvent<'_>)) -> Result<TestReport, Error> {
         workers::run(&self.0, Instant::now(), &mut hear)
     }
@@ -92,7 +92,7 @@ mod tests {
     use crate::program::LoadOptions;
     use crate::sim::SimOptions;
 
-    /// A coin that fails a run.
+    /// A random choice that fails a run.
     const COIN: &str = "\
         r1 violation(@N, X) :- periodic(@N, _, 1, 1), f_coinFlip(0.5), X := NODE_COUNT.\n";
 
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// What a fresh process writes is compared with the bytes of the run.
+    /// The output of a fresh process is compared with that of the run.
     #[test]
     fn a_fresh_process_that_does_otherwise_is_a_failure() {
         let fresh = Some("true".into());

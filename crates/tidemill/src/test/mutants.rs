@@ -1,4 +1,4 @@
-//! Whether a test finds what is wrong: it is run on programs with a mistake each.
+//! Measures whether a test finds mistakes: runs it on mutants of the program.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,34 +14,35 @@ use crate::error::Error;
 use crate::program::Program;
 use crate::script::Script;
 
-/// How often it is looked whether a test is to end.
+/// The period of the check whether a test has to end.
 const LOOKED_AFTER: Duration = Duration::from_millis(20);
 
-/// What became of a mutant.
+/// The result of a mutant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It is no program, or the script does not fit it: nobody could run it.
+    /// It has errors, or the script does not fit it, so it cannot be run.
     Refused,
-    /// A run failed: the seed, and what was said of it.
+    /// A run failed.
     Found {
         /// The seed.
         seed: u64,
-        /// The first line.
+        /// The first line of the failure.
         note: String,
     },
-    /// No run came to an end, in twice the time.
+    /// No run ended, in twice the time.
     Endless,
     /// No run failed.
     Survived {
-        /// How many there were.
+        /// The number of runs.
         runs: u64,
     },
 }
 
-/// Tests a mutant until a run fails; `is_over` ends it. Failures are neither shrunk nor repeated.
+/// Tests a mutant until a run fails, or `is_over` ends the test. Failures are neither shrunk nor
+/// repeated.
 ///
 /// # Errors
-/// No threads.
+/// A thread cannot be started.
 pub fn try_mutant(
     program: Program,
     options: TestOptions,
@@ -64,7 +65,7 @@ pub fn try_mutant(
     let mut first: Option<Failure> = None;
     let has_ended = AtomicBool::new(false);
     let report = thread::scope(|scope| {
-        // A mistake may be that a run goes on for ever.
+        // The mutation may cause an endless run.
         scope.spawn(|| {
             let deadline = wall.map(|wall| Instant::now() + 2 * wall);
             while !has_ended.load(Ordering::Relaxed) {
@@ -94,19 +95,19 @@ pub fn try_mutant(
     })
 }
 
-/// A mutant and what became of it.
+/// A mutant and its result.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// The mutant.
     pub mutant: Mutant,
     /// `file:line:column` of its rule.
     pub place: String,
-    /// What became of it.
+    /// Its result.
     pub fate: Fate,
 }
 
 impl fmt::Display for Judged {
-    /// One line, without its end.
+    /// One line, without its newline.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Judged { mutant, place, fate } = self;
         match fate {
@@ -119,14 +120,14 @@ impl fmt::Display for Judged {
     }
 }
 
-/// How many mutants had which fate.
+/// The number of mutants by result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// Those that a run found, or that never end.
+    /// Mutants that failed a run, or that never end.
     pub found: usize,
-    /// Those that none found.
+    /// Mutants that failed no run.
     pub survived: usize,
-    /// Those that are no programs.
+    /// Mutants that could not be run.
     pub refused: usize,
 }
 

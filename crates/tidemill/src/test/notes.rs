@@ -1,20 +1,20 @@
-//! What a run says last.
+//! The last notes of a run.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-/// Lines that are kept of what a run says: the last ones, as a failure ends it.
+/// The number of notes kept of a run: the last ones, as a failure ends it.
 const NOTES_MAX: usize = 8;
-/// Bytes of them.
+/// Their maximum size in bytes.
 const NOTES_BYTES_MAX: usize = 1 << 12;
 
-/// A stream of which the last bytes are kept.
+/// A stream that keeps its last bytes.
 #[derive(Clone, Default)]
 pub(super) struct LastBytes(Rc<RefCell<Vec<u8>>>);
 
 impl LastBytes {
-    /// The last whole lines.
+    /// The last complete lines.
     pub(super) fn lines(&self) -> Vec<String> {
         let bytes = self.0.borrow();
         let text = String::from_utf8_lossy(&bytes);
@@ -30,7 +30,7 @@ impl Write for LastBytes {
         kept.extend_from_slice(bytes);
         if kept.len() > 2 * NOTES_BYTES_MAX {
             let old = kept.len() - NOTES_BYTES_MAX;
-            // Up to the end of a line.
+            // Skips up to the end of a line.
             let rest = kept[old..].iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
             kept.drain(..old + rest);
         }

@@ -1,4 +1,4 @@
-//! How a program is tested.
+//! Options of a test.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -8,19 +8,18 @@ use super::command::SimCommand;
 use super::faults::Faults;
 use crate::sim::SimOptions;
 
-/// How a program is tested.
+/// Options of a test.
 #[derive(Clone, Debug)]
 pub struct TestOptions {
-    /// How each run is simulated. Its seed, nodes and workers do not matter, and faults are added
-    /// to its own.
+    /// The options of each run. Seed, nodes and workers are overridden, and drawn faults are added.
     pub each: SimOptions,
-    /// The seeds, one a run, in this order.
+    /// The seeds, one per run, in this order.
     pub seeds: RangeInclusive<u64>,
-    /// No run begins later than this after the start.
+    /// No run starts later than this after the start.
     pub wall: Option<Duration>,
-    /// How many nodes a run has, at least one: each number is as likely.
+    /// The range of the number of nodes, at least one; all numbers are equally likely.
     pub nodes: RangeInclusive<u32>,
-    /// How many runs there are at a time, at least one. Where runs write files, there is one.
+    /// The number of concurrent runs, at least one. It is one if runs write files.
     pub workers: u32,
     /// The faults that are drawn.
     pub faults: Faults,
@@ -28,9 +27,9 @@ pub struct TestOptions {
     pub command: SimCommand,
     /// Whether failures are shrunk.
     pub shrinks: bool,
-    /// Where scripts are written that repeat what is left of failures; `None`: nowhere.
+    /// The folder for scripts that repeat shrunk failures; `None`: none are written.
     pub found: Option<PathBuf>,
-    /// What is run as `tidemill` to repeat runs in a fresh process; `None`: none is repeated.
+    /// The `tidemill` program that repeats runs in a fresh process; `None`: none is repeated.
     pub fresh: Option<PathBuf>,
 }
 

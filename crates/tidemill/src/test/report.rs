@@ -1,4 +1,4 @@
-//! What a test has found.
+//! The report of a test.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,24 +15,24 @@ use crate::journal::Seconds;
 pub struct Failure {
     /// The seed.
     pub seed: u64,
-    /// How it failed.
+    /// The kind of its failure.
     pub kind: FailureKind,
-    /// What it has in common with others: the rule, and the shape of the tuple.
+    /// Its shape, shared with similar failures: the rule, and the shape of the tuple.
     pub shape: String,
-    /// What the run said of it: its last lines on standard error.
+    /// The last lines of the run on standard error.
     pub notes: Vec<String>,
     /// The arguments of `tidemill` that repeat it.
     pub arguments: Vec<String>,
 }
 
-/// How a run fails.
+/// The kind of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FailureKind {
-    /// A violation, an expectation that does not hold, a fault: `sim` ends with status 1.
+    /// A violation, an expectation that does not hold, a fault: `sim` exits with status 1.
     Failed,
     /// It could not run to its end.
     Broken,
-    /// A fresh process wrote something else. That is a mistake of this system.
+    /// A fresh process gave other output. That is a bug of this system.
     Different,
 }
 
@@ -47,7 +47,7 @@ impl FailureKind {
 }
 
 impl Failure {
-    /// The command that repeats it, as a shell reads it.
+    /// The command that repeats it, quoted for a shell.
     pub fn command(&self) -> String {
         shell_line(&self.arguments)
     }
@@ -68,7 +68,7 @@ impl Failure {
     }
 }
 
-/// A few lines for people.
+/// A few lines for users.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "seed {} {}", self.seed, self.kind.name())?;
@@ -79,19 +79,18 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Failures that have their shape in common.
+/// Failures of the same shape.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Group {
-    /// What they have in common.
+    /// Their shape.
     pub shape: String,
-    /// How many there are.
+    /// The number of failures.
     pub seeds: u64,
-    /// The first of them.
+    /// The seed of the first.
     pub first_seed: u64,
-    /// What is left of the first one when all is left out that it does not take; nothing if a
-    /// script cannot repeat it.
+    /// The first failure, shrunk; `None` if a script cannot repeat it.
     pub shrunk: Option<Shrunk>,
-    /// The arguments of `tidemill` that repeat what is left, once it is in this file.
+    /// The arguments of `tidemill` that repeat the shrunk run, once its script is in this file.
     pub arguments: Vec<String>,
 }
 
@@ -123,7 +122,7 @@ impl Group {
     }
 }
 
-/// A few lines for people.
+/// A few lines for users.
 impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Group { shape, seeds, first_seed, .. } = self;
@@ -154,33 +153,33 @@ impl fmt::Display for Group {
     }
 }
 
-/// What is heard of a test while it runs.
+/// An event of a running test.
 #[derive(Debug)]
 pub enum TestEvent<'t> {
     /// A run has failed. Failures come in the order of their seeds.
     Failed(&'t Failure),
-    /// What failures have in common, after all runs; in the order of their first seeds.
+    /// A group of failures, after all runs; in the order of their first seeds.
     Group(&'t Group),
-    /// How far it is; some times a second.
+    /// Progress, a few times a second.
     Progress(&'t TestReport),
 }
 
 /// The figures of a test, so far or at its end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TestReport {
-    /// Runs that have ended.
+    /// The number of completed runs.
     pub runs: u64,
-    /// Those that failed.
+    /// The number of failures.
     pub failures: u64,
-    /// Runs that were repeated in a fresh process.
+    /// The number of runs repeated in a fresh process.
     pub repeated: u64,
-    /// The seeds of the first and the last run that have ended.
+    /// The seeds of the first and the last completed run.
     pub seeds: Option<(u64, u64)>,
-    /// What rules have done in all runs.
+    /// The coverage of rules over all runs.
     pub coverage: Coverage,
-    /// It was told to end before its end.
+    /// It was interrupted.
     pub interrupted: bool,
-    /// The time of the machine that it took.
+    /// The elapsed wall-clock time.
     pub elapsed: Duration,
 }
 
@@ -190,12 +189,12 @@ impl TestReport {
         self.failures == 0
     }
 
-    /// Runs a second.
+    /// Runs per second.
     pub fn rate(&self) -> f64 {
         self.runs as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// The object `{"summary":{...}}`. It has no time of the machine.
+    /// The object `{"summary":{...}}`, without wall-clock time.
     pub fn json(&self) -> String {
         let mut json = JsonWriter::new();
         json.object(|json| {
@@ -216,7 +215,7 @@ impl TestReport {
     }
 }
 
-/// One line for people. It has no time of the machine.
+/// One line for users, without wall-clock time.
 impl fmt::Display for TestReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TestReport { runs, failures, repeated, .. } = self;

@@ -1,4 +1,4 @@
-//! What failures have in common: the rule, and the shape of the tuple that it derived.
+//! The shape of a failure: the rule, and the derived tuple without the parts that vary.
 
 use std::fmt::Write;
 
@@ -8,17 +8,16 @@ use tidemill_stdx::sorted::SortedMap;
 
 use crate::identities::number;
 
-/// The shape of a failure, by the first line that says what failed.
+/// The shape of a failure, by its first line.
 ///
-/// Nodes become letters in the order in which they are named, what else differs from run to run
-/// becomes `_`: `violation(A, B, _) (rule p2)`. Of faults and expectations the place and the kind
-/// remain.
+/// Nodes become letters in the order of their appearance, other varying parts `_`: `violation(A, B,
+/// _) (rule p2)`. Of faults and expectations the place and the kind remain.
 pub(super) fn of(notes: &[String]) -> String {
     let line = notes.iter().find(|note| !note.starts_with(' ')).map_or("", String::as_str);
     line.strip_prefix("tidemill: ").and_then(of_tuple).unwrap_or_else(|| of_place(line))
 }
 
-/// Of `TIME NODE: TUPLE REST`.
+/// The shape of `TIME NODE: TUPLE REST`.
 fn of_tuple(line: &str) -> Option<String> {
     let (place, rest) = line.split_once(": ")?;
     let (_, node) = place.split_once(' ')?;
@@ -44,7 +43,7 @@ fn of_tuple(line: &str) -> Option<String> {
     Some(shape)
 }
 
-/// Where the tuple that a text begins with ends.
+/// The end of the tuple with which a text begins.
 fn closing(text: &str) -> Option<usize> {
     let (mut inside, mut escaped, mut depth) = (false, false, 0);
     for (at, c) in text.char_indices() {
@@ -65,12 +64,12 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// Of `FILE:LINE:COLUMN: error[CODE]: ...`: all up to the code.
+/// The shape of `FILE:LINE:COLUMN: error[CODE]: ...`: all up to the code.
 fn of_place(line: &str) -> String {
     line.find("]: ").map_or(line, |end| &line[..=end]).to_owned()
 }
 
-/// Nodes that were named, by address.
+/// Letters of nodes, by address.
 #[derive(Default)]
 struct Nodes(SortedMap<String, char>);
 

@@ -1,12 +1,12 @@
-//! From a run that fails to a script of which nothing can be left out (Zeller and Hildebrandt,
-//! "Simplifying and Isolating Failure-Inducing Input", 2002).
+//! Shrinks a failing run to a minimal script (Zeller and Hildebrandt, "Simplifying and Isolating
+//! Failure-Inducing Input", 2002).
 //!
 //! ```text
 //! the run, recorded: its script, what its seed has drawn, messages lost, doubled, late
 //!   -> fewer nodes -> fewer actions -> without the seed -> rounder and earlier times
 //! ```
-//! Each step is kept if a run with what is left fails in the same way. How many runs there are
-//! follows from the program and the run, not from the time of the machine.
+//! Each step is kept if the reduced run fails in the same way. The number of runs follows from the
+//! program and the run, not from wall-clock time.
 
 use std::panic::{self, AssertUnwindSafe};
 
@@ -21,31 +21,31 @@ use crate::script::{Cue, Deed, When};
 use crate::seconds::SECOND_NS;
 use crate::sim::{Messages, Simulation};
 
-/// Runs of one failure at most.
+/// The maximum number of runs per failure.
 const RUNS_MAX: u64 = 2000;
-/// Turns of all of them at most, and the least number of runs whatever they take.
+/// The maximum number of turns of all of them, and the minimum number of runs regardless of turns.
 const TURNS_MAX: u64 = 40_000_000;
 const RUNS_MIN: u64 = 60;
 
-/// The seed of a run that says none.
+/// The seed of a run without one.
 const SEED: u64 = 1;
 
-/// What is left of a run that fails.
+/// A shrunk failure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shrunk {
-    /// Nodes.
+    /// The number of nodes.
     pub nodes: u32,
-    /// Faults among its actions.
+    /// The number of faults among its actions.
     pub faults: usize,
-    /// Tuples and timers that its actions give nodes.
+    /// The number of tuples and timers among its actions.
     pub injections: usize,
-    /// When it fails, nanoseconds.
+    /// The time of the failure, in nanoseconds.
     pub at_ns: u64,
     /// The script that repeats it.
     pub script: Vec<String>,
-    /// What the run says of it.
+    /// The note of the failure.
     pub note: String,
-    /// Why that was so, as lines; nothing if it is not known.
+    /// The explanation of the failure, as lines; empty if there is none.
     pub why: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ struct Candidate {
     cues: Vec<Cue>,
 }
 
-/// How a run failed.
+/// The failure of a run.
 struct Failed {
     at_ns: u64,
     note: String,
@@ -72,7 +72,7 @@ struct Shrinking<'s> {
     failed: Failed,
 }
 
-/// Shrinks a run that fails in this way; nothing if a script cannot repeat it.
+/// Shrinks a run that fails with this shape; `None` if a script cannot repeat it.
 pub(super) fn shrink(simulation: &Simulation, shape: &str) -> Option<Shrunk> {
     let (cues, turns) = recorded(simulation, Messages::Faults)?;
     let options = simulation.options();
@@ -92,14 +92,14 @@ pub(super) fn shrink(simulation: &Simulation, shape: &str) -> Option<Shrunk> {
     Some(it.shrunk())
 }
 
-/// The actions of a run, and its turns.
+/// The actions of a run, and the number of its turns.
 fn recorded(simulation: &Simulation, which: Messages) -> Option<(Vec<Cue>, u64)> {
     let run = || simulation.clone().run_recorded(Console::silent(), which);
     let (report, cues) = panic::catch_unwind(AssertUnwindSafe(run)).ok()?.ok()?;
     Some((cues, report.nodes.map_or(0, |nodes| nodes.turns)))
 }
 
-/// How a run fails, if it does in this way.
+/// Runs a candidate; returns its failure, if it has this shape.
 fn run(simulation: &Simulation, shape: &str, candidate: &Candidate) -> Option<Failed> {
     let Candidate { nodes, seed, cues } = candidate.clone();
     let notes = LastBytes::default();
@@ -116,7 +116,7 @@ fn run(simulation: &Simulation, shape: &str, candidate: &Candidate) -> Option<Fa
     (shape::of(&notes) == shape).then_some(Failed { at_ns, note })
 }
 
-/// Why a run fails, as lines.
+/// The explanation of a failure, as lines.
 fn explained(simulation: &Simulation) -> Vec<String> {
     let explained = panic::catch_unwind(AssertUnwindSafe(|| simulation.explain()));
     let explanation = explained.ok().and_then(Result::ok).flatten();
@@ -128,7 +128,7 @@ fn explained(simulation: &Simulation) -> Vec<String> {
 }
 
 impl Shrinking<'_> {
-    /// Keeps a candidate if it fails in the same way.
+    /// Keeps a candidate if it fails with the same shape.
     fn attempt(&mut self, candidate: Candidate) -> bool {
         if self.runs >= self.runs_max {
             return false;
@@ -153,11 +153,12 @@ impl Shrinking<'_> {
         }
     }
 
-    /// Has other nodes do what the last ones do, so that fewer are needed.
+    /// Moves the actions of the last nodes to others, so that fewer are needed.
     fn closer_nodes(&mut self) {
         for last in (1..self.best.nodes).rev() {
             for other in 1..last {
-                // A partition names the last node beside others, which it is about without it, too.
+                // A partition names the last node beside others, which it still separates without
+                // it.
                 let swapped = |cue| among(&swapped(cue, last, other), last);
                 let cues: Option<Vec<Cue>> = self.best.cues.iter().map(swapped).collect();
                 let is_better = self.best.cues.iter().any(|cue| among(cue, last).is_none());
@@ -170,7 +171,7 @@ impl Shrinking<'_> {
         }
     }
 
-    /// Leaves out ever smaller parts, until no single action can be left out.
+    /// Removes ever smaller parts, until no single action can be removed.
     fn fewer_actions(&mut self) {
         let late = self.failed.at_ns;
         let in_time = self.best.cues.iter().filter(|cue| cue.when.first() <= late).cloned();
@@ -200,13 +201,13 @@ impl Shrinking<'_> {
         }
     }
 
-    /// Has messages known by as little as it takes.
+    /// Identifies messages by as little as possible.
     fn plainer_messages(&mut self) {
         for number in 0..self.best.cues.len() {
             let Deed::Message { tuple: Some(tuple), .. } = &self.best.cues[number].deed else {
                 continue;
             };
-            // Its relation remains: which message it is shows better by that than by their order.
+            // Keeps its relation, which identifies a message better than its position.
             let mut any = tuple.clone();
             any.terms.fill(Term::Any);
             if self.with_tuple(number, Some(any.clone())) {
@@ -221,7 +222,7 @@ impl Shrinking<'_> {
         }
     }
 
-    /// Has a message known by another tuple.
+    /// Identifies a message by another tuple.
     fn with_tuple(&mut self, number: usize, other: Option<Pattern>) -> bool {
         let mut cues = self.best.cues.clone();
         if let Deed::Message { tuple, .. } = &mut cues[number].deed {
@@ -230,12 +231,12 @@ impl Shrinking<'_> {
         self.attempt_cues(cues)
     }
 
-    /// Has nothing follow from the seed that the run was found with.
+    /// Makes the run independent of the seed with which it was found.
     fn without_seed(&mut self) {
         if self.best.seed == SEED || self.attempt(Candidate { seed: SEED, ..self.best.clone() }) {
             return;
         }
-        // What the seed says of messages becomes actions.
+        // The random events of messages become actions.
         let Candidate { nodes, seed, cues } = self.best.clone();
         let replayed = self.simulation.replay(nodes, seed, cues);
         let Some((mut all, _)) = recorded(&replayed, Messages::All) else { return };
@@ -246,7 +247,7 @@ impl Shrinking<'_> {
         }
     }
 
-    /// Has actions at times that are easily read.
+    /// Rounds the times of actions.
     fn rounder_times(&mut self) {
         for number in 0..self.best.cues.len() {
             for unit in [SECOND_NS, SECOND_NS / 10, SECOND_NS / 1000] {
@@ -269,7 +270,7 @@ impl Shrinking<'_> {
         }
     }
 
-    /// Takes out time in which nothing has to happen.
+    /// Removes time in which nothing has to happen.
     fn earlier(&mut self) {
         for number in 0..self.best.cues.len() {
             for share in [1, 2, 4, 8, 16] {
@@ -298,7 +299,7 @@ impl Shrinking<'_> {
             script.push(format!("seed {seed}"));
         }
         script.extend(cues.iter().flat_map(|cue| self.simulation.lines_of(cue)));
-        // A program that has been mended comes to an end, too.
+        // So that the run of a corrected program ends, too.
         let end = match self.simulation.options().settle {
             Some(_) => self.simulation.end_ns().unwrap_or(self.failed.at_ns),
             None => (self.failed.at_ns / SECOND_NS + 2) * SECOND_NS,
@@ -350,7 +351,7 @@ fn swapped(cue: &Cue, one: u32, other: u32) -> Cue {
     Cue { deed, ..cue.clone() }
 }
 
-/// An action among so many nodes; nothing if it is for others.
+/// An action restricted to `nodes` nodes; `None` if it is for others.
 fn among(cue: &Cue, nodes: u32) -> Option<Cue> {
     let is_there = |node: &u32| *node < nodes;
     let mut deed = cue.deed.clone();

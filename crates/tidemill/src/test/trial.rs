@@ -1,4 +1,4 @@
-//! One run of a test, and the same in a fresh process.
+//! One run of a test, and its repetition in a fresh process.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
@@ -22,27 +22,27 @@ use crate::script::Script;
 use crate::sim::Simulation;
 use crate::tape::Tape;
 
-/// Every such run is repeated.
+/// Every n-th run is repeated.
 const REPEATED_EVERY: u64 = 100;
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(super) struct Tried {
-    /// How it failed, if it did.
+    /// Its failure, if it failed.
     pub(super) failure: Option<Failure>,
-    /// What rules have done in it.
+    /// The coverage of rules in it.
     pub(super) coverage: Vec<RuleCoverage>,
     /// Whether it was repeated.
     pub(super) is_repeated: bool,
 }
 
-/// Sets what a test draws from a seed apart from what its simulation draws.
+/// Separates the random stream of a test from that of its simulation.
 const STREAM: u64 = 0x0074_6573_7469_6e67;
 
-/// A program to be simulated often.
+/// A program to be simulated many times.
 pub(super) struct Trials {
     pub(super) options: TestOptions,
-    /// By number of nodes, from the least.
+    /// By number of nodes, from the minimum.
     simulations: Vec<Simulation>,
 }
 
@@ -72,13 +72,13 @@ impl Trials {
         writes_files.then_some("the program writes files")
     }
 
-    /// Whether the test shall end.
+    /// Whether the test has to end.
     pub(super) fn is_stopped(&self) -> bool {
-        // Relaxed: a wish, which nothing else is published with.
+        // Relaxed: the flag publishes no other data.
         self.options.each.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// The rules of the program, which have done nothing yet.
+    /// The rules of the program, without coverage.
     pub(super) fn coverage(&self) -> Coverage {
         let rules = self.simulations.iter().take(1).flat_map(Simulation::rules);
         let rule = |(name, place): (&str, &str)| CoveredRule {
@@ -100,7 +100,7 @@ impl Trials {
         simulation
     }
 
-    /// Runs a seed; nothing if the test is told to end meanwhile.
+    /// Runs a seed; `None` if the test is interrupted meanwhile.
     pub(super) fn try_seed(&self, seed: u64) -> Option<Tried> {
         let simulation = self.of_seed(seed);
         let arguments = self.options.command.of_run(simulation.options());
@@ -115,7 +115,7 @@ impl Trials {
             let shape = shape::of(&notes);
             Failure { seed, kind, shape, notes, arguments: arguments.clone() }
         };
-        // A run has nothing that outlives it, so a panic leaves nothing behind.
+        // No state outlives a run, so a panic leaves no broken invariant.
         let ran = panic::catch_unwind(AssertUnwindSafe(|| simulation.run(console)));
         let ran = match ran {
             Ok(ran) => ran.map_err(|error| error.to_string()),
@@ -141,7 +141,7 @@ impl Trials {
             tried.is_repeated = true;
             let status = i32::from(!report.is_well());
             let difference = differs(program, &arguments, (data.text().as_bytes(), status));
-            // An interrupt reaches the other process, too.
+            // The other process gets an interrupt as well.
             if self.is_stopped() {
                 return None;
             }
@@ -153,14 +153,14 @@ impl Trials {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 fn message_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
     format!("panicked: {}", text.unwrap_or("no message"))
 }
 
-/// Runs a command in a fresh process; what is not as here.
+/// Runs a command in a fresh process; returns the difference to the run here.
 fn differs(program: &Path, arguments: &[String], here: (&[u8], i32)) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null());

@@ -1,4 +1,5 @@
-//! Runs side by side: each worker takes the next seed, and all are heard in the order of seeds.
+//! Concurrent runs: each worker takes the next seed, and results are reported in the order of
+//! seeds.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +12,7 @@ use super::report::{TestEvent, TestReport};
 use super::trial::{Trials, Tried};
 use crate::error::Error;
 
-/// How often progress is told.
+/// The period of progress reports.
 const PROGRESS: Duration = Duration::from_millis(100);
 
 /// Runs all seeds of a test.
@@ -24,7 +25,7 @@ pub(super) fn run(
     let next = AtomicU64::new(0);
     let (found, all) = mpsc::channel();
     thread::scope(|scope| {
-        // Workers end when nobody hears them.
+        // Workers end when the receiver is dropped.
         let all = all;
         for worker in 0..workers {
             let (next, found) = (&next, found.clone());
@@ -42,7 +43,7 @@ pub(super) fn run(
                 return Err(Error::System(format!("no thread for a worker: {error}")));
             }
         }
-        // What is left are those of the workers.
+        // Only the senders of the workers remain.
         drop(found);
         let mut heard = Heard {
             first_seed: *test.options.seeds.start(),
@@ -72,27 +73,27 @@ pub(super) fn run(
     })
 }
 
-/// The number of the next run, counted from 0, if there is to be one more.
+/// The number of the next run, from 0, if there is to be another.
 fn take(test: &Trials, next: &AtomicU64, began: Instant) -> Option<u64> {
     let is_late = test.options.wall.is_some_and(|wall| began.elapsed() >= wall);
     if is_late || test.is_stopped() {
         return None;
     }
     let seeds = &test.options.seeds;
-    // Relaxed: each gets another number, and nothing else is published with it.
+    // Relaxed: each worker gets a unique number, and no other data is published.
     let number = next.fetch_add(1, Ordering::Relaxed);
     seeds.end().checked_sub(*seeds.start()).is_some_and(|most| number <= most).then_some(number)
 }
 
-/// What has been heard of runs, in any order.
+/// The results of runs, which arrive in any order.
 struct Heard<'h> {
     first_seed: u64,
     began: Instant,
-    /// When progress was told last.
+    /// The time of the last progress report.
     told: Instant,
-    /// By number from `first` on: those that have ended while one before has not.
+    /// By number from `first` on: results that wait for an earlier run.
     waiting: VecDeque<Option<Tried>>,
-    /// The least number of which nothing has been heard.
+    /// The least number without a result.
     first: u64,
     report: TestReport,
     groups: Groups,
@@ -111,7 +112,7 @@ impl Heard<'_> {
         }
     }
 
-    /// Counts the first of those that wait.
+    /// Counts the first result and all that waited for it.
     fn release(&mut self, tried: Tried) {
         let seed = self.first_seed + self.first;
         self.waiting.pop_front();
@@ -128,7 +129,7 @@ impl Heard<'_> {
         }
     }
 
-    /// Counts those that wait for one that was interrupted.
+    /// Counts the results that wait for an interrupted run.
     fn release_all(&mut self) {
         while let Some(tried) = self.waiting.front_mut() {
             match tried.take() {

@@ -1,4 +1,4 @@
-//! The graphs of all parts of a program as one, with the edges between them.
+//! The graphs of all parts of a program in one, with the edges between them.
 
 use tidemill_relation::plan::{RelationId, Storage};
 
@@ -14,8 +14,8 @@ use crate::borders::schemas::{Direction, named};
 use crate::borders::tables::TableBorder;
 use crate::program::Program;
 
-/// The picture of a program: its rules, then its components, then its packet graph, then the
-/// messages and files that they reach.
+/// The graph of a program: its rules, then its components, then its packet graph, then the messages
+/// and files that they use.
 pub fn drawing(program: &Program) -> Graph {
     let mut whole = Whole { program, graph: Graph::default(), components: 0, apps: 0 };
     if let Some(compiled) = &program.rules.program {
@@ -39,9 +39,9 @@ pub fn drawing(program: &Program) -> Graph {
 struct Whole<'p> {
     program: &'p Program,
     graph: Graph,
-    /// Where the nodes of components begin, which stand in the order of the program.
+    /// The first node of a component; they are in the order of the program.
     components: usize,
-    /// Where the nodes of apps begin, which stand in the order of the graph.
+    /// The first node of an app; they are in the order of the graph.
     apps: usize,
 }
 
@@ -58,7 +58,7 @@ impl Whole<'_> {
         self.graph.edges.push(Edge { from, to, kind });
     }
 
-    /// The node of that kind and name, which is made if there is none.
+    /// The node of that kind and name; added if missing.
     fn node(&mut self, kind: NodeKind, name: &str) -> usize {
         let known = |node: &Node| node.kind == kind && node.name == name;
         self.graph.nodes.iter().position(known).unwrap_or_else(|| {
@@ -74,7 +74,7 @@ impl Whole<'_> {
             Storage::Table { .. } => NodeKind::Table,
         };
         let node = self.node(kind, &relation.name);
-        // The table of settings stands in no file, but its rows are of the program's rules.
+        // The table of settings is declared in no file, but its rows are of the program's rules.
         self.graph.nodes[node].hidden = false;
         Some(node)
     }
@@ -101,7 +101,7 @@ impl Whole<'_> {
         }
     }
 
-    /// Between the table of an app and the relation that it is.
+    /// Between the table of an app and its relation.
     fn table(&mut self, border: &TableBorder) {
         let (Some(app), Some(relation)) = (self.app(&border.app), self.relation(border.relation))
         else {
@@ -116,7 +116,7 @@ impl Whole<'_> {
         }
     }
 
-    /// From the stages that read and write messages to these.
+    /// From stages that decode and encode messages to the message types.
     fn messages_of_stages(&mut self) {
         let is_stage = |(_, node): &(usize, &Node)| node.kind == NodeKind::Stage;
         let stages = self.graph.nodes.iter().enumerate().filter(is_stage);
@@ -132,7 +132,7 @@ impl Whole<'_> {
         }
     }
 
-    /// From a stage to the component that works on it.
+    /// From a stage to its component.
     fn components(&mut self, border: &StageBorder) {
         let Some(compiled) = &self.program.rules.program else { return };
         let same = |(input, output)| (border.input, border.output) == (input, output);
@@ -146,7 +146,8 @@ impl Whole<'_> {
         }
     }
 
-    /// From an interface to the relations that components put, and back from those they hear of.
+    /// From an interface to the relations that components put, and back from those whose changes
+    /// they receive.
     fn rules(&mut self, border: &RulesBorder) {
         let interface = self.node(NodeKind::Interface, &border.interface);
         for id in border.puts() {
@@ -163,7 +164,8 @@ impl Whole<'_> {
         }
     }
 
-    /// From an app to the event that its packets are, and back from what sends and holds them.
+    /// From an app to the event of its packets, and back from the relations that send and hold
+    /// them.
     fn packets(&mut self, border: &PacketBorder) {
         let Some(app) = self.app(&border.app) else { return };
         if let Some(event) = self.relation(border.event) {
@@ -176,7 +178,7 @@ impl Whole<'_> {
         }
     }
 
-    /// From an app to the messages that it decodes, and to the event or file that these become.
+    /// From an app to the messages that it decodes, and to their event or file.
     fn decoder(&mut self, border: &DecodeBorder) {
         let Some(app) = self.app(&border.app) else { return };
         let message = self.node(NodeKind::Message, border.message());
@@ -190,7 +192,7 @@ impl Whole<'_> {
         }
     }
 
-    /// From the table of settings to all apps, and from these to the event of what they refuse.
+    /// From the table of settings to all apps, and from these to the event of refused settings.
     fn settings(&mut self) {
         let (Some(settings), Some(graph)) = (self.program.borders.settings, &self.program.packets)
         else {

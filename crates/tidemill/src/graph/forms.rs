@@ -1,10 +1,10 @@
-//! A graph as text, in the language of Graphviz, and in that of Mermaid.
+//! A graph as text, in the DOT language of Graphviz, and in that of Mermaid.
 
 use std::fmt::Write;
 
 use super::model::{EdgeKind, Graph, Node, NodeKind};
 
-/// One paragraph per node: what it is, then each edge that leaves it.
+/// A paragraph per node: its kind and name, then its outgoing edges.
 ///
 /// ```text
 /// event ping
@@ -97,7 +97,7 @@ pub fn mermaid(graph: &Graph) -> String {
     out
 }
 
-/// What a drawing writes into a node.
+/// The label of a node in drawings.
 pub(super) fn label(node: &Node) -> String {
     match node.kind {
         NodeKind::Timer => format!("timer of {}", node.name),

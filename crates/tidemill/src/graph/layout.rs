@@ -1,26 +1,27 @@
-//! Places for the nodes of a graph: layers from top to bottom (Sugiyama, Tagawa and Toda, 1981).
+//! The layout of a graph: layers from top to bottom (Sugiyama, Tagawa and Toda, 1981).
 //!
-//! 1. Edges that would close a cycle are turned round.
-//! 2. A node's layer is the length of the longest path that leads to it.
+//! 1. Edges that close a cycle are reversed.
+//! 2. A node's layer is the length of the longest path to it.
 //! 3. An edge that spans layers gets a bend in each layer between, and goes round the nodes there.
-//! 4. Inside a layer, nodes and bends are sorted by the mean place of their neighbours, forth and
-//!    back a few times, so that few edges cross.
-//! 5. Each is moved to the middle of its neighbours, as far as its own layer has room.
+//! 4. Inside a layer, nodes and bends are sorted by the mean position of their neighbours, in a few
+//!    alternating sweeps, which reduces crossings.
+//! 5. Each is moved towards the middle of its neighbours, as far as its own layer has room.
 
 use super::model::Graph;
 use tidemill_stdx::sort;
 
 /// Sweeps over the layers; more hardly change anything.
 const SWEEPS: usize = 12;
-/// Bends in all; a graph with more is not for eyes anyway, and its long edges go straight.
+/// The maximum number of bends; a graph with more is unreadable anyway, and its long edges are
+/// drawn straight.
 const BENDS_MAX: usize = 20_000;
 
-/// Where everything stands.
+/// Positions of nodes and bends.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    /// Of each node its layer and the middle of it in that layer.
+    /// The layer of each node, and its centre in that layer.
     pub(super) nodes: Vec<(usize, f64)>,
-    /// Of each edge its bends, from its beginning to its end: layer and place.
+    /// The bends of each edge, from its beginning to its end: layer and position.
     pub(super) bends: Vec<Vec<(usize, f64)>>,
     /// The number of layers.
     pub(super) layers: usize,
@@ -28,7 +29,7 @@ pub(super) struct Layout {
     pub(super) width: f64,
 }
 
-/// An edge as the layers see it: downwards.
+/// An edge directed downwards.
 #[derive(Clone, Copy, Default)]
 struct Arc {
     from: usize,
@@ -36,7 +37,7 @@ struct Arc {
     turned: bool,
 }
 
-/// Nodes, then bends: what stands in layers.
+/// The items of layers: nodes, then bends.
 struct Things {
     layers: Vec<Vec<usize>>,
     rank: Vec<usize>,
@@ -44,7 +45,7 @@ struct Things {
     neighbours: Vec<Vec<usize>>,
 }
 
-/// Finds a place for each node, `width` wide with the room beside it, and for bends, `bend` wide.
+/// Positions nodes, `width` wide including the gap, and bends, `bend` wide.
 pub(super) fn layout(graph: &Graph, width: impl Fn(usize) -> f64, bend: f64) -> Layout {
     let arcs = without_cycles(graph);
     let rank = ranks(graph.nodes.len(), &arcs);
@@ -68,8 +69,8 @@ pub(super) fn layout(graph: &Graph, width: impl Fn(usize) -> f64, bend: f64) -> 
     }
 }
 
-/// The edges, those turned round that lead back to a node on the path of a depth-first walk; an
-/// edge from a node to itself stays.
+/// The edges, reversed if they lead back to a node on the path of a depth-first walk; an edge from
+/// a node to itself stays.
 fn without_cycles(graph: &Graph) -> Vec<Arc> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -137,7 +138,7 @@ fn ranks(count: usize, arcs: &[Arc]) -> Vec<usize> {
 }
 
 impl Things {
-    /// Puts bends into long edges; gives those of each.
+    /// Puts bends into long edges; returns those of each.
     fn bend(&mut self, arcs: &[Arc], width: f64) -> Vec<Vec<usize>> {
         let span = |arc: &Arc| self.rank[arc.to].saturating_sub(self.rank[arc.from] + 1);
         let straight = arcs.iter().map(span).sum::<usize>() > BENDS_MAX;
@@ -192,7 +193,8 @@ impl Things {
         }
     }
 
-    /// The mean place of a thing's neighbours: above and below by turns, in the end on both sides.
+    /// The mean position of an item's neighbours: alternately above and below, in the end on both
+    /// sides.
     fn mean(&self, thing: usize, place: &[f64], sweep: usize) -> Option<f64> {
         let wanted = |other: &&usize| match sweep {
             _ if sweep + 2 >= SWEEPS => true,
@@ -207,7 +209,7 @@ impl Things {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// The middle of each thing, from 0 on.
+    /// The centre of each item, from 0.
     fn places(&self) -> Vec<f64> {
         let mut place = vec![0.0; self.rank.len()];
         for layer in &self.layers {
@@ -227,11 +229,11 @@ impl Things {
         place.iter().map(|place| place - least).collect()
     }
 
-    /// Puts the things of a layer as near as can be to where each wants to be, without change of
-    /// order or overlap: the least squares are found by merging neighbours that press on each
-    /// other into blocks (isotonic regression).
+    /// Moves the items of a layer as close as possible to their desired positions, without changing
+    /// their order or overlapping: minimises the squared distances by merging adjacent items into
+    /// blocks (isotonic regression).
     fn pack(&self, layer: &[usize], place: &mut [f64], mut wanted: impl FnMut(f64) -> f64) {
-        // Blocks: the sum of where its things want the layer to start, and their number.
+        // Blocks: the sum of the layer starts that their items want, and their number.
         let mut blocks: Vec<(f64, f64)> = Vec::new();
         let mut offsets = Vec::with_capacity(layer.len());
         let mut before = 0.0;

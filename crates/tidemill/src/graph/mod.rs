@@ -1,15 +1,14 @@
-//! A program as one picture: what starts, reads, makes and feeds what.
+//! A program as one graph of events, tables, rules, components and apps.
 //!
 //! ```text
 //! timer ──> rule ──> event ══> (another node)
 //!            ^ ┊
 //!     table ─┘ └┄┄> table
 //! ```
-//! Of rules the graph has relations, rules, operators of stages, and periodics, which are nodes of
-//! their own, one for each rule that has one. Of components it shows which makes which, and which
-//! interfaces each offers and requires; of packets the apps and their links. Where the parts reach
-//! each other, edges go from one to the other (`borders`). A [`Graph`] is drawn as text, as DOT,
-//! as Mermaid, or as SVG ([`svg`]).
+//! For rules the graph has relations, rules, operators of stages, and a timer node for each rule
+//! with a periodic. For components it shows which makes which, and the interfaces that each offers
+//! and requires; for packets the apps and their links. Further edges connect the parts at their
+//! borders (`borders`). A [`Graph`] is drawn as text, as DOT, as Mermaid, or as SVG ([`svg`]).
 
 mod borders;
 mod components;

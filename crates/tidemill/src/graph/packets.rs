@@ -5,7 +5,7 @@ use tidemill_stdx::sort;
 
 use super::model::{Edge, EdgeKind, Graph, Node, NodeKind};
 
-/// The graph as a drawing takes it.
+/// The graph in the form for drawings.
 pub fn packets(graph: &Packets) -> Graph {
     let node = |app: &AppSpec| Node {
         kind: NodeKind::App,

@@ -9,8 +9,8 @@ use tidemill_relation::plan::{
 
 use super::model::{Edge, EdgeKind, Graph, Node, NodeKind};
 
-/// The graph of rules: relations that anything touches in the order of the plan, then rules, each
-/// after its timer, then operators, then files.
+/// The graph of rules: relations that are used, in the order of the plan, then rules, each after
+/// its timer, then operators, then files.
 pub fn rules(compiled: &Compiled) -> Graph {
     let plan = &compiled.plan;
     let mut building = Building { plan, graph: Graph::default(), index: HashMap::new() };
@@ -42,7 +42,7 @@ pub fn rules(compiled: &Compiled) -> Graph {
     building.finish()
 }
 
-/// What a node is made from, before nodes are put in order.
+/// The origin of a node, before nodes are ordered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Origin {
     Relation(RelationId),

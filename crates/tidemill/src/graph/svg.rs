@@ -1,7 +1,7 @@
-//! A graph as a picture.
+//! A graph as SVG.
 //!
-//! It has a background of its own, so that it can be read on pages of any colour. What an edge
-//! means is said by its colour and dashes, and once in the legend.
+//! It has a background of its own, so that it is readable on pages of any colour. The colour and
+//! dashes of an edge show its kind, as explained by the legend.
 
 use std::fmt::Write;
 
@@ -12,14 +12,14 @@ use crate::xml::escape;
 
 /// Height of a node, in pixels; also the corner radius of events, twice.
 const HEIGHT: f64 = 28.0;
-/// Between two nodes of a layer.
+/// The gap between two nodes of a layer.
 const GAP: f64 = 16.0;
-/// What an edge takes that passes a layer.
+/// The width of an edge that passes a layer.
 const BEND: f64 = 16.0;
-/// From one layer to the next.
+/// The distance between layers.
 const STEP: f64 = 74.0;
 const MARGIN: f64 = 24.0;
-/// Height of the legend, and the room for one of its entries.
+/// The height of the legend, and of one of its entries.
 const LEGEND: f64 = 26.0;
 const ENTRY: f64 = 104.0;
 /// Width of a character of the labels, on average.
@@ -60,7 +60,7 @@ const KINDS: [(EdgeKind, &str, &str); 21] = [
 
 #[derive(Clone, Copy, Default)]
 struct NodePosition {
-    /// The middle.
+    /// The centre.
     x: f64,
     y: f64,
     width: f64,
@@ -72,7 +72,7 @@ pub fn draw(graph: &Graph) -> String {
     let used = KINDS.iter().filter(|(kind, ..)| graph.edges.iter().any(|it| it.kind == *kind));
     let used: Vec<_> = used.collect();
     let (width, height) = size(&layout, used.len());
-    // Narrow graphs stand in the middle, below the legend.
+    // Narrow graphs are centred below the legend.
     let left = (width - layout.width) / 2.0;
     let places: Vec<NodePosition> = (0..graph.nodes.len())
         .map(|node| {
@@ -115,7 +115,7 @@ fn node_width(graph: &Graph, node: usize) -> f64 {
     (label(&graph.nodes[node]).chars().count() as f64 * CHARACTER + 22.0).max(40.0)
 }
 
-/// The middle of a layer.
+/// The vertical centre of a layer.
 fn height_of(layer: usize) -> f64 {
     MARGIN + LEGEND + HEIGHT / 2.0 + layer as f64 * STEP
 }
@@ -174,7 +174,7 @@ fn write_nodes(out: &mut String, graph: &Graph, places: &[NodePosition]) {
     }
 }
 
-/// A curve through the bends, upright in each of them.
+/// A curve through the bends, vertical in each of them.
 fn path(
     from: NodePosition,
     to: NodePosition,
@@ -187,10 +187,10 @@ fn path(
         return format!("M{x:.1} {up:.1} C{out:.1} {up:.1} {out:.1} {down:.1} {x:.1} {down:.1}");
     }
     let side = if to.y > from.y { HEIGHT / 2.0 } else { -HEIGHT / 2.0 };
-    // Lines that meet at a node do so beside each other, as far as they come from beside.
+    // Lines that meet at a node are offset, by up to how far they come from the side.
     let port = |place: NodePosition, towards: f64| {
         let most = place.width / 2.0 - 8.0;
-        // What leads up stands beside what leads down to the same node.
+        // Upward and downward lines of a node are offset from each other.
         let beside = if side < 0.0 { 8.0 } else { 0.0 };
         place.x + ((towards - place.x) * 0.2 + beside).clamp(-most, most)
     };

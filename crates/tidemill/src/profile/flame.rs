@@ -1,9 +1,9 @@
 //! A profile as a flame graph.
 //!
-//! The run is at the bottom; above it what started the turns, above those the rules, operators and
-//! parts of the engine, and on top the strands and parts of views. Widths are time; frames of one
-//! parent are in the order of their names, whose colours are always the same. All figures are in
-//! the titles, which browsers show; there is no script.
+//! The run is at the bottom; above it what started the turns, then rules, operators and parts of
+//! the engine, and on top strands and parts of views. Widths are time; frames of one parent are in
+//! the order of their names, which also determine their colours. All figures are in the titles,
+//! which browsers show; there is no script.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ const HEIGHT: f64 = 18.0;
 const MARGIN: f64 = 10.0;
 /// Height of the heading.
 const HEADING: f64 = 34.0;
-/// Frames that are narrower are left out.
+/// Narrower frames are omitted.
 const WIDTH_MIN: f64 = 0.1;
 /// Width of a character, and of the narrowest frame with a name.
 const CHARACTER: f64 = 6.8;
@@ -30,7 +30,7 @@ const STYLE: &str = "svg{background:#fff}.g{fill:#fff}text{font:11px sans-serif;
     .t{font-size:14px;text-anchor:middle}rect{stroke:#fff;stroke-width:.5}\
     g:hover rect{stroke:#000}";
 
-/// A frame and those on top of it, by name.
+/// A frame and its children by name.
 #[derive(Default)]
 struct Frame {
     cost: Cost,
@@ -69,7 +69,7 @@ pub fn flame_graph(profile: &Profile) -> String {
 }
 
 impl Frame {
-    /// How many frames are above each other.
+    /// The height of the stack of frames.
     fn depth(&self) -> usize {
         self.above.iter().map(|(_, frame)| 1 + frame.depth()).max().unwrap_or(0)
     }
@@ -77,7 +77,7 @@ impl Frame {
 
 struct Drawing {
     out: String,
-    /// Pixels of a nanosecond.
+    /// Pixels per nanosecond.
     scale: f64,
     total: u64,
     bottom: f64,
@@ -120,7 +120,7 @@ impl Drawing {
     }
 }
 
-/// The name inside of a frame, as far as there is room.
+/// The name inside of a frame, truncated to fit.
 fn label(name: &str, x: f64, y: f64, width: f64) -> String {
     if width < NAMED_MIN {
         return String::new();
@@ -133,8 +133,8 @@ fn label(name: &str, x: f64, y: f64, width: f64) -> String {
     format!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", x + 3.0, y + 13.0, escape(&text))
 }
 
-/// A colour that follows from the name: rules are warm, turns blue, operators green, and the engine
-/// is grey.
+/// A colour derived from the name: rules are warm, turns blue, operators green, and the engine is
+/// grey.
 fn colour(name: &str, kind: FrameKind) -> String {
     // FNV-1a.
     let hash = name

@@ -18,7 +18,7 @@ pub fn folded(profile: &Profile) -> String {
     out
 }
 
-/// What a frame stands for.
+/// The kind of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum FrameKind {
     Run,
@@ -45,7 +45,7 @@ pub(super) fn stack(spot: &Spot) -> Vec<(String, FrameKind)> {
     frames
 }
 
-/// A name in which nothing separates.
+/// A name without separators.
 fn plain(name: &str) -> String {
     name.replace([';', '\n'], ",")
 }

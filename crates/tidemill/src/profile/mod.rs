@@ -1,4 +1,4 @@
-//! What the rules of a run cost: as tables, as folded stacks, and as a flame graph.
+//! The cost of the rules of a run: as tables, as folded stacks, and as a flame graph.
 //!
 //! ```
 //! use tidemill::console::Console;
@@ -17,8 +17,8 @@
 //! assert!(profile::flame_graph(&profile).starts_with("<svg"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//! Counts are the same on every machine. Times are those of this one, also in a simulation, where
-//! nothing that the program sees follows from them; what runs as machine code is measured as such.
+//! Counts are the same on every machine. Times are measured on this one, also in a simulation,
+//! whose behaviour does not depend on them; code that is compiled is measured as such.
 
 mod flame;
 mod folded;
@@ -35,16 +35,16 @@ pub use folded::folded;
 pub use notes::annotate;
 pub use table::table;
 
-/// What the rules of a run cost.
+/// The cost of the rules of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Profile {
-    /// Costs by where they arose: of rules, of operators, of the engine itself.
+    /// Costs by origin: of rules, of operators, of the engine itself.
     pub costs: Costs,
-    /// All rules of the program, those first that took longest.
+    /// All rules of the program, the most expensive first.
     pub rules: Vec<RuleCost>,
 }
 
-/// What a rule costs.
+/// The cost of a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RuleCost {
     /// Its name.
@@ -56,14 +56,14 @@ pub struct RuleCost {
 }
 
 impl Profile {
-    /// What was measured at the nodes of a fleet.
+    /// The costs measured at the nodes of a fleet.
     pub(crate) fn of(fleet: &Fleet) -> Profile {
         let rules = &fleet.program().plan().rules;
         let known = rules.iter().map(|rule| (rule.name.clone(), rule.place.clone()));
         Profile::new(fleet.profile(), known)
     }
 
-    /// Adds what was measured at other nodes.
+    /// Adds the costs measured at other nodes.
     pub(crate) fn add(&mut self, other: Profile) {
         let mut costs = std::mem::take(&mut self.costs);
         costs.add(&other.costs);
@@ -82,7 +82,7 @@ impl Profile {
                 rules.push(RuleCost { name, place, cost });
             }
         }
-        // What rules cost that are no longer in the program.
+        // Costs of rules that have been removed from the program.
         for (name, cost) in of_rules {
             rules.push(RuleCost { name: name.to_owned(), place: String::new(), cost });
         }
@@ -92,18 +92,18 @@ impl Profile {
         Profile { costs, rules }
     }
 
-    /// How long all turns took, nanoseconds.
+    /// The total time of all turns, in nanoseconds.
     pub fn total_ns(&self) -> u64 {
         self.costs.costs.iter().map(|(_, cost)| cost.ns).sum()
     }
 }
 
-/// How much of a whole a part is.
+/// The percentage of a part.
 fn percent(part: u64, whole: u64) -> f64 {
     part as f64 * 100.0 / whole.max(1) as f64
 }
 
-/// A span for people: three digits and a unit.
+/// A readable time: three digits and a unit.
 fn span(ns: u64) -> String {
     match ns {
         0..1_000 => format!("{ns} ns"),

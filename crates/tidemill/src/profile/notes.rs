@@ -1,9 +1,9 @@
-//! A drawing of a program with what its rules cost.
+//! Annotates a drawing of a program with the cost of its rules.
 
 use super::{Profile, percent, span};
 use crate::graph::{Graph, NodeKind};
 
-/// Adds to the name of each rule of a drawing, in lines of their own, what it cost.
+/// Adds the cost of each rule to its name, on lines of their own.
 pub fn annotate(graph: &mut Graph, profile: &Profile) {
     let total = profile.total_ns();
     for node in graph.nodes.iter_mut().filter(|node| node.kind == NodeKind::Rule) {

@@ -1,4 +1,4 @@
-//! Why a tuple is not there: asked of running nodes, and of a simulation whose script expects it.
+//! Why a tuple is absent: at running nodes, and in a simulation whose script expects it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,21 +17,21 @@ use super::asked::{NODES_MAX, WhyError, text as column_text};
 use crate::ask::{AskError, Asker};
 use crate::tuples::Parameters;
 
-/// Tuples of events that are kept of a simulation.
+/// The maximum number of event tuples kept of a simulation.
 const EVENTS_MAX: usize = 1 << 16;
 
-/// What a running system says.
+/// The explanation by a running system.
 #[derive(Debug)]
 pub struct AskedNot {
-    /// Why the tuple is not there.
+    /// Why the tuple is absent.
     pub why_not: WhyNot,
-    /// Nodes that give no answer, with the reason.
+    /// Nodes that did not answer, with the reason.
     pub silent: Vec<(String, String)>,
 }
 
-/// Asks why a tuple, given as text in which `_` stands for anything, is not at the node of an
-/// address. `reach` gives who asks a node. If the rules that could make it speak of several nodes,
-/// the peers of the node are asked, too, and theirs.
+/// Explains why a tuple, given as text in which `_` matches any value, is absent at the node of an
+/// address. `reach` connects to a node. If the rules that could derive it refer to several nodes,
+/// the peers of the node are queried, too, and their peers.
 ///
 /// # Errors
 /// See [`WhyError`].
@@ -95,7 +95,7 @@ fn rules(asker: &mut Asker, timeout: Duration) -> Result<Vec<Written>, AskError>
     Ok(written)
 }
 
-/// What a pattern asks for, with the values of parameters at its node.
+/// The columns of a pattern, with the values of parameters at its node.
 fn wanted<'v>(pattern: &'v Pattern, param: impl Fn(Param) -> Value<'v>) -> Wanted {
     let column = |term: &'v Term| match term {
         Term::Any => None,
@@ -110,8 +110,7 @@ fn wanted<'v>(pattern: &'v Pattern, param: impl Fn(Param) -> Value<'v>) -> Wante
 struct Gathered(SortedMap<String, Vec<Vec<OwnedValue>>>);
 
 impl Gathered {
-    /// Takes the rows of some relations that a node has, and the tuples of events that it has
-    /// recorded.
+    /// Fetches the rows of some relations at a node, and its recorded event tuples.
     fn take(
         &mut self,
         rules: &Rules,
@@ -124,7 +123,8 @@ impl Gathered {
             if is_kept {
                 match asker.ask(name, timeout) {
                     Ok(it) => self.0.entry(name.clone()).or_default().extend(it.rows),
-                    // Of another version of the program; the answer says that it is not known.
+                    // A node with another version of the program; the answer reports the relation
+                    // as unknown.
                     Err(AskError::Refused(_)) => {}
                     Err(error) => return Err(error),
                 }
@@ -132,7 +132,7 @@ impl Gathered {
         }
         let recorded = match asker.ask("sys::content", timeout) {
             Ok(it) => it.rows,
-            // It records nothing.
+            // The node records no events.
             Err(AskError::Refused(_)) => Vec::new(),
             Err(error) => return Err(error),
         };
@@ -153,7 +153,7 @@ impl Gathered {
     }
 }
 
-/// Tuples of events that a simulation had, each once.
+/// Event tuples of a simulation, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
     seen: Set<i64>,
@@ -161,7 +161,7 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// A tuple was there, of an event or a table.
+    /// Records a tuple of an event or a table.
     pub(crate) fn saw(&mut self, tuple: &Named<'_>) {
         if tuple.is_part || self.seen.len() >= EVENTS_MAX || !self.seen.insert(tuple.id) {
             return;
@@ -170,7 +170,7 @@ impl Events {
         self.rows.0.entry(tuple.relation.to_owned()).or_default().push(columns);
     }
 
-    /// Why a row that a script expects is not there now.
+    /// Why a row that a script expects is absent now.
     pub(crate) fn why_not(&self, fleet: &Fleet, node: NodeId, pattern: &Pattern) -> Option<WhyNot> {
         let compiled = &fleet.program().compiled;
         let rules = Rules::read(&compiled.written).ok()?;
@@ -188,7 +188,7 @@ impl Events {
                         });
                     });
                 }
-                // Of an event that starts nothing nobody hears.
+                // Events that start no strand are not observed.
                 None => rows.extend(self.rows.0.get(&name).into_iter().flatten().cloned()),
             }
             if rules.is_table(&name) || !rows.is_empty() {

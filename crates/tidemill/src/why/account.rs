@@ -1,4 +1,4 @@
-//! What rules did in a run: which tuples they derived from which, and what came from other nodes.
+//! The record of a run: derivations of tuples from others, and tuples received from other nodes.
 
 use std::fmt::Write as _;
 
@@ -9,21 +9,21 @@ use tidemill_relation::Value;
 use tidemill_relation::text::{DisplayTuple, parse_tuple};
 use tidemill_stdx::hash::Map;
 
-/// Executions that are kept; of more the older half goes.
+/// The maximum number of executions kept; beyond it the older half is dropped.
 const EXECUTIONS_MAX: usize = 1 << 19;
 
-/// Bytes of a tuple's text that are kept.
+/// The maximum length of a tuple's text in bytes.
 const TEXT_BYTES_MAX: usize = 400;
 
-/// A tuple, among all of an account.
+/// The number of a tuple in an account.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct TupleNo(u32);
 
-/// A node, among all of an account.
+/// The number of a node in an account.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct NodeNo(u32);
 
-/// What rules did in a run. What happened is in its order; its positions say what was before what.
+/// The record of a run, in order: positions determine what came before what.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     nodes: Names,
@@ -32,35 +32,35 @@ pub(crate) struct Account {
     /// Rules, each with its place.
     rules: Names,
     executions: Vec<Executed>,
-    /// Each with the node that had it.
+    /// Inputs of executions, each with its node.
     inputs: Vec<(NodeNo, TupleNo)>,
     made: Map<(NodeNo, TupleNo), Vec<u32>>,
     receipts: Map<(NodeNo, TupleNo), Vec<Received>>,
-    /// When nodes have ended and begun again, in order.
+    /// Crashes and restarts of nodes, in order.
     lives: Vec<(NodeNo, u64, Life)>,
-    /// Whether older executions are gone.
+    /// Whether older executions have been dropped.
     pub(super) is_cut: bool,
     /// The rules of the program, if they are known.
     written: Rules,
 }
 
-/// What has become of a node.
+/// A change of a node's life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Life {
-    /// It lives again.
+    /// It was restarted.
     Began,
     /// It has crashed.
     Ended,
 }
 
-/// A tuple as it is shown.
+/// A tuple in readable form.
 #[derive(Debug)]
 pub(super) struct Tuple {
     id: i64,
     pub(super) text: Box<str>,
     /// It is only passed between the parts of a rule.
     pub(super) is_part: bool,
-    /// It is what a timer gives.
+    /// It was produced by a timer.
     pub(super) is_timer: bool,
 }
 
@@ -76,17 +76,17 @@ pub(super) struct Executed {
     inputs: u32,
 }
 
-/// A tuple came from another node.
+/// The receipt of a tuple from another node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Received {
-    /// Executions that there had been.
+    /// The number of executions before it.
     pub(super) after: u32,
-    /// 0 if that is not known.
+    /// 0 if unknown.
     pub(super) at_ns: u64,
     pub(super) sender: NodeNo,
 }
 
-/// Texts, each with its number.
+/// Interned texts.
 #[derive(Debug, Default)]
 struct Names {
     texts: Vec<Box<str>>,
@@ -106,12 +106,12 @@ impl Names {
 }
 
 impl Account {
-    /// Nothing has happened in a program yet.
+    /// An empty account of a program.
     pub(crate) fn of(written: &[Written]) -> Account {
         Account { written: Rules::read(written).unwrap_or_default(), ..Account::default() }
     }
 
-    /// The rows that an execution did not find, which has joined these tuples.
+    /// The rows whose absence an execution required, given its joined tuples.
     pub(super) fn lacked(
         &self,
         executed: &Executed,
@@ -123,7 +123,7 @@ impl Account {
         self.written.lacked(place.trim_end_matches(')'), &joined)
     }
 
-    /// A rule has derived a tuple.
+    /// Records that a rule has derived a tuple.
     pub(crate) fn executed(&mut self, it: Execution<'_>) {
         if self.executions.len() >= EXECUTIONS_MAX {
             self.cut();
@@ -149,7 +149,7 @@ impl Account {
         self.executions.push(executed);
     }
 
-    /// A tuple came from another node.
+    /// Records that a tuple was received from another node.
     pub(crate) fn received(&mut self, it: Receipt<'_>) {
         let node = NodeNo(self.nodes.number(it.node));
         let sender = NodeNo(self.nodes.number(it.sender));
@@ -158,7 +158,7 @@ impl Account {
         self.receipts.entry((node, tuple)).or_default().push(received);
     }
 
-    /// A node has crashed, or lives again.
+    /// Records that a node has crashed or restarted.
     pub(crate) fn lived(&mut self, node: &str, at_ns: u64, life: Life) {
         let node = NodeNo(self.nodes.number(node));
         self.lives.push((node, at_ns, life));
@@ -177,7 +177,7 @@ impl Account {
         number
     }
 
-    /// The older half of the executions goes, and what only that knew.
+    /// Drops the older half of the executions, and all that only they refer to.
     fn cut(&mut self) {
         let mut old = std::mem::take(self);
         let first = old.executions.len() / 2;
@@ -217,7 +217,7 @@ impl Account {
         }
     }
 
-    /// Executions so far.
+    /// The number of executions so far.
     pub(super) fn now(&self) -> u32 {
         self.executions.len() as u32
     }
@@ -238,20 +238,20 @@ impl Account {
         &self.nodes.texts[number.0 as usize]
     }
 
-    /// All nodes, by the numbers in their names and their names.
+    /// All nodes, ordered by the numbers in their names, then by name.
     pub(super) fn nodes_in_order(&self) -> Vec<NodeNo> {
         let mut nodes: Vec<NodeNo> = (0..self.nodes.texts.len() as u32).map(NodeNo).collect();
         nodes.sort_by_key(|node| (self.node(*node).len(), self.node(*node)));
         nodes
     }
 
-    /// When a node has ended and begun again, in order.
+    /// The crashes and restarts of a node, in order.
     pub(super) fn lives(&self, node: NodeNo) -> Vec<(u64, Life)> {
         let of_node = self.lives.iter().filter(|(it, ..)| *it == node);
         of_node.map(|(_, at_ns, life)| (*at_ns, *life)).collect()
     }
 
-    /// What came from other nodes, in order.
+    /// The receipts from other nodes, in order.
     pub(super) fn receipts_in_order(&self) -> Vec<(NodeNo, TupleNo, Received)> {
         let all = self.receipts.iter();
         let all = all.flat_map(|((node, tuple), all)| all.iter().map(|it| (*node, *tuple, *it)));
@@ -260,11 +260,11 @@ impl Account {
         all
     }
 
-    /// The last execution that made a tuple at a node, before another; for the node itself, or for
+    /// The last execution before another that made a tuple at a node; for the node itself, or for
     /// others.
     ///
-    /// What groups of views yield is heard at the end of a commit, behind what came of it: without
-    /// one before, it may be one of the same turn.
+    /// Results of grouped views are observed at the end of a commit, after their consequences:
+    /// without an earlier one, the maker may be a later one of the same turn.
     pub(super) fn maker(&self, at: (NodeNo, TupleNo), before: u32, is_remote: bool) -> Option<u32> {
         let all = self.made.get(&at)?;
         let earlier = all.partition_point(|number| *number < before);
@@ -279,7 +279,7 @@ impl Account {
         earlier.iter().rev().find(fits).or_else(of_turn).copied()
     }
 
-    /// The last time before an execution that a tuple came to a node.
+    /// The last receipt of a tuple at a node before an execution.
     pub(super) fn receipt(&self, at: (NodeNo, TupleNo), before: u32) -> Option<&Received> {
         self.receipts.get(&at)?.iter().rev().find(|it| it.after <= before)
     }
@@ -293,13 +293,13 @@ impl Account {
         &self.rules.texts[executed.rule as usize]
     }
 
-    /// What went into an execution, each with the node that had it: first what started it.
+    /// The inputs of an execution, each with its node; the first one started it.
     pub(super) fn inputs(&self, it: &Executed) -> &[(NodeNo, TupleNo)] {
         &self.inputs[it.first_input as usize..(it.first_input + it.inputs) as usize]
     }
 }
 
-/// The text of a tuple, the end of a long one left out.
+/// The text of a tuple, truncated.
 pub(super) fn text(relation: &str, columns: &[Value<'_>]) -> Box<str> {
     let mut text = String::new();
     // Writing to a string cannot fail.

@@ -1,4 +1,4 @@
-//! Why a tuple is at a running node, from what the nodes have recorded of traced rules.
+//! Explains a tuple at a running node from the record of traced rules.
 //!
 //! ```text
 //! [ask] sys::ruleExec, sys::tuple, sys::content of a node ──> an account, a tree
@@ -21,19 +21,19 @@ use super::account::Account;
 use super::tree::Why;
 use crate::ask::{AskError, Asker, Rows};
 
-/// Nodes that are asked at most.
+/// The maximum number of nodes queried.
 pub(super) const NODES_MAX: usize = 32;
 
-/// Why it is not known why a tuple is there.
+/// Why a tuple cannot be explained.
 #[derive(Debug)]
 pub enum WhyError {
-    /// The text is no tuple.
+    /// The text is not a tuple.
     Text(TextError),
-    /// The node gives no answer.
+    /// The node does not answer.
     Ask(AskError),
-    /// It has recorded nothing of the tuple.
+    /// The node has not recorded the tuple.
     Unknown,
-    /// Its program does not know the relation; one that may be meant.
+    /// The relation is unknown to the node's program; with a similar one.
     NoRelation(String, Option<String>),
 }
 
@@ -55,16 +55,16 @@ impl fmt::Display for WhyError {
 
 impl std::error::Error for WhyError {}
 
-/// What a running system says.
+/// The explanation by a running system.
 #[derive(Debug)]
 pub struct Asked {
     /// Why the tuple is there.
     pub why: Why,
-    /// Nodes that tuples came from and that give no answer, with the reason.
+    /// Nodes that have sent tuples and did not answer, with the reason.
     pub silent: Vec<(String, String)>,
 }
 
-/// Asks why a tuple, given as text, is at the node of an address. `reach` gives who asks a node.
+/// Explains why a tuple, given as text, is at the node of an address. `reach` connects to a node.
 ///
 /// # Errors
 /// See [`WhyError`].
@@ -104,13 +104,13 @@ pub fn why(
     }
 }
 
-/// What a node has recorded.
+/// The record of a node.
 #[derive(Debug)]
 struct Record {
-    /// As it calls itself.
+    /// The name of the node.
     node: String,
     executions: Rows,
-    /// By id, the node that a tuple came from, if it came from another.
+    /// By id, the node that sent the tuple, if it was another.
     sources: Map<i64, String>,
     /// By id, the relation and the columns.
     contents: Map<i64, (String, OwnedValue)>,
@@ -146,7 +146,7 @@ impl Record {
             None => ("unknown", None),
         };
         let columns = columns.map(|columns| columns.iter().collect()).unwrap_or_default();
-        // What is passed between the parts of a rule has no name.
+        // Tuples passed between the parts of a rule have no name.
         Named { id, relation, is_part: relation.is_empty(), holder: None, columns }
     }
 }
@@ -160,7 +160,7 @@ fn int(row: &[OwnedValue], column: usize) -> Option<i64> {
     row.get(column)?.get().as_int()
 }
 
-/// An execution of a rule, of which the table has a row for each input.
+/// An execution of a rule, for which the table has a row per input.
 #[derive(Debug)]
 struct Executed<'r> {
     record: &'r Record,
@@ -168,12 +168,12 @@ struct Executed<'r> {
     rule: Rule,
     output: i64,
     is_remote: bool,
-    /// First what started it.
+    /// The first one started it.
     inputs: Vec<i64>,
 }
 
-/// The executions of a node, in the order of time; what came of others of the same time is behind
-/// these.
+/// The executions of a node, in the order of time; at one time each follows those that it depends
+/// on.
 fn executions(record: &Record) -> Vec<Executed<'_>> {
     let mut found: BTreeMap<(i64, String, i64, bool), Vec<i64>> = BTreeMap::new();
     for row in &record.executions.rows {
@@ -201,7 +201,7 @@ fn executions(record: &Record) -> Vec<Executed<'_>> {
     ordered
 }
 
-/// Appends executions of one time, each behind those that made what went into it.
+/// Appends executions of one time, each after those that made its inputs.
 fn in_order<'r>(mut waiting: Vec<Executed<'r>>, ordered: &mut Vec<Executed<'r>>) {
     while !waiting.is_empty() {
         let mut made: Map<i64, usize> = Map::default();
@@ -213,7 +213,7 @@ fn in_order<'r>(mut waiting: Vec<Executed<'r>>, ordered: &mut Vec<Executed<'r>>)
             it.inputs.iter().all(|input| *input == it.output || !made.contains_key(input))
         };
         let (ready, later): (Vec<_>, Vec<_>) = waiting.drain(..).partition(can_go);
-        // A circle has no order.
+        // A cycle has no order.
         let is_stuck = ready.is_empty();
         ordered.extend(ready);
         match is_stuck {
@@ -223,15 +223,15 @@ fn in_order<'r>(mut waiting: Vec<Executed<'r>>, ordered: &mut Vec<Executed<'r>>)
     }
 }
 
-/// What these nodes did, as an observer of all would have heard it; `root` is at the first.
+/// Builds the account of these nodes, as an observer of all would have; `root` is at the first.
 fn account(records: &[Record], root: i64) -> Account {
     let mut all: Vec<Executed<'_>> = records.iter().flat_map(executions).collect();
-    // Stable: those of a node stay in their order.
+    // Stable, so executions of a node keep their order.
     all.sort_by_key(|it| it.at_ns);
     let mut account = Account::default();
     let receive = |account: &mut Account, record: &Record, id: i64| {
         if let Some(sender) = record.sources.get(&id) {
-            // The record does not say when it came.
+            // The record has no time of receipt.
             let tuple = &record.named(id);
             account.received(Receipt { at_ns: 0, node: &record.node, sender, tuple });
         }
@@ -290,7 +290,7 @@ mod tests {
         let chain = [(5, "a", 3, 4, false), (5, "b", 2, 3, false), (5, "c", 1, 2, false)];
         assert_eq!(of(&chain), ["c", "b", "a"]);
         assert_eq!(of(&[(6, "a", 1, 2, false), (5, "b", 2, 3, false)]), ["b", "a"]);
-        // Circles end.
+        // Cycles terminate.
         assert_eq!(of(&[(5, "a", 1, 2, false), (5, "b", 2, 1, false)]).len(), 2);
     }
 

@@ -1,9 +1,9 @@
-//! A run as a space-time diagram: a line a node, time to the right, an arrow a message.
+//! A space-time diagram of a run: a line per node, time to the right, an arrow per message.
 //!
-//! What led to the violation is marked: its executions and the messages between them, with their
+//! The causes of the violation are marked: its executions and the messages between them, with their
 //! relations. A message that has not arrived ends in a cross, the time that a node was down is a
-//! gap in its line. Long times in which nothing happens are drawn short. Tuples, rules and times
-//! are in the titles, which browsers show; there is no script.
+//! gap in its line. Long times in which nothing happens are compressed. Tuples, rules and times are
+//! in the titles, which browsers show; there is no script.
 
 use std::fmt::Write;
 
@@ -20,24 +20,23 @@ const MARGIN: f64 = 80.0;
 const LANE: f64 = 44.0;
 const HEADING: f64 = 40.0;
 
-/// Width of a time.
+/// Width of a time label.
 const TIME: f64 = 75.0;
 
-/// Times that are nearer to each other than this, nanoseconds, are drawn to scale.
+/// Times closer to each other than this, in nanoseconds, are drawn to scale.
 const GAP_NS: f64 = 2e6;
 
-/// Messages that are drawn besides those that are marked: the last ones.
+/// The maximum number of unmarked messages drawn: the last ones.
 const MESSAGES_MAX: usize = 500;
 
-/// How far a message comes that has not arrived: pixels to the right and down.
+/// The length of the arrow of a lost message: pixels to the right and down.
 const LOST: (f64, f64) = (14.0, 14.0);
 
 const STYLE: &str = "svg{background:#fff}.g{fill:#fff}text{font:11px sans-serif;fill:#111}\
     .n{stroke:#888}.m{stroke:#bbb}.x{stroke:#c33;stroke-width:1.5}.p{stroke:#c33;stroke-width:2}\
     circle{fill:#888}.q{fill:#c33}.d{fill:#c33;font-weight:bold}";
 
-/// Draws what an account has, with these executions marked, up to the last of them if there are
-/// some.
+/// Draws an account with these executions marked, up to the last of them if there are some.
 pub(super) fn draw(account: &Account, path: &[u32]) -> String {
     let marked: Set<u32> = path.iter().copied().collect();
     let last = path.iter().copied().max().map_or(account.now(), |last| last + 1);
@@ -76,21 +75,21 @@ pub(super) fn draw(account: &Account, path: &[u32]) -> String {
     drawing.out + "</svg>\n"
 }
 
-/// A tuple that went from one node to another.
+/// A tuple sent from one node to another.
 struct Message {
     /// The execution that sent it.
     sent: u32,
     from: NodeNo,
     sent_ns: u64,
     tuple: TupleNo,
-    /// Where it arrived, and when.
+    /// The node and time of its arrival.
     arrived: Option<(NodeNo, u64)>,
     is_marked: bool,
 }
 
-/// Messages that were sent before an execution: the last ones, and all that are marked.
+/// Messages sent before an execution: the last ones, and all that are marked.
 fn messages(account: &Account, marked: &Set<u32>, last: u32) -> Vec<Message> {
-    // Each receipt is that of the last send before it that has none.
+    // Each receipt belongs to the last send before it that has none.
     let mut arrived: Map<u32, (NodeNo, u64)> = Map::default();
     for (node, tuple, receipt) in account.receipts_in_order() {
         let sent = account.maker((receipt.sender, tuple), receipt.after, true);
@@ -116,7 +115,7 @@ fn messages(account: &Account, marked: &Set<u32>, last: u32) -> Vec<Message> {
             is_marked,
         });
     }
-    // What is marked is drawn above the others.
+    // Marked messages are drawn above the others.
     messages.sort_by_key(|it| (it.is_marked, it.sent));
     messages
 }
@@ -131,14 +130,14 @@ struct Drawing<'a> {
     axis: Axis,
 }
 
-/// Where times are drawn.
+/// The time axis.
 struct Axis {
-    /// Times at which something happens, each with its place, from left to right.
+    /// Times of events with their positions, from left to right.
     places: Vec<(u64, f64)>,
 }
 
 impl Axis {
-    /// The distance of two times grows with the logarithm of what is between them.
+    /// The distance of two times grows with the logarithm of their difference.
     fn new(mut times: Vec<u64>) -> Axis {
         times.sort_unstable();
         times.dedup();
@@ -155,7 +154,7 @@ impl Axis {
         Axis { places }
     }
 
-    /// Where a time is.
+    /// The position of a time.
     fn x(&self, at_ns: u64) -> f64 {
         let after = self.places.partition_point(|(known, _)| *known < at_ns);
         let known = |at: usize| self.places.get(at).copied();
@@ -169,7 +168,7 @@ impl Axis {
         }
     }
 
-    /// Names times, as far as there is room.
+    /// Labels times, as far as there is room.
     fn draw(&self, out: &mut String) {
         let mut free = f64::MIN;
         for &(at_ns, x) in &self.places {
@@ -264,7 +263,7 @@ impl Drawing<'_> {
         self.out.push_str("</g>\n");
     }
 
-    /// A dot for each turn that derived something; those that are marked above the others.
+    /// A dot for each turn that derived something; marked ones above the others.
     fn executions(&mut self, last: u32, marked: &Set<u32>) {
         let mut drawn: Set<(NodeNo, i64)> = Set::default();
         let mut dot = |drawing: &mut Self, at: u32, class: &str, radius: u32| {

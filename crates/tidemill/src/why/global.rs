@@ -1,11 +1,11 @@
-//! Executions of rules at `@SIM`, as they are written: what they join are rows of nodes.
+//! Executions of rules at `@SIM`, in terms of the source: they join rows of nodes.
 
 use tidemill_overlog::global::head_of;
 use tidemill_overlog::node::{Execution, GivenUp, Named, Observer, Sighting};
 use tidemill_relation::Value;
 use tidemill_relation::tuple_id::Naming;
 
-/// Tells another observer what rules at `@SIM` do.
+/// Passes executions of rules at `@SIM` to another observer.
 pub(crate) struct GlobalObserver<'o>(pub(crate) &'o mut dyn Observer);
 
 impl Observer for GlobalObserver<'_> {
@@ -33,7 +33,7 @@ impl Observer for GlobalObserver<'_> {
         let head = head_of(execution.output.relation);
         let output = named(head, &execution.output.columns, execution.output);
         let inputs = execution.inputs.iter().map(|it| match it.columns.as_slice() {
-            // The node that has the row, and the place of all, are columns of their own.
+            // The node of the row, and the location of all nodes, are columns of their own.
             [columns @ .., holder, _] if !it.is_part => {
                 Named { holder: holder.as_str(), ..named(it.relation, columns, it) }
             }

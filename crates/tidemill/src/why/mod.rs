@@ -1,8 +1,8 @@
-//! Why a tuple is there: of the violation that a simulation found, and of what a running node has.
+//! Explains tuples: of the violation that a simulation found, and at a running node.
 //!
-//! A run is repeated with an observer that hears of each execution of a rule; nothing else follows
-//! from that, so it does the same. What it heard ([account]) is walked back from the violation
-//! ([tree]). Runs that nobody explains know nothing of it.
+//! A run is repeated with an observer of each execution of a rule; the run does not depend on it,
+//! so it does the same. The record ([account]) is followed back from the violation ([tree]). Other
+//! runs have no such cost.
 
 mod absent;
 mod account;
@@ -27,14 +27,14 @@ pub use asked::{Asked, WhyError, why};
 pub(crate) use global::GlobalObserver;
 pub use tree::Why;
 
-/// What an observer has heard, up to the first violation, or row that must be gone.
+/// The observations up to the first violation, or overdue row.
 #[derive(Debug, Default)]
 pub(crate) struct Explaining {
     pub(crate) account: Account,
     events: absent::Events,
-    /// The first violation of those that happened at the same time.
+    /// The first violation among those at the same time.
     violated: Option<Violated>,
-    /// Why the first row is not there that a script has expected.
+    /// Why the first row expected by a script is absent.
     why_not: Option<WhyNot>,
 }
 
@@ -43,12 +43,12 @@ struct Violated {
     at_ns: u64,
     node: String,
     tuple: i64,
-    /// Executions that there had been.
+    /// The number of executions before it.
     after: u32,
 }
 
 impl Explaining {
-    /// Nothing is heard yet of a program.
+    /// No observations yet of a program.
     pub(crate) fn of(compiled: &Compiled) -> Explaining {
         Explaining { account: Account::of(&compiled.written), ..Explaining::default() }
     }
@@ -65,23 +65,23 @@ impl Explaining {
         self.account.received(it);
     }
 
-    /// A tuple came from a script.
+    /// A tuple was injected by a script.
     pub(crate) fn injected(&mut self, relation: &str, columns: &[OwnedValue]) {
         let id = Naming::new(relation).id(columns.iter().map(OwnedValue::get));
         let columns = columns.iter().map(OwnedValue::get).collect();
         self.events.saw(&Named { id, relation, is_part: false, holder: None, columns });
     }
 
-    /// A row that a script expects is not there.
+    /// A row expected by a script is absent.
     pub(crate) fn missed(&mut self, fleet: &Fleet, node: NodeId, pattern: &Pattern) {
         if self.why_not.is_none() {
             let why_not = self.events.why_not(fleet, node, pattern);
-            // There may be too many.
+            // The expectation may also fail as there are too many rows.
             self.why_not = why_not.filter(|it| !it.is_there());
         }
     }
 
-    /// A violation has appeared; `is_earlier` says whether a node's lines come before another's.
+    /// A violation has appeared; `is_earlier` returns whether a node's lines precede another's.
     pub(crate) fn violated(
         &mut self,
         sighting: &Sighting<'_>,
@@ -100,7 +100,7 @@ impl Explaining {
         }
     }
 
-    /// A row is there that must be gone, at a node.
+    /// A row at a node is overdue.
     pub(crate) fn unsettled(&mut self, at_ns: u64, node: &str, row: &str) {
         let Ok((name, columns)) = parse_tuple(row) else { return };
         if self.violated.is_none() {
@@ -113,13 +113,13 @@ impl Explaining {
         }
     }
 
-    /// All that is known at the end of the run.
+    /// The explanation at the end of the run.
     pub(crate) fn explanation(self) -> Explanation {
         let why = self.why();
         Explanation { account: self.account, why, why_not: self.why_not }
     }
 
-    /// Why the violation was there; nothing if there was none, or nothing is known of it.
+    /// Why the violation was derived; `None` if there was none, or its derivation is unknown.
     fn why(&self) -> Option<Why> {
         let Violated { node, tuple, after, .. } = self.violated.as_ref()?;
         let node = self.account.find_node(node)?;
@@ -127,7 +127,7 @@ impl Explaining {
     }
 }
 
-/// What a run did.
+/// The explanation of a run.
 #[derive(Debug)]
 pub struct Explanation {
     account: Account,
@@ -136,17 +136,17 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Why there was a violation; nothing if there was none.
+    /// Why there was a violation; `None` if there was none.
     pub fn why(&self) -> Option<&Why> {
         self.why.as_ref()
     }
 
-    /// Why the first row was not there that the script expected; nothing if all were.
+    /// Why the first row expected by the script was absent; `None` if all were there.
     pub fn why_not(&self) -> Option<&WhyNot> {
         self.why_not.as_ref()
     }
 
-    /// A space-time diagram as SVG: of what led to the violation, or else of the end of the run.
+    /// A space-time diagram as SVG: of the causes of the violation, or else of the end of the run.
     pub fn diagram(&self) -> String {
         let path = self.why.as_ref().map(|why| why.path.as_slice());
         diagram::draw(&self.account, path.unwrap_or_default())

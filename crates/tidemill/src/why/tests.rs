@@ -1,4 +1,4 @@
-//! What is explained, and that nothing else follows from it.
+//! Explanations, and that observing does not change a run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn simulation(text: &str, nodes: u32) -> Simulation {
 fn why(text: &str, nodes: u32) -> String {
     let explanation = simulation(text, nodes).explain().expect("a loop").expect("no files");
     let why = explanation.why().expect("a violation");
-    // The numbers that periodics draw.
+    // The random numbers of periodics.
     let lines = why.to_string();
     let mut shown = String::new();
     for part in lines.split_inclusive(", ") {
@@ -112,7 +112,7 @@ fn the_shortest_explanation_comes_first_and_facts_end_it() {
     );
 }
 
-/// A tuple that is used twice is explained where it is nearer to the root.
+/// A tuple that is used twice is explained nearer to the root.
 #[test]
 fn what_is_explained_elsewhere_is_above_or_below() {
     let text = "materialize(a, infinity, infinity, keys(1)).\n\
@@ -148,7 +148,7 @@ fn rows_of_all_nodes_are_followed_to_theirs() {
         "   └─ periodic(\"n1:1\", E, 1, 0)  timer",
     ];
     let mut found: Vec<String> = why(text, 2).lines().map(str::to_owned).collect();
-    // Which of two that are alike comes first does not matter.
+    // Which of two similar ones comes first does not matter.
     if found[1].starts_with("├─ leader(\"n1:1\"") {
         let other = |line: &String| {
             line.replace("n0:1", "n#").replace("n1:1", "n0:1").replace("n#", "n1:1")
@@ -158,7 +158,7 @@ fn rows_of_all_nodes_are_followed_to_theirs() {
     assert_eq!(found, lines);
 }
 
-/// Rules over several locations and aggregates over tables are carried out in parts.
+/// Rules over several locations and aggregates over tables are executed in parts.
 #[test]
 fn a_rule_in_parts_is_one_line() {
     let text = "\
@@ -216,7 +216,7 @@ fn without_a_violation_there_is_nothing_to_explain() {
     assert_eq!(explanation.why(), None);
 }
 
-/// Lines of a class, and titles, of a picture.
+/// Lines of a class, and titles, in an SVG.
 fn drawn(picture: &str) -> (usize, usize, Vec<&str>) {
     let lines = |class: &str| picture.matches(&format!("<line class=\"{class}\"")).count();
     let titles = picture.split("<title>").skip(1).filter_map(|it| it.split("</title>").next());
@@ -258,7 +258,7 @@ fn crashes_and_what_does_not_arrive_are_drawn() {
     assert!(has("n1:1 crashes at ") > 1 && has(", has not arrived") > 3, "{titles:?}");
 }
 
-/// A rule derives something as a row is not there: that row stands beside it.
+/// A rule requires the absence of a row, which is shown beside it.
 #[test]
 fn what_was_not_there_stands_beside_the_rule() {
     let text = "materialize(held, infinity, infinity, keys(2)).\n\

@@ -1,9 +1,8 @@
-//! Why a tuple was there: the tree of what it was derived from, across nodes, down to what came
-//! from outside.
+//! Why a tuple was derived: the tree of its inputs, across nodes, down to external input.
 //!
-//! The tree is made from its root, level by level, up to a number of lines: what is nearest is in
-//! it. A tuple stands in it once; what was before is named where it is used again. Rules that are
-//! carried out in parts appear as one.
+//! The tree is built from its root, level by level, up to a number of lines, so it has the nearest
+//! causes. Each tuple occurs once; further uses refer to that line. Rules that are executed in
+//! parts appear as one.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -13,56 +12,56 @@ use tidemill_stdx::hash::Map;
 use super::account::{Account, NodeNo, Received, Tuple, TupleNo};
 use crate::seconds::Seconds;
 
-/// Lines of a tree.
+/// The maximum number of lines.
 const LINES_MAX: usize = 64;
 
-/// Rows that were not there, of one line.
+/// The maximum number of absent rows shown per line.
 const LACKED_MAX: usize = 3;
 
-/// Executions of parts of rules that one line passes through.
+/// The maximum number of executions of parts that one line represents.
 const PARTS_MAX: usize = 256;
 
-/// Why a tuple was there, to be shown.
+/// Why a tuple was derived, ready to print.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Why {
     lines: Vec<Line>,
-    /// The executions behind its lines.
+    /// The executions of its lines.
     pub(super) path: Vec<u32>,
-    /// Nodes that tuples came from and of which nothing is known.
+    /// Nodes that have sent tuples and whose record is unknown.
     strangers: Vec<String>,
-    /// Older executions are gone.
+    /// Older executions have been dropped.
     is_cut: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Line {
     text: String,
-    /// What it was derived from, the shortest explanation first.
+    /// Its inputs, the shortest explanation first.
     children: Vec<usize>,
-    /// More was behind it than there was room for.
+    /// Further lines were omitted for lack of room.
     has_more: bool,
-    /// Where the same tuple stands with what it was derived from, if that is another line.
+    /// The line of the same tuple that has its inputs, if that is another.
     elsewhere: Option<Elsewhere>,
 }
 
-/// Where another line is.
+/// The position of another line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Elsewhere {
     Above,
     Below,
 }
 
-/// A tuple whose reason is wanted.
+/// A tuple to explain.
 struct Wanted {
     tuple: TupleNo,
     node: NodeNo,
-    /// It was there before this execution.
+    /// It existed before this execution.
     before: u32,
     line: usize,
 }
 
 impl Why {
-    /// Why a tuple was at a node at the end of what an account has up to an execution.
+    /// Explains a tuple at a node, at the end of an account up to an execution.
     pub(super) fn new(account: &Account, node: NodeNo, tuple: TupleNo, before: u32) -> Why {
         let blank =
             || Line { text: String::new(), children: Vec::new(), has_more: false, elsewhere: None };
@@ -89,7 +88,7 @@ impl Why {
                 open.push_back(Wanted { tuple, node, before, line });
             }
         }
-        // Children are behind their parents.
+        // Children follow their parents.
         let mut sizes = vec![1; lines.len()];
         for at in (0..lines.len()).rev() {
             let mut children = std::mem::take(&mut lines[at].children);
@@ -106,7 +105,7 @@ impl Why {
         Why { lines, path, strangers, is_cut: account.is_cut }
     }
 
-    /// Nodes that tuples came from, while it is not known how they made them.
+    /// Nodes that have sent tuples, whose derivations are unknown.
     pub(super) fn strangers(&self) -> impl Iterator<Item = &str> {
         self.strangers.iter().map(String::as_str)
     }
@@ -133,7 +132,7 @@ impl Why {
 }
 
 impl fmt::Display for Why {
-    /// Lines, each with its end.
+    /// Lines, each with a newline.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 0, "")?;
         if self.is_cut {
@@ -143,7 +142,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// At which place each line is shown.
+/// The position at which each line is printed.
 fn places(lines: &[Line]) -> Vec<usize> {
     let (mut places, mut open, mut next) = (vec![0; lines.len()], vec![0], 0);
     while let Some(line) = open.pop() {
@@ -154,22 +153,22 @@ fn places(lines: &[Line]) -> Vec<usize> {
     places
 }
 
-/// What was there at a node before an execution.
+/// A tuple at a node before an execution.
 type Cause = (NodeNo, TupleNo, u32);
 
-/// How a tuple came to be.
+/// The origin of a tuple, as explained by a line.
 struct Explained {
     text: String,
     causes: Vec<Cause>,
-    /// The execution that made it, if that is known.
+    /// The execution that made it, if known.
     made: Option<u32>,
-    /// The node that it came from, if nothing is known of how that made it.
+    /// The node that sent it, if its derivation there is unknown.
     stranger: Option<NodeNo>,
-    /// The line that has explained it already.
+    /// The line that explains it already.
     told_at: Option<usize>,
 }
 
-/// The line of a tuple, and what it came from.
+/// The line of a tuple, and its causes.
 fn explain(
     account: &Account,
     &Wanted { tuple, node, before, line: at_line }: &Wanted,
@@ -184,7 +183,7 @@ fn explain(
         return given(format!("{text}  {how}"));
     };
     let (causes, passed) = origin.made.map_or_else(Default::default, |made| causes(account, made));
-    // Of a view that is shipped, what arrives is a part of its rule.
+    // A shipped view receives a part of its rule.
     let Origin { receipt, made } = match passed {
         Some(passed) if origin.receipt.is_none() => passed,
         _ => origin,
@@ -213,17 +212,17 @@ fn explain(
     Explained { causes, made, ..given(line) }
 }
 
-/// Where a tuple came from.
+/// The origin of a tuple.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
-    /// How it came from another node, if it did.
+    /// Its receipt from another node, if it was received.
     receipt: Option<Received>,
-    /// The execution that made it, here or there, if that is known.
+    /// The execution that made it, here or there, if known.
     made: Option<u32>,
 }
 
 impl Origin {
-    /// Where a tuple of a node came from that was there before an execution.
+    /// The origin of a tuple that a node had before an execution.
     fn find(account: &Account, at: (NodeNo, TupleNo), before: u32) -> Option<Origin> {
         let local = account.maker(at, before, false);
         let is_later = |it: &&Received| local.is_none_or(|made| made < it.after);
@@ -238,8 +237,8 @@ impl Origin {
     }
 }
 
-/// What an execution came from; instead of what is passed between the parts of a rule, what that
-/// came from. Of such a part that came from another node, where it came from.
+/// The causes of an execution; parts of the same rule are replaced by their causes. For a part that
+/// was received from another node, also its origin.
 fn causes(account: &Account, made: u32) -> (Vec<Cause>, Option<Origin>) {
     let (mut causes, mut passed): (Vec<Cause>, _) = (Vec::new(), None);
     let mut open = VecDeque::from([made]);

@@ -8,7 +8,7 @@ use tidemill_overlog::stage::{Declaration, Registry};
 use tidemill_relation::function::{self, Function, Purity};
 use tidemill_relation::{aggregate, operator};
 
-/// All of it, a line each.
+/// Lists the whole catalogue, a line per entry.
 pub fn list() -> String {
     let mut out = String::new();
     for group in function::CATALOGUE {
@@ -33,10 +33,10 @@ pub fn list() -> String {
     out
 }
 
-/// One of them with its meaning and examples.
+/// Describes one entry, with examples.
 ///
 /// # Errors
-/// Names that are much like the one given, which is none.
+/// Names similar to `name`, which is unknown.
 pub fn describe(name: &str) -> Result<String, Vec<String>> {
     let bare = name.strip_prefix("f_").unwrap_or(name);
     if let Some(function) = function::catalogue().iter().find(|function| function.name == bare) {

@@ -1,13 +1,13 @@
-//! Where a run writes: data lines on one stream, notes on another.
+//! The output of a run: data lines on one stream, notes on another.
 //!
-//! Data is buffered and written when the buffer is full, when asked, and at the end. The first
-//! failure to write data is kept: whoever drives the run asks for it and ends. A closed pipe is
-//! such a failure too; what it means is up to the caller.
+//! Data is buffered and written when the buffer is full, on request, and at the end. The first
+//! write error is kept until the driver of the run takes it and ends the run. A closed pipe is such
+//! an error too; the caller decides what it means.
 
 use std::fmt;
 use std::io::{self, Write};
 
-/// How data lines look.
+/// The format of data lines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Form {
     /// Text for people.
@@ -17,7 +17,7 @@ pub enum Form {
     Json,
 }
 
-/// Bytes gathered before they are written.
+/// The size of the buffer.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// The two streams of a run.
@@ -26,11 +26,11 @@ pub struct Console {
     data: Box<dyn Write>,
     notes: Box<dyn Write>,
     buffer: Vec<u8>,
-    /// Bytes gathered before they are written.
+    /// The size of the buffer, after which it is written.
     room: usize,
-    /// Data goes nowhere, so it is not formatted either.
+    /// Data is dropped, so it is not formatted either.
     drops_data: bool,
-    /// What was written last ends in the middle of a line.
+    /// The last write ended in the middle of a line.
     is_in_line: bool,
     failure: Option<io::Error>,
 }
@@ -50,7 +50,7 @@ impl Console {
         }
     }
 
-    /// A console that writes nowhere.
+    /// A console without output.
     pub fn silent() -> Console {
         Console::of_notes(Box::new(io::sink()))
     }
@@ -65,17 +65,17 @@ impl Console {
         self.drops_data
     }
 
-    /// Writes each line at once, for a reader who waits for it.
+    /// Writes each line at once, for a reader that waits for it.
     pub fn eager(self) -> Console {
         Console { room: 0, ..self }
     }
 
-    /// How data lines look.
+    /// The format of data lines.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// Appends a line of data, given without its end, on a line of its own.
+    /// Appends a line of data, given without its newline.
     pub fn line(&mut self, line: impl fmt::Display) {
         if self.failure.is_some() || self.drops_data {
             return;
@@ -90,7 +90,7 @@ impl Console {
         }
     }
 
-    /// Writes bytes of data as they are, after the lines that wait.
+    /// Writes bytes of data as they are, after the buffered lines.
     pub fn write(&mut self, bytes: &[u8]) {
         if self.failure.is_none() && !self.drops_data {
             self.is_in_line = bytes.last().map_or(self.is_in_line, |last| *last != b'\n');
@@ -104,17 +104,17 @@ impl Console {
         self.room == 0
     }
 
-    /// Writes a note at once. If nobody reads notes there is nobody to tell.
+    /// Writes a note at once. Errors are ignored, as they could only be reported as notes.
     pub fn note(&mut self, note: impl fmt::Display) {
         let _ = writeln!(self.notes, "{note}");
     }
 
-    /// True if data waits to be written.
+    /// Whether data is buffered.
     pub fn is_dirty(&self) -> bool {
         !self.buffer.is_empty()
     }
 
-    /// Writes what has been gathered.
+    /// Writes the buffer.
     pub fn flush(&mut self) {
         let written = self.data.write_all(&self.buffer).and_then(|()| self.data.flush());
         self.buffer.clear();
@@ -123,12 +123,12 @@ impl Console {
         }
     }
 
-    /// True once data could not be written.
+    /// Whether data could not be written.
     pub fn has_failed(&self) -> bool {
         self.failure.is_some()
     }
 
-    /// Why data could not be written, once.
+    /// Takes the error of the first failed write.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }

@@ -1,9 +1,9 @@
-//! What stands for a device of the system in a simulation.
+//! Simulated devices.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// What stands for a device.
+/// A simulated device.
 ///
 /// ```
 /// use tidemill::devices::SimDevice;
@@ -14,15 +14,15 @@ use std::path::PathBuf;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SimDevice {
-    /// A place at a link of that name, an Ethernet switch: frames reach the devices of other nodes
-    /// at it, as the conditions of the network let them.
+    /// A port at a link of that name, an Ethernet switch: it exchanges frames with the devices of
+    /// other nodes at the link, under the conditions of the network.
     Link(String),
-    /// Frames come from a capture, and those that are sent go nowhere.
+    /// A capture to receive from; sent frames are discarded.
     Capture(PathBuf),
 }
 
 impl SimDevice {
-    /// Reads `link:NAME` or `pcap:FILE`.
+    /// Parses `link:NAME` or `pcap:FILE`.
     pub fn parse(text: &str) -> Option<SimDevice> {
         match text.split_once(':')? {
             (_, "") => None,
@@ -33,7 +33,7 @@ impl SimDevice {
     }
 }
 
-/// As it is read.
+/// In the form that `parse` reads.
 impl fmt::Display for SimDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,30 +1,30 @@
-//! Why a program does not run.
+//! Why a program cannot run.
 
 use std::fmt;
 
-/// Why a program does not run, with what a person reads of it.
+/// Why a program cannot run, with a message for users.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// It cannot be compiled, or not for what is wanted: it has errors, or no code can be made for
-    /// this machine. Other options change nothing.
+    /// It cannot be compiled: it has errors, or the code generator does not support this machine.
+    /// Other options change nothing.
     Program(String),
-    /// It does not go with its options: several nodes would share a device, or nodes would hear
-    /// strangers.
+    /// It does not fit its options: several nodes would share a device, or nodes would accept
+    /// messages from strangers.
     Options(String),
     /// It cannot start: a port is in use, or a file or device is not there.
     Start(String),
-    /// The system fails what runs: it gives no event queue or threads, or writes no file.
+    /// The system fails at run time: it has no event queue or threads, or a file cannot be written.
     System(String),
 }
 
 impl Error {
-    /// Of a program.
+    /// A `Program` error.
     pub(crate) fn program(reason: impl fmt::Display) -> Error {
         Error::Program(reason.to_string())
     }
 
-    /// Of the system.
+    /// A `System` error.
     pub(crate) fn system(reason: impl fmt::Display) -> Error {
         Error::System(reason.to_string())
     }

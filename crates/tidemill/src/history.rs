@@ -1,11 +1,10 @@
-//! Histories: what clients of a program have called and got back, as rules record it, compared with
-//! a sequential object at the end of a simulation.
+//! Histories: operations of clients and their results, as recorded by rules, checked against a
+//! sequential object at the end of a simulation.
 //!
 //! Rules derive `history(@N, Client, Operation, Argument, Result, Invoked, Returned)`. The
-//! simulator keeps each tuple that ever appears, in a table or as an event, so a crash of the node
-//! loses nothing of it. A tuple with Returned null says that the operation was called; one with the
-//! same other columns before Result, and the same Invoked, says how it ended, and the first such
-//! counts.
+//! simulator records each tuple that ever appears, in a table or as an event, so a crash of the
+//! node loses none. A tuple whose Returned is null records the invocation; one with equal columns
+//! before Result and the same Invoked records the response, and the first such counts.
 
 use std::fmt;
 
@@ -22,7 +21,7 @@ pub const RELATION: &str = "history";
 /// Its columns.
 const COLUMNS: usize = 7;
 
-/// Whether rules have the relation, with its columns.
+/// Whether rules declare the relation, with its columns.
 pub fn is_recorded(rules: &Compiled) -> bool {
     let plan = &rules.plan;
     plan.find(RELATION).is_some_and(|id| plan.relation(id).arity() == COLUMNS)
@@ -31,7 +30,7 @@ pub fn is_recorded(rules: &Compiled) -> bool {
 /// The model of a name.
 ///
 /// # Errors
-/// What is expected instead.
+/// The expected names.
 pub fn parse_model(text: &str) -> Result<Model, String> {
     Model::ALL.into_iter().find(|model| model.name() == text).ok_or_else(|| {
         let names = Model::ALL.map(Model::name).join(", ");
@@ -39,7 +38,7 @@ pub fn parse_model(text: &str) -> Result<Model, String> {
     })
 }
 
-/// Which client called what, and when.
+/// An invocation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Called {
     invoked: i64,
@@ -49,34 +48,34 @@ struct Called {
     argument: Plain,
 }
 
-/// How it ended.
+/// Its response.
 #[derive(Clone, Debug)]
 struct Ended {
     result: Plain,
     returned: Option<i64>,
 }
 
-/// What has been recorded in a run.
+/// The history recorded in a run.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct History {
     operations: Map<Called, Ended>,
-    /// What times are: the first that was seen.
+    /// The type of its times, by the first one seen.
     times: Option<Times>,
-    /// The first tuple that is no operation, and why.
+    /// The first tuple that is not an operation, and why.
     wrong: Option<String>,
 }
 
-/// What times are.
+/// The type of times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Times {
     /// Times or intervals, nanoseconds.
     Clock,
-    /// Numbers.
+    /// Integers.
     Counted,
 }
 
 impl History {
-    /// Keeps a tuple.
+    /// Records a tuple.
     pub(crate) fn record(&mut self, columns: &[Value<'_>]) {
         if let Err(reason) = self.take(columns) {
             let texts: Vec<String> = columns.iter().map(Value::to_string).collect();
@@ -120,7 +119,7 @@ impl History {
         }
     }
 
-    /// Adds what was recorded at other nodes.
+    /// Adds the history of other nodes.
     pub(crate) fn add(&mut self, other: History) {
         self.operations.extend(other.operations);
         self.wrong = self.wrong.take().or(other.wrong);
@@ -131,7 +130,7 @@ impl History {
         self.times = self.times.or(other.times);
     }
 
-    /// Compares it with a model.
+    /// Checks it against a model.
     pub(crate) fn check(self, model: Model) -> Checked {
         let count = self.operations.len() as u64;
         let checked = |failure| Checked { model, operations: count, failure };
@@ -175,14 +174,14 @@ impl History {
     }
 }
 
-/// What the comparison of a history has found.
+/// The result of checking a history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Checked {
-    /// What it was compared with.
+    /// The model.
     pub model: Model,
-    /// How many operations it has.
+    /// The number of operations.
     pub operations: u64,
-    /// Why it is not linearizable, or cannot be checked; lines.
+    /// Why it is not linearizable, or cannot be checked; several lines.
     pub failure: Option<String>,
 }
 
@@ -214,13 +213,13 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-/// A value as histories have it: numbers of equal value are equal.
+/// The value in a history: numbers of equal value are equal.
 fn plain(value: Value<'_>) -> Plain {
     match value {
         Value::Null => Plain::Null,
         Value::Bool(value) => Plain::Bool(value),
         Value::Int(value) => Plain::Int(value),
-        // Doubles below 2^53 that are whole are exactly these integers.
+        // Whole doubles below 2^53 are exactly these integers.
         Value::Double(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
             Plain::Int(value as i64)
         }

@@ -1,4 +1,4 @@
-//! What the nodes of a simulation are called.
+//! Addresses of the nodes of a simulation.
 
 use tidemill_overlog::node::Identity;
 
@@ -7,16 +7,16 @@ pub(crate) fn address(index: u32) -> String {
     format!("n{index}:1")
 }
 
-/// The node of an address; nothing if it is none.
+/// The node of an address; `None` if it is not one.
 pub(crate) fn number(address: &str) -> Option<u32> {
     let digits = address.strip_prefix('n')?.strip_suffix(":1")?;
-    // As it is written by `address`: one node has one address.
+    // Only the form that `address` writes: a node has one address.
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
     let is_short = digits == "0" || !digits.starts_with('0');
     (is_number && is_short).then(|| digits.parse().ok())?
 }
 
-/// So many nodes; the landmark is the first of them, if it is not given.
+/// `count` nodes; the landmark is the first of them, unless given.
 pub(crate) fn identities<C: FromIterator<Identity>>(count: u32, landmark: Option<&str>) -> C {
     let landmark = landmark.map_or_else(|| address(0), str::to_owned);
     let identity =

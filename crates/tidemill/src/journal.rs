@@ -1,4 +1,4 @@
-//! The observer of a run: prints what programs watch, and notes what ends a run.
+//! The observer of a run: prints watched tuples, and records what ends a run.
 //!
 //! ```text
 //! <seconds since start, 6 decimals> <node> <letter> <rule or -> <tuple>
@@ -22,38 +22,38 @@ use crate::lines::{Kind, Lines, Writer, Written};
 pub use crate::seconds::Seconds;
 use crate::why::Explaining;
 
-/// What a run has written and found so far.
+/// The output and the findings of a run.
 #[derive(Debug)]
 pub struct Journal {
-    /// Where it writes.
+    /// Its output.
     pub console: Console,
-    /// Tuples of the relation `violation` that appeared.
+    /// The number of tuples of the relation `violation`.
     pub violations: u64,
-    /// Expectations of the script that held.
+    /// The number of expectations of the script that held.
     pub expectations_met: u64,
-    /// Expectations of the script that did not.
+    /// The number of expectations of the script that did not.
     pub expectations_failed: u64,
-    /// Turns that were given up because they would not end.
+    /// The number of turns abandoned as endless.
     pub given_up: u64,
     json: JsonWriter,
-    /// What waits to be written in the order of time and node, if that is the order.
+    /// Lines to be written in the order of time and node, if that is the order.
     lines: Option<Lines>,
-    /// Others write it.
+    /// Another journal writes its lines.
     is_part: bool,
-    /// Lines that have been written before.
+    /// The number of lines that have been written before.
     skip: u64,
-    /// What has been written of that.
+    /// The lines written in order.
     written: Written,
-    /// The node that has found a violation, until its turn is over.
+    /// The node that has derived a violation in its current turn.
     violated: Option<Writer>,
-    /// What rules did, if that is to be explained.
+    /// Derivations, if they are to be explained.
     pub(crate) explaining: Option<Box<Explaining>>,
-    /// What clients have called, if that is to be checked.
+    /// Operations of clients, if they are to be checked.
     history: Option<History>,
 }
 
 impl Journal {
-    /// Nothing found yet.
+    /// A journal without findings.
     pub fn new(console: Console) -> Journal {
         Journal {
             console,
@@ -72,45 +72,45 @@ impl Journal {
         }
     }
 
-    /// The same, of the nodes of a simulation: it writes in the order of [`Lines`], but for the
-    /// first `skip` lines, which have been written.
+    /// A journal for the nodes of a simulation: it writes in the order of [`Lines`], except for the
+    /// first `skip` lines, which have been written before.
     pub(crate) fn in_order(console: Console, skip: u64) -> Journal {
         Journal { lines: Some(Lines::default()), skip, ..Journal::new(console) }
     }
 
-    /// The same, whose lines are [taken](Self::take_lines) and written by others.
+    /// A journal whose lines are [taken](Self::take_lines) and written by another.
     pub(crate) fn of_part(form: Form) -> Journal {
         let console = Console::new(form, Box::new(io::sink()), Box::new(io::sink()));
         Journal { is_part: true, ..Journal::in_order(console, 0) }
     }
 
-    /// Keeps the tuples of `history` from now on.
+    /// Records the tuples of `history` from now on.
     pub(crate) fn keep_history(&mut self) {
         self.history.get_or_insert_default();
     }
 
-    /// Takes what it has kept of them.
+    /// Takes the recorded history.
     pub(crate) fn take_history(&mut self) -> History {
         self.history.take().unwrap_or_default()
     }
 
-    /// Whether it writes in the order of time and node. Then the run is over when all of a time has
-    /// happened, and not before.
+    /// Whether it writes in the order of time and node. Then the run ends when everything of a time
+    /// has happened, not before.
     pub(crate) fn is_in_order(&self) -> bool {
         self.lines.is_some()
     }
 
-    /// The turn of a node is over.
+    /// The turn of a node has ended.
     pub(crate) fn turned(&mut self, NodeId(node): NodeId, now_ns: u64) {
         self.settle(Writer::Node(node), now_ns);
     }
 
-    /// What rules say of all nodes has been derived anew.
+    /// Rules about all nodes have been evaluated.
     pub(crate) fn all_turned(&mut self, now_ns: u64) {
         self.settle(Writer::All, now_ns);
     }
 
-    /// A row of `unsettled` is there that must be gone.
+    /// A row of `unsettled` is present that must be gone.
     pub(crate) fn unsettled(&mut self, now_ns: u64, (node, row): (&str, &str), since_ns: u64) {
         if let Some(explaining) = &mut self.explaining {
             explaining.unsettled(now_ns, node, row);
@@ -135,7 +135,7 @@ impl Journal {
         }
     }
 
-    /// The script has done what it does at a time.
+    /// The script's actions of a time are done.
     pub(crate) fn cued(&mut self, now_ns: u64) {
         if let Some(lines) = self.lines.as_mut().filter(|_| self.expectations_failed > 0) {
             lines.push(Some(now_ns), (Writer::Script, Kind::End), "");
@@ -150,12 +150,12 @@ impl Journal {
         }
     }
 
-    /// Takes the lines that wait.
+    /// Takes the pending lines.
     pub(crate) fn take_lines(&mut self) -> Lines {
         self.lines.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Writes the lines that wait, all of whose times are over.
+    /// Writes the pending lines, whose times are all over.
     pub(crate) fn write_lines(&mut self) {
         if let Some(lines) = &mut self.lines {
             let parts = std::slice::from_mut(lines);
@@ -163,18 +163,18 @@ impl Journal {
         }
     }
 
-    /// What has been written in order; `None` if that is not the order.
+    /// The lines written in order; `None` if that is not the order.
     pub(crate) fn written(&self) -> Option<Written> {
         self.lines.as_ref().map(|_| self.written)
     }
 
-    /// True if the run has no reason to go on.
+    /// Whether the run has no reason to continue.
     pub fn is_over(&self) -> bool {
         self.violations > 0 || self.expectations_failed > 0 || self.console.has_failed()
     }
 
     fn sighted(&mut self, sighting: &Sighting<'_>) {
-        // The data of a part is written by others.
+        // The lines of a part are written by another journal.
         if self.console.drops_data() && !self.is_part {
             return;
         }
@@ -202,7 +202,7 @@ impl Journal {
         }
     }
 
-    /// Writes a note of a node, whose turn goes on.
+    /// Writes a note of a node whose turn continues.
     fn note(&mut self, node: &str, kind: Kind, text: impl fmt::Display) {
         match &mut self.lines {
             Some(lines) => lines.push(None, (Writer::of(node), kind), text),
@@ -236,7 +236,7 @@ fn write_json(json: &mut JsonWriter, sighting: &Sighting<'_>) {
 
 const COMPUTING: &str = "views that compute values as they recurse";
 
-/// A turn that was given up, as an error at the first rule of its cycle.
+/// An abandoned turn, as an error at the first rule of its cycle.
 struct GivenUpNote<'g>(&'g GivenUp<'g>);
 
 impl fmt::Display for GivenUpNote<'_> {
@@ -289,12 +289,12 @@ impl SharedJournal {
         SharedJournal(Rc::new(RefCell::new(journal)))
     }
 
-    /// To read it; for no longer than a statement.
+    /// Borrows the journal, for no longer than a statement.
     pub fn get(&self) -> Ref<'_, Journal> {
         self.0.borrow()
     }
 
-    /// To write it; for no longer than a statement.
+    /// Borrows the journal mutably, for no longer than a statement.
     pub fn get_mut(&self) -> RefMut<'_, Journal> {
         self.0.borrow_mut()
     }
@@ -353,7 +353,7 @@ impl Observer for SharedJournal {
     fn given_up(&mut self, given_up: GivenUp<'_>) {
         let mut journal = self.get_mut();
         journal.given_up += 1;
-        // A turn that is tried again and again is reported ever more rarely.
+        // A turn that is retried again and again is reported ever more rarely.
         if !given_up.times.is_power_of_two() {
             return;
         }

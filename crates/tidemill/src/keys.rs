@@ -1,6 +1,6 @@
-//! Files of keys: made, and read with a look at who else can read them.
+//! Key files: created, and read with a check of their permissions.
 //!
-//! What is in them says [`tidemill_fabric::seal::keys`].
+//! For their contents see [`tidemill_fabric::seal::keys`].
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -16,39 +16,39 @@ use tidemill_overlog::net::address::canonical;
 
 use crate::watched::{Mark, mark};
 
-/// The mode of a file with a secret: nobody but its owner reads or writes it.
+/// The mode of a file with a secret: only its owner can read or write it.
 const MODE: u32 = 0o600;
 
-/// The longest file of keys that is read, in bytes.
+/// The maximum size of a key file in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// Why there is no key, or a file of keys is of no use.
+/// Why a key cannot be created, or a key file is unusable.
 #[derive(Debug)]
 pub enum KeyFileError {
-    /// The system gives no randomness.
+    /// The system provides no randomness.
     NoRandomness(io::Error),
     /// The file cannot be read.
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
-    /// The file cannot be written, or is there already.
+    /// The file cannot be written, or exists.
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
-    /// Others than its owner can read the secret.
+    /// Users other than its owner can read the secret.
     Exposed {
         /// The file.
         path: PathBuf,
         /// Its mode.
         mode: u32,
     },
-    /// What is in the file is no key, token or list of peers.
+    /// The file does not contain a key, token or list of peers.
     Malformed {
         /// The file.
         path: PathBuf,
@@ -80,25 +80,25 @@ impl fmt::Display for KeyFileError {
 
 impl std::error::Error for KeyFileError {}
 
-/// A secret that was made.
+/// A new secret.
 #[derive(Debug)]
 pub enum Made {
     /// A fleet's key.
     FleetKey {
-        /// What its file contains.
+        /// The contents of its file.
         text: String,
     },
     /// A node's identity.
     Identity {
-        /// What its file contains.
+        /// The contents of its file.
         text: String,
-        /// What others know it by.
+        /// Its public key.
         public: PublicKey,
     },
 }
 
 impl Made {
-    /// What its file contains.
+    /// The contents of its file.
     pub fn text(&self) -> &str {
         match self {
             Made::FleetKey { text } | Made::Identity { text, .. } => text,
@@ -109,7 +109,7 @@ impl Made {
 /// Makes a fleet key.
 ///
 /// # Errors
-/// The system gives no randomness.
+/// The system provides no randomness.
 pub fn fleet_key() -> Result<Made, KeyFileError> {
     Ok(Made::FleetKey { text: format!("{}\n", encode(&random()?)) })
 }
@@ -117,7 +117,7 @@ pub fn fleet_key() -> Result<Made, KeyFileError> {
 /// Makes an identity.
 ///
 /// # Errors
-/// The system gives no randomness.
+/// The system provides no randomness.
 pub fn identity() -> Result<Made, KeyFileError> {
     let secret = random()?;
     let public = Identity::new(secret).public();
@@ -132,10 +132,10 @@ fn random() -> Result<[u8; KEY_BYTES], KeyFileError> {
     Ok(bytes)
 }
 
-/// Writes a secret to a file that is not there yet and that nobody else can read.
+/// Writes a secret to a new file that only its owner can read.
 ///
 /// # Errors
-/// Why it cannot be written; a file that is there stays as it is.
+/// The file cannot be written; an existing one is unchanged.
 pub fn write(path: &Path, text: &str) -> Result<(), KeyFileError> {
     let written = || -> io::Result<()> {
         let mut file = OpenOptions::new().write(true).create_new(true).mode(MODE).open(path)?;
@@ -148,13 +148,13 @@ pub fn write(path: &Path, text: &str) -> Result<(), KeyFileError> {
 /// The files of `--key` and `--peers`, which may change while nodes run.
 #[derive(Clone, Debug)]
 pub struct KeyFiles {
-    /// Of the fleet.
+    /// The fleet key.
     pub key: PathBuf,
-    /// Of those who are heard.
+    /// The public keys of accepted peers.
     pub peers: Option<PathBuf>,
 }
 
-/// Files of keys, and what they were when they were last read.
+/// Key files, with their state when they were last read.
 #[derive(Debug)]
 pub(crate) struct KeyWatch {
     files: KeyFiles,
@@ -162,21 +162,21 @@ pub(crate) struct KeyWatch {
 }
 
 impl KeyWatch {
-    /// They have just been read.
+    /// Starts to watch files that have just been read.
     pub(crate) fn new(files: KeyFiles) -> KeyWatch {
         let marks = files.marks();
         KeyWatch { files, marks }
     }
 
-    /// Reads them if they have changed.
+    /// Reads the files if they have changed.
     pub(crate) fn look(&mut self) -> Option<Result<Seal, KeyFileError>> {
         let has_changed = self.files.marks() != self.marks;
         has_changed.then(|| self.read())
     }
 
-    /// Reads them.
+    /// Reads the files.
     pub(crate) fn read(&mut self) -> Result<Seal, KeyFileError> {
-        // Before reading: what is written meanwhile is another change.
+        // Before reading, so that a concurrent write counts as another change.
         self.marks = self.files.marks();
         seal(&self.files.key, None, self.files.peers.as_ref())
     }
@@ -188,7 +188,7 @@ impl KeyFiles {
     }
 }
 
-/// Reads what `--key`, `--identity` and `--peers` name.
+/// Reads the files of `--key`, `--identity` and `--peers`.
 ///
 /// # Errors
 /// What is wrong with a file, with its path.
@@ -206,7 +206,7 @@ pub fn seal(
     Ok(Seal { keys, identity: identity.transpose()?, known: known.transpose()? })
 }
 
-/// Reads what `--token-file` names.
+/// Reads the file of `--token-file`.
 ///
 /// # Errors
 /// What is wrong with the file, with its path.
@@ -214,10 +214,10 @@ pub fn token(path: &Path) -> Result<Token, KeyFileError> {
     Token::parse(&secret(path)?).map_err(malformed(path))
 }
 
-/// The text of a file that nobody but its owner can read.
+/// The text of a file that only its owner can read.
 fn secret(path: &Path) -> Result<String, KeyFileError> {
     let file = open(path)?;
-    // Of the file that is open: another one may have the name in the next moment.
+    // Of the open file: its name may refer to another one by now.
     let metadata = file.metadata().map_err(unreadable(path))?;
     let mode = metadata.mode() & 0o777;
     if metadata.is_file() && mode & !MODE != 0 {

@@ -1,4 +1,4 @@
-//! The library's front door: load a program, run it, simulate it, look into it.
+//! The API of Tidemill: loads, runs, simulates and inspects programs.
 //!
 //! ```
 //! use tidemill::console::Console;
@@ -27,35 +27,36 @@
 //! | [`sim`], [`script`] | nodes in virtual time, under faults and scripts |
 //! | [`test`] | many simulations, each with another seed and other faults |
 //! | [`explore`] | every run of a program of rules, within bounds |
-//! | [`history`] | what clients have called and got back, compared with a sequential object |
-//! | [`error`] | why a program does not run |
-//! | [`devices`] | what stands for devices there |
+//! | [`history`] | operations of clients, checked against a sequential object |
+//! | [`error`] | why a program cannot run |
+//! | [`devices`] | simulated devices |
 //! | [`schemas`] | `.proto` texts and descriptors to schemas, with diagnostics |
 //! | [`messages`] | messages from one form into another |
-//! | [`service`] | another user than root, and what a service manager is told |
+//! | [`service`] | changing to a user other than root, and reports to a service manager |
 //! | [`packets`] | the catalogue of packet apps, graphs drawn and listed |
 //! | [`components`] | components drawn and listed |
-//! | [`ask`] | questions to running nodes |
-//! | [`control`] | who asks a run, and what each may |
-//! | [`borders`] | where the parts of a program reach each other |
+//! | [`ask`] | requests to running nodes |
+//! | [`control`] | control connections of a run, and their permissions |
+//! | [`borders`] | borders between the parts of a program |
 //! | [`graph`], [`catalogue`] | programs drawn, the language listed |
-//! | [`profile`] | what rules cost, as tables and as a flame graph |
-//! | [`cost`] | what this process costs the machine |
+//! | [`profile`] | the cost of rules, as tables and as a flame graph |
+//! | [`cost`] | the resources used by this process |
 //! | [`why`] | why a tuple is there, in a simulation or at a running node |
-//! | [`journal`], [`console`], [`summary`] | what a run prints, finds and amounts to |
-//! | [`tape`] | a stream into memory, for what a run prints |
+//! | [`journal`], [`console`], [`summary`] | the output, findings and summary of a run |
+//! | [`tape`] | a stream into memory, for the output of a run |
 //! | [`keys`] | files of keys, for nodes that seal what they send |
-//! | [`reach`] | who can reach an address |
-//! | [`reload`] | how a program that runs is read again |
+//! | [`reach`] | the reach of an address |
+//! | [`reload`] | reloading a running program |
 //! | [`meters`] | the counters of a run, for other processes to read |
 //! | [`top`] | counters of a process as text |
 //! | [`tuples`] | tuples from outside, matched with a program |
 //!
-//! Inside, `machine` has what the loop of a run works on: all engines side by side; `properties`
-//! what rules say of all nodes of a simulation; `unsettled` what must be gone in the end.
+//! Inside, `machine` is the world of the loop of a run: all engines side by side; `properties`
+//! evaluates rules about all nodes of a simulation; `unsettled` checks what must be gone in the
+//! end.
 //!
-//! It knows the crates below it and joins them; it parses no command line and writes to no
-//! stream that it is not given.
+//! It knows the crates below it and joins them; it parses no command line and writes only to
+//! streams that it is given.
 #![forbid(unsafe_code)]
 
 pub mod ask;

@@ -1,6 +1,6 @@
-//! What the nodes of a simulation write, in an order that does not depend on who ran first: by
-//! time, at one time by node, and of one node in the order it was written. What a script says of a
-//! time comes before what nodes write then.
+//! Output of the nodes of a simulation, in an order that does not depend on scheduling: by time, at
+//! one time by node, and for one node in the order of writing. Lines of the script at a time
+//! precede those of nodes.
 //!
 //! ```text
 //! time 3   script   cue 0, cue 1 ...   [end]
@@ -9,7 +9,7 @@
 //!          n2:1     ...                                 not written any more
 //!          SIM      rules about all nodes
 //! ```
-//! Lines are kept until all of their time are there, and then go to a [`Console`].
+//! Lines are kept until those of their time are complete, and then written to a [`Console`].
 
 use std::fmt::{self, Write};
 
@@ -18,7 +18,7 @@ use tidemill_overlog::global::SIM;
 use crate::console::Console;
 use crate::identities::number;
 
-/// Who writes.
+/// The writer of a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Writer {
     /// A cue of the script, about a node.
@@ -32,12 +32,12 @@ pub(crate) enum Writer {
 }
 
 impl Writer {
-    /// The node of an address of a simulation: `n12:1` is node 12, `SIM` are all.
+    /// The node of an address in a simulation: `n12:1` is node 12, `SIM` means all.
     pub(crate) fn of(address: &str) -> Writer {
         if address == SIM {
             return Writer::All;
         }
-        // Elsewhere the order of nodes is not that of their names.
+        // In a run without simulated addresses nodes have no order.
         Writer::Node(number(address).unwrap_or(0))
     }
 }
@@ -48,35 +48,35 @@ pub(crate) enum Kind {
     Note,
     /// A note about a tuple of the relation `violation`.
     Violation,
-    /// The run is over: nothing is written that comes later.
+    /// The end of the run: later lines are not written.
     End,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Nanoseconds; nothing until the turn that writes it is over.
+    /// In nanoseconds; `None` until the turn that writes it has ended.
     at_ns: Option<u64>,
     writer: Writer,
     kind: Kind,
-    /// Where its text ends, which begins where that of the line before it ends.
+    /// The end of its text, which begins at the end of the previous line's.
     end: usize,
 }
 
-/// Lines that wait.
+/// Pending lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
     text: String,
     lines: Vec<Line>,
-    /// As many have a time.
+    /// The number of lines that have a time.
     settled: usize,
 }
 
-/// What has been written.
+/// The lines written so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Written {
-    /// Lines and notes.
+    /// The number of lines and notes.
     pub(crate) lines: u64,
-    /// Those about a violation.
+    /// The number of notes about violations.
     pub(crate) violations: u64,
     /// The end has been written.
     pub(crate) is_over: bool,
@@ -95,7 +95,7 @@ impl Lines {
         self.lines.push(Line { at_ns, writer, kind, end: self.text.len() });
     }
 
-    /// Says when that was which has no time yet: its turn is over.
+    /// Sets the time of lines that have none yet: their turn has ended.
     pub(crate) fn settle(&mut self, now_ns: u64) {
         for line in &mut self.lines[self.settled..] {
             line.at_ns.get_or_insert(now_ns);
@@ -103,12 +103,12 @@ impl Lines {
         self.settled = self.lines.len();
     }
 
-    /// The time of the first.
+    /// The time of the first line.
     pub(crate) fn first(&self) -> Option<u64> {
         self.lines.first().and_then(|line| line.at_ns)
     }
 
-    /// Writes the lines of some parts, all of whose times are over, but for the first `skip`, which
+    /// Writes the lines of some parts, whose times are all over, except for the first `skip`, which
     /// have been written before. Nothing is written after an end.
     pub(crate) fn write(
         parts: &mut [Lines],

@@ -1,4 +1,4 @@
-//! The counters of a run, where other processes can read them while it runs.
+//! The counters of a run, published to other processes while it runs.
 //!
 //! ```text
 //! node/<address>/turns ...          what a node did, sent, received and dropped, by reason
@@ -13,8 +13,8 @@
 //! turn/<kind>.1/..., loop/1/...     those of the second worker
 //! ```
 //! Nodes and the loop count in their own memory, as plain numbers; [`Meters::update`] copies them.
-//! So counting costs the same whether somebody looks or not, and what is seen is a second old at
-//! most. What several workers count under one name is read as their sum.
+//! So counting costs the same with and without readers, and readers see values at most a second
+//! old. Values that several workers publish under one name are summed when read.
 
 use std::borrow::Cow;
 use std::fmt::{self, Arguments};
@@ -28,7 +28,7 @@ use tidemill_relation::plan::RelationId;
 use tidemill_stat::{Counter, Registry};
 use tidemill_stdx::sorted::SortedMap;
 
-/// Nodes that have counters of their own; the others are in the sums only.
+/// The maximum number of nodes with counters of their own; others are in the sums only.
 pub const NODES_MAX: usize = 1000;
 
 /// The counters of one run.
@@ -37,27 +37,27 @@ pub struct Meters {
     registry: Registry,
     /// The number of the loop.
     number: u32,
-    /// In the order in which [`read`] comes to them.
+    /// In the order of [`read`].
     counters: Vec<Counter>,
-    /// What rules have cost, once that was measured.
+    /// The cost of rules, once it has been measured.
     costs: SortedMap<String, [Counter; 4]>,
 }
 
-/// Takes a counter's name and value.
+/// Receives a counter's name and value.
 type Show<'s> = dyn FnMut(Arguments<'_>, u64) + 's;
 
 impl Meters {
-    /// Nothing shown yet, of the loop of this number.
+    /// Publishes nothing yet, for the loop of this number.
     pub fn new(registry: Registry, number: u32) -> Meters {
         Meters { registry, number, counters: Vec::new(), costs: SortedMap::new() }
     }
 
-    /// From now on nodes run another program, whose tables and rules are others.
+    /// Restarts for another program with other tables and rules.
     pub fn start_over(&mut self) {
         self.counters.clear();
     }
 
-    /// Shows the numbers of now. The nodes and their program must be the same each time.
+    /// Publishes the current values. The nodes and their program must be the same each time.
     pub fn update(&mut self, fleet: &Fleet, stats: &LoopStats) {
         if fleet.is_measuring() {
             self.update_costs(fleet);
@@ -93,7 +93,7 @@ impl Meters {
     }
 }
 
-/// Comes to all numbers, always in one order.
+/// Passes all values to `show`, always in the same order.
 fn read(fleet: &Fleet, (number, stats): (u32, &LoopStats), show: &mut Show<'_>) {
     read_loop((number, stats), show);
     read_host((number, stats), show);
@@ -105,7 +105,7 @@ fn read(fleet: &Fleet, (number, stats): (u32, &LoopStats), show: &mut Show<'_>) 
     });
     read_queries(fleet, show);
     fleet.ids().take(NODES_MAX).for_each(|id| read_node(fleet, id, show));
-    // Last, for there may be more of them later.
+    // Last, as their number may grow.
     read_turns((number, stats), show);
 }
 

@@ -23,7 +23,7 @@ use tidemill_packet::app::{Catalogue, Declared};
 use tidemill_packet::engine::Engine;
 use tidemill_packet::graph::Graph;
 
-/// All app types there are.
+/// All app types.
 pub fn catalogue() -> Catalogue {
     let mut all = tidemill_apps::catalogue();
     all.add(rules::Rules::declaration());
@@ -32,10 +32,10 @@ pub fn catalogue() -> Catalogue {
     all
 }
 
-/// The machine code of the graph's breath, as text; nothing is run for it.
+/// The machine code of the graph's breath, as text; runs nothing.
 ///
 /// # Errors
-/// No code can be made.
+/// The code generator does not support this machine.
 pub fn listing(packets: &Graph) -> Result<String, String> {
     Engine::listing_of(packets)
 }

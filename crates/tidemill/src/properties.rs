@@ -5,9 +5,9 @@
 //!                                                    │ views, kept up to date
 //!                                        violation, unsettled, history ──> journal
 //! ```
-//! After each turn of a node the rows that it has changed of tables that these rules read are
-//! changed in the one node, too, and what follows from that is derived there. A turn that changes
-//! no such row costs nothing; neither does a program without such rules.
+//! After each turn of a node its changes to rows of tables that these rules read are applied to the
+//! one node, where the consequences are derived. A turn without such changes costs nothing; neither
+//! does a program without such rules.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -28,10 +28,10 @@ use tidemill_stdx::ordered::OrderedMap;
 use crate::unsettled::TABLE;
 use crate::why::GlobalObserver;
 
-/// Event tuples whose strands run in one call.
+/// The maximum number of event tuples per call of a strand.
 const DERIVE_BATCH: usize = 256;
 
-/// Rules at `@SIM`, ready to run; shared by the runs of a program.
+/// Compiled rules at `@SIM`, shared by the runs of a program.
 #[derive(Debug)]
 pub(crate) struct PropertyRules {
     rules: Arc<Rules>,
@@ -40,7 +40,7 @@ pub(crate) struct PropertyRules {
 }
 
 impl PropertyRules {
-    /// Prepares them.
+    /// Compiles them.
     ///
     /// # Errors
     /// None that a program could cause: their tuples never travel.
@@ -59,7 +59,7 @@ impl PropertyRules {
         Ok(PropertyRules { rules: Arc::new(rules), reads, heads })
     }
 
-    /// The same, whose observer hears of each execution of a rule.
+    /// The same rules, whose observer sees each execution of a rule.
     pub(crate) fn explained(&self) -> PropertyRules {
         let mut rules = (*self.rules).clone();
         rules.explain();
@@ -76,20 +76,20 @@ impl PropertyRules {
     }
 }
 
-/// What holds of all nodes of a run.
+/// The state of the rules in a run.
 #[derive(Debug)]
 pub(crate) struct Properties {
     shared: Arc<PropertyRules>,
     node: Node,
-    /// What is to be changed there.
+    /// Pending changes.
     rows: Vec<(RelationId, bool, SeqBuilder)>,
-    /// Rows of `unsettled` that have come or gone.
+    /// Inserted and deleted rows of `unsettled`.
     unsettled: TupleBuf<CrossingKind>,
-    /// By how many rules each row of `unsettled` is there.
+    /// The number of rules that derive each row of `unsettled`.
     holders: OrderedMap<String, u32>,
 }
 
-/// When something happens: by the loop's clock, and as rules see it.
+/// The time of a change: by the loop's clock, and as rules see it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     pub(crate) now_ns: u64,
@@ -97,7 +97,7 @@ pub(crate) struct Moment {
 }
 
 impl Properties {
-    /// Those of a run of so many nodes, none of which has a row yet.
+    /// Of a run of `nodes` nodes, which have no rows yet.
     pub(crate) fn new(
         shared: Arc<PropertyRules>,
         (nodes, landmark): (u32, &str),
@@ -115,7 +115,7 @@ impl Properties {
         Properties { shared, node, rows: Vec::new(), unsettled, holders }
     }
 
-    /// Takes the rows of `unsettled` that have come or gone.
+    /// Takes the inserted and deleted rows of `unsettled`.
     pub(crate) fn take_unsettled(&mut self) -> TupleBuf<CrossingKind> {
         std::mem::take(&mut self.unsettled)
     }
@@ -154,7 +154,7 @@ impl Properties {
         self.turn(moment, observer);
     }
 
-    /// Changes the rows that wait, and derives what follows.
+    /// Applies the pending changes, and derives the consequences.
     fn turn(&mut self, moment: Moment, observer: &mut dyn Observer) {
         if self.rows.is_empty() {
             return;
@@ -164,7 +164,7 @@ impl Properties {
         while self.node.begin(moment.now_ns, moment.wall_ns, observer) {
             let progress = self.run(observer);
             if self.node.is_interrupted() {
-                return; // what is there is incomplete
+                return; // the tables are incomplete
             }
             match progress {
                 Progress::Exceeded => self.node.abandon(),
@@ -194,7 +194,7 @@ impl Properties {
         }
     }
 
-    /// Lets out what rules have derived.
+    /// Reports the derived tuples.
     fn report(
         &mut self,
         crossings: &TupleBuf<Crossing>,
@@ -233,8 +233,8 @@ impl Properties {
         }
     }
 
-    /// A rule derives a row of `unsettled`, or does no more. If another rule derives it, too, it
-    /// has not come now, and does not go.
+    /// A rule starts or stops to derive a row of `unsettled`. While another rule derives it too,
+    /// the row is neither inserted nor deleted.
     fn hold(&mut self, kind: CrossingKind, row: Seq<'_>) {
         let text = DisplayTuple::new(TABLE, row.iter()).to_string();
         let before = self.holders.get(&text).copied().unwrap_or(0);
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use crate::program::{LoadOptions, Program};
 
-    /// Hears nothing.
+    /// An observer that ignores everything.
     struct Deaf;
 
     impl Observer for Deaf {
@@ -268,7 +268,7 @@ mod tests {
         fn rule_failed(&mut self, _: &str, _: &str, _: &str, _: &str) {}
     }
 
-    /// Properties of one node, the tables that they read, and what ends them.
+    /// Properties of one node, the tables that they read, and the flag that ends them.
     fn properties(text: &str) -> (Properties, Vec<RelationId>, Arc<AtomicBool>) {
         let rules = Program::of_text("a.olg", text, &LoadOptions::default()).rules;
         let global = rules.program.and_then(|it| it.global).expect("rules at @SIM");
@@ -277,7 +277,7 @@ mod tests {
         (Properties::new(Arc::new(shared), (1, "n0:1"), (1, &stop)), reads, stop)
     }
 
-    /// A turn of the node puts a row into a table, or takes it out; what of `unsettled` it changed.
+    /// A turn of the node inserts or deletes a row of a table; returns the changes of `unsettled`.
     fn turned(it: &mut Properties, relation: RelationId, kind: CrossingKind) -> Vec<CrossingKind> {
         let mut tuples = TupleBuf::new();
         let row = SeqBuilder::from_iter([Value::Str("n0:1"), Value::Int(7)]);

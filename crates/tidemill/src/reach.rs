@@ -1,20 +1,20 @@
-//! Who can reach an address that a node listens on.
+//! The reach of an address that a node listens on.
 
 use std::net::IpAddr;
 
-/// Who can reach it.
+/// From where an address can be reached.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
     /// Programs of this host only.
     Loopback,
-    /// Other hosts, too; a name that has to be looked up may be anything.
+    /// From other hosts, too; an unresolved name may be anything.
     Network,
-    /// All that reach any address of this host.
+    /// From any network of this host.
     Wildcard,
 }
 
 impl Reach {
-    /// Of `HOST:PORT`.
+    /// The reach of `HOST:PORT`.
     pub fn of(address: &str) -> Reach {
         let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));

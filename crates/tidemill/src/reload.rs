@@ -1,34 +1,34 @@
-//! How the program of a run is read again: on request, or when its files change.
+//! Reloading the program of a run: on request, or when its files change.
 
 use std::fmt;
 
 use crate::program::Program;
 
-/// How a program that runs is read again.
+/// How a running program is reloaded.
 pub struct Reload {
-    /// What reads it.
+    /// Loads the program.
     pub read: ReadAgain,
-    /// What tells of errors and warnings in it, if it was read without being asked to.
+    /// Reports errors and warnings of a reload that was not requested.
     pub report: ReportOn,
-    /// What becomes of the run when something has changed that cannot be replaced.
+    /// What to do if a part has changed that cannot be replaced.
     pub on_change: OnChange,
-    /// It is read whenever the content of one of its files has changed, too.
+    /// Whether to reload when the content of a file has changed.
     pub watches: bool,
 }
 
-/// Reads a program again, with rules that were installed since, by name.
+/// Loads a program, with the installed rules by name.
 pub type ReadAgain = Box<dyn FnMut(&[(String, String)]) -> Program>;
 
-/// Tells of what was found in a program.
+/// Reports the diagnostics of a program.
 pub type ReportOn = Box<dyn FnMut(&Program)>;
 
-/// What becomes of a run when a part of its program has changed that cannot be replaced.
+/// What to do if a part of the program has changed that cannot be replaced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnChange {
-    /// It goes on as it was, and says so.
+    /// Continue with the old program, and note that.
     #[default]
     GoOn,
-    /// It ends in order, and its report asks for another run: [`starts_again`].
+    /// End the run in order; its report then requests another run: [`starts_again`].
     ///
     /// [`starts_again`]: crate::run::Report::starts_again
     Restart,

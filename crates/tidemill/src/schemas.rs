@@ -6,7 +6,7 @@ pub use tidemill_wire::proto::load as load_schemas;
 
 use crate::program::FileKind;
 
-/// True for files whose ending says that they hold a schema.
+/// Whether the ending of a file is that of a schema.
 pub fn is_schema(path: &Path) -> bool {
     FileKind::of(path) == Some(FileKind::Schemas)
 }

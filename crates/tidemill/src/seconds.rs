@@ -1,11 +1,11 @@
-//! Times as runs print them.
+//! The form of times in output.
 
 use std::fmt;
 
 /// A second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
-/// Nanoseconds as seconds with 6 decimals, cut off behind.
+/// Nanoseconds as seconds with 6 decimals, truncated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seconds(pub u64);
 

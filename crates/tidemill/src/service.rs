@@ -1,8 +1,9 @@
-//! A run as a service: what it gives up once all is open, and what its manager is told.
+//! The run as a service: changes the user once everything is open, and notifies the service
+//! manager.
 //!
-//! The manager is told by datagrams, as `sd_notify(3)` describes: `READY=1` when everything that
-//! was asked for is open, `STOPPING=1` when the run is to end, and `WATCHDOG=1` from the loop
-//! itself, so that a loop that is stuck says nothing.
+//! The manager gets datagrams as described in `sd_notify(3)`: `READY=1` when all requested sockets
+//! and files are open, `STOPPING=1` when the run is about to end, and `WATCHDOG=1` from the loop
+//! itself, so that a stuck loop sends none.
 
 use std::env;
 use std::ffi::OsStr;
@@ -18,15 +19,15 @@ use tidemill_stat::Registry;
 use tidemill_stdx::log::Level;
 use tidemill_stdx::say;
 
-/// What this file says at most.
+/// The maximum log level of this file.
 const CEILING: Level = Level::Info;
 
-/// How a run is a service; by default it is none.
+/// The role of a run as a service; none by default.
 #[derive(Clone, Debug, Default)]
 pub struct Service {
-    /// As whom it goes on when everything is open.
+    /// The user to change to when everything is open.
     pub user: Option<User>,
-    /// Who has started it.
+    /// The service manager that has started the run.
     pub manager: Option<Manager>,
 }
 
@@ -34,12 +35,12 @@ pub struct Service {
 #[derive(Clone, Debug)]
 pub struct Manager {
     socket: Arc<UnixDatagram>,
-    /// It restarts who is silent as long.
+    /// It restarts a service that has been silent for this time.
     watchdog: Option<Duration>,
 }
 
 impl Manager {
-    /// The one that the environment names, if there is one: `NOTIFY_SOCKET`, `WATCHDOG_USEC`,
+    /// The manager named by the environment, if there is one: `NOTIFY_SOCKET`, `WATCHDOG_USEC`,
     /// `WATCHDOG_PID`.
     ///
     /// # Errors
@@ -65,7 +66,7 @@ impl Manager {
     }
 }
 
-/// A name that begins with `@` is one of the abstract namespace.
+/// A name that begins with `@` is in the abstract namespace.
 fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
     let address = match name.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
@@ -74,18 +75,18 @@ fn connect(name: &OsStr) -> io::Result<UnixDatagram> {
     };
     let socket = UnixDatagram::unbound()?;
     socket.connect_addr(&address)?;
-    // A manager that does not read must not stop the loop.
+    // A manager that does not read must not block the loop.
     socket.set_nonblocking(true)?;
     Ok(socket)
 }
 
 impl Service {
-    /// All that was asked for is open: gives the folder of the run's counters to the user that it
-    /// goes on as, gives up root, then tells the manager now and, if it wants
-    /// to know, regularly from `events`.
+    /// Everything is open: gives the folder of the run's counters to the user that it changes to,
+    /// gives up root, then notifies the manager now and, if it has a watchdog, regularly from
+    /// `events`.
     ///
     /// # Errors
-    /// Root could not be given up: the run must not begin.
+    /// Root could not be given up: the run must not start.
     pub fn ready<W: 'static>(
         &self,
         events: &mut Loop<W>,

@@ -1,6 +1,6 @@
-//! What a run amounts to: the last line of a simulation, and what an interrupted run leaves.
+//! The summary of a run: the last line of a simulation, and of an interrupted run.
 //!
-//! All figures are of the loop's own time, so that a simulation prints the same on every machine.
+//! All figures are in the loop's own time, so that a simulation prints the same on every machine.
 
 use std::fmt;
 
@@ -18,21 +18,21 @@ use crate::journal::Seconds;
 /// The figures of a run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Summary {
-    /// Nodes started, not counting those that were started again.
+    /// Nodes started, without restarts.
     pub nodes: u64,
     /// Nodes alive at the end.
     pub alive: u64,
-    /// How long it ran, nanoseconds.
+    /// The duration in nanoseconds.
     pub elapsed_ns: u64,
     /// Turns of nodes.
     pub turns: u64,
-    /// Datagrams and frames that nodes sent.
+    /// Datagrams and frames sent by nodes.
     pub messages: u64,
     /// Bytes in them.
     pub bytes: u64,
-    /// What was dropped, by reason; reasons that never occurred are left out.
+    /// Drops by reason; reasons that never occurred are omitted.
     pub dropped: Vec<(String, u64)>,
-    /// Rows at the end over all living nodes, by table; empty tables too.
+    /// Rows at the end over all live nodes, by table; empty tables too.
     pub tables: Vec<(String, u64)>,
     /// Tuples of the relation `violation`.
     pub violations: u64,
@@ -40,34 +40,34 @@ pub struct Summary {
     pub expectations_met: u64,
     /// Expectations of the script that did not.
     pub expectations_failed: u64,
-    /// Turns that were given up because they would not end; they are among `dropped`, too.
+    /// Turns abandoned as endless; they are among `dropped`, too.
     pub given_up: u64,
-    /// It was told to end before its end.
+    /// It was interrupted.
     pub interrupted: bool,
     /// Rules of the program, and how often they were started and have derived something.
     pub rules: RuleTotals,
-    /// What the comparison of the operations of clients with a model has found, if there was one.
+    /// The result of checking the history of clients against a model, if there was one.
     pub history: Option<Checked>,
-    /// What all chance followed from, where that was given.
+    /// The seed of all random numbers, if it was given.
     pub seed: Option<u64>,
 }
 
-/// What the rules of a program have done at all nodes that live.
+/// The totals of the rules of a program at all live nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RuleTotals {
     /// Rules of the program.
     pub rules: u64,
-    /// How often one was started by an event, a timer or a changed row.
+    /// The number of starts by an event, a timer or a changed row.
     pub fired: u64,
-    /// Tuples that rules have derived.
+    /// The number of derived tuples.
     pub derived: u64,
-    /// Derivations that were dropped because something could not be computed.
+    /// Derivations dropped because of an evaluation error.
     pub failed: u64,
 }
 
 impl Summary {
-    /// True if the program did what it promised: no violation, no turn without an end, all
-    /// expectations held, and a history that was checked is linearizable.
+    /// Whether the program is correct in this run: no violation, no endless turn, all expectations
+    /// held, and a checked history is linearizable.
     pub fn is_well(&self) -> bool {
         let has_order = self.history.as_ref().is_none_or(|checked| checked.failure.is_none());
         self.violations == 0 && self.expectations_failed == 0 && self.given_up == 0 && has_order
@@ -80,12 +80,12 @@ impl Summary {
         summary
     }
 
-    /// Leaves out reasons for drops that never occurred.
+    /// Removes reasons for drops that never occurred.
     pub(crate) fn leave_out(&mut self) {
         self.dropped.retain(|(_, count)| *count > 0);
     }
 
-    /// Adds the figures of another part of a simulation, which knows the same nodes.
+    /// Adds the figures of another part of a simulation with the same nodes.
     pub(crate) fn add(&mut self, other: &Summary) {
         let add = |all: &mut [(String, u64)], other: &[(String, u64)]| {
             all.iter_mut().zip(other).for_each(|(sum, (_, count))| sum.1 += count);
@@ -126,14 +126,14 @@ impl Summary {
         summary
     }
 
-    /// Adds packets that were lost with nodes that ended.
+    /// Adds packets that were lost with crashed nodes.
     pub(crate) fn add_lost(&mut self, packets: u64) {
         if packets > 0 {
             self.dropped.push(("node_crashed".to_owned(), packets));
         }
     }
 
-    /// So many a node and second.
+    /// A count per node and second.
     fn rate(&self, count: u64) -> f64 {
         let node_seconds = self.nodes as f64 * self.elapsed_ns as f64 / 1e9;
         if node_seconds > 0.0 { count as f64 / node_seconds } else { 0.0 }
@@ -181,7 +181,7 @@ impl Summary {
     }
 }
 
-/// Rows of the tables that a program declares, over all living nodes.
+/// Rows of the declared tables of a program, over all live nodes.
 fn rows(fleet: &Fleet) -> Vec<(String, u64)> {
     let plan = fleet.program().plan();
     let tables = (0..).map(RelationId).zip(&plan.relations);
@@ -193,7 +193,7 @@ fn rows(fleet: &Fleet) -> Vec<(String, u64)> {
     tables.map(|(id, relation)| (relation.name.clone(), count(id))).collect()
 }
 
-/// What rules have done so far.
+/// The totals of rules so far.
 fn rule_totals(fleet: &Fleet) -> RuleTotals {
     let mut totals =
         RuleTotals { rules: fleet.program().plan().rules.len() as u64, ..RuleTotals::default() };
@@ -206,7 +206,8 @@ fn rule_totals(fleet: &Fleet) -> RuleTotals {
     totals
 }
 
-/// Frames that nodes sent over connections, which are no datagrams of the host, and their bytes.
+/// Frames that nodes sent over connections, which the host does not count as datagrams, and their
+/// bytes.
 fn frames(fleet: &Fleet) -> (u64, u64) {
     if fleet.fabric() != Fabric::Tcp {
         return (0, 0);
@@ -216,7 +217,7 @@ fn frames(fleet: &Fleet) -> (u64, u64) {
     sent.fold((0, 0), |sum, sent| (sum.0 + sent.0, sum.1 + sent.1))
 }
 
-/// What the network, the loop and the living nodes have dropped, by all reasons.
+/// The drops of the network, the loop and the live nodes, by all reasons.
 fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)> {
     let mut reasons: Vec<(&str, u64)> = vec![("loop_queue_full", events.stats().dropped_events)];
     match events.host().sim().map(|sim| *sim.net_stats()) {
@@ -244,7 +245,7 @@ fn dropped<W: 'static>(fleet: &Fleet, events: &mut Loop<W>) -> Vec<(String, u64)
     let sum_stages = |of: fn(&StageCounters) -> u64| {
         nodes.iter().flat_map(|counters| &counters.stages).map(of).sum()
     };
-    // What peers sent and nodes refused, and what waited for a session in vain.
+    // Datagrams of peers that nodes refused, and those that waited for a session that failed.
     let refused =
         Count::ALL.iter().filter(|count| count.is_refusal() || **count == Count::NoSession);
     reasons.extend(refused.map(|count| {
@@ -276,7 +277,7 @@ impl fmt::Display for Rate {
     }
 }
 
-/// One line for people.
+/// One line for users.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (messages, bytes) = (Rate(self.rate(self.messages)), Rate(self.rate(self.bytes)));

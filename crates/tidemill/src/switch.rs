@@ -4,22 +4,22 @@ use std::collections::HashMap;
 
 use tidemill_stdx::sorted::SortedMap;
 
-/// Addresses that a link knows at most; then it forgets all, and learns again.
+/// The maximum number of addresses that a link learns; then it forgets all, and learns again.
 const LEARNED_MAX: usize = 1 << 16;
 
-/// A device of the graph that is at a link.
+/// A device of the graph at a link.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Plug {
-    /// The app that stands for the one with the device.
+    /// The app that replaces the one with the device.
     pub(crate) app: String,
-    /// What the graph calls the device.
+    /// The name of the device in the graph.
     pub(crate) device: String,
     /// The link.
     pub(crate) link: String,
 }
 
 impl Plug {
-    /// What the device of a node is called in the network.
+    /// The name of a node's device in the network.
     pub(crate) fn name_at(&self, address: &str) -> String {
         format!("{address}/{}", self.device)
     }
@@ -31,9 +31,9 @@ type Mac = [u8; 6];
 /// A link of a simulation.
 #[derive(Default, Debug)]
 pub(crate) struct Switch {
-    /// The devices at it, as the network calls them.
+    /// The names in the network of the devices at it.
     members: Vec<String>,
-    /// By address: the device that it is behind. Read by key only, never in order.
+    /// By address: the device behind which it is. Read by key only, never in order.
     learned: HashMap<Mac, usize>,
 }
 
@@ -48,7 +48,7 @@ impl Switch {
         self.members.iter().position(|member| member == name)
     }
 
-    /// The devices that a frame of one of them goes to; the frame shows where its sender is.
+    /// The devices that receive a frame of one of them; learns the sender's address from the frame.
     pub(crate) fn route(&mut self, from: usize, frame: &[u8]) -> impl Iterator<Item = &str> {
         let address = |at: usize| frame.get(at..at + 6).and_then(|bytes| Mac::try_from(bytes).ok());
         let is_group = |address: Mac| address[0] & 1 != 0;
@@ -64,7 +64,7 @@ impl Switch {
     }
 }
 
-/// What the network calls the devices of a node.
+/// The names in the network of the devices of a node.
 pub(crate) fn names(plugs: &[Plug], address: &str) -> Vec<String> {
     plugs.iter().map(|plug| plug.name_at(address)).collect()
 }
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(route("b", &frame(1, 2)), ["a"]);
         assert_eq!(route("a", &frame(2, 1)), ["b"]);
         assert_eq!(route("b", &frame(0xff, 2)), ["a", "c"]);
-        // Its own side of the link, an address that has moved, and what is no frame.
+        // Addresses on its own side of the link, one that has moved, and an invalid frame.
         assert_eq!(route("b", &frame(2, 7)), Vec::<&str>::new());
         assert_eq!(route("c", &frame(9, 2)), ["a", "b"]);
         assert_eq!(route("a", &frame(2, 1)), ["c"]);

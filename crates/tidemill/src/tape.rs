@@ -1,4 +1,4 @@
-//! A stream into memory: whoever runs a program inside their own reads there what it printed.
+//! A stream into memory, for programs that embed a run and read its output.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::console::{Console, Form};
 
-/// What was written, shared by all clones: one is given to the run, another is read.
+/// The written bytes, shared by all clones: one is given to the run, another is read.
 ///
 /// ```
 /// use std::io::Write;
@@ -21,13 +21,13 @@ use crate::console::{Console, Form};
 pub struct Tape(Rc<RefCell<Vec<u8>>>);
 
 impl Tape {
-    /// All that was written, with U+FFFD in place of what is not UTF-8.
+    /// All that was written; invalid UTF-8 is replaced by U+FFFD.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0.borrow()).into_owned()
     }
 }
 
-/// A console that writes text to tapes: of data, and of notes.
+/// A console that writes text to tapes: one for data, and one for notes.
 pub fn taped() -> (Console, Tape, Tape) {
     let (data, notes) = (Tape::default(), Tape::default());
     let console = Console::new(Form::Text, Box::new(data.clone()), Box::new(notes.clone()));

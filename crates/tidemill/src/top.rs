@@ -1,8 +1,8 @@
-//! What a process counts, as text: rates between two looks, or the counts in the form that
-//! Prometheus reads.
+//! The counters of a process as text: rates between two snapshots, or values in the format of
+//! Prometheus.
 //!
-//! Links and apps of packet graphs, and rules, have tables with columns of their own. Whatever else
-//! has changed (tables, nodes, loops) is listed, the fastest first.
+//! Links and apps of packet graphs, and rules, have tables with columns of their own. Other
+//! counters that have changed (tables, nodes, loops) are listed, the fastest first.
 //!
 //! ```
 //! use tidemill::top;
@@ -24,10 +24,10 @@ use tidemill_stdx::sort;
 
 use tidemill_stat::{Distribution, Snapshot};
 
-/// Lines of the list at most.
+/// The maximum number of lines in the list.
 const LISTED_MAX: usize = 40;
 
-/// Rules at most, those with the highest cost.
+/// The maximum number of rules, those with the highest cost.
 const RULES_MAX: usize = 20;
 
 /// A counter's name in its three parts: `link`, `src.output->acl.input`, `tx_packets`.
@@ -37,7 +37,7 @@ fn parts(name: &str) -> (&str, &str, &str) {
     (what, name, counter)
 }
 
-/// Rates from one look to the next, which came so many seconds later.
+/// Rates between two snapshots taken `seconds` apart.
 pub fn table(before: &Snapshot, after: &Snapshot, seconds: f64) -> String {
     let look = Look { before, after, seconds };
     let mut out = String::new();
@@ -63,7 +63,7 @@ struct Look<'s> {
     seconds: f64,
 }
 
-/// Columns under their heads, the first to the left, the others to the right.
+/// Columns under their heads, the first left-aligned, the others right-aligned.
 pub(crate) fn columns(head: &[&str], rows: &[Vec<String>]) -> String {
     if rows.is_empty() {
         return String::new();
@@ -88,7 +88,7 @@ impl Look<'_> {
         self.after.counter(name).unwrap_or(0)
     }
 
-    /// By how much a counter has risen; what went down began anew.
+    /// The increase of a counter; one that has decreased was restarted.
     fn rise(&self, name: &str) -> u64 {
         self.now(name).saturating_sub(self.before.counter(name).unwrap_or(0))
     }
@@ -97,7 +97,7 @@ impl Look<'_> {
         format!("{:.0}", rise as f64 / self.seconds)
     }
 
-    /// The names that things of this kind have.
+    /// The names of all objects of this kind.
     fn names(&self, what: &str) -> Vec<&str> {
         let all = self.after.counters.keys().map(|name| parts(name));
         let mut names: Vec<&str> =
@@ -170,7 +170,7 @@ impl Look<'_> {
         columns(&head, &rows)
     }
 
-    /// How long batches have waited at borders.
+    /// The latency of batches at borders.
     fn borders(&self) -> String {
         let borders = self.after.histograms.iter().filter_map(|(name, values)| {
             let (what, border, counter) = parts(name);
@@ -186,8 +186,8 @@ impl Look<'_> {
         columns(&["border", "batches", "p50 us", "p99 us", "max us"], &rows)
     }
 
-    /// The rules that something has started, those first that took most time. While it is measured
-    /// what they cost, views are among them, and a rule has its share of the time that has passed.
+    /// The rules that were started, the most expensive first. While costs are measured, views are
+    /// included, and each rule has its share of the elapsed time.
     fn rules(&self) -> String {
         let cost = |rule: &str| {
             let rise = |counter: &str| self.rise(&format!("rule/{rule}/{counter}"));
@@ -225,7 +225,7 @@ impl Look<'_> {
         out
     }
 
-    /// What has risen and has no column.
+    /// Counters that have increased and have no column.
     fn others(&self) -> String {
         const COLUMNS: [&str; 5] = ["packets", "restarts", "rx_packets", "rx_bytes", "tx_drops"];
         let has_column = |name: &str| {
@@ -254,8 +254,8 @@ impl Look<'_> {
     }
 }
 
-/// All counts in the text form that Prometheus reads: counters untyped, as some go up and down,
-/// histograms as summaries since the start.
+/// All counters in the text format of Prometheus: counters untyped, as some decrease, histograms as
+/// summaries since the start.
 pub fn prometheus(snapshot: &Snapshot) -> String {
     let mut metrics: OrderedMap<String, Vec<String>> = OrderedMap::new();
     for (name, value) in &snapshot.counters {

@@ -1,4 +1,4 @@
-//! Tuples from outside: those of the command line and of scripts, matched with a program.
+//! Tuples of the command line and of scripts, matched with a program.
 
 use std::fmt;
 
@@ -9,40 +9,40 @@ use tidemill_relation::plan::{Plan, RelationId};
 use tidemill_relation::text::{Pattern, Term};
 use tidemill_relation::{OwnedValue, Value};
 
-/// Why a tuple does not suit a program.
+/// Why a tuple does not fit a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Unsuited {
     /// The program has no such relation.
     Unknown {
         /// The name.
         name: String,
-        /// A name of the program that is much like it.
+        /// A similar name in the program.
         similar: Option<String>,
     },
     /// The relation has another number of columns.
     Arity {
         /// The name.
         name: String,
-        /// How many columns the relation has.
+        /// The number of columns of the relation.
         expected: usize,
-        /// How many were given.
+        /// The number of given columns.
         given: usize,
     },
-    /// Its rows are not kept, so there is nothing to look at.
+    /// Its rows are not stored, so there is nothing to compare with.
     NoTable {
         /// The name.
         name: String,
     },
-    /// `_` stands where a value must.
+    /// `_` in a place where a value is required.
     Wildcard,
     /// Only the system writes that table.
     System {
         /// The relation.
         name: String,
     },
-    /// The tuple is located at another node than the one it is for.
+    /// The tuple is located at another node than its destination.
     Elsewhere {
-        /// The node it is for.
+        /// The destination.
         node: String,
     },
 }
@@ -76,10 +76,10 @@ impl fmt::Display for Unsuited {
 
 impl std::error::Error for Unsuited {}
 
-/// The relation that a pattern is about, if it has so many columns.
+/// The relation of a pattern, if it has the same number of columns.
 pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuited> {
     let name = pattern.name.trim_start_matches("::");
-    // Tables of the system are hidden from schemas, and visible to queries and expectations.
+    // System tables are hidden from schemas, and visible to queries and expectations.
     let visible = |id: &RelationId| is_of_the_system(name) || !plan.relation(*id).hidden;
     let Some(id) = plan.find(name).filter(visible) else {
         let names = plan.relations.iter().filter(|one| !one.hidden).map(|one| one.name.as_str());
@@ -93,7 +93,7 @@ pub fn relation_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuite
     }
 }
 
-/// The same of a pattern whose tuple is to be put in.
+/// The relation of a pattern whose tuple is to be inserted.
 pub fn writable_of(plan: &Plan, pattern: &Pattern) -> Result<RelationId, Unsuited> {
     let relation = relation_of(plan, pattern)?;
     let name = &plan.relation(relation).name;
@@ -107,8 +107,7 @@ fn is_of_the_system(relation: &str) -> bool {
     relation.starts_with("sys::") || relation.starts_with("sim::")
 }
 
-/// The column that says where a pattern's tuple lies: the one it marks with `@`, else that of its
-/// relation.
+/// The location column of a pattern: the one marked with `@`, else that of its relation.
 pub fn location_of(plan: &Plan, relation: RelationId, pattern: &Pattern) -> u32 {
     pattern.location.unwrap_or(plan.relation(relation).location)
 }
@@ -123,12 +122,12 @@ pub fn expressions(pattern: &Pattern) -> Option<Vec<Expr>> {
     pattern.terms.iter().map(expression).collect()
 }
 
-/// What the parameters of a node stand for.
+/// The values of a node's parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters<'i>(pub &'i Identity);
 
 impl<'i> Parameters<'i> {
-    /// The value of one.
+    /// The value of a parameter.
     pub fn get(self, param: Param) -> Value<'i> {
         let Parameters(identity) = self;
         match param {
@@ -141,7 +140,7 @@ impl<'i> Parameters<'i> {
     }
 }
 
-/// The tuple that a pattern without `_` is at a node, which must be its location.
+/// The tuple of a pattern without `_` at a node, which must be its location.
 pub fn bind(
     plan: &Plan,
     pattern: &Pattern,

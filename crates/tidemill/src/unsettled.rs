@@ -1,5 +1,4 @@
-//! Liveness in a simulation: rows of the table `unsettled`, and whether they are gone when they
-//! must be.
+//! Liveness in a simulation: rows of the table `unsettled`, which must be gone in time.
 //!
 //! ```text
 //! last fault            + S                + 1.5 S
@@ -14,38 +13,38 @@ use tidemill_relation::text::DisplayTuple;
 use tidemill_relation::{Seq, Value};
 use tidemill_stdx::ordered::OrderedMap;
 
-/// The table.
+/// The name of the table.
 pub(crate) const TABLE: &str = "unsettled";
 
-/// Whether something may be unsettled in runs of these rules: nodes have that table, or rules at
-/// `@SIM` derive it.
+/// Whether these rules can have unsettled rows: nodes have that table, or rules at `@SIM` derive
+/// it.
 pub(crate) fn is_derived(rules: &Compiled) -> bool {
     let mut of_all = rules.global.iter().flat_map(|global| &global.heads);
     let is_table = |id| rules.plan.relation(id).table().is_some();
     of_all.any(|head| head.name == TABLE) || rules.plan.find(TABLE).is_some_and(is_table)
 }
 
-/// When rows of `unsettled` fail a run.
+/// The times after which rows of `unsettled` fail a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Settle {
-    /// How long after the last fault they may be there.
+    /// The time after the last fault for which they may exist.
     pub after_ns: u64,
-    /// How old they may be after that.
+    /// The age that they may have after that.
     pub tolerated_ns: u64,
 }
 
 impl Settle {
-    /// How long after the last fault nothing is checked any more.
+    /// The time after the last fault at which checking ends.
     pub fn over_ns(self) -> u64 {
         self.after_ns.saturating_add(self.after_ns / 2)
     }
 }
 
-/// The rows of all nodes, since when they are there.
+/// The rows of all nodes, with the times of their insertion.
 #[derive(Debug)]
 pub(crate) struct Unsettled {
     settle: Settle,
-    /// The table of nodes, if they have it.
+    /// The table at nodes, if they have it.
     pub(crate) relation: Option<RelationId>,
     last_fault_ns: u64,
     /// By node and row.
@@ -58,7 +57,7 @@ impl Unsettled {
         Unsettled { settle, relation, last_fault_ns: calm_ns, rows: OrderedMap::new() }
     }
 
-    /// A row has come or gone.
+    /// A row was inserted or deleted.
     pub(crate) fn changed(&mut self, node: &str, kind: CrossingKind, row: Seq<'_>, now_ns: u64) {
         let values: Vec<Value<'_>> = row.iter().collect();
         let row = DisplayTuple::new(TABLE, values.iter().copied()).to_string();
@@ -69,18 +68,18 @@ impl Unsettled {
         }
     }
 
-    /// A node has ended: what it had is not there any more.
+    /// A node has crashed: removes its rows.
     pub(crate) fn crashed(&mut self, node: &str) {
         self.rows.retain(|(holder, _), _| holder != node);
     }
 
-    /// A fault happens, which ends then.
+    /// A fault has begun, which ends at `until_ns`.
     pub(crate) fn fault(&mut self, until_ns: u64) {
         self.last_fault_ns = self.last_fault_ns.max(until_ns);
     }
 
-    /// When the first row fails the run, if nothing happens before, and that row with the time
-    /// since when it is there.
+    /// The time at which the first row fails the run, unless it is deleted before, with that row
+    /// and the time of its insertion.
     pub(crate) fn due(&self) -> Option<(u64, &(String, String), u64)> {
         let begin = self.last_fault_ns.saturating_add(self.settle.after_ns);
         let end = self.last_fault_ns.saturating_add(self.settle.over_ns());

@@ -1,27 +1,27 @@
-//! Files that may change while they are in use.
+//! Watches files for changes.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tidemill_stdx::hash::hash_bytes;
 
-/// What tells a file that was written or replaced from what it was.
+/// Metadata that changes when a file is written or replaced.
 pub(crate) type Mark = Option<(u64, u64, u64, i64, i64)>;
 
-/// That of a file; `None` if it is not there.
+/// The mark of a file; `None` if it does not exist.
 pub(crate) fn mark(path: &Path) -> Mark {
     let file = std::fs::metadata(path).ok()?;
     Some((file.dev(), file.ino(), file.size(), file.mtime(), file.mtime_nsec()))
 }
 
-/// Files, and what they were when they were last looked at.
+/// Files, with their state at the last check.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
     files: Vec<(PathBuf, Mark, Option<u64>)>,
 }
 
 impl Watched {
-    /// They have just been read.
+    /// Starts to watch files that have just been read.
     pub(crate) fn new(files: Vec<PathBuf>) -> Watched {
         let file = |path: PathBuf| {
             let (mark, content) = (mark(&path), content(&path));
@@ -30,7 +30,7 @@ impl Watched {
         Watched { files: files.into_iter().map(file).collect() }
     }
 
-    /// Whether the content of one has changed since this was last asked.
+    /// Whether the content of a file has changed since the last call.
     pub(crate) fn have_changed(&mut self) -> bool {
         let mut changed = false;
         for (path, old, before) in &mut self.files {
@@ -39,7 +39,7 @@ impl Watched {
                 continue;
             }
             *old = now;
-            // One that is being replaced is looked at again.
+            // A file that is just being replaced is checked again next time.
             let Some(content) = content(path) else { continue };
             changed |= before.replace(content) != Some(content);
         }
@@ -47,7 +47,7 @@ impl Watched {
     }
 }
 
-/// What a file holds, as a number.
+/// A hash of the content of a file.
 fn content(path: &Path) -> Option<u64> {
     std::fs::read(path).ok().map(|bytes| hash_bytes(&bytes))
 }

@@ -1,6 +1,6 @@
-//! Text in pictures.
+//! Escapes text for XML.
 
-/// Text as it stands between tags.
+/// Text escaped for use between tags.
 pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

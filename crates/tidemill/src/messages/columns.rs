@@ -1,4 +1,4 @@
-//! Messages into Arrow batches, written as an IPC stream or a Parquet file.
+//! Converts messages to Arrow batches, written as an IPC stream or a Parquet file.
 
 use std::cell::OnceCell;
 use std::fmt;
@@ -12,12 +12,12 @@ use tidemill_wire_arrow::{
 use super::convert::{Converter, Engine, Problem, Progress};
 use super::form::{ColumnForm, ConvertError, Counts, Form};
 
-/// Rows of a batch.
+/// The maximum number of rows in a batch.
 const BATCH_ROWS: usize = 65_536;
-/// Bytes of messages after which a batch ends before it has all its rows.
+/// The number of message bytes after which a batch ends early.
 const BATCH_BYTES: u64 = 64 << 20;
 
-/// What readers of the columns share: made once, however often is converted.
+/// The code shared by the readers of columns, compiled once per converter.
 #[derive(Default)]
 pub(super) struct Code(OnceCell<Arc<ReaderCode>>);
 
@@ -27,7 +27,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Counts what goes through.
+/// Counts the bytes written.
 struct Counted<W> {
     to: W,
     bytes: u64,
@@ -54,10 +54,10 @@ impl Converter<'_> {
         Options { select: self.paths.clone(), ..Options::default() }
     }
 
-    /// Fields that have no column, because they lead back to a message around them.
+    /// Fields without a column, as they are recursive.
     ///
     /// # Errors
-    /// A selection that cannot be had as columns.
+    /// A selection that cannot be represented as columns.
     pub fn without_column(&self) -> Result<Vec<String>, ConvertError> {
         let columns = Columns::new(self.schema, self.message, &self.options());
         let columns = columns.map_err(|error| ConvertError::Selection(error.to_string()))?;
@@ -67,7 +67,7 @@ impl Converter<'_> {
     /// Converts all messages of `input` into columns.
     ///
     /// # Errors
-    /// As [`Converter::convert`]; a selection that cannot be had as columns.
+    /// As [`Converter::convert`]; a selection that cannot be represented as columns.
     pub fn convert_to_columns(
         &self,
         input: impl Read,
@@ -108,7 +108,7 @@ impl Converter<'_> {
             Ok(())
         });
         let (mut counts, done) = walked?;
-        // What came before a wrong message is written, in a file that is whole.
+        // Messages before an invalid one are written, and the file is completed.
         if reader.rows() > 0 {
             let batch = reader.finish().map_err(write_failed)?;
             file.write(&batch).map_err(write_failed)?;

@@ -1,4 +1,4 @@
-//! One message after the other, from form to form.
+//! Converts messages one by one from form to form.
 
 use std::cell::OnceCell;
 use std::io::{Read, Write};
@@ -14,12 +14,12 @@ use tidemill_wire::{Decoder, MessageId, Schema, delimited};
 use super::form::{ConvertError, Counts, Form};
 use super::frames::Frames;
 
-/// Output that is gathered before it is written.
+/// The size of the output buffer.
 const OUTPUT_BYTES: usize = 64 << 10;
-/// Memory that is kept from one message to the next.
+/// The capacity kept from one message to the next.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Is told after each message what was done so far.
+/// Called after each message with the counts so far.
 pub type Progress<'p> = &'p mut dyn FnMut(Counts);
 
 /// Converts messages of one type.
@@ -29,29 +29,29 @@ pub struct Converter<'s> {
     mapping: Mapping<'s>,
     pub(super) message: MessageId,
     tables: Tables,
-    /// Compiled when it is first needed: columns have a decoder of their own.
+    /// Compiled on first use: columns have a decoder of their own.
     native: OnceCell<Native>,
     #[cfg(feature = "arrow")]
     pub(super) columns: super::columns::Code,
-    /// None: all of each message.
+    /// The selected paths; empty: all of each message.
     pub(super) paths: Vec<String>,
     pub(super) engine: Engine,
 }
 
-/// How messages are decoded.
+/// The decoder of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
-    /// By code that is generated for the schema.
+    /// Code generated for the schema.
     Native,
-    /// By tables.
+    /// Tables.
     Table,
 }
 
 impl<'s> Converter<'s> {
-    /// A converter of all of each message, or of what the paths select.
+    /// A converter of all of each message, or of the fields at the paths.
     ///
     /// # Errors
-    /// A path that leads nowhere.
+    /// An invalid path.
     pub fn new(
         schema: &'s Schema,
         message: MessageId,
@@ -99,8 +99,8 @@ impl<'s> Converter<'s> {
     /// Converts all messages of `input`.
     ///
     /// # Errors
-    /// A message that is wrong, input or output that fails; what came before is written. A
-    /// processor for which no code can be generated.
+    /// An invalid message, or an error of the input or output; earlier messages are written. A
+    /// processor that the code generator does not support.
     pub fn convert(
         &self,
         input: impl Read,
@@ -123,13 +123,13 @@ impl<'s> Converter<'s> {
         done.map(|()| counts)
     }
 
-    /// Hands the bytes of each message of `input` to `take`, and tells of the progress.
+    /// Passes the bytes of each message of `input` to `take`, and reports progress.
     ///
-    /// What was done counts even if a message is wrong or the input fails, which is the inner
+    /// The counts are valid even if a message is invalid or the input fails, which is the inner
     /// result.
     ///
     /// # Errors
-    /// An output that fails.
+    /// An error of the output.
     pub(super) fn each(
         &self,
         input: impl Read,
@@ -176,7 +176,7 @@ impl<'s> Converter<'s> {
         }
     }
 
-    /// A message as bytes, which `parsed` makes of texts.
+    /// The bytes of a message, which `parsed` produces from text forms.
     fn bytes_of<'f>(
         &self,
         frame: &'f [u8],
@@ -199,11 +199,11 @@ impl<'s> Converter<'s> {
     }
 }
 
-/// Why a message was not taken.
+/// Why a message was not accepted.
 pub(super) enum Failed {
-    /// It is wrong.
+    /// It is invalid.
     Message(Problem),
-    /// There is no place for it.
+    /// The output has failed.
     Output(ConvertError),
 }
 
@@ -219,7 +219,7 @@ impl From<ConvertError> for Failed {
     }
 }
 
-/// What is wrong with a message, and where in its text.
+/// What is wrong with a message, and the place in its text.
 pub(super) struct Problem {
     place: Option<(usize, usize)>,
     message: String,
@@ -230,7 +230,7 @@ impl Problem {
         Problem { place: None, message: error.to_string() }
     }
 
-    /// As an error of the message that was read last.
+    /// The error for the message that was read last.
     fn explain<R: Read>(self, frames: &Frames<R>) -> ConvertError {
         let place = self.place.map(|(line, column)| frames.place(line, column));
         ConvertError::Message { place, number: frames.number(), message: self.message }
@@ -248,7 +248,7 @@ impl From<ReadError> for Problem {
     }
 }
 
-/// Messages on their way out.
+/// Writes messages to the output.
 struct Printer<'m, 's> {
     to: Form,
     out: Vec<u8>,

@@ -1,17 +1,17 @@
-//! The forms that messages have, and what comes of a conversion.
+//! The forms of messages, and the result of a conversion.
 
 use std::fmt;
 
-/// How messages are written.
+/// The form of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
-    /// One message, as its bytes.
+    /// One message, as its encoding.
     Binary,
-    /// Messages behind their lengths, which are varints.
+    /// Messages preceded by their lengths as varints.
     Delimited,
-    /// JSON values, one after the other; written one a line.
+    /// A sequence of JSON values; written one per line.
     Json,
-    /// The text format, one message; written with an empty line between several.
+    /// The text format, one message; written with an empty line between messages.
     Text,
 }
 
@@ -25,11 +25,11 @@ pub enum ColumnForm {
 }
 
 impl ColumnForm {
-    /// True if this build writes columns: with the feature `arrow`.
+    /// Whether this build supports columns: with the feature `arrow`.
     pub const AVAILABLE: bool = cfg!(feature = "arrow");
 }
 
-/// What was converted.
+/// The amount converted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Messages.
@@ -40,21 +40,21 @@ pub struct Counts {
     pub output_bytes: u64,
 }
 
-/// Why a conversion ended early; what came before it is written.
+/// Why a conversion ended early; earlier messages are written.
 #[derive(Debug)]
 pub enum ConvertError {
-    /// A message is wrong.
+    /// A message is invalid.
     Message {
-        /// Where in a text, from 1: line and column.
+        /// The place in a text, from 1: line and column.
         place: Option<(usize, usize)>,
-        /// Which message, from 1.
+        /// The number of the message, from 1.
         number: u64,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
-    /// The selected fields cannot be had in that form.
+    /// The selected fields cannot be represented in that form.
     Selection(String),
-    /// There is no such decoder for this machine.
+    /// This machine does not support the decoder.
     Engine(String),
     /// The input cannot be read.
     Read(std::io::Error),

@@ -1,4 +1,4 @@
-//! A stream cut into messages.
+//! Splits a stream into messages.
 
 use std::io::Read;
 
@@ -8,7 +8,7 @@ use tidemill_wire::json::Splitter;
 
 use super::form::{ConvertError, Form};
 
-/// Bytes that are asked for at once.
+/// The size of a read.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// The messages of a stream, one at a time.
@@ -17,21 +17,21 @@ pub struct Frames<R> {
     input: R,
     form: Form,
     buffer: Vec<u8>,
-    /// Where what has not been given begins.
+    /// The beginning of the unread part of the buffer.
     start: usize,
     ended: bool,
     splitter: Splitter,
-    /// Messages given.
+    /// The number of messages returned.
     count: u64,
-    /// Bytes given.
+    /// The number of bytes consumed.
     bytes: u64,
-    /// Lines of the text given, and characters of the line that is not complete.
+    /// The number of lines consumed, and of characters on the incomplete line.
     line: usize,
     column: usize,
 }
 
 impl<R: Read> Frames<R> {
-    /// The messages of `input`, which is of that form.
+    /// The messages of `input` in the given form.
     pub fn new(input: R, form: Form) -> Frames<R> {
         Frames {
             input,
@@ -47,12 +47,12 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Which message was given last, from 1.
+    /// The number of the last message, from 1.
     pub fn number(&self) -> u64 {
         self.count
     }
 
-    /// Bytes of the input so far.
+    /// The number of bytes consumed.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -60,7 +60,7 @@ impl<R: Read> Frames<R> {
     /// The next message.
     ///
     /// # Errors
-    /// An input that cannot be read, or ends inside of a message, or has one that is too large.
+    /// The input cannot be read, ends inside of a message, or has one that is too large.
     pub fn next_frame(&mut self) -> Result<Option<&[u8]>, ConvertError> {
         loop {
             if let Some((skipped, length)) = self.find()? {
@@ -77,7 +77,7 @@ impl<R: Read> Frames<R> {
         }
     }
 
-    /// Notes the lines of a text that was given: what follows has its place after them.
+    /// Advances the line count past `length` bytes of text.
     pub fn pass_lines(&mut self, length: usize) {
         let given = &self.buffer[self.start - length..self.start];
         let lines = given.iter().filter(|&&byte| byte == b'\n').count();
@@ -87,13 +87,13 @@ impl<R: Read> Frames<R> {
         self.column = column + String::from_utf8_lossy(&given[last..]).chars().count();
     }
 
-    /// Where a place of the text given last is in the whole input.
+    /// Converts a place in the last message to a place in the whole input.
     pub fn place(&self, line: usize, column: usize) -> (usize, usize) {
         let before = if line == 1 { self.column } else { 0 };
         (self.line + line, before + column)
     }
 
-    /// How many bytes to pass over, and the length of the message after them.
+    /// The number of bytes to skip, and the length of the message after them.
     fn find(&mut self) -> Result<Option<(usize, usize)>, ConvertError> {
         let rest = &self.buffer[self.start..];
         match self.form {
@@ -114,7 +114,7 @@ impl<R: Read> Frames<R> {
             },
             Form::Json => match self.splitter.split(rest) {
                 Some(length) => Ok(Some((0, length))),
-                // The parser says best what is missing.
+                // The parser reports best what is missing.
                 None if self.ended && !self.splitter.is_blank() => {
                     self.splitter = Splitter::default();
                     Ok(Some((0, rest.len())))
@@ -130,7 +130,7 @@ impl<R: Read> Frames<R> {
     }
 
     fn fill(&mut self) -> Result<(), ConvertError> {
-        // What was given is no longer needed; moving the rest costs less than it came for.
+        // Drops consumed bytes; moving the rest costs less than reading it did.
         self.buffer.drain(..self.start);
         self.start = 0;
         let piece = PIECE_BYTES.max(self.buffer.len()) as u64;

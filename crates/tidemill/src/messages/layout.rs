@@ -1,4 +1,4 @@
-//! How a message lies in memory, and the code that decodes it, for people.
+//! Listings of the layout of a message in memory, and of its decoder's machine code.
 
 use std::fmt::Write;
 
@@ -7,11 +7,10 @@ use tidemill_wire::message::Shape;
 use tidemill_wire::schema::FieldType;
 use tidemill_wire::{MessageId, Schema, Wants};
 
-/// The machine code of a decoder of that type, with all that it holds, for whoever wants all
-/// events.
+/// The machine code of a decoder of that type and all types nested in it, for a sink of all events.
 ///
 /// # Errors
-/// No code can be made for this machine.
+/// The code generator does not support this machine.
 pub fn decoder_listing(schema: &Schema, message: MessageId) -> Result<String, String> {
     let tables = Tables::new(schema);
     let native = Native::with_listing(schema, &tables, Wants::ALL, Listing::Kept);
@@ -21,7 +20,7 @@ pub fn decoder_listing(schema: &Schema, message: MessageId) -> Result<String, St
     Ok(format!("{name}: decoder\n\n{}", native.listing(message).unwrap_or_default()))
 }
 
-/// A line for the record, and one for each of its fields: number, name, type, place, size and
+/// A line for the record, and one for each of its fields: number, name, type, offset, size and
 /// presence bit.
 pub fn layout_text(schema: &Schema, message: MessageId) -> String {
     let layouts = schema.layouts();

@@ -1,10 +1,10 @@
-//! Messages from one form into another, streams of any length in bounded memory.
+//! Converts messages between forms: streams of any length in bounded memory.
 //!
 //! ```text
 //! input --frames--> one message --bytes--> (select) --> binary, JSON, text --> output
 //!                                              '------> columns, in batches ------> output
 //! ```
-//! Only one message, or one batch, is in memory at a time, and one piece of the input.
+//! Only one message or batch, and one piece of the input, are in memory at a time.
 
 #[cfg(feature = "arrow")]
 mod columns;

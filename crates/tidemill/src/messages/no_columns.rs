@@ -6,7 +6,7 @@ use super::convert::{Converter, Progress};
 use super::form::{ColumnForm, ConvertError, Counts, Form};
 
 impl Converter<'_> {
-    /// Fields that have no column.
+    /// Fields without a column.
     ///
     /// # Errors
     /// Always: this build has no columns.

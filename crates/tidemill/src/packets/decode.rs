@@ -1,7 +1,7 @@
 //! Messages in packets: the app `Decode`.
 //!
-//! What it does is done by the machine, which has the rules and the files (`borders/decode`): the
-//! app itself says what a graph may ask for.
+//! The machine does the work, with the rules and files (`borders/decode`): the app only declares
+//! ports and config.
 
 use tidemill_packet::app::{App, ConfigError, Fault, Io, Progress, Reconfigured, Start};
 use tidemill_packet::fields::{FieldType, Fields};
@@ -83,7 +83,7 @@ impl App for Decode {
         Ok(Decode)
     }
 
-    /// What the machine does was settled when the program was loaded.
+    /// The border was settled when the program was loaded.
     fn reconfigure(&mut self, _: DecodeConfig) -> Reconfigured {
         Reconfigured::Kept
     }

@@ -1,4 +1,4 @@
-//! Apps that stand for those with devices of the system in a simulation.
+//! Apps that replace those of system devices in a simulation.
 
 use tidemill_apps::pcap_reader::{PcapReader, PcapReaderConfig};
 use tidemill_packet::app::{App, Fault, Io, Progress, Reconfigured, Start};

@@ -3,12 +3,12 @@
 //! ```text
 //! packet in  ->  packet(@NODE, Input, Bytes)  ->  rules  ->  send(@NODE, Output, Bytes)  ->  out
 //! ```
-//! Without a `file` the rules are those of the program that the graph belongs to: the app is a
-//! border (`borders/packets`), and does nothing itself. With a `file` it has rules of its own.
-//! It holds one node then of a program of rules, on a loop of its own whose clock is that of the
-//! packet engine: it stands still during a breath, and timers of the program fire at ticks. So a
-//! run with a seed repeats. Input and output are names of ports, which are those of the apps at
-//! the other end. The node has no network; all it hears and says are packets.
+//! Without a `file` the rules are those of the graph's program: the app is a border
+//! (`borders/packets`), and does nothing itself. With a `file` the app holds one node with rules of
+//! its own, on a loop whose clock is that of the packet engine: time does not advance during a
+//! breath, and timers of the program fire at ticks. So a run with a seed repeats. Input and output
+//! are names of ports, which are named after the apps at the other end. The node has no network;
+//! its only input and output are packets.
 //!
 //! ```
 //! use tidemill::console::Console;
@@ -52,7 +52,7 @@ use crate::program::{LoadOptions, Program as Loaded};
 /// Location, port, bytes.
 const COLUMNS: usize = 3;
 
-/// What the node is called.
+/// The address of the node.
 const ADDRESS: &str = "n0:1";
 
 tidemill_packet::declare! {
@@ -93,22 +93,22 @@ tidemill_packet::declare! {
     }
 }
 
-/// A packet that rules have derived.
+/// A packet derived by rules.
 struct Sent {
     output: String,
     bytes: Vec<u8>,
 }
 
-/// What rules say, as far as it has not been sent.
+/// Derived packets that have not been sent yet.
 #[derive(Default)]
 struct Observed {
     sent: VecDeque<Result<Sent, &'static str>>,
-    /// Rules that failed, and violations.
+    /// The number of failed rules and violations.
     troubles: u64,
     trouble: Option<String>,
 }
 
-/// Listens to the node.
+/// The observer of the node.
 struct Listener {
     verdict: String,
     observed: Rc<RefCell<Observed>>,
@@ -141,7 +141,7 @@ impl Observer for Listener {
     }
 }
 
-/// What the loop of the node works on.
+/// The world of the node's loop.
 struct Alone(Fleet);
 
 impl World for Alone {
@@ -152,13 +152,13 @@ impl World for Alone {
 
 /// See [`Rules::declaration`](tidemill_packet::app::Declared::declaration).
 pub enum Rules {
-    /// Those of the program: the machine takes packets from the links, and puts them there.
+    /// The rules of the program: the machine moves packets between the links and the rules.
     Border,
     /// Rules of its own.
     Own(Box<OwnNode>),
 }
 
-/// A node with rules of its own, its loop, and what it says.
+/// A node with rules of its own, its loop, and its output.
 pub struct OwnNode {
     config: RulesConfig,
     world: Alone,
@@ -194,7 +194,7 @@ impl App for Rules {
         }
     }
 
-    /// Another clock for the same program leaves its tables as they are.
+    /// A new clock for the same program keeps its tables.
     fn reconfigure(&mut self, config: RulesConfig) -> Reconfigured {
         match self {
             Rules::Border if config.file.is_empty() => Reconfigured::Kept,
@@ -276,13 +276,13 @@ impl OwnNode {
         })
     }
 
-    /// Whether another config means the same rules.
+    /// Whether another config has the same rules.
     fn has_rules_of(&self, config: &RulesConfig) -> bool {
         let RulesConfig { file, event, verdict, .. } = &self.config;
         (file, event, verdict) == (&config.file, &config.event, &config.verdict)
     }
 
-    /// Takes what has come.
+    /// Takes packets from the links.
     fn take(&mut self, io: &mut Io) {
         for input in 0..io.inputs() {
             while let Some(packet) = io.receive(input) {
@@ -299,7 +299,7 @@ impl OwnNode {
         }
     }
 
-    /// Lets the node do all that is due, and sends what came of it.
+    /// Runs the node until nothing is due, and sends the derived packets.
     fn run(&mut self, io: &mut Io) -> Result<(), Fault> {
         let now = Time(io.now_ns().saturating_sub(self.started_ns));
         if let Outcome::Failed(error) = self.events.run_until(&mut self.world, now) {
@@ -329,7 +329,7 @@ impl OwnNode {
     }
 }
 
-/// The program of a file.
+/// Loads the program of a file.
 fn program(file: &str) -> Result<Compiled, Fault> {
     let loaded = Loaded::load(&[PathBuf::from(file)], &LoadOptions::default());
     loaded.rules.program.ok_or_else(|| {
@@ -338,7 +338,7 @@ fn program(file: &str) -> Result<Compiled, Fault> {
     })
 }
 
-/// A relation that every program for packets has.
+/// A relation required of every program for packets.
 fn find(compiled: &Compiled, file: &str, name: &str) -> Result<RelationId, Fault> {
     let plan = &compiled.plan;
     let found = plan.find(name);

@@ -3,10 +3,10 @@
 //! ```text
 //! link -> Packets?Packet(p) -> components -> Packets!Send(p) -> link
 //! ```
-//! The app holds one program, on a loop of its own whose clock is that of the packet engine: it
-//! stands still during a breath. A breath gives the program so many packets and steps and no more;
-//! what is left stays on the links, and goes on in the next. So a run with a seed repeats, and a
-//! program that never rests slows the others down but does not stop them.
+//! The app holds one program, on a loop whose clock is that of the packet engine: time does not
+//! advance during a breath. A breath gives the program a bounded number of packets and steps; the
+//! rest stays on the links until the next. So a run with a seed repeats, and a program that never
+//! rests slows the others down but does not stop them.
 //!
 //! ```
 //! use tidemill::console::Console;
@@ -46,10 +46,10 @@ use crate::program::{FileKind, LoadOptions, Program};
 use crate::run::ComponentOptions;
 
 /// Packets of one input that a breath takes: few enough that a program which sends some for each
-/// does not fill its links.
+/// does not overflow its links.
 const TAKEN_MAX: usize = 256;
 
-/// How often flows without packets are looked for.
+/// The period of the check for idle flows.
 const TICK: Duration = Duration::from_secs(1);
 
 /// A MB of memory.
@@ -120,7 +120,7 @@ tidemill_packet::declare! {
 
 /// See [`Script::declaration`](tidemill_packet::app::Declared::declaration).
 pub enum Script {
-    /// Components of the program: the machine takes packets from the links, and puts them there.
+    /// Components of the program: the machine moves packets between the links and the components.
     Border,
     /// A program of its own.
     Own(Box<OwnProgram>),
@@ -170,7 +170,7 @@ impl App for Script {
         }
     }
 
-    /// What the machine does was settled when the program was loaded.
+    /// The border was settled when the program was loaded.
     fn reconfigure(&mut self, config: ScriptConfig) -> Reconfigured {
         match (self, config.file.is_empty()) {
             (Script::Border, true) => Reconfigured::Kept,
@@ -191,7 +191,7 @@ impl App for Script {
         }
     }
 
-    /// Flows without packets end while nothing else happens.
+    /// Idle flows end even if nothing else happens.
     fn tick_every(&self) -> Option<Duration> {
         match self {
             Script::Own(own) if own.program.has_flows() => Some(TICK),
@@ -244,7 +244,7 @@ impl OwnProgram {
         let seed = start.rng().next_u64();
         let limits =
             Limits { idle: config.idle, flows_max: config.flows_max, queue_max: config.queue_max };
-        // That the names are right has been checked.
+        // The check of the app has reported invalid names.
         let flows = per(&config.per).ok().filter(|per| !per.is_empty());
         let flows = flows.map(|per| (per, limits));
         let name = start.name();
@@ -265,7 +265,8 @@ impl OwnProgram {
             return Ok(Progress::Asleep);
         }
         if self.program.has_flows() {
-            // What comes now comes at this time, and not when the program ran last.
+            // Advances the clock first, so that packets arrive now and not at the time of the last
+            // run.
             self.program.run(self.now(io), self.steps);
         }
         self.take(io);
@@ -287,12 +288,12 @@ impl OwnProgram {
         }
     }
 
-    /// Its time.
+    /// The time of the program.
     fn now(&self, io: &Io) -> Time {
         Time(io.now_ns().saturating_sub(self.started_ns))
     }
 
-    /// Takes packets until a flow is filled up.
+    /// Takes packets until the queue of a flow is full.
     fn give(&mut self, io: &mut Io) {
         let mut room = Room::Left;
         for input in 0..io.inputs() {
@@ -304,7 +305,7 @@ impl OwnProgram {
         }
     }
 
-    /// Takes packets from the links of open inputs, as far as there is room for them.
+    /// Takes packets from the links of open inputs, as far as there is room.
     fn take(&mut self, io: &mut Io) {
         if self.program.has_flows() {
             return self.give(io);
@@ -322,7 +323,7 @@ impl OwnProgram {
         }
     }
 
-    /// Sends what the program has sent.
+    /// Sends the program's packets.
     fn send(&mut self, io: &mut Io) {
         let Some(ports) = self.program.ports() else { return };
         for (output, queue) in ports.sent() {
@@ -339,13 +340,13 @@ impl OwnProgram {
         }
     }
 
-    /// Drops what the program has not received.
+    /// Drops packets that the program has not received.
     fn forget(&mut self, io: &mut Io, reason: &'static str) {
         let count = self.program.ports().map_or(0, |ports| ports.forget());
         (0..count).for_each(|_| io.count_drop(reason));
     }
 
-    /// What to wait for, now that the program does nothing by itself.
+    /// The condition to wait for, now that the program is idle.
     fn rest(&mut self, io: &mut Io, until: Option<Time>) -> Progress {
         if self.program.has_flows() {
             return match until {
@@ -374,7 +375,7 @@ impl OwnProgram {
     }
 }
 
-/// Drops what waits on the links of inputs.
+/// Drops the packets on the links of inputs.
 fn drain(io: &mut Io, inputs: std::ops::Range<usize>, reason: &'static str) {
     for input in inputs {
         while let Some(packet) = io.receive(input) {

@@ -69,8 +69,8 @@ fn read(path: &Path) -> Result<String, String> {
     })
 }
 
-/// A program that keeps what the code generator relies on. One that does not is our mistake, and
-/// reported as such.
+/// Verifies that a program has the properties that the code generator relies on. A failure is a bug
+/// of ours, and reported as such.
 fn verified(program: ir::Program) -> Result<ir::Program, Diagnostic> {
     let wrong = ir::verify::verify(&program);
     let Some(first) = wrong.first() else { return Ok(program) };

@@ -17,10 +17,9 @@
 //! eth0 = "link:lan"
 //! eth1 = "pcap:uplink.pcap"
 //! ```
-//! Without `[program] files` a folder's program is all sources that lie in it, not below, by name.
-//! Keys of the other sections are long options; `D` and `I` are `-D` and `-I`, and `arguments` what
-//! stands behind `--`. `[sim.devices]` says what stands for the devices of packet apps in a
-//! simulation.
+//! Without `[program] files` a folder's program consists of all sources in it, not below, by name.
+//! Keys of the other sections are long options; `D` and `I` are `-D` and `-I`, and `arguments` is
+//! what follows `--`. `[sim.devices]` names the simulated devices of packet apps.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -46,7 +45,7 @@ const SIM: &str = "sim";
 pub struct Folder {
     /// Its files.
     pub files: Vec<PathBuf>,
-    /// What stands for devices in simulations.
+    /// Simulated devices, by the name of the device that they replace.
     pub devices: SortedMap<String, SimDevice>,
     options: Vec<Options>,
 }
@@ -57,11 +56,11 @@ pub struct Options {
     verb: &'static str,
     /// Each as a word of a command line: `--nodes=3`, `--json`, `-DX=1`.
     pub words: Vec<String>,
-    /// What stands behind `--`.
+    /// The arguments after `--`.
     pub arguments: Vec<String>,
 }
 
-/// What is wrong with a folder, and the texts that it points into.
+/// The errors of a folder, and the texts that they refer to.
 #[derive(Debug, Default)]
 pub struct Wrong {
     /// The texts.
@@ -74,7 +73,7 @@ impl Folder {
     /// Reads the folder.
     ///
     /// # Errors
-    /// It has no sources, or its settings are wrong: all that is wrong.
+    /// It has no sources, or its settings are invalid: all errors.
     pub fn read(folder: &Path) -> Result<Folder, Wrong> {
         let mut wrong = Wrong::default();
         let settings = folder.join(SETTINGS);
@@ -213,7 +212,7 @@ impl SettingsReader<'_> {
         self.read.options.push(options);
     }
 
-    /// What stands for devices; captures lie below the folder.
+    /// Simulated devices; paths of captures are relative to the folder.
     fn devices(&mut self, table: &Table<'_>) {
         for (key, value) in table {
             let device = match value.as_str().and_then(SimDevice::parse) {
@@ -229,7 +228,7 @@ impl SettingsReader<'_> {
         }
     }
 
-    /// The value of an option, or several.
+    /// The words of an option with one or several values.
     fn words(&mut self, value: &Value<'_>) -> Vec<String> {
         let word = |value: &Value<'_>| match value.as_ref() {
             ValueInner::String(text) => Some(text.to_string()),
@@ -254,7 +253,7 @@ impl SettingsReader<'_> {
         words
     }
 
-    /// All sources that lie in the folder, by name.
+    /// All sources in the folder, by name.
     fn all_sources(&mut self) {
         let entries = fs::read_dir(self.folder).map(|entries| entries.flatten().collect());
         let entries: Vec<fs::DirEntry> = match entries {

@@ -1,8 +1,8 @@
-//! What a file holds, by its ending.
+//! The kind of a file, by its ending.
 
 use std::path::Path;
 
-/// What a file holds, by its ending in any case.
+/// The kind of a file, by its ending in any case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum FileKind {
     /// `.olg`.
@@ -20,7 +20,7 @@ impl FileKind {
     pub const ALL: [FileKind; 4] =
         [FileKind::Rules, FileKind::Components, FileKind::Packets, FileKind::Schemas];
 
-    /// The kind of a file; `None` if its ending names none.
+    /// The kind of a file; `None` if its ending is unknown.
     pub fn of(path: &Path) -> Option<FileKind> {
         let ending = path.extension()?.to_str()?.to_ascii_lowercase();
         Some(match ending.as_str() {
@@ -32,7 +32,7 @@ impl FileKind {
         })
     }
 
-    /// What such files hold.
+    /// The plural name of the kind.
     pub fn name(self) -> &'static str {
         match self {
             FileKind::Rules => "rules",
@@ -43,22 +43,22 @@ impl FileKind {
     }
 }
 
-/// Which kinds of files a program has.
+/// A set of kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Kinds(u8);
 
 impl Kinds {
-    /// The kinds of files by their endings; files whose ending names none count for nothing.
+    /// The kinds of files by their endings; unknown endings are ignored.
     pub fn of<P: AsRef<Path>>(files: &[P]) -> Kinds {
         files.iter().filter_map(|file| FileKind::of(file.as_ref())).collect()
     }
 
-    /// Whether this kind is among them.
+    /// Whether the set has this kind.
     pub fn has(self, kind: FileKind) -> bool {
         self.0 & (1 << kind as u8) != 0
     }
 
-    /// Whether some kind is in both.
+    /// Whether both sets have a kind in common.
     pub fn meets(self, other: Kinds) -> bool {
         self.0 & other.0 != 0
     }
@@ -68,7 +68,7 @@ impl Kinds {
         FileKind::ALL.into_iter().filter(move |&kind| self.has(kind))
     }
 
-    /// Their names as they stand in a sentence: `rules, components and schemas`.
+    /// Their names as a phrase: `rules, components and schemas`.
     pub fn names(self) -> String {
         let names: Vec<&str> = self.iter().map(FileKind::name).collect();
         match names.as_slice() {

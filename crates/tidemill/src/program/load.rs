@@ -1,4 +1,4 @@
-//! Files of all kinds, and texts, become a program.
+//! Loads files of all kinds, and texts, as a program.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ impl Program {
             .kinds
             .has(FileKind::Rules)
             .then(|| program.parse_rules(&of(FileKind::Rules), options));
-        // It says which components its apps make.
+        // The graph names the components of its apps.
         let graph = program
             .kinds
             .has(FileKind::Packets)
@@ -51,7 +51,7 @@ impl Program {
         program
     }
 
-    /// Loads one file's text, which diagnostics call `name`; its ending says what it holds.
+    /// Loads one file's text, named `name` in diagnostics; its ending determines its kind.
     ///
     /// ```
     /// use tidemill::program::{LoadOptions, Program};
@@ -106,7 +106,7 @@ impl Program {
         self.schema = schema;
     }
 
-    /// Reads the packet graph; gives what was found.
+    /// Reads the packet graph; returns its diagnostics.
     fn read_packets(&mut self, files: &[PathBuf], options: &LoadOptions) -> Vec<Diagnostic> {
         let (options, catalogue) = (options.packets(), packets::catalogue());
         let loaded = flow::load(files, &options, &catalogue, &mut self.sources);
@@ -121,7 +121,7 @@ impl Program {
         loaded.diagnostics
     }
 
-    /// Says of a file that it holds nothing known.
+    /// Reports a file of unknown kind.
     fn refuse(&mut self, path: &Path) {
         let file = self.sources.add(path.display().to_string(), "");
         let span = Span { file, start: 0, end: 0 };

@@ -1,4 +1,4 @@
-//! Programs: from files of all kinds to what a run needs.
+//! Programs: from files of all kinds to the input of a run.
 //!
 //! ```text
 //!  .olg --> rules:      parse, check, plan           \
@@ -6,8 +6,8 @@
 //!  .flow -> packets:    parse, check                  |
 //!  .proto > schemas:    parse, link                  /
 //! ```
-//! All files of one kind form one part. Whatever is wrong in any of them is a diagnostic; a part
-//! that has errors is absent, and a program that has errors does not run.
+//! All files of one kind form one part. Errors in any of them are diagnostics; a part with errors
+//! is absent, and a program with errors does not run.
 //!
 //! | part | holds |
 //! |---|---|
@@ -50,19 +50,19 @@ use crate::borders::{self, schemas::Schemas};
 pub struct LoadOptions {
     /// Macros of rules and packet graphs, defined before the first line: `NAME=VALUE` each.
     pub defines: Vec<String>,
-    /// Where included and imported files are looked for, besides the folder of the file that names
-    /// them.
+    /// Folders in which included and imported files are searched, besides that of the including
+    /// file.
     pub include_dirs: Vec<PathBuf>,
     /// The operators that `stage` may name, beside those of schemas.
     pub operators: Arc<Registry>,
     /// Relations whose insertions other nodes may send, beside those that the program exports.
     pub exports: Vec<String>,
-    /// Rules that were installed while it ran, by name: they follow those of the files.
+    /// Rules installed while it ran, by name: they follow those of the files.
     pub installed: Vec<(String, String)>,
-    /// Relations whose tuples come from the command line or a script, where that is known: then
-    /// relations that nothing derives or inserts are warned of.
+    /// Relations whose tuples come from the command line or a script, if known: then relations that
+    /// nothing derives or inserts are warned of.
     pub injected: Option<SortedSet<String>>,
-    /// A mistake that its rules get.
+    /// A mutation of its rules.
     pub mutant: Option<Mutant>,
 }
 
@@ -83,9 +83,9 @@ impl LoadOptions {
 pub struct Program {
     /// The texts that spans point into.
     pub sources: Sources,
-    /// What was found, errors and warnings.
+    /// Errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
-    /// Which kinds of files it has.
+    /// The kinds of its files.
     pub kinds: Kinds,
     /// Its rules.
     pub rules: Rules,
@@ -95,45 +95,45 @@ pub struct Program {
     pub packets: Option<Graph>,
     /// Its message types; `None` if it has none, or there are errors in them.
     pub schema: Option<Schema>,
-    /// Where its parts reach each other.
+    /// The borders between its parts.
     pub borders: borders::Checked,
-    /// Where the apps of its graph are declared.
+    /// The spans of the apps of its graph.
     pub(crate) apps: Vec<Span>,
-    /// The tables of its apps, and where they are declared.
+    /// The tables of its apps, with their spans.
     pub(crate) tables: Vec<AppTable>,
-    /// Its message types as rules see them.
+    /// Its message types in the form for rules.
     pub(crate) border: Schemas,
-    /// Its components as stages see them, and which of them stages and apps name.
+    /// Its components in the form for stages, and the names used by stages and apps.
     pub(crate) operators: Operators,
     pub(crate) made_by_rules: SortedSet<String>,
     pub(crate) made_by_apps: SortedSet<String>,
 }
 
 impl Program {
-    /// What another version of it is compared with.
+    /// Its outline, to compare with another version.
     pub(crate) fn outline(&self) -> Outline {
         Outline::new(&self.rules.tree, &self.components.tree, self.schema.as_ref())
     }
 
-    /// The files that it was read from.
+    /// Its files.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         let names = self.sources.names().map(PathBuf::from);
         names.filter(|path| path.is_file()).collect()
     }
 
-    /// This version of a program that runs.
+    /// Converts it to a revision of a running program.
     pub fn revision(self) -> Revision {
         let (outline, files) = (self.outline(), self.files());
         let Program { packets: graph, rules, borders, components, sources, .. } = self;
         Revision { outline, graph, rules, borders, components, sources, files }
     }
 
-    /// Whether something keeps it from running.
+    /// Whether an error keeps it from running.
     pub fn has_errors(&self) -> bool {
         has_errors(&self.diagnostics)
     }
 
-    /// Whether anything in it may read or write files by itself, other than apps with the whole
+    /// Whether a part of it may read or write files on its own, other than apps with the whole
     /// path.
     pub fn uses_files(&self) -> bool {
         self.kinds.has(FileKind::Components) || self.borders.have_files()

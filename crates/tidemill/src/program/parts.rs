@@ -1,4 +1,4 @@
-//! Its rules and its components, as they were read and as they run.
+//! Rules and components of a program, as syntax trees and in executable form.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use tidemill_overlog::stage::Registry;
 /// The rules of a program.
 #[derive(Debug, Default)]
 pub struct Rules {
-    /// The tree, as far as it could be read.
+    /// The tree, as far as the rules could be parsed.
     pub tree: ast::Program,
-    /// What nodes run; `None` if there are no rules, or errors in them.
+    /// The compiled rules; `None` if there are no rules, or errors in them.
     pub program: Option<Compiled>,
-    /// The operators of its stages, those of its schemas among them: for simulations.
+    /// The operators of its stages, including those of its schemas: for simulations.
     pub operators: Arc<Registry>,
 }
 
 /// The components of a program.
 #[derive(Debug, Default)]
 pub struct Components {
-    /// How many of the sources there are up to their last file.
+    /// The number of sources up to their last file.
     pub files: u32,
-    /// The tree, as far as it could be read.
+    /// The tree, as far as the components could be parsed.
     pub tree: tidemill_cl::ast::Program,
-    /// What processes run; `None` if there are no components, or errors in them.
+    /// The lowered components; `None` if there are none, or errors in them.
     pub program: Option<ir::Program>,
 }

@@ -1,4 +1,4 @@
-//! What a program says when it is read again: what of it can be replaced, and what has changed.
+//! A reloaded program: what of it can be replaced, and what has changed.
 
 use std::fmt::{self, Write};
 use std::path::PathBuf;
@@ -13,27 +13,27 @@ use super::kind::{FileKind, Kinds};
 use super::parts::{Components, Rules};
 use crate::borders::Checked;
 
-/// A program that was read again.
+/// A reloaded program.
 #[derive(Debug)]
 pub struct Revision {
-    /// What of it has to be compared with what runs.
+    /// Its outline, to compare with the running program.
     pub(crate) outline: Outline,
     /// Its packet graph.
     pub(crate) graph: Option<Graph>,
     /// Its rules.
     pub(crate) rules: Rules,
-    /// Where its parts reach each other.
+    /// The borders between its parts.
     pub(crate) borders: Checked,
     /// Its components.
     pub(crate) components: Components,
-    /// What places in them refer to.
+    /// The sources that its spans refer to.
     pub(crate) sources: Sources,
-    /// The files that it was read from.
+    /// Its files.
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// The rules, components and message types of a program, without where they stand and what is
-/// commented: a hash of each.
+/// The rules, components and message types of a program without positions and comments: a hash of
+/// each.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Outline {
     rules: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Outline {
     schemas: u64,
 }
 
-/// Hashes what is written to it.
+/// A writer that hashes its input.
 struct Hashed(u64);
 
 impl Write for Hashed {
@@ -59,7 +59,7 @@ fn hash(text: &impl fmt::Display) -> u64 {
 }
 
 impl Outline {
-    /// That of a program with these parts.
+    /// The outline of a program with these parts.
     pub(super) fn new(
         rules: &ast::Program,
         components: &tidemill_cl::ast::Program,
@@ -72,7 +72,7 @@ impl Outline {
         }
     }
 
-    /// The kinds, but for packet graphs, in which another program differs.
+    /// The kinds in which another program differs, except for packet graphs.
     pub(crate) fn changed(&self, other: &Outline) -> Kinds {
         let kinds = [
             (FileKind::Rules, self.rules != other.rules),

@@ -16,7 +16,7 @@ use super::{FileKind, LoadOptions, Program};
 use crate::borders::components::named;
 
 impl Program {
-    /// Reads the files of rules, which say what other parts are used for.
+    /// Parses the files of rules, which determine the uses of other parts.
     pub(super) fn parse_rules(
         &mut self,
         files: &[PathBuf],
@@ -28,7 +28,7 @@ impl Program {
         parsed
     }
 
-    /// The same of a text.
+    /// Parses a text of rules.
     pub(super) fn parse_rules_text(
         &mut self,
         name: &str,
@@ -55,7 +55,8 @@ impl Program {
         operators.add_family(Arc::new(self.border.clone()));
         operators.add_family(Arc::new(self.operators.clone()));
         self.rules.operators = Arc::new(operators);
-        // What schemas and components with errors have is not known; the latter matters to stages.
+        // Without the schemas and components that have errors their names are unknown; the latter
+        // matters to stages.
         let has_schemas = self.schema.is_some() || !self.kinds.has(FileKind::Schemas);
         let has_components = self.components.program.is_some()
             || !self.kinds.has(FileKind::Components)
@@ -70,13 +71,13 @@ impl Program {
             let options = Options { operators, exports, given, filled, foreign };
             let (program, planned) = compile(&tree, &self.sources, &options);
             found.extend(planned);
-            // Which events a graph or components with errors hand over is not known.
+            // Without a graph or components that have errors the events that they put are unknown.
             let is_known = (self.packets.is_some() || !self.kinds.has(FileKind::Packets))
                 && (self.components.program.is_some() || !self.kinds.has(FileKind::Components));
             if let Some(injected) = injected.as_ref().filter(|_| is_known) {
                 let injected = &(injected | &self.events_of_others());
                 let mut unsourced = no_source(&tree, &options, injected);
-                // A name that looks like a slip has its warning already.
+                // A likely misspelling has its warning already.
                 unsourced.retain(|one| found.iter().all(|it| it.span != one.span));
                 found.extend(unsourced);
             }
@@ -86,7 +87,7 @@ impl Program {
         self.rules.tree = tree;
     }
 
-    /// Its rules with a mistake each, with `file:line:column` of the rule.
+    /// Mutants of its rules, with `file:line:column` of the rule.
     pub fn mutants(&self) -> Vec<(Mutant, String)> {
         let all = mutants(&self.rules.tree).into_iter();
         all.map(|mutant| {

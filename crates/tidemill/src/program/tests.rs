@@ -1,4 +1,4 @@
-//! What is wrong with files of all kinds, and programs of several.
+//! Errors in files of all kinds, and programs of several.
 
 use super::*;
 
